@@ -14,6 +14,7 @@ from tidegate.domain.check_runs.check_run import Button, Conclusion
 from tidegate.domain.check_runs.face import Mark, View, counts
 from tidegate.domain.check_runs.text import render_continued, render_foreign
 from tidegate.domain.deploys.deployment import AfterGate, Approval, Gate, Override, State, Step, Trigger, Unlocking
+from tidegate.domain.deploys.origin import Destruction
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
@@ -76,6 +77,19 @@ def test_a_review_offers_both_buttons_and_says_until_when():
     assert [action.button for action in check_run.actions] == [Button.CONFIRM, Button.REJECT]
     assert "2026-03-09 08:00 UTC" in check_run.summary
     assert "may write to this repository" in check_run.summary
+
+
+@pytest.mark.parametrize(
+    ("destroy", "words"),
+    [
+        (None, "on the pull request of this change, or `tidegate reject -p network`"),
+        (Destruction(), "on the pull request of this change"),
+        (Destruction("last", asked_on=6), "on pull request 6, or `tidegate reject -p network`"),
+        (Destruction("last"), "Or use `tidegate approve "),
+    ],
+)
+def test_a_review_offers_the_words_that_decide_it(destroy, words):
+    assert words in shown(State.AWAITING_REVIEW, destroy=destroy).summary
 
 
 def test_a_review_says_what_must_be_looked_at():

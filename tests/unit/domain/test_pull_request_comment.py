@@ -380,6 +380,20 @@ def test_a_stack_says_which_others_hold_up_the_merge():
     assert "then merge." in render_comment(comment_of(refused, fine, stack="prod", standings=(approved,)))
 
 
+def test_a_set_without_a_verdict_on_some_roots_is_said_to_hold_up_the_merge_and_to_pass_nowhere():
+    judged, other = unchanged("a", stack="dev", verdicts=(PolicyVerdict("security"),)), unchanged("b", stack="dev")
+    far = unchanged("c", stack="prod", verdicts=(PolicyVerdict("security"),))
+    unknown = standing(SetState.UNKNOWN, judged.layer, missing=(other.layer,))
+    views = {stack: comment_of(judged, other, far, stack=stack, standings=(unknown,)) for stack in ("dev", "prod")}
+    text = render_comment(views["dev"])
+    assert "unchanged. **1 policy set holds up the merge.**" in text
+    assert "* Policy set `security` holds up the merge: No verdict on 1 root." in text
+    assert "* Policy set `security` has not judged all plans. Comment `tidegate plan`" in text
+    assert "Merge when" not in text
+    assert "Policy sets that pass" not in text
+    assert "Policy sets that pass: `security`" in render_comment(views["prod"])
+
+
 def test_a_set_passes_no_plan_that_was_made_with_options():
     looked = planned(verdicts=(PolicyVerdict("security"),), options=("-target=a.b",))
     assert "Policy sets that pass" not in render_comment(comment_of(looked))
@@ -398,6 +412,11 @@ def test_other_rules_are_told_with_who_must_approve_them():
     assert "> **What runs, or who may do what, changes:** `workflows`." in text
     assert "* Read the plans, then merge." in text
     failing = standing(SetState.FAILED, rules=("workflows",))
+    judged = planned(verdicts=(PolicyVerdict("security"),))
+    text = render_comment(comment_of(judged, standings=(failing,)))
+    assert "**1 policy set holds up the merge.**" in text
+    assert "* Policy set `security` holds up the merge: The rules change: 1 approval needed." in text
+    assert "Policy sets that pass" not in text
     text = render_comment(comment_of(view, rule_changes=("workflows",), standings=(failing,)))
     step = (
         "As the rules change, get an approving review of this commit by its owners: `user:ann` (policy set `security`)."

@@ -26,6 +26,7 @@ from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.comments.command import Command, Verb
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import Gate, State, Trigger
+from tidegate.domain.deploys.origin import Destruction
 from tidegate.domain.pull_requests.record import Applying
 from tidegate.ports import Delivery
 from tidegate.usecases.authorize import Authorizer
@@ -195,6 +196,8 @@ def test_one_root_is_cancelled_by_its_name(world):
         ({"revision": any_deployment(2).revision, "id": "kept"}, True),
         ({"revision": any_deployment(2).revision, "rerun_of": "kept", "trigger": Trigger.RERUN}, True),
         ({"revision": any_deployment(2).revision, "pull_request": 6}, False),
+        ({"revision": any_deployment(2).revision, "destroy": Destruction("last", asked_on=NUMBER)}, True),
+        ({"revision": any_deployment(2).revision, "destroy": Destruction("last", asked_on=6)}, False),
         ({"repository": "acme/other"}, False),
     ],
 )

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_plan, any_root, deployment_in
-from tests.unit.usecases.events_world import BASE, FILES, INSTALLATION, MAIN, EventsWorld
+from tests.unit.usecases.events_world import BASE, FILES, INSTALLATION, MAIN, NUMBER, EventsWorld
 from tidegate.domain.access import Access
 from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.domain.deploys.origin import Destruction
@@ -182,6 +182,7 @@ class TestComments:
         assert "Enqueued to be destroyed: live/gone." in world.comment("tidegate destroy -p live/gone")
         made = destroying(world)
         assert (made.requested_by, made.pull_request) == ("writer", None)
+        assert made.destroy.asked_on == NUMBER
         assert "`live/gone`, as of" in world.reply
         assert "waits for a review" in world.reply
 

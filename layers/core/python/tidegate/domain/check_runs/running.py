@@ -47,14 +47,22 @@ def awaiting_review(deployment: Deployment, _: View) -> Face:
             (
                 "* **Confirm** applies exactly this plan: the same plan file, commit and engine version.\n"
                 "* **Reject** ends this deployment. Nothing is applied, and later revisions go on as usual.\n"
-                f"* Or comment {code(confirm_command(deployment))} on the pull request of this change, or "
-                f"{code(f'tidegate reject -p {deployment.root.name}')}."
+                f"* {_in_words(deployment)}"
             ),
             _who(deployment),
         ),
         conclusion=Conclusion.ACTION_REQUIRED,
         actions=(CONFIRM, REJECT),
     )
+
+
+def _in_words(deployment: Deployment) -> str:
+    """Return how to decide without the buttons: by a comment, or in a terminal where no pull request asked for it."""
+    destroy, name = deployment.destroy, deployment.root.name
+    if destroy is not None and destroy.deployment and destroy.asked_on is None:
+        return f"Or use {code(f'tidegate approve {deployment.id}')} or {code(f'tidegate reject {deployment.id}')}."
+    where = f"pull request {destroy.asked_on}" if destroy and destroy.asked_on else "the pull request of this change"
+    return f"Or comment {code(confirm_command(deployment))} on {where}, or {code(f'tidegate reject -p {name}')}."
 
 
 def _refused(deployment: Deployment) -> Iterator[str]:

@@ -95,6 +95,11 @@ def _approved_lines(standing: Standing) -> Iterator[str]:
         yield f"* The approval of {code(each.by)} does not count for {name}: {code(each.by)} {escaped(each.reason)}."
 
 
+def held_up_by(standing: Standing) -> str:
+    """Return that a set holds up the merge, as the title of its check says it."""
+    return f"Policy set {code(standing.policy_set.name)} holds up the merge: {one_line(_title(standing), _MESSAGE)}."
+
+
 def _without_verdict(standing: Standing) -> Iterator[str]:
     """Yield which plans are not held against the set, and why."""
     if standing.state is SetState.WAITING:

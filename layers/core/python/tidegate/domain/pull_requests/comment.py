@@ -13,7 +13,7 @@ from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.check_runs.face import many
 from tidegate.domain.markdown import bounded, code, escaped, size
 from tidegate.domain.policies.approval import SetState, Standing
-from tidegate.domain.policies.text import standing_lines, verdict_lines
+from tidegate.domain.policies.text import held_up_by, standing_lines, verdict_lines
 from tidegate.domain.pull_requests.ahead import Ahead
 from tidegate.domain.pull_requests.apply import HEADING, ApplyView
 from tidegate.domain.pull_requests.blocks import LayerView, alarms, blocks, link, names
@@ -156,7 +156,9 @@ def _head(view: CommentView) -> str:
     layers = [each.layer for each in view.layers]
     found = _held_up(tally(layers), view.standings)
     sets = f" **{many(len(found.failing), 'policy set')} {'fails' if len(found.failing) == 1 else 'fail'}.**"
-    counts = f"**{many(found.total, 'root')}**: {found}.{sets if found.failing else ''}"
+    others = [each for each in _holding(layers, view.standings) if each.policy_set.name not in found.failing]
+    held = f" **{many(len(others), 'policy set')} {'holds' if len(others) == 1 else 'hold'} up the merge.**"
+    counts = f"**{many(found.total, 'root')}**: {found}.{sets if found.failing else ''}{held if others else ''}"
     fault = f"**Tidegate failed** before all was planned: {escaped(view.fault, 500)}" if view.fault else ""
     return _joined(
         f"{marker(view.stack)}\n{_heading(view.stack, _tier(view))}",
@@ -199,6 +201,22 @@ def _let_pass(standings: Sequence[Standing]) -> Collection[str]:
     return {each.policy_set.name for each in standings if each.state is SetState.APPROVED}
 
 
+def _holding(layers: Sequence[TemporaryLayer], standings: Sequence[Standing]) -> Sequence[Standing]:
+    """Return the sets that hold up the merge, with other rules or with what they do not judge of some layers."""
+    shown = {each.id for each in layers}
+    return [
+        each
+        for each in standings
+        if each.state in {SetState.FAILED, SetState.UNKNOWN}
+        and (each.rules or not shown.isdisjoint(layer.id for layer in each.missing))
+    ]
+
+
+def _is_unjudged(standing: Standing) -> bool:
+    """Tell whether a set has no verdict on something that is planned: planning again may bring it."""
+    return any(not each.options and each.plan is not None for each in standing.missing)
+
+
 def _stuck(view: CommentView) -> tuple[str, ...]:
     """Return the other stacks in which something holds up the merge."""
     others = {name: layers for name, layers in view.stacks.items() if name != view.stack}
@@ -211,8 +229,10 @@ def _policies(views: Sequence[LayerView], standings: Sequence[Standing]) -> Iter
     layers = [each.layer for each in views]
     found = tally(layers)
     spoken = {verdict.policy_set for each in layers if not each.options for verdict in each.verdicts}
-    passing = spoken - {*found.failing, *found.warning}
+    holding = _holding(layers, standings)
+    passing = spoken - {*found.failing, *found.warning, *(each.policy_set.name for each in holding)}
     lines = [*standing_lines(each for each in standings if each.rules or each.policy_set.name in found.failing)]
+    lines += [f"* {held_up_by(each)}" for each in holding if each.policy_set.name not in found.failing]
     passed = _let_pass(standings)
     lines += [line for each in sorted(layers, key=_refusals) for line in _said(each, passed)]
     if passing:
@@ -253,6 +273,7 @@ def _outlook(view: CommentView) -> Iterator[str]:
         is_draft=view.is_draft,
         is_older=_older(view) is not None,
         unapproved=tuple(each.policy_set for each in view.standings if each.rules and each.blocks),
+        unjudged=tuple(each.policy_set.name for each in _holding(layers, view.standings) if _is_unjudged(each)),
         is_locked=view.ahead is not None and view.ahead.is_locked(each for each in layers if not each.is_extra),
     )
     steps = next_steps(layers, found, applied, _stuck(view), now)

@@ -28,10 +28,12 @@ _ON_MERGE = "Each root is planned anew on what the merge makes, and deployed by 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
     """What next steps depend on besides the plans: nobody can merge a draft, plans may be older than the base branch,
-    and a lock may hold back what the merge deploys. ``unapproved`` are sets whose owners must approve other rules.
+    and a lock may hold back what the merge deploys. ``unapproved`` are sets whose owners must approve other rules,
+    ``unjudged`` the names of those that have no verdict on some plans.
     """
 
     unapproved: tuple[HeldPolicySet, ...] = ()
+    unjudged: tuple[str, ...] = ()
     is_draft: bool = False
     is_older: bool = False
     is_locked: bool = False
@@ -76,6 +78,7 @@ def next_steps(
     """
     rules = [each for each in now.unapproved if each.name not in found.failing]
     lines = [*_corrections(found), *_approvals(layers, found), *map(_of_rules, rules[:_SENTENCES])]
+    lines += [f"Policy set {code(each, _NAME)} has not judged all plans. {AGAIN}" for each in now.unjudged[:_SENTENCES]]
     if any(each.options for each in layers):
         lines.append(f"Comment {PLAN} to plan without options, before the merge.")
     last = "Every push brings this comment up to date. `tidegate help` in a comment tells what else there is."

@@ -67,12 +67,13 @@ class CommentDecider:
         return outcome(text, answerer(self.forge, comment).reply(reply), deployments=tuple(each.id for each in found))
 
     def _open(self, comment: Comment, record: PullRequestRecord | None) -> Sequence[Deployment]:
-        """Return the deployments of the pull request that have not ended: of its head, and of its merge."""
+        """Return the deployments of the pull request that have not ended: of its head or merge, or asked for on it."""
         merge = self.forge.seen_pull_request(*comment.where, comment.pull_request).merge_sha
         known = {each.deployment for each in (*record.applies, *record.deploys)} - {""} if record else set()
 
         def is_of_it(each: Deployment) -> bool:
-            asked = each.pull_request == comment.pull_request or (merge and each.revision.sha == merge)
+            asked_on = each.destroy.asked_on if each.destroy else None
+            asked = comment.pull_request in {each.pull_request, asked_on} or (merge and each.revision.sha == merge)
             return bool(asked) or not known.isdisjoint({each.id, each.rerun_of})
 
         every = self.deployments.many(sorted(self.deployments.unshown())).values()

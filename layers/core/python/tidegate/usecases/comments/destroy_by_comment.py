@@ -32,7 +32,7 @@ class CommentDestroyer:
         branch = self.forge.default_branch(*comment.where)
         head = self.deliveries.bind(comment.delivery, self.forge.branch_head(*comment.where, branch))
         told = f"comment {comment.comment}"
-        asked = Destroy(comment.where, command.roots, comment.sender, comment.received_at, told)
+        asked = Destroy(comment.where, command.roots, comment.sender, comment.received_at, told, comment.pull_request)
         made, problems, repeats = self.destroyer.destroy(asked, Revision(head, branch))
         if problems:
             return refused(self.forge, self.deliveries, comment, replies.roots_refused(problems))

@@ -39,7 +39,8 @@ _UNPLACED = (
 class Destroy:
     """What is asked for: an installation of the App and a repository, which roots, by whom and when (ISO 8601 in UTC).
 
-    ``tells_apart`` is a text that other requests do not have.
+    ``tells_apart`` is a text that other requests do not have. ``asked_on`` is the number of the pull request on which a
+    comment asks for it.
     """
 
     where: tuple[int, str]
@@ -47,6 +48,7 @@ class Destroy:
     by: str
     at: str
     tells_apart: str
+    asked_on: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +170,10 @@ def _destroying(asked: Destroy, last: Deployment, number: int) -> Deployment:
         requires=last.requires,
         unmatched=last.unmatched,
         destroy=Destruction(
-            last.id, made_by.engine_version if made_by else None, made_by.lock_file if made_by else None
+            last.id,
+            made_by.engine_version if made_by else None,
+            made_by.lock_file if made_by else None,
+            asked.asked_on,
         ),
     )
 
