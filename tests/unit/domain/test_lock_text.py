@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.builders import any_lock
-from tidegate.domain.deploys.queue import apply_refusal, locked_by, locked_until
+from tidegate.domain.deploys.lock_text import apply_refusal, locked_by, locked_until
 from tidegate.domain.markdown import code, escaped
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tidegate.domain.deploys.deployment import Deployment, State, Trigger
-from tidegate.domain.deploys.queue import Deployed, QueueHead, locked_by
+from tidegate.domain.deploys.lock_text import locked_by
+from tidegate.domain.deploys.queue import Deployed, QueueHead
 from tidegate.domain.root import Revision
 
 

@@ -7,7 +7,6 @@ that waits or closes does so only at the version that it decided on: so no wake-
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -18,9 +17,6 @@ from tidegate.domain.root import QUEUE_SEPARATOR, Revision, worker_name
 #: Rounds (claims) after which a worker hands over to a fresh execution. A round takes under 60 events
 #: of the deploy machine's history; 200 stay below half of the 25,000 that Step Functions allows.
 ROUNDS_PER_EXECUTION = 200
-
-#: Writes a text as its reader needs it, such as in Markdown.
-Written = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,43 +360,6 @@ def _why_locked(deployment: Deployment) -> str:
             "until it is merged, or the queue is unlocked."
         )
     return f"{short} is deployed by hand. Merges wait until the queue is unlocked."
-
-
-def keeps_out(lock: Lock, pull_request: int | None) -> bool:
-    """Tell whether this lock of a root's queue keeps a pull request from being applied to the root."""
-    return not lock.unlocking and (pull_request is None or lock.pull_request != pull_request)
-
-
-def apply_refusal(root: str, pull_request: int | None, lock: Lock | None) -> str:
-    """Return why a pull request is not applied to a root whose queue has this lock; an empty text if it may be.
-
-    One would undo what another has applied. Its own lock, unless it is not known what was applied, lets it through.
-    """
-    if lock is None or not keeps_out(lock, pull_request):
-        return ""
-    return locked_until(root, lock)
-
-
-def locked_by(root: str, lock: Lock, *, name: Written = str, prose: Written = str) -> str:
-    """Return who has locked the queue of a root, and why; ``name`` and ``prose`` write names and sentences."""
-    by = f"pull request {lock.pull_request}" if lock.pull_request is not None else name(lock.by)
-    return _locked(by, root, lock, name, prose)
-
-
-def locked_until(root: str, lock: Lock, prefix: str = "tidegate", *, name: Written = str, prose: Written = str) -> str:
-    """Return the same, and what ends the lock; comments begin with ``prefix``."""
-    unlock = name(f"{prefix} unlock -p {root}")
-    return f"{locked_by(root, lock, name=name, prose=prose)} Wait for that, or comment {unlock} if it may be undone."
-
-
-def locked_by_itself(root: str, lock: Lock, *, name: Written, prose: Written) -> str:
-    """Return the same to the pull request that holds the lock."""
-    unlock = name(f"tidegate unlock -p {root}")
-    return f"{_locked('this pull request', root, lock, name, prose)} Comment {unlock} to take that lock away."
-
-
-def _locked(by: str, root: str, lock: Lock, name: Written, prose: Written) -> str:
-    return f"The queue of {name(root)} is locked by {by}: {prose(lock.reason)}"
 
 
 def lock_at_end(deployment: Deployment, lock: Lock | None, at: str) -> Lock | None:

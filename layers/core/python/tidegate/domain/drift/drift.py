@@ -7,8 +7,9 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 
 from tidegate.domain.deploys.deployment import DONE, Trigger
+from tidegate.domain.deploys.lock_text import locked_by
 from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.deploys.queue import QueueHead, locked_by
+from tidegate.domain.deploys.queue import QueueHead
 from tidegate.domain.drift.timetable import Timetable
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 

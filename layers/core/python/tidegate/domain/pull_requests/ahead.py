@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tidegate.domain.deploys.queue import Lock, locked_by_itself, locked_until
+from tidegate.domain.deploys.lock_text import locked_by_itself, locked_until
+from tidegate.domain.deploys.queue import Lock
 from tidegate.domain.markdown import code, escaped
 from tidegate.domain.pull_requests.blocks import link
 from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer

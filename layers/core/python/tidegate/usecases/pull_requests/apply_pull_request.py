@@ -12,7 +12,7 @@ from tidegate.domain.comments import replies as comment_replies
 from tidegate.domain.comments.command import Command
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import Deployment, Trigger
-from tidegate.domain.deploys.queue import keeps_out, locked_until
+from tidegate.domain.deploys.lock_text import keeps_out, locked_until
 from tidegate.domain.markdown import code, escaped
 from tidegate.domain.permission import Permission
 from tidegate.domain.policies.policy import HeldPolicySet

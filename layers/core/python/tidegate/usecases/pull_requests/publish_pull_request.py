@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from tidegate.domain.deploys.queue import keeps_out
+from tidegate.domain.deploys.lock_text import keeps_out
 from tidegate.domain.errors import ForgeRefused, NotFound
 from tidegate.domain.policies.approval import Standing
 from tidegate.domain.pull_requests.ahead import Ahead

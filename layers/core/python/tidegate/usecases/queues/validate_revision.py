@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from tidegate.domain.deploys.cancelling import is_cancelled
 from tidegate.domain.deploys.deployment import DONE, Deployment, State, Trigger, is_final
+from tidegate.domain.deploys.lock_text import apply_refusal
 from tidegate.domain.deploys.oversized import TOO_LARGE, is_reduced
-from tidegate.domain.deploys.queue import Deployed, QueueHead, Standing, apply_refusal, lock_when_let_in, standing_of
+from tidegate.domain.deploys.queue import Deployed, QueueHead, Standing, lock_when_let_in, standing_of
 from tidegate.domain.revision import Comparison, Relations, RevisionVerdict, is_on_branch, judge_revision, renamed
 from tidegate.messages import RevisionValidated, ValidateRevision
 from tidegate.ports import Announcements, Clock, DeployQueues, Forge
