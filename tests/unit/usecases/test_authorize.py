@@ -9,6 +9,7 @@ import pytest
 from tests.builders import REPOSITORY, any_deployed, any_deployment, any_lock, any_queue
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.access import Access, Action
+from tidegate.domain.deploys.queue import Standing
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.errors import AppLacksPermission, ForgeUnavailable
 from tidegate.domain.permission import Permission
@@ -116,6 +117,18 @@ class TestUnlock:
         head, _ = world.queues.read(last.queue)
         world.queues.commit(head, replace(head, attempted=replace(any_deployed(), deployment=last.id)))
         assert not world.authorizer.may_unlock(last.queue, 7, "maintainer").done
+
+    def test_what_was_locked_by_hand_is_unlocked_by_who_may_in_each_of_its_stacks(self, world):
+        dev, prod = any_deployment(1, stack="dev"), any_deployment(2, stack="prod", access=SRE_ONLY)
+        for each in (dev, prod):
+            world.deployments.add(each)
+        head, _ = world.queues.read(dev.queue)
+        last = {each.stack: any_deployed(deployment=each.id) for each in (dev, prod)}
+        stacks = tuple(Standing(stack, attempted=one) for stack, one in last.items())
+        world.queues.commit(head, replace(head, lock=any_lock(), attempted=last["dev"], by_stack=stacks))
+        assert "stack prod" in world.authorizer.may_unlock(dev.queue, 7, "maintainer").reason
+        world.forge.writers.add("reviewer")
+        assert world.authorizer.may_unlock(dev.queue, 7, "reviewer").done
 
     @pytest.mark.parametrize("is_known", [True, False])
     def test_what_was_locked_by_nothing_that_is_known_is_unlocked_by_who_may_write(self, world, is_known):

@@ -61,6 +61,49 @@ def test_a_rejected_deploy_by_hand_gives_back_the_lock_that_it_found(world):
     assert world.head.lock == found
 
 
+BY_HAND = any_lock(by="sre", reason="The vendor moves the database.")
+
+
+def deploys_by_hand(world, number, state=State.APPLIED):
+    one = manual(number=number)
+    world.in_flight(one)
+    assert world.validate(one).allowed
+    world.deployments.save(replace(world.deployments.get(one.id), state=state))
+    world.record(one)
+
+
+@pytest.mark.parametrize(
+    "ends", [[State.APPLIED], [State.APPLIED, State.APPLIED], [State.APPLY_FAILED, State.REJECTED]]
+)
+def test_who_unlocks_after_a_deploy_by_hand_leaves_what_somebody_else_locked_by_hand_before(world, ends):
+    world.change(lock=BY_HAND)
+    for number, state in enumerate(ends, start=1):
+        deploys_by_hand(world, number, state)
+    assert world.head.lock != BY_HAND
+    for _ in range(2):  # The same once more changes nothing.
+        decision = world.unlock(at=LATER)
+        assert decision.done
+        assert "stays locked: The vendor moves the database." in decision.reason
+        assert world.head.lock == BY_HAND
+    assert world.unlock(by="sre", at=LATER[:-7] + "1+00:00").done
+    assert world.head.lock is None
+
+
+def test_so_does_who_unlocks_after_an_outcome_that_is_unknown(world):
+    world.change(lock=BY_HAND)
+    deploys_by_hand(world, 1, State.OUTCOME_UNKNOWN)
+    world.unlock(at=LATER)
+    assert world.head.lock == BY_HAND
+
+
+@pytest.mark.parametrize("lock", [replace(BY_HAND, expires_at=NOW), any_lock(deployment="earlier")])
+def test_what_has_ended_and_what_another_deploy_by_hand_locked_does_not_come_back_by_an_unlock(world, lock):
+    world.change(lock=lock)
+    deploys_by_hand(world, 1)
+    world.unlock(at=LATER)
+    assert world.head.lock is None
+
+
 def test_an_unlock_while_a_deploy_by_hand_runs_holds_after_its_end(world):
     world.in_flight(manual())
     world.validate(manual())

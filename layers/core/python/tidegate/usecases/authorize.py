@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from tidegate.domain.access import Access, Action, Person, judge_access, teams_among
@@ -11,7 +11,7 @@ from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.deploys.queue import QueueHead
 from tidegate.domain.deploys.review_rule import PlanReview
-from tidegate.domain.errors import AppLacksPermission, NotFound
+from tidegate.domain.errors import AppLacksPermission
 from tidegate.domain.permission import Permission
 from tidegate.domain.root import QUEUE_SEPARATOR
 from tidegate.domain.sentences import listed
@@ -104,12 +104,14 @@ class Authorizer:
         return self.judge_unlock(self.asking((installation, repository), login, permission), queue)
 
     def judge_unlock(self, asking: Asking, queue: str) -> Decision:
-        """Decide whether who asks may unlock a queue: by the rule of the deployment that locked it."""
+        """Decide whether who asks may unlock a queue: by the rule of the deployment that locked it.
+
+        Locked by hand, it is locked for each stack of its root: by the rules of all.
+        """
         head, _ = self.queues.read(queue)
-        locking = self._locking(head)
-        if locking is not None:
-            return asking.may_with(locking, Action.UNLOCK)
-        return asking.may(None, Action.UNLOCK, f"root {head.root_name}")
+        judged = [asking.may_with(each, Action.UNLOCK) for each in self._locking(head)]
+        judged = judged or [asking.may(None, Action.UNLOCK, f"root {head.root_name}")]
+        return next((each for each in judged if not each.done), judged[0])
 
     def refusals(
         self,
@@ -139,13 +141,12 @@ class Authorizer:
             return deployment
         return replace(deployment, review_rule=replace(deployment.review_rule, when=PlanReview.ALWAYS))
 
-    def _locking(self, head: QueueHead) -> Deployment | None:
-        """Return what locked the queue, or else (not locked, or by hand) what was let in last."""
-        last = (head.lock.deployment if head.lock else "") or (head.attempted.deployment if head.attempted else "")
-        try:
-            return self.deployments.get(last) if last else None
-        except NotFound:
-            return None
+    def _locking(self, head: QueueHead) -> Collection[Deployment]:
+        """Return what locked the queue, or else (not locked, or by hand) what was let in last, in each stack."""
+        if head.lock and head.lock.deployment:
+            return self.deployments.many([head.lock.deployment]).values()
+        last = (head.attempted, *(each.attempted for each in head.by_stack))
+        return self.deployments.many({each.deployment for each in last if each}).values()
 
 
 def subject(deployment: Deployment) -> str:

@@ -25,9 +25,10 @@ class Lock:
 
     ``deployment`` is the one that locked it. ``unlocking`` is who takes it away, once that is decided and
     until the audit topic knows. ``before`` is the lock that a manual deployment found and took the place of:
-    it comes back if that deployment changes nothing. ``pull_request`` is the one that the locking deployment is of.
-    After ``expires_at`` (empty: never) the reconciler takes it away. ``scope`` is not empty for a lock that is not the
-    queue's own, but of all queues of its repository or of a stack (``repository_locks``).
+    it comes back if that deployment changes nothing, and one by hand also when somebody unlocks. ``pull_request`` is
+    the one that the locking deployment is of. After ``expires_at`` (empty: never) the reconciler takes the lock away.
+    ``scope`` is not empty for a lock that is not the queue's own, but of all queues of its repository or of a stack
+    (``repository_locks``).
     """
 
     by: str
@@ -338,7 +339,7 @@ def lock_when_let_in(deployment: Deployment, lock: Lock | None, at: str) -> Lock
     """Return the queue's lock once ``deployment`` is let in: one by hand locks, so that no merge undoes it unseen."""
     if deployment.trigger is not Trigger.MANUAL:
         return lock
-    found = None if lock is None or lock.unlocking else replace(lock, before=None)
+    found = by_hand(lock) if lock is None or lock.unlocking else replace(lock, before=by_hand(lock.before))
     return Lock(
         deployment.requested_by,
         at,
@@ -348,6 +349,19 @@ def lock_when_let_in(deployment: Deployment, lock: Lock | None, at: str) -> Lock
         before=found,
         pull_request=deployment.pull_request,
     )
+
+
+def by_hand(lock: Lock | None) -> Lock | None:
+    """Return the lock that somebody put there by hand: this one, or the one that it took the place of."""
+    while lock is not None and (lock.deployment or lock.unlocking):
+        lock = lock.before
+    return lock
+
+
+def lock_after(unlocked: Lock, at: str) -> Lock | None:
+    """Return the lock that holds once another was taken away: one by hand that has not ended is another one."""
+    found = by_hand(unlocked.before)
+    return None if found is None or (found.expires_at and found.expires_at <= at) else found
 
 
 def _why_locked(deployment: Deployment) -> str:
@@ -370,7 +384,7 @@ def lock_at_end(deployment: Deployment, lock: Lock | None, at: str) -> Lock | No
     """
     if deployment.state is State.OUTCOME_UNKNOWN:
         reason = "It is not known what the last apply changed. Inspect the state, then unlock the queue."
-        return Lock(TIDEGATE, at, deployment.revision.sha, reason, deployment.id)
+        return Lock(TIDEGATE, at, deployment.revision.sha, reason, deployment.id, before=by_hand(lock))
     is_its_own = lock is not None and lock.deployment == deployment.id
     destroyed = deployment.destroy is not None and deployment.state in DONE
     if lock is not None and is_its_own and (destroyed or not moves_baseline(deployment.state)):

@@ -10,7 +10,7 @@ from tidegate.config.loader import Around
 from tidegate.config.resolution import configure
 from tidegate.domain.changes.change_set import Key
 from tidegate.domain.deploys.deployment import DONE, Deployment, State, Trigger
-from tidegate.domain.deploys.queue import Lock, QueueHead, head_after, standing_of, waiting_for
+from tidegate.domain.deploys.queue import Lock, QueueHead, head_after, lock_after, standing_of, waiting_for
 from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound
 from tidegate.ports import Announcements, Clock, Deployments, DeployQueues, Forge, SourceHistory
 from tidegate.usecases.decide_again import deciding_again
@@ -117,14 +117,14 @@ class AppliedBefore:
         if deployment.state is not State.QUEUED or not stands:
             return
         ended = deployment.moved(State.NO_CHANGES, self.clock.now(), _reason(applied))
-        lock = None if _is_of(applied, head.lock) else head.lock
+        lock = lock_after(head.lock, ended.changed_at) if head.lock and _is_of(applied, head.lock) else head.lock
         after = replace(head_after(head, ended), lock=lock)
         self.queues.commit(head, after, take=waiting_for(deployment), deployment=ended)
 
 
-def _is_of(applied: Deployment, lock: Lock | None) -> bool:
+def _is_of(applied: Deployment, lock: Lock) -> bool:
     """Tell whether a lock is there because of the pull request that was applied."""
-    return lock is not None and lock.pull_request == applied.pull_request
+    return lock.pull_request == applied.pull_request
 
 
 def _reason(applied: Deployment) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.audit import unlock_message
 from tidegate.domain.deploys.deployment import Deployment, Unlocking
-from tidegate.domain.deploys.queue import Lock, QueueHead
+from tidegate.domain.deploys.queue import Lock, QueueHead, lock_after
 from tidegate.domain.deploys.repository_locks import named
 from tidegate.domain.deploys.review import moment
 from tidegate.domain.errors import NotFound
@@ -48,13 +48,13 @@ class QueueUnlocker:
             return Decision(False, _not_locked(head))
         if head.lock is not None and _is_newer(head.lock, unlocking):
             return self._before_that_lock(head, head.lock, unlocking)
-        by = head.unlocked or unlocking
-        if head.lock is not None:
-            by = self._take_away(head, head.lock, unlocking)
+        by, left = unlocking, head.lock
+        if head.lock is not None and head.unlocked != unlocking:
+            by, left = self._take_away(head, head.lock, unlocking)
         self._show(head)
         if by != unlocking:
             return Decision(False, f"{by.by} unlocks this queue already.")
-        return Decision(True, f"{by.by} unlocked the queue.")
+        return Decision(True, f"{by.by} unlocked the queue. {_still_locked(left)}".rstrip())
 
     def _before_that_lock(self, head: QueueHead, lock: Lock, unlocking: Unlocking) -> Decision:
         """Answer an unlocking that is older than the queue's lock: done if it took away the one before."""
@@ -63,8 +63,8 @@ class QueueUnlocker:
             return Decision(True, f"{unlocking.by} unlocked the queue. It was locked again on {moment(lock.at)}.")
         return Decision(False, f"The queue was locked anew on {moment(lock.at)}, after you asked to unlock it.")
 
-    def _take_away(self, head: QueueHead, lock: Lock, unlocking: Unlocking) -> Unlocking:
-        """Take the lock away and return who did: the one whose unlocking was noted at it first."""
+    def _take_away(self, head: QueueHead, lock: Lock, unlocking: Unlocking) -> tuple[Unlocking, Lock | None]:
+        """Take the lock away and return who did, the one whose unlocking was noted at it first, and what is left."""
         by = lock.unlocking or unlocking
         if lock.unlocking is None:
             lock = replace(lock, unlocking=by)
@@ -72,8 +72,9 @@ class QueueUnlocker:
         audit_first(self.audit, unlock_message(head, lock, by))
         locking = self._locking(lock)
         unlocked = replace(locking, unlocked=by) if locking else None
-        self.queues.commit(head, replace(head, lock=None, unlocked=by), deployment=unlocked)
-        return by
+        left = lock_after(lock, by.at)
+        self.queues.commit(head, replace(head, lock=left, unlocked=by), deployment=unlocked)
+        return by, left
 
     def _locking(self, lock: Lock) -> Deployment | None:
         try:
@@ -94,6 +95,11 @@ class QueueUnlocker:
 def _is_newer(lock: Lock, unlocking: Unlocking) -> bool:
     """Tell whether the lock was put there after the unlocking was asked for. Times are one form of ISO 8601 in UTC."""
     return lock.at > unlocking.at and lock.unlocking != unlocking
+
+
+def _still_locked(lock: Lock | None) -> str:
+    """Return that a lock by hand holds that was there before the one that was taken away."""
+    return f"{lock.by} locked it by hand before, and it stays locked: {lock.reason}" if lock else ""
 
 
 def _not_locked(head: QueueHead) -> str:
