@@ -38,11 +38,12 @@ demo: setup ## A merge and a pull request, planned, reviewed and applied on this
 up: setup ## The local cloud, kept running for you (PORT= for another port)
 	$(BIN)/tidegate local up $(if $(PORT),--port $(PORT))
 
-lint: setup ## ruff, mypy --strict, statelint, cdk-nag and cfn-lint; fails on any finding
+lint: setup ## ruff, mypy --strict, statelint, asl-validator, cdk-nag and cfn-lint; fails on any finding
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/statelint --eval-jsonata stepfunctions/*.asl.json
+	$(PYTHON) stepfunctions/validate.py
 	$(PYTHON) -m cdk.check
 
 test: setup ## The test suite, in parallel; unit and contract tests must cover domain and use cases, branches too

