@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
+from tidegate.config.matchless import matchless
 from tidegate.config.model.file import FILE
 from tidegate.domain.errors import quoted
 from tidegate.domain.roots.discovery import Standing, default_root_name, used_by
@@ -29,12 +30,17 @@ _FOREIGN = (
 
 
 def suspicions(
-    modules: CommitModules, repository: str, loaded: LoadedConfiguration, configured: ConfiguredRoots
+    modules: CommitModules,
+    repository: str,
+    loaded: LoadedConfiguration,
+    configured: ConfiguredRoots,
+    files: Collection[str],
 ) -> list[str]:
-    """Return sentences on root modules that no key stands for, stacks without roots, and depends_on of nothing."""
+    """Return sentences on root modules that no key stands for, and on stacks, queries and paths that fit nothing."""
     found = (_uncovered(modules, repository, loaded), _idle_globs(modules, loaded), _empty(loaded, configured))
     others = (_aimless(configured), _unfollowed(modules, configured))
-    return [sentence for kind in (*found, *others) for sentence in islice(kind, _MOST)]
+    idle = matchless(loaded, configured, files)
+    return [sentence for kind in (*found, *others, idle) for sentence in islice(kind, _MOST)]
 
 
 def _unfollowed(modules: CommitModules, configured: ConfiguredRoots) -> Iterator[str]:

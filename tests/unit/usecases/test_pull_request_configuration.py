@@ -59,6 +59,17 @@ def test_a_head_whose_file_can_be_used_by_now_says_so(world):
     assert world.record.notice == ""
 
 
+def test_what_of_its_file_fits_nothing_is_told_until_it_does(world):
+    world.file(HEAD, "policy_sets: {acl: {paths: [policies/alc], tag_query: prodd}}\n")
+    world.discover()
+    assert (told(world).conclusion, told(world).title) == (Conclusion.NEUTRAL, "In order, with 2 warnings")
+    assert "'policies/alc' holds no policy" in told(world).summary
+    world.file(HEAD, "version: 1\n")
+    world.follower.follow(*world.record.spec.where, world.record.spec.number, again=True)
+    world.discover()
+    assert (told(world).conclusion, told(world).title) == (Conclusion.SUCCESS, "In order")
+
+
 @pytest.mark.parametrize("changed", [{"is_draft": True}, {"base": "elsewhere"}], ids=["a draft", "not planned"])
 def test_mistakes_stay_told_while_the_file_is_not_read_again(world, changed):
     world.file(MAIN, "destination_branches: [main]\npull_requests: {drafts: false}\n")

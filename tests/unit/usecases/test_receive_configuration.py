@@ -176,3 +176,14 @@ def test_rules_that_nobody_knows_are_other_ones_but_a_first_push_has_none_before
     world.new = {**CHANGED, "tidegate.yaml": NEVER}
     world.receive(before=before, forced=before.strip("0") != "")
     assert {each.rule_changes for each in world.enqueued} == {changes}
+
+
+def test_what_of_a_new_configuration_fits_nothing_is_told_on_its_commit(world):
+    world.new = {
+        **CHANGED,
+        "tidegate.yaml": VALID + "freeze: [{tag_query: prodd, cron: '0 16 * * FRI', duration: 64h}]\n",
+    }
+    world.receive()
+    (check_run,) = world.forge.check_runs.values()
+    assert (check_run.name, check_run.conclusion) == ("tidegate/config", Conclusion.NEUTRAL)
+    assert "nothing is frozen" in check_run.summary

@@ -13,7 +13,7 @@ from tidegate.config.refusals import MOST_TOLD, nearest
 from tidegate.config.substitution import PREFIX
 from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.errors import quoted
-from tidegate.domain.tags.query import TagQuery
+from tidegate.domain.tags.query import TagQuery, parse_tag_query
 
 _REFERENCE = re.compile(rf"\$\{{{PREFIX}([A-Z0-9_]+)\}}")
 _STACK, _BRANCHES = "stack_name:", ("branch:", "dest_branch:")
@@ -41,6 +41,10 @@ def _queries(loaded: LoadedConfiguration) -> Iterator[tuple[Path, TagQuery]]:
         yield ("access_control", "policies", number, "tag_query"), policy.query
     for number, workflow in enumerate(loaded.workflows):
         yield ("workflows", number, "tag_query"), workflow.query
+    for held in loaded.policy_sets:
+        yield ("policy_sets", held.name, "tag_query"), held.query
+    for number, freeze in enumerate(loaded.freezes):
+        yield ("freeze", number, "tag_query"), parse_tag_query(freeze.query)
     for schedule in loaded.drift.schedules:
         yield ("drift", "schedules", schedule.name, "tag_query"), schedule.query
     if loaded.defaults.depends_on:

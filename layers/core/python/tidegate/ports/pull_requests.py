@@ -61,10 +61,12 @@ class PullRequestChecks(Protocol):
         Not discovered yet, it says that planning begins; without roots and notice, it is green.
         """
 
-    def configuration(self, record: PullRequestRecord, mistakes: InvalidConfiguration | None) -> None:
-        """Say on the head which mistakes its configuration file has; without any, that one which had some is in order.
+    def configuration(
+        self, record: PullRequestRecord, mistakes: InvalidConfiguration | None, warnings: Sequence[str] = ()
+    ) -> None:
+        """Say on the head which mistakes its configuration file has, or what of it fits nothing (``warnings``).
 
-        A head that never had mistakes gets nothing for that.
+        Without any, say that one which had some is in order. A head that never had any gets nothing for that.
         """
 
     def stop(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], reason: str) -> None:

@@ -99,7 +99,9 @@ class MemoryPullRequestChecks:
     def show(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer] = ()) -> None:
         self._take("show", record, layers, "")
 
-    def configuration(self, record: PullRequestRecord, mistakes: InvalidConfiguration | None) -> None:
+    def configuration(
+        self, record: PullRequestRecord, mistakes: InvalidConfiguration | None, warnings: Sequence[str] = ()
+    ) -> None:
         if mistakes is not None:
             self._take("configuration", record, (), str(mistakes))
 

@@ -64,6 +64,14 @@ def render_corrected(sha: str) -> CheckRun:
     return _completed(sha, "In order", "`tidegate.yaml` is in order.", Conclusion.SUCCESS)
 
 
+def render_misleading(sha: str, warnings: Sequence[str]) -> CheckRun:
+    """Show what of the file of a pull request's head can be used, and fits nothing: a sentence each."""
+    lines = [f"- {escaped(warning)}" for warning in warnings[:_LISTED]]
+    count = "1 warning" if len(warnings) == 1 else f"{len(warnings)} warnings"
+    summary = "\n".join(["`tidegate.yaml` can be used. Look at this before you merge it:", "", *lines])
+    return _completed(sha, f"In order, with {count}", summary, Conclusion.NEUTRAL)
+
+
 def render_refused(sha: str, refused: Sequence[str]) -> CheckRun:
     """Show which roots are not deployed, such as for their names; ``refused`` has a sentence for each."""
     lines = [f"- {escaped(sentence)}" for sentence in refused[:_LISTED]]

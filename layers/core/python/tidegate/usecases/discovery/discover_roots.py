@@ -10,6 +10,7 @@ from functools import cached_property
 from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
 from tidegate.config.loaded import LoadedConfiguration, without_file
 from tidegate.config.loader import Around, load_configuration
+from tidegate.config.matchless import matchless
 from tidegate.config.model.file import FILE
 from tidegate.config.resolution import configure
 from tidegate.config.rule_changes import UNKNOWN_BEFORE, changed_files, rule_changes
@@ -55,7 +56,8 @@ class Discovery:
     commit brings this file, ``configuration`` is what it says. ``rule_changes`` are what the commit changes of what
     runs or grants something, in words. ``gone`` are the directories that may have held a root before, and hold none
     now. ``returning`` are the roots in stacks that the file before does not have, or cannot be used to tell: what came
-    before this commit may have deployed nothing of them. ``index`` serves the discovery of the next commit.
+    before this commit may have deployed nothing of them. ``warnings`` are sentences on what fits nothing in a file that
+    the commit changes. ``index`` serves the discovery of the next commit.
     """
 
     index: RootIndex = field(compare=False)
@@ -69,6 +71,7 @@ class Discovery:
     rule_changes: tuple[str, ...] = ()
     gone: frozenset[str] = frozenset()
     returning: frozenset[Key] = frozenset()
+    warnings: tuple[str, ...] = ()
 
     @property
     def all_roots(self) -> AllRoots:
@@ -137,6 +140,7 @@ def discover_roots(
         search.rule_changes(),
         frozenset(search.gone),
         search.returning(),
+        search.warnings(),
     )
 
 
@@ -226,6 +230,12 @@ class _Search:
             return frozenset()
         before = {each.key for each in self._earlier.configured.roots} if self._earlier else set()
         return frozenset(each.key for each in self._index.configured.roots if each.key not in before)
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return what of the file that the commit brings fits nothing."""
+        if self._own is None or self._own.after is None:
+            return ()
+        return matchless(self._index.configuration, self._index.configured, self._pushed.trees.files)
 
     def _explained(self, each: Deployable) -> Deployable:
         """Return a member with what reached it, if no file of its own did."""

@@ -392,7 +392,7 @@ def _check_run(push: Push, discovery: Discovery, left: Sequence[str]) -> CheckRu
         return render_left_behind(push.after, left) if left else None
     names = [_name(each) for each in discovery.members]
     stacks = len({each.member.stack for each in discovery.members})
-    return render_valid(push.after, names, stacks, (*discovery.notes, *left))
+    return render_valid(push.after, names, stacks, (*discovery.warnings, *discovery.notes, *left))
 
 
 def _request(push: Push) -> str:

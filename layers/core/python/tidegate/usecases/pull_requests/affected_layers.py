@@ -52,7 +52,8 @@ class Affected:
     ``notes`` say so of what is left out on purpose, ``skipped`` tells that it is not planned as long as it is a draft,
     ``pressing`` that the notice is to be commented also if there are no layers. ``guarded`` tells that policy sets
     would judge what is not planned. ``rules`` say where it is applied. ``examined`` tells that the head's own file
-    was read, ``mistakes`` are those of it. ``rule_changes`` are what it changes of what runs or grants something.
+    was read, ``mistakes`` are those of it. ``rule_changes`` are what it changes of what runs or grants something,
+    ``warnings`` sentences on what of its file fits nothing.
     """
 
     layers: tuple[TemporaryLayer, ...] = ()
@@ -65,6 +66,7 @@ class Affected:
     examined: bool = False
     mistakes: InvalidConfiguration | None = None
     rule_changes: RuleChanges = field(default_factory=RuleChanges)
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,7 @@ class LayerFinder:
             rules=rules,
             examined=True,
             rule_changes=_rule_changes(granted, plannable.found.rule_changes),
+            warnings=plannable.found.warnings,
         )
 
     def _plannable(self, record: PullRequestRecord, granted: Granted) -> Plannable | None:

@@ -50,7 +50,7 @@ class PullRequestDiscoverer:
         except NotFound:
             return _STOP  # A forced push took the commit away: an event tells of the one that took its place.
         if affected.examined:
-            self.checks.configuration(record, affected.mistakes)
+            self.checks.configuration(record, affected.mistakes, affected.warnings)
         ids = tuple(layer.id for layer in affected.layers)
         if not deciding_again(partial(self._expect, pull_request, revision, ids)):
             return _STOP

@@ -7,7 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tidegate.domain.check_runs.check_run import CheckRun
-from tidegate.domain.check_runs.configuration_check import external_id, render_corrected, render_invalid
+from tidegate.domain.check_runs.configuration_check import (
+    external_id,
+    render_corrected,
+    render_invalid,
+    render_misleading,
+)
 from tidegate.domain.errors import InvalidConfiguration, NotFound, NotYet
 from tidegate.domain.policies.approval import SetState, Standing
 from tidegate.domain.policies.text import render_policy
@@ -44,11 +49,15 @@ class ForgeChecks:
         for check_run in self._all(record, layers, fault, standings, unwritten):
             self.keeper.show(*record.spec.where, check_run)
 
-    def configuration(self, record: PullRequestRecord, mistakes: InvalidConfiguration | None) -> None:
+    def configuration(
+        self, record: PullRequestRecord, mistakes: InvalidConfiguration | None, warnings: Sequence[str] = ()
+    ) -> None:
         """Show them as a push to the default branch has them shown, in a check run of their own."""
         sha = record.spec.head_sha
         if mistakes is not None:
             self.keeper.show(*record.spec.where, render_invalid(sha, mistakes, proposed=True))
+        elif warnings:
+            self.keeper.show(*record.spec.where, render_misleading(sha, warnings))
         elif self.keeper.made([external_id(sha)]):
             self.keeper.show(*record.spec.where, render_corrected(sha))
 

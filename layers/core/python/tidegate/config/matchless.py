@@ -1,0 +1,104 @@
+"""What of a file protects, steers or permits nothing, as the roots and files of a commit show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import chain, islice, product
+
+from tidegate.config.configured import ConfiguredRoots
+from tidegate.config.loaded import LoadedConfiguration
+from tidegate.config.model.file import FILE
+from tidegate.config.refusals import MOST_TOLD, nearest
+from tidegate.domain.errors import quoted
+from tidegate.domain.policies.files import is_below
+from tidegate.domain.policies.policy_set import PolicySource
+from tidegate.domain.tags.query import TagQuery, parse_tag_query
+from tidegate.domain.tags.terms import Tag, Tagged
+
+#: What tags begin with that roots get from where a change comes from, and goes to.
+_BRANCH, _DESTINATION = "branch:", "dest_branch:"
+
+
+def matchless(loaded: LoadedConfiguration, configured: ConfiguredRoots, files: Collection[str]) -> tuple[str, ...]:
+    """Return sentences on queries that match none of the roots, and on directories of policies without any.
+
+    Roots that cannot be deployed by the file count where they would be. ``files`` are the paths of the commit.
+    """
+    places = [*(each.tagged for each in configured.roots), *(each.tagged for each in configured.held_back)]
+    told = chain(_queries(loaded, places) if places else (), _directories(loaded, files))
+    return tuple(f"{FILE}:{line}: {sentence}" for line, sentence in islice(sorted(told), MOST_TOLD))
+
+
+def _queries(loaded: LoadedConfiguration, places: Sequence[Tagged]) -> Iterator[tuple[int, str]]:
+    tags = frozenset(tag for place in places for tag in place.tags)
+    fits = _fits(loaded, places, tags)
+    for key, line, query, effect in _asked(loaded):
+        if not fits(query):
+            known = {*tags, *(tag for _, tag in _of_branches(loaded))}
+            yield (
+                line,
+                f"{key}: no root here matches the tag query {quoted(query.text)}: {effect}.{_meant(query, known)}",
+            )
+
+
+def _asked(loaded: LoadedConfiguration) -> Iterator[tuple[str, int, TagQuery, str]]:
+    """Yield each query that says which roots a section is for, and what it means that there are none."""
+    for check in loaded.checks or ():
+        yield "apply_requirements", check.line, check.query, "nothing is required by this check"
+    for policy in loaded.policies or ():
+        yield "access_control", policy.line, policy.query, "nobody gets or loses rights by this policy"
+    for workflow in loaded.workflows:
+        yield "workflows", workflow.line, workflow.query, "nothing runs by this workflow"
+    for schedule in loaded.drift.schedules:
+        yield f"drift.schedules.{schedule.name}", schedule.line, schedule.query, "nothing is looked at"
+    for freeze in loaded.freezes:
+        yield "freeze", freeze.line, parse_tag_query(freeze.query), "nothing is frozen"
+    for held in loaded.policy_sets:
+        yield f"policy_sets.{held.name}", held.line, held.query, "no plan is held against it"
+
+
+def _fits(loaded: LoadedConfiguration, places: Sequence[Tagged], tags: Collection[str]) -> Callable[[TagQuery], bool]:
+    """Return what tells whether a query matches a root, wherever its change comes from and goes to."""
+    sources = ["", *(tag for kind, tag in _of_branches(loaded) if kind == _BRANCH)]
+    destinations = ["", *(tag for kind, tag in _of_branches(loaded) if kind == _DESTINATION)]
+    plain = [_without_branches(each) for each in places]
+
+    def fits(query: TagQuery) -> bool:
+        if not any(tag.startswith((_BRANCH, _DESTINATION)) for tag in query.tags):
+            return query.term.name in tags if isinstance(query.term, Tag) else any(map(query.matches, plain))
+        return any(
+            query.matches(Tagged(place.directory, place.tags | set(filter(None, both))))
+            for both in product(sources, destinations)
+            for place in plain
+        )
+
+    return fits
+
+
+def _of_branches(loaded: LoadedConfiguration) -> Iterator[tuple[str, str]]:
+    yield from ((_BRANCH, f"{_BRANCH}{name}") for name, _ in loaded.branch_tags)
+    yield from ((_DESTINATION, f"{_DESTINATION}{name}") for name, _ in loaded.dest_branch_tags)
+
+
+def _without_branches(place: Tagged) -> Tagged:
+    tags = (tag for tag in place.tags if not tag.startswith((_BRANCH, _DESTINATION)))
+    return Tagged(place.directory, frozenset(tags))
+
+
+def _meant(query: TagQuery, known: Collection[str]) -> str:
+    """Return what was probably meant in place of tags that no root has."""
+    near = ((tag, nearest(tag, sorted(known))) for tag in query.tags if tag not in known)
+    return "".join(f" No root has the tag {quoted(tag)}. Did you mean {quoted(found)}?" for tag, found in near if found)
+
+
+def _directories(loaded: LoadedConfiguration, files: Collection[str]) -> Iterator[tuple[int, str]]:
+    """Yield a sentence for each directory that a policy set names, and that holds no policy."""
+    sets = [each for each in loaded.policy_sets if each.source is PolicySource.REPOSITORY]
+    policies = [path for path in files if path.endswith(".rego")] if sets else []
+    for held in sets:
+        for path in held.paths:
+            if not any(is_below(each, path) for each in policies):
+                near = nearest(path, sorted({each.rpartition("/")[0] for each in policies}))
+                advice = f"Did you mean {quoted(near)}?" if near else "Correct it, or put the policies there."
+                what = f"the directory {quoted(path)} holds no policy (*.rego), so that nothing of it is checked"
+                yield held.line, f"policy_sets.{held.name}: {what}. {advice}"
