@@ -67,9 +67,9 @@ def _spellings(value: str) -> Iterable[str]:
     for line in whole.splitlines():
         text = line.strip()
         if len(text) >= SHORTEST_VALUE:
-            yield text
-            yield json.dumps(text)[1:-1]
-            yield json.dumps(text, ensure_ascii=False)[1:-1]
+            for spelling in (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]):
+                yield spelling
+                yield spelling.replace("${", "$${").replace("%{", "%%{")
     yield json.dumps(value)[1:-1]
     for spelling in {value, whole}:
         yield base64.b64encode(spelling.encode()).decode().rstrip("=")

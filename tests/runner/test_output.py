@@ -44,6 +44,13 @@ def log(tmp_path: Path) -> JobLog:
 # Masking
 
 
+def test_a_value_is_masked_as_engines_print_what_looks_like_a_template() -> None:
+    masker = Masker()
+    masker.add(['a"${b}%{c}'])
+    assert masker.mask('x = "a\\"$${b}%%{c}"') == f'x = "{MASK}"'
+    assert masker.mask('a"${b}%{c}') == MASK
+
+
 @pytest.mark.parametrize(
     "spelling",
     [
