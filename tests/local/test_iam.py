@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from moto.ecs.models import ecs_backends
 from moto.iam.models import iam_backends
 
 from local.aws.iam import Check, Policies, condition_holds, matches
+from local.aws.permissions import Needs
+from local.aws.requests import Call
 
 ACCOUNT = "210987654321"
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/reader"
@@ -102,3 +105,17 @@ def test_an_operator_that_is_not_known_is_an_error():
 @pytest.mark.parametrize(("pattern", "value", "fits"), [("a?c", "abc", True), ("a.c", "abc", False), ("*", "", True)])
 def test_patterns(pattern, value, fits):
     assert matches(pattern, value) is fits
+
+
+def test_a_task_that_gets_tags_is_started_only_by_who_may_tag_it(policies):
+    container = {"name": "runner", "image": "runner", "memory": 128}
+    roles = {"task_role_arn": ROLE, "execution_role_arn": ROLE}
+    ecs_backends[ACCOUNT]["eu-west-1"].register_task_definition("plan", [container], **roles)
+    cluster = f"arn:aws:ecs:eu-west-1:{ACCOUNT}:cluster/tidegate"
+    parameters = {"cluster": cluster, "taskDefinition": "plan", "propagateTags": "TASK_DEFINITION"}
+    needed = Needs(ACCOUNT).of(Call("ecs", "RunTask", "eu-west-1", "json", parameters))
+    starting = allow("ecs:RunTask"), allow("iam:PassRole")
+    when_started = {"StringEquals": {"ecs:CreateAction": "RunTask"}}
+    tagging = allow("ecs:TagResource", f"arn:aws:ecs:eu-west-1:{ACCOUNT}:task/tidegate/*", Condition=when_started)
+    assert "ecs:TagResource" in policies(*starting).refusal(ROLE, needed)
+    assert policies(*starting, tagging).refusal(ROLE, needed) is None
