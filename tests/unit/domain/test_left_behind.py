@@ -64,6 +64,14 @@ def test_the_comment_names_what_is_gone_apart_from_what_is_unchanged_or_deployed
     assert "planned as somebody asked" not in text
 
 
+@pytest.mark.parametrize(("resources", "asked"), [(12, True), (None, True), (0, False)])
+def test_what_stays_behind_is_decided_about_before_the_merge(resources, asked):
+    for views in ([gone(resources=resources)], [planned("a"), gone("b", resources=resources)]):
+        text = render_comment(comment_of(*views))
+        assert ("Decide whether what stays behind" in text) is asked
+        assert ("Merge when you like" in text) is (not asked and not views[1:])
+
+
 def test_what_is_planned_still_is_not_told_to_be_gone():
     layers = [gone(state=LayerState.PLANNING, plan=None).layer]
     assert (left_behind(layers, 5_000), tally(layers).gone, layers[0].left) == ("", 0, None)

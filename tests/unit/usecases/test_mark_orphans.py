@@ -49,7 +49,7 @@ def test_a_root_whose_directory_is_deleted_is_told_and_listed_with_what_stays(wo
     assert "5 resources stay behind" in outcome
     ((_, shown),) = world.forge.check_runs.items()
     assert (shown.name, shown.conclusion) == ("tidegate/config", Conclusion.NEUTRAL)
-    assert "tidegate destroy acme/infra live/db" in shown.summary
+    assert "`tidegate destroy acme/infra live/db` does, after a review\\." in shown.summary
     assert "1 root is gone" in shown.title
 
 

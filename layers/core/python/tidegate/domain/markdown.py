@@ -20,8 +20,11 @@ _INVISIBLE = re.compile(
 )
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|~])")
 #: Before a number or a name stand people, issues, and on GitLab snippets, milestones and epics.
-_REFERENCES = re.compile(r'@|[#$&](?=\d)|%(?=[\w"])|(?<=w)(?=\.)|(?<=:)(?=//)|(?<=GH)(?=-\d)', re.IGNORECASE)
+_REFERENCES = re.compile(r'@|[#$&](?=\d)|%(?=[\w"])|(?<=www)(?=\.)|(?<=:)(?=//)|(?<=GH)(?=-\d)', re.IGNORECASE)
 _BREAK = "\u200b"
+#: What our Markdown of a sentence has that its plain text has not.
+_MARKS = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|~])|(`+)|&(?:amp|lt|gt);|\u200b")
+_ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">"}
 _OPENS_FENCE = re.compile(r"^(?=[ \t]*```)", re.MULTILINE)
 _BACKTICKS = re.compile(r"`+")
 
@@ -43,7 +46,21 @@ def one_line(text: str, longest: int) -> str:
 
 def escaped(text: str, longest: int = 1000) -> str:
     """Return one line of prose in which nothing is markup, a mention, a reference or a link."""
-    line = _REFERENCES.sub(lambda match: match.group() + _BREAK, one_line(text, longest))
+    return _escaped(one_line(text, longest))
+
+
+def prose(text: str, longest: int = 1000) -> str:
+    """Return one line of a sentence, in which what stands between two backticks is code, and nothing else is markup."""
+    outside, *rest = one_line(text, longest).split("`")
+    parts = [_escaped(outside)]
+    while rest[1:]:
+        inside, outside, *rest = rest
+        parts += [code(inside), _escaped(outside)]
+    return "".join([*parts, *(_escaped(f"`{each}") for each in rest)])
+
+
+def _escaped(line: str) -> str:
+    line = _REFERENCES.sub(lambda match: match.group() + _BREAK, line)
     line = _MARKUP.sub(r"\\\1", line)
     return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
@@ -56,8 +73,18 @@ def code(text: str, longest: int = 250) -> str:
 
 
 def without_marks(text: str) -> str:
-    """Return a sentence of Tidegate's, in which only names are marked as code, as plain text."""
-    return text.replace("`` ", "").replace(" ``", "").replace("`", "")
+    """Return a sentence of Tidegate's in Markdown, with names as code and texts that are escaped, as plain text."""
+    parts, at = list[str](), 0
+    while found := _MARKS.search(text, at):
+        parts.append(text[at : found.start()])
+        at = found.end()
+        if fence := found[2]:
+            end = text.find(fence, at)
+            inside, at = (text[at:end], end + len(fence)) if end >= 0 else (fence, at)
+            parts.append(inside.removeprefix(" ").removesuffix(" ") if fence[1:] else inside)
+        else:
+            parts.append(found[1] or _ENTITIES.get(found[0], ""))
+    return "".join([*parts, text[at:]])
 
 
 def fenced(text: str, language: str = "") -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tidegate.domain.check_runs.check_run import Annotation, CheckRun, Conclusion, Level
 from tidegate.domain.errors import InvalidConfiguration
-from tidegate.domain.markdown import code, escaped
+from tidegate.domain.markdown import code, prose
 
 NAME = "tidegate/config"
 #: Refused names that are listed; more would not be read, and the forge limits the text.
@@ -39,7 +39,7 @@ def render_invalid(sha: str, error: InvalidConfiguration, *, proposed: bool = Fa
     ``proposed`` tells that the commit is a pull request's head.
     """
     mistakes = (error, *error.others)
-    lines = [f"- {_place(each)}: {escaped(each.problem)}. {escaped(each.allowed)}." for each in mistakes[:_MISTAKES]]
+    lines = [f"- {_place(each)}: {prose(each.problem)}. {prose(each.allowed)}." for each in mistakes[:_MISTAKES]]
     if len(mistakes) > _MISTAKES:
         lines.append(f"- … and {len(mistakes) - _MISTAKES} more: `tidegate validate` tells them all")
     after = _AFTER if error.file == _OWN else _OF_ORGANIZATION
@@ -66,7 +66,7 @@ def render_corrected(sha: str) -> CheckRun:
 
 def render_misleading(sha: str, warnings: Sequence[str]) -> CheckRun:
     """Show what of the file of a pull request's head can be used, and fits nothing: a sentence each."""
-    lines = [f"- {escaped(warning)}" for warning in warnings[:_LISTED]]
+    lines = [f"- {prose(warning)}" for warning in warnings[:_LISTED]]
     count = "1 warning" if len(warnings) == 1 else f"{len(warnings)} warnings"
     summary = "\n".join(["`tidegate.yaml` can be used. Look at this before you merge it:", "", *lines])
     return _completed(sha, f"In order, with {count}", summary, Conclusion.NEUTRAL)
@@ -74,7 +74,7 @@ def render_misleading(sha: str, warnings: Sequence[str]) -> CheckRun:
 
 def render_refused(sha: str, refused: Sequence[str]) -> CheckRun:
     """Show which roots are not deployed, such as for their names; ``refused`` has a sentence for each."""
-    lines = [f"- {escaped(sentence)}" for sentence in refused[:_LISTED]]
+    lines = [f"- {prose(sentence)}" for sentence in refused[:_LISTED]]
     if len(refused) > _LISTED:
         lines.append(f"- … and {len(refused) - _LISTED} more")
     summary = "\n".join(
@@ -98,7 +98,7 @@ def render_valid(sha: str, deployed: Sequence[str], stacks: int, notes: Sequence
     if len(deployed) > _LISTED:
         lines.append(f"- … and {len(deployed) - _LISTED} more")
     what = "This commit deploys:" if deployed else "This commit changes none of the roots, so nothing is deployed."
-    told = [f"- {escaped(note)}" for note in notes[:_LISTED]]
+    told = [f"- {prose(note)}" for note in notes[:_LISTED]]
     besides = ["", "Besides:", "", *told] if told else []
     summary = "\n".join([f"`tidegate.yaml` is in order. {what}", "", *lines, *besides]).rstrip()
     return _completed(
@@ -108,7 +108,7 @@ def render_valid(sha: str, deployed: Sequence[str], stacks: int, notes: Sequence
 
 def render_left_behind(sha: str, left: Sequence[str]) -> CheckRun:
     """Show which roots a commit takes away whose resources stay; ``left`` has a sentence for each."""
-    lines = [f"- {escaped(sentence)}" for sentence in left[:_LISTED]]
+    lines = [f"- {prose(sentence)}" for sentence in left[:_LISTED]]
     if len(left) > _LISTED:
         lines.append(f"- … and {len(left) - _LISTED} more")
     title = f"{len(left)} {'root is' if len(left) == 1 else 'roots are'} gone, and what was deployed stays"

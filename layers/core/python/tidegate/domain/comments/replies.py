@@ -10,7 +10,7 @@ from tidegate.domain.decision import Decision
 from tidegate.domain.deploys import repeats
 from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.errors import AppLacksPermission, CyclicChange, InvalidConfiguration, NotFound
-from tidegate.domain.markdown import code, escaped
+from tidegate.domain.markdown import code, escaped, prose
 from tidegate.domain.nearest import did_you_mean
 from tidegate.domain.pull_requests.plan_request import PlanRequest
 from tidegate.domain.pull_requests.pull_request import PullRequest
@@ -164,7 +164,7 @@ def forced(by: str, pull_request: PullRequest, roots: Sequence[str], missing: Mi
 
 def nothing_changed(notes: Iterable[str]) -> str:
     """Return that there is nothing to deploy or unlock; ``notes`` are sentences on what was seen besides."""
-    told = _list([escaped(note) for note in notes])
+    told = _list([prose(note) for note in notes])
     base = "**This pull request changes no root**, so there is nothing to do. Name one with `-p ROOT` to choose it."
     return f"{base}\n\n{told}" if told else base
 
@@ -182,12 +182,12 @@ def unknown_roots(unknown: Sequence[str], known: Iterable[str]) -> str:
 
 def roots_refused(problems: Sequence[str]) -> str:
     """Return why roots cannot be deployed; ``problems`` are sentences. Nothing was done."""
-    return f"**Nothing was done.**\n\n{_list(escaped(problem) for problem in problems)}"
+    return f"**Nothing was done.**\n\n{_list(prose(problem) for problem in problems)}"
 
 
 def not_found(problem: str) -> str:
     """Return that the forge does not have what the comment is about."""
-    return f"**Nothing was done.** {escaped(problem)}"
+    return f"**Nothing was done.** {prose(problem)}"
 
 
 def invalid_configuration(error: InvalidConfiguration) -> str:
@@ -240,9 +240,7 @@ def in_line_already(wanted: Deployment, earlier: Deployment, where: str) -> str:
 
 def locks_changed(told: Sequence[tuple[str, Decision]], sign: str) -> str:
     """Return what became of each queue: pairs of root and decision; ``sign`` marks what was done."""
-    lines = [
-        f"{code(name)}: {f'{sign} ' if decision.done else ''}{escaped(decision.reason)}" for name, decision in told
-    ]
+    lines = [f"{code(name)}: {f'{sign} ' if decision.done else ''}{prose(decision.reason)}" for name, decision in told]
     return _list(lines[:_LISTED])
 
 

@@ -8,7 +8,7 @@ from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.check_runs.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, CheckRun, Conclusion
 from tidegate.domain.check_runs.face import counts, many, people
 from tidegate.domain.deploys.plan_text import cut_start, fenced_plan
-from tidegate.domain.markdown import bounded, code, escaped, fenced, one_line
+from tidegate.domain.markdown import bounded, code, escaped, fenced, one_line, prose
 from tidegate.domain.plan_places.text import NOBODY_WAITS, WaitingPlans
 from tidegate.domain.pull_requests.blocks import LAST_LINES, LayerView, alarms, because, link, result, table
 from tidegate.domain.pull_requests.check_names import WHOLE
@@ -109,7 +109,7 @@ def render_stopped(record: PullRequestRecord, reason: str, page_url: str) -> Che
         record.execution,
         "completed",
         one_line(reason, MAXIMUM_TITLE),
-        f"{escaped(reason)} What was planned of {code(record.spec.head_sha[:7])} is not shown.",
+        f"{prose(reason)} What was planned of {code(record.spec.head_sha[:7])} is not shown.",
         conclusion=Conclusion.CANCELLED,
         details_url=page_url,
     )
@@ -145,7 +145,7 @@ def _whole(
 def _unplanned(record: PullRequestRecord, blocking: Sequence[str]) -> tuple[str, str, Conclusion]:
     """Return what is said of a pull request without layers."""
     if record.notice:
-        lines = [f"{escaped(line, 2000)}\n" for line in record.notice.splitlines()]
+        lines = [f"{prose(line, 2000)}\n" for line in record.notice.splitlines()]
         why = bounded(lines, _NOTICE, lambda count: f"… and {count} more lines.").rstrip()
         return "Not planned", why, _of_unplanned(record)
     conclusion = Conclusion.FAILURE if blocking else Conclusion.SUCCESS

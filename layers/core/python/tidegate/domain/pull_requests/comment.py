@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.check_runs.face import many
-from tidegate.domain.markdown import bounded, code, escaped, size
+from tidegate.domain.markdown import bounded, code, escaped, prose, size
 from tidegate.domain.policies.approval import SetState, Standing
 from tidegate.domain.policies.text import held_up_by, standing_lines, verdict_lines
 from tidegate.domain.pull_requests.ahead import Ahead
@@ -112,7 +112,7 @@ def render_notice(stack: str, sha: str, notice: str, page_url: str = "") -> str:
 
     Lines of ``notice`` are paragraphs. ``page_url`` lists all of the pull request.
     """
-    lines = [escaped(line) for line in notice.splitlines() if line.strip()]
+    lines = [prose(line) for line in notice.splitlines() if line.strip()]
     why = bounded([f"{line}\n" for line in lines], _NOTICE, lambda count: f"… and {count} more lines.")
     what = f"Commit {code(sha[:7])}" if sha else "This pull request"
     head = f"{marker(stack)}\n{_heading(stack)}\n\n**{what} is not planned.**"

@@ -21,6 +21,7 @@ _SENTENCES = 10
 _NAME = 60
 _READ = "Read the plans."
 _PLAN_AGAIN = f"Comment {PLAN} first, as these plans are out of date. Read the new ones."
+_LEFT = "Decide whether what stays behind of the roots that are gone shall go on without them."
 _BEHIND_LOCK = "Mind the lock: what is behind it is not deployed by the merge before somebody unlocks it."
 _ON_MERGE = "Each root is planned anew on what the merge makes, and deployed by its own queue."
 
@@ -82,7 +83,8 @@ def next_steps(
     if any(each.options for each in layers):
         lines.append(f"Comment {PLAN} to plan without options, before the merge.")
     last = "Every push brings this comment up to date. `tidegate help` in a comment tells what else there is."
-    look = _PLAN_AGAIN if now.is_older else _look(found)
+    stays = any(each.is_gone and each.left != 0 for each in layers)
+    look = _PLAN_AGAIN if now.is_older else _look(found, stays=stays)
     if applied:
         steps = apply_steps(applied, ready=not lines, look=look or _READ, is_draft=now.is_draft)
         return [*lines, *steps, last]
@@ -210,8 +212,10 @@ def _merge(look: str, stuck: tuple[str, ...], *, is_draft: bool) -> str:
     return f"{look.removesuffix('.')}, then merge{ready}."
 
 
-def _look(found: Tally) -> str:
-    """Return what to look at before the merge, an empty text if nothing would change."""
+def _look(found: Tally, *, stays: bool) -> str:
+    """Return what to look at before the merge, an empty text if nothing would change. ``stays``: resources may."""
     if found.changes.destroy or found.changes.replace:
-        return "Look at what is destroyed and replaced."
-    return _READ if found.changed else ""
+        look = "Look at what is destroyed and replaced."
+    else:
+        look = _READ if found.changed else ""
+    return " ".join(filter(None, (look, _LEFT if stays else "")))

@@ -11,7 +11,7 @@ from tidegate.domain.deploys.deployment import DONE, Deployment, State, is_final
 from tidegate.domain.deploys.plan_text import cut_start
 from tidegate.domain.deploys.requirements_gate import REQUIREMENTS_DAYS
 from tidegate.domain.deploys.review import REVIEW_DAYS
-from tidegate.domain.markdown import bounded, code, escaped, fenced, folded, size, tagged_code
+from tidegate.domain.markdown import bounded, code, fenced, folded, prose, size, tagged_code
 from tidegate.domain.pull_requests.blocks import LAST_LINES, link
 from tidegate.domain.pull_requests.comment import MAXIMUM_COMMENT, MERGED
 
@@ -129,7 +129,7 @@ def _state(each: MergedRoot) -> str:
     by = f" by {code(deployment.rejected_by)}" if deployment.rejected_by and is_final(deployment.state) else ""
     newer = deployment.revision.sha != each.of
     with_ = f", with the newer {code(deployment.revision.short)}" if newer else ""
-    why = f": {escaped(deployment.reason, _REASON)}" if deployment.state in _EXPLAINED and deployment.reason else ""
+    why = f": {prose(deployment.reason, _REASON)}" if deployment.state in _EXPLAINED and deployment.reason else ""
     return f"{shown}{by}{with_}{why}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tidegate.domain.check_runs.face import people
-from tidegate.domain.markdown import bounded, code, escaped
+from tidegate.domain.markdown import bounded, code, escaped, prose
 from tidegate.domain.pull_requests.left_behind import stays
 from tidegate.domain.pull_requests.record import Overtaken
 from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
@@ -80,7 +80,7 @@ def _about(layer: TemporaryLayer) -> str:
 
 def not_planned(notice: str, notes: str, room: int) -> str:
     """Return what is not planned, a line for each line of these, in ``room`` bytes: what holds up the merge first."""
-    lines = [f"* {escaped(line)}" for text in (notice, notes) for line in text.splitlines() if line.strip()]
+    lines = [f"* {prose(line)}" for text in (notice, notes) for line in text.splitlines() if line.strip()]
     return f"### Not planned\n\n{bounded(lines, room, lambda count: f'* … and {count} more.')}" if lines else ""
 
 
