@@ -17,6 +17,7 @@ from tidegate.domain.changes.stack import Stack, StackRules
 from tidegate.domain.deploys.freeze import Freeze
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.workflow import StepKind, WorkflowStep
+from tidegate.domain.policies.policy_set import PolicySet, sets_for
 
 if TYPE_CHECKING:
     from tidegate.config.loaded import LoadedConfiguration
@@ -45,8 +46,14 @@ class Explained:
         return [each for each in self.loaded.freezes if each.matches(self.one.tagged)]
 
     @property
+    def policy_sets(self) -> list[PolicySet]:
+        """The policy sets that its plans are held against."""
+        names = sets_for(self.loaded.policy_sets, self.one.tagged)
+        return [each for each in self.loaded.policy_sets if each.name in names]
+
+    @property
     def requirements(self) -> Requirements | None:
-        """What deploys by hand require; None where no check matches."""
+        """What every apply requires; None where no check matches."""
         return self.loaded.required_of(self.one.tagged)
 
 
@@ -112,7 +119,13 @@ def _rows(each: Explained) -> Iterator[tuple[str, str, int]]:
     yield "Pulled in by", _stacks(stack.modified_by, "a change of "), _rule_line(each, lambda rules: rules.modified_by)
     yield "Plan review", _review(one), line("plan_review", 0)
     yield from _rights(one)
-    yield "By hand", _required(each.requirements), _check_line(each)
+    yield "Every apply", _required(each.requirements), _check_line(each)
+    for held in each.policy_sets:
+        yield (
+            "Policy set",
+            f"{held.name}{f', owned by {people}' if (people := ', '.join(held.owners)) else ''}",
+            held.line,
+        )
     for freeze in each.freezes:
         yield "Frozen", f"{freeze.words}{f': {freeze.reason}' if freeze.reason else ''}", freeze.line
 
@@ -125,7 +138,7 @@ def _rule_line(each: Explained, said: Callable[[StackRules], object]) -> int:
 
 
 def _check_line(each: Explained) -> int:
-    """Return the line of the check that says what deploys by hand require."""
+    """Return the line of the check that says what applies require."""
     return next((check.line for check in each.loaded.checks or () if check.query.matches(each.one.tagged)), 0)
 
 
@@ -186,18 +199,8 @@ def _rights(one: ConfiguredRoot) -> Iterator[tuple[str, str, int]]:
 
 def _required(requirements: Requirements | None) -> str:
     if requirements is None:
-        return "refused without --force: no check of apply_requirements matches it"
-    parts = [
-        f"{requirements.approvals} {'approval' if requirements.approvals == 1 else 'approvals'}"
-        if requirements.approvals
-        else "",
-        f"of any of {', '.join(requirements.any_of)}" if requirements.any_of else "",
-        f"of all of {', '.join(requirements.all_of)}" if requirements.all_of else "",
-        "no merge conflict" if requirements.mergeable else "",
-        "all checks passed" if requirements.checks else "",
-    ]
-    named = ", ".join(filter(None, parts))
-    return f"requires {named}" if named else ""
+        return "waits for an operator: no check of apply_requirements matches it"
+    return f"requires {requirements.words}" if requirements.words else ""
 
 
 def document(each: Explained) -> dict[str, Any]:
@@ -239,6 +242,9 @@ def document(each: Explained) -> dict[str, Any]:
         },
         "access": _access(one),
         "requirements": _required(each.requirements),
+        "policy_sets": [
+            {"name": held.name, "owners": list(held.owners), "line": held.line} for held in each.policy_sets
+        ],
         "freezes": [{"when": window.words, "reason": window.reason, "line": window.line} for window in each.freezes],
         "lines": {name: line for name, line in one.sources.items() if line},
     }

@@ -350,3 +350,19 @@ def test_the_freeze_windows_of_a_root_are_shown_with_their_line(checkout, tidega
     document = json.loads(tidegate("explain", "--json").stdout)
     frozen = {each["name"]: [one["reason"] for one in each["freezes"]] for each in document["roots"]}
     assert (frozen["live/prod"], frozen["live/dev"]) == (["weekend"], [])
+
+
+def test_what_every_apply_requires_and_who_owns_its_policies_is_shown(checkout, tidegate):
+    text = (
+        "apply_requirements: {approved: {any_of: ['team:platform']}, undiverged: {}}\n"
+        "policy_sets: {acl: {paths: [policies], owners: ['team:security']}, other: {paths: [p], tag_query: none}}\n"
+    )
+    (checkout / "tidegate.yaml").write_text(text)
+    lines = tidegate("explain", "live/dev").output.splitlines()
+    (required,) = [line for line in lines if "Every apply" in line]
+    assert "requires 1 approval, of any of team:platform, the newest commit of its base branch" in required
+    (held,) = [line for line in lines if "Policy set" in line]
+    assert "acl, owned by team:security" in held
+    assert "tidegate.yaml:2" in held
+    (root,) = explained(tidegate, "live/dev")["roots"]
+    assert root["policy_sets"] == [{"name": "acl", "owners": ["team:security"], "line": 2}]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,9 @@ from tests.pull_request_layers import PLAN, comment_of, failed, planned, unchang
 from tests.unit.domain.comment_text import in_state, is_whole
 from tidegate.domain.access import Access
 from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.freeze import Freeze
 from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.policies.approval import SetState, Standing
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
@@ -236,6 +239,39 @@ def test_it_says_who_reviews(rule, access, sentence):
         f"Each plan with changes {'' if sentence.startswith(('waits', 'is')) else 'waits for a review '}{sentence}"
         in (render_comment(comment_of(planned(review=rule, access=access))))
     )
+
+
+def test_it_says_what_is_required_of_each_root_and_when_nothing_is_applied():
+    reviewed = Requirements(approvals=1, any_of=("team:platform",), mergeable=True)
+    weekend = Freeze(cron="0 16 * * FRI", minutes=3840, reason="nobody is here")
+    views = [
+        planned("prod", requires=(reviewed,), freezes=(weekend,)),
+        planned("dev", requires=(Requirements(undiverged=True),)),
+        planned("new", unmatched=True),
+    ]
+    text = render_comment(comment_of(*views))
+    assert "`prod`: applied only with `1 approval, of any of team:platform` of the head" in text
+    assert "`new`: no check of `apply_requirements` matches." in text
+    assert "`prod`: frozen `64 h from each '0 16 * * FRI' (UTC)`: nobody is here." in text
+    assert "`dev`: " not in text.partition("What happens on merge")[2]
+
+
+def test_many_requirements_and_freezes_are_counted():
+    views = [
+        planned(
+            f"r{at:02}", requires=(Requirements(approvals=at + 1),), freezes=(Freeze(cron="0 0 * * *", minutes=at + 1),)
+        )
+        for at in range(12)
+    ]
+    text = render_comment(comment_of(*views))
+    assert "2 more requirements hold for other roots." in text
+    assert "2 more freezes hold for these roots." in text
+
+
+def test_applied_before_the_merge_what_is_required_is_told_with_the_apply():
+    view = comment_of(planned("prod", requires=(Requirements(approvals=1),)))
+    applied = ApplyView(ApplyRules(ApplyMode.IN_PULL_REQUEST), ApplyProgress())
+    assert "applied only with" not in render_comment(replace(view, applied=applied))
 
 
 def test_different_rules_name_their_roots():

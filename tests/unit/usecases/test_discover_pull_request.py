@@ -165,6 +165,25 @@ class TestWhatIsAffected:
         assert {layer.access.apply for layer in world.found} == {("team:sre",)}
         assert {layer.review.when for layer in world.found} == {"always"}
 
+    def test_layers_have_what_the_merge_requires_and_the_freezes_that_hold_for_them(self, world):
+        text = (
+            "apply_requirements: {checks: [{tag_query: 'dir:live/app', approved: {}}, {tag_query: 'dir:live/db'}]}\n"
+            "freeze: [{tag_query: 'dir:live/app', cron: '0 16 * * FRI', duration: 64h, reason: weekend}, "
+            "{from: '2020-12-20T18:00:00Z', until: '2020-12-21T18:00:00Z', reason: over}]\n"
+        )
+        changes(world, {"live/app/main.tf": "#", "live/db/main.tf": "#"}, {**FILES, "tidegate.yaml": text})
+        opened(world)
+        found = {layer.root.name: layer for layer in world.found}
+        assert [(each.approvals, each.any_of) for each in found["live/app"].requires] == [(1, ())]
+        assert [each.reason for each in found["live/app"].freezes] == ["weekend"]
+        assert (found["live/db"].requires, found["live/db"].freezes, found["live/db"].unmatched) == ((), (), False)
+
+    def test_a_layer_that_no_check_matches_says_so(self, world):
+        text = "apply_requirements: {checks: [{tag_query: nobody}]}\n"
+        changes(world, {"live/app/main.tf": "#"}, {**FILES, "tidegate.yaml": text})
+        opened(world)
+        assert [layer.unmatched for layer in world.found] == [True]
+
     def test_layers_are_held_against_the_policy_sets_of_the_default_branch(self, world):
         world.policies = (HeldPolicySet("security"),)
         opened(world)

@@ -43,7 +43,7 @@ class DeclaredRoot:
 
 @dataclass(frozen=True, slots=True)
 class RequirementCheck:
-    """What roots that match a query require of deploys by hand."""
+    """What roots that match a query require of every apply."""
 
     query: TagQuery
     requirements: Requirements
@@ -63,7 +63,7 @@ class Misleading:
 class LoadedConfiguration:
     """What a file says. ``roots`` is None when it declares none, so that they are to be discovered.
 
-    ``review_rule`` is that of roots without one of their own, ``requirements`` those of deploys by hand of every
+    ``review_rule`` is that of roots without one of their own, ``requirements`` what applies require of every
     root, unless there are ``checks``: then the first that matches a root has its own.
 
     ``engine`` is that of roots which name none, ``engine_text`` the same as it is written, if it is.
@@ -106,7 +106,7 @@ class LoadedConfiguration:
     freezes: tuple[Freeze, ...] = ()
 
     def required_of(self, judged: Tagged) -> Requirements | None:
-        """Return what deploys by hand require of a root with these tags, None when no check matches them."""
+        """Return what applies of a root with these tags require, None when no check matches them."""
         if self.checks is None:
             return self.requirements
         return next((check.requirements for check in self.checks if check.query.matches(judged)), None)

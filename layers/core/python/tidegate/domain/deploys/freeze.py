@@ -36,6 +36,10 @@ class Freeze:
         """Tell whether the window is about what has these tags."""
         return parse_tag_query(self.query).matches(root)
 
+    def is_ahead(self, at: str) -> bool:
+        """Tell whether the window holds, or will, at some time after ``at`` (ISO 8601 in UTC)."""
+        return bool(self.cron) or self.ends > at
+
     @property
     def words(self) -> str:
         """When it is, for people."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +36,21 @@ class Requirements:
     def grantees(self) -> tuple[str, ...]:
         """Whom approvals may be asked of."""
         return (*self.any_of, *self.all_of)
+
+    @property
+    def words(self) -> str:
+        """What is required, for people, empty if nothing is."""
+        parts = (
+            f"{self.approvals} {'approval' if self.approvals == 1 else 'approvals'}" if self.approvals else "",
+            f"of any of {', '.join(self.any_of)}" if self.any_of and self.approvals else "",
+            f"of all of {', '.join(self.all_of)}" if self.all_of else "",
+            "no merge conflict" if self.mergeable else "",
+            "the newest commit of its base branch" if self.undiverged else "",
+            "all checks passed" if self.checks else "",
+        )
+        return ", ".join(filter(None, parts))
+
+    @property
+    def after_merge(self) -> Requirements:
+        """What of it a merge leaves open: conflicts, and what the head lacks of its base, it settles."""
+        return replace(self, mergeable=False, undiverged=False)

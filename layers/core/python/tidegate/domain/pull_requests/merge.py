@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from tidegate.domain.access import EVERYBODY, Action, spelled
 from tidegate.domain.check_runs.face import people
+from tidegate.domain.deploys.freeze import Freeze
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.markdown import code
+from tidegate.domain.markdown import code, escaped
 from tidegate.domain.policies.policy import HeldPolicySet
 from tidegate.domain.pull_requests.ahead import Ahead
 from tidegate.domain.pull_requests.apply import ApplyView, apply_steps, how_applied
@@ -60,6 +61,8 @@ def on_merge(
         *_inside(layers),
         *_destroyed(layers),
         *_reviews(layers),
+        *([] if applied else _required(layers)),
+        *_frozen(layers),
     ]
     left = [f"{people(extra)}: planned as somebody asked for it. The merge does not deploy it."] if extra else []
     left += [f"{people(gone)}: gone with the merge. Nothing of it is destroyed."] if gone else []
@@ -151,6 +154,37 @@ def _reviews(layers: Sequence[TemporaryLayer]) -> Iterator[str]:
         yield _review(which, rule, reviewers)
     if len(rules) > _SENTENCES:
         yield f"{len(rules) - _SENTENCES} more rules of reviews hold for other roots."
+
+
+def _required(layers: Sequence[TemporaryLayer]) -> Iterator[str]:
+    """Yield what is required of applies after the merge."""
+    unmatched = tuple(each.root.name for each in layers if each.unmatched)
+    if unmatched:
+        yield f"{people(unmatched)}: no check of `apply_requirements` matches. An operator overrides that, or it waits."
+    found: dict[tuple[str, ...], list[str]] = {}
+    for each in layers:
+        words = tuple(filter(None, (wanted.after_merge.words for wanted in each.requires)))
+        if words:
+            found.setdefault(words, []).append(each.root.name)
+    for words, roots in list(found.items())[:_SENTENCES]:
+        wanted = "; and ".join(code(each) for each in words)
+        yield f"{people(tuple(roots))}: applied only with {wanted} of the head (`apply_requirements`)."
+    if len(found) > _SENTENCES:
+        yield f"{len(found) - _SENTENCES} more requirements hold for other roots."
+
+
+def _frozen(layers: Sequence[TemporaryLayer]) -> Iterator[str]:
+    """Yield in which times what is not applied."""
+    found: dict[Freeze, list[str]] = {}
+    for each in layers:
+        for window in each.freezes:
+            found.setdefault(window, []).append(each.root.name)
+    for window, roots in list(found.items())[:_SENTENCES]:
+        why = f": {escaped(window.reason)}" if window.reason else ""
+        words = f"frozen {code(window.words)}{why}"
+        yield f"{people(tuple(roots))}: {words}. What waits for the end is applied by itself then."
+    if len(found) > _SENTENCES:
+        yield f"{len(found) - _SENTENCES} more freezes hold for these roots."
 
 
 def _reviewers(layer: TemporaryLayer) -> tuple[str, ...]:

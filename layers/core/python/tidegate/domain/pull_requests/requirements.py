@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from tidegate.domain.access import EVERYBODY, Person, matches, spelled
@@ -77,12 +77,11 @@ def missing_before_apply(origin: Origin, required: Sequence[Requirements]) -> tu
     """
     found = []
     for wanted in required:
-        after_merge = replace(wanted, mergeable=False, undiverged=False)
         for each in origin.merged:
             pull_request = each.pull_request
             made_by = (pull_request.author, *pull_request.made_by.logins)
             approving = _together(each.approving, _others(origin.here, made_by))
-            lacking = _lacking(pull_request, approving, (after_merge,))
+            lacking = _lacking(pull_request, approving, (wanted.after_merge,))
             found += [f"Pull request #{pull_request.number}: {sentence}" for sentence in lacking]
         found += _missing_without(origin, wanted)
     return tuple(dict.fromkeys(found))

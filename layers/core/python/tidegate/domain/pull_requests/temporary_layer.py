@@ -11,7 +11,9 @@ from enum import StrEnum
 from tidegate.domain.access import Access
 from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.changes.waits import Waits
+from tidegate.domain.deploys.freeze import Freeze
 from tidegate.domain.deploys.plan import Plan
+from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyVerdict
@@ -52,6 +54,8 @@ class TemporaryLayer:
     ``fork_sha`` is the one commit that head and base both come after, where the forge knows that there is but one.
     ``gone`` tells that the pull request takes the root away: what its state holds is counted on the base's commit.
     ``destroy`` tells that the plan destroys what the root made, as its file says.
+    ``requires`` is what its root requires of an apply, ``unmatched`` tells that no check says what, ``freezes`` are the
+    times in which it is not applied.
     ``conflict`` tells that it failed as a person has to merge head and base first: ``reason`` names the files.
     ``within`` are the nests around its stack by name, ``tags`` the root's own tags.
     """
@@ -94,6 +98,9 @@ class TemporaryLayer:
     tags: tuple[str, ...] = ()
     gone: bool = False
     destroy: bool = False
+    requires: tuple[Requirements, ...] = ()
+    unmatched: bool = False
+    freezes: tuple[Freeze, ...] = ()
 
     @property
     def is_done(self) -> bool:

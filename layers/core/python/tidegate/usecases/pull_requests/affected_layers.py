@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidegate.config.model.file import FILE
+from tidegate.config.trust import required
 from tidegate.domain.changes.change_set import Key, stack_layers
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound, quoted
@@ -235,6 +236,8 @@ def _layer(
     is_chosen = record.request is not None and record.request.chooses(member.root.name, configured.tagged)
     options = record.request.options if record.request is not None and is_chosen else ()
     is_extra = all(other.member.key != member.key for other in plannable.found.members)
+    merged = plannable.found.configuration
+    must = required(merged, configured.tagged)
     first, last = stack_layers(other.member for other in plannable.found.members).get(member.stack, (1, 1))
     return TemporaryLayer(
         layer_id(spec.id, member.root.name, member.stack, spec.revision, record.attempt),
@@ -264,4 +267,7 @@ def _layer(
         tags=configured.tags,
         gone=each in plannable.gone,
         destroy=configured.destroy and each not in plannable.gone,
+        requires=() if must is None else tuple(wanted for wanted in must if wanted.demands),
+        unmatched=must is None,
+        freezes=tuple(window for window in merged.freezes if window.is_ahead(at) and window.matches(configured.tagged)),
     )
