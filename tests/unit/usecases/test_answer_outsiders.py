@@ -12,7 +12,13 @@ from tidegate.domain.permission import Permission
 
 OTHER = NUMBER + 1
 FIRST, LAST, NEXT = (f"2026-03-02T{time}.000000+00:00" for time in ("08:00:00", "08:59:59", "09:00:00"))
-REFUSED = ("tidegate deploy", "tidegate plan", "tidegate unlock -p live/app", "tidegate nonsense", "tidegate help")
+REFUSED = (
+    "tidegate deploy",
+    "tidegate lock -p live/app",
+    "tidegate unlock -p live/app",
+    "tidegate nonsense",
+    "tidegate help",
+)
 ACCESS = """
 access_control:
   policies: [{tag_query: '', apply: ['user:friend'], unlock: ['user:friend']}]
