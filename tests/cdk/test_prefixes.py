@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
+from moto import mock_aws
 
 from cdk.settings import read_settings
+from local.stack.template import Addresses, adapt
 
 #: Names that live inside of something else that has a name of its own, or are of AWS.
 WITHIN = {
@@ -74,3 +77,25 @@ def test_each_prefix_has_a_stack_and_secrets_of_its_own(prefix: str, stack: str)
     assert settings.webhook_secret_name == f"{prefix}/webhook-secret"
     assert settings.app_secret_name == f"{prefix}/github-app"
     assert read_settings(_Given(prefix=prefix, app_secret_name="mine")).app_secret_name == "mine"
+
+
+def test_two_installations_are_made_side_by_side_in_one_account(template: dict[str, Any], other: dict[str, Any]):
+    """As far as moto makes resources: what has a name that is taken is refused there, too."""
+    made: dict[str, set[str]] = {}
+    with mock_aws():
+        cloud = boto3.client("cloudformation", region_name="us-east-1")
+        for stack, document in (("Tidegate", template), ("Acme-prod", other)):
+            adapted = adapt(document, Addresses("http://127.0.0.1"), "123456789012", "us-east-1", {}).template
+            for name, each in adapted["Resources"].items():
+                # The local cloud, which is for one, names what AWS generates names for.
+                for key in {"BucketName", "FunctionName"} & set(each.get("Properties", {})):
+                    each["Properties"][key] = f"{stack}-{name}".lower()[:60]
+            text = json.dumps(adapted)
+            cloud.create_stack(StackName=stack, TemplateBody=text, Capabilities=["CAPABILITY_NAMED_IAM"])
+            assert cloud.describe_stacks(StackName=stack)["Stacks"][0]["StackStatus"] == "CREATE_COMPLETE"
+            resources = cloud.describe_stack_resources(StackName=stack)["StackResources"]
+            # Inline policies have their names within their roles.
+            named = [each for each in resources if each["ResourceType"] != "AWS::IAM::Policy"]
+            made[stack] = {each["PhysicalResourceId"] for each in named if "PhysicalResourceId" in each}
+    assert len(made["Tidegate"]) > 100
+    assert not made["Tidegate"] & made["Acme-prod"]
