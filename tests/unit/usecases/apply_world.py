@@ -59,6 +59,7 @@ class ApplyWorld(EventsWorld):
         self.spec = any_pull_request()
         self.forge.seen[NUMBER] = seen(self.spec)
         self.forge.changes[MAIN, HEAD] = Change(MAIN, Authors(("author", "helper")))
+        self.forge.changes["main", HEAD] = self.forge.changes[MAIN, HEAD]
         self.say(FREE)
         workers = WorkerEnsurer(self.queues, self.workflows)
         self.applier = PullRequestApplier(

@@ -8,6 +8,7 @@ from tests.builders import REPOSITORY, any_plan
 from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, INSTALLATION, NUMBER, PullRequestWorld
 from tidegate.adapters.memory import MemoryDeployments, MemoryDeployQueues
 from tidegate.domain.comments.command import Verb
+from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.pull_requests.record import judged
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import Change
@@ -23,7 +24,7 @@ class CommentWorld(PullRequestWorld):
     def __post_init__(self):
         super().__post_init__()
         self.trees[HEAD] = {**FILES, "live/app/main.tf": "# new", "live/db/main.tf": "# new"}
-        self.forge.changes["main", HEAD] = Change(FORK_POINT, None)
+        self.forge.changes["main", HEAD] = Change(FORK_POINT, Authors())
         self.forge.writers.add("writer")
         self.forge.readers.add("reader")
         source = RepositorySource(self.forge, self)

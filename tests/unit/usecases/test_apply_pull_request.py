@@ -14,7 +14,7 @@ from tidegate.domain.deploys.deployment import State, Trigger, Unlocking
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyVerdict, RuleChanges
 from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
-from tidegate.domain.pull_requests.record import Applying
+from tidegate.domain.pull_requests.record import Applying, first_record
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.domain.revision import Comparison
 from tidegate.ports import Change
@@ -30,6 +30,11 @@ def world():
 
 def approve(world, by="reviewer"):
     world.forge.reviewed.setdefault(NUMBER, []).append(PullRequestReview(by, ReviewVerdict.APPROVED, HEAD, AT))
+
+
+def opened(world):
+    """Let it be known who pushed the head."""
+    world.records.save(first_record(world.forge.seen[NUMBER], MAIN))
 
 
 def test_what_a_merge_would_deploy_is_deployed_from_the_head_merged_with_the_base_branch(world):
@@ -113,6 +118,7 @@ def test_the_pull_requests_own_file_cannot_turn_it_on(world):
 
 
 def test_without_requirements_in_the_file_everything_that_is_usual_is_missing_in_one_reply(world):
+    opened(world)
     world.say("version: 1\napply: in_pull_request\n")
     world.pull(mergeable=False)
     world.forge.comparisons[MAIN, HEAD] = Comparison.DIVERGED
@@ -138,6 +144,7 @@ def test_a_branch_that_lacks_commits_of_its_base_is_applied_where_that_is_allowe
 
 
 def test_requirements_by_root_count_for_the_roots_that_are_applied(world):
+    opened(world)
     world.say("version: 1\napply: in_pull_request\napply_requirements: {checks: [{tag_query: '', approved: {}}]}\n")
     world.comment("tidegate apply")
     assert "`live/app`: 1 approval" in world.reply
@@ -148,6 +155,7 @@ def test_requirements_by_root_count_for_the_roots_that_are_applied(world):
 
 
 def test_a_root_that_does_not_exist_and_what_is_missing_are_told_in_one_reply(world):
+    opened(world)
     world.say("version: 1\napply: in_pull_request\n")
     world.comment("tidegate apply -p live/ap")
     assert "1 approval" in world.reply

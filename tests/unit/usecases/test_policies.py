@@ -22,11 +22,12 @@ from tidegate.adapters.memory import (
 from tidegate.adapters.memory.policies import MemoryOrganizationPolicies, MemoryPolicyEngine
 from tidegate.config.configured import ConfiguredRoot
 from tidegate.domain.changes.change_set import Member
-from tidegate.domain.deploys.authors import Authors
+from tidegate.domain.deploys.authors import Authors, nobody_at
 from tidegate.domain.errors import AppLacksPermission, ForgeRefused
 from tidegate.domain.policies.approval import SetState
 from tidegate.domain.policies.files import packed, unpacked
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, RuleChanges, Severity
+from tidegate.domain.policies.text import render_policy
 from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.domain.tags.terms import tagged
@@ -305,11 +306,15 @@ def test_an_owner_who_made_a_commit_of_it_lets_nothing_pass():
     assert [each.reason for each in found.disregarded] == ["made or pushed a commit of the pull request"]
 
 
-def test_who_made_the_commits_is_asked_for_only_where_somebody_else_approves():
-    forge = reviewed(RECORD.spec.author)
-    forge.changes.clear()
-    (found,) = PolicyJudge(forge).judge(RECORD.spec, [layer_with(DENIED)])
-    assert found.besides == 0
+def test_before_anybody_approves_it_is_told_how_many_must_and_whom_the_forge_does_not_know():
+    forge = reviewed()
+    stranger = nobody_at("dev@corp.example", sha(7))
+    forge.changes[RECORD.spec.base_sha, RECORD.spec.head_sha] = Change(sha(1), stranger)
+    (found,) = PolicyJudge(forge).judge(RECORD.spec, [layer_with(DENIED, owners=("user:ann",))])
+    text = render_policy(found, "key").summary
+    assert found.needed == 2
+    assert f"not known whose address `dev@corp.example` is (commit `{sha(7)[:7]}`)" in text
+    assert "Only 1 of the 2 people that are needed can approve" in text
 
 
 OTHER_RULES = RuleChanges(("workflows",), (HeldPolicySet("net", owners=("team:sre",)),))

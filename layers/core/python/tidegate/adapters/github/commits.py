@@ -10,7 +10,7 @@ from github import GithubException
 from github.Repository import Repository
 
 from tidegate.adapters.github.access import NOT_FOUND, READ_CONTENTS, READ_METADATA, UNPROCESSABLE, GitHubAccess
-from tidegate.domain.deploys.authors import UNKNOWN, Authors, co_authors, private_login
+from tidegate.domain.deploys.authors import UNKNOWN, Authors, co_authors, nobody_at, private_login
 from tidegate.domain.errors import ForgeRefused, NotFound, RepositoriesUnreadable
 from tidegate.domain.revision import Comparison
 from tidegate.domain.root import commit_sha
@@ -137,12 +137,12 @@ def _people(commits: Sequence[_Json], total: int) -> tuple[Authors, Authors]:
     }
     authors = committers = Authors(known=len(commits) >= total)
     for commit in commits:
-        addresses = co_authors(commit["commit"]["message"])
-        others = [known.get(each) or private_login(each, "+", alone=True) for each in addresses]
-        for login in (_login(commit, "author"), *others):
-            authors = authors.and_also(_whoever(login))
+        authors = authors.and_also(_whoever(commit, "author"))
+        for each in co_authors(commit["commit"]["message"]):
+            login = known.get(each) or private_login(each, "+", alone=True)
+            authors = authors.and_also(Authors((login,)) if login else nobody_at(each, commit["sha"]))
         if not _is_by_github(commit):
-            committers = committers.and_also(_whoever(_login(commit, "committer")))
+            committers = committers.and_also(_whoever(commit, "committer"))
     return authors, committers
 
 
@@ -150,8 +150,13 @@ def _login(commit: _Json, role: str) -> str:
     return str((commit.get(role) or {}).get("login") or "")
 
 
-def _whoever(login: str) -> Authors:
-    return Authors((login,)) if login else UNKNOWN
+def _whoever(commit: _Json, role: str) -> Authors:
+    login = _login(commit, role)
+    return (
+        Authors((login,))
+        if login
+        else nobody_at(str((commit["commit"].get(role) or {}).get("email") or ""), commit["sha"])
+    )
 
 
 def _is_by_github(commit: _Json) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tidegate.adapters.gitlab.access import BAD_REQUEST, NOT_FOUND, GitLabAccess, project
-from tidegate.domain.deploys.authors import UNKNOWN, Authors, co_authors, private_login
+from tidegate.domain.deploys.authors import UNKNOWN, Authors, co_authors, nobody_at, private_login
 from tidegate.domain.errors import ForgeRefused, NotFound
 from tidegate.domain.revision import Comparison
 from tidegate.domain.root import commit_sha
@@ -84,23 +84,24 @@ class GitLabCommits:
     def _people(self, commits: list[Any]) -> tuple[Authors, Authors]:
         """Return who made and who committed the commits, as far as GitLab tells whose their addresses are."""
         authors, committers = (_addresses(role, commits) for role in ("author", "committer"))
-        authors |= {each for commit in commits for each in co_authors(str(commit.get("message") or ""))}
+        authors |= {each: str(it["id"]) for it in commits for each in co_authors(str(it.get("message") or ""))}
         if len(commits) >= MAXIMUM_COMMITS or len(authors | committers) > MAXIMUM_ADDRESSES:
             return UNKNOWN, UNKNOWN
-        known = {address: self._author(address) for address in sorted(authors | committers)}
+        known = {address: self._author(address, sha) for address, sha in sorted((committers | authors).items())}
         made, committed = (_together(known[each] for each in sorted(which)) for which in (authors, committers))
         return made, committed
 
-    def _author(self, address: str) -> Authors:
+    def _author(self, address: str, sha: str) -> Authors:
         private = private_login(address, "-")
         if private:
             return Authors((private,))
         found = self._access.call("GET", "/users", {"search": address})
-        return Authors((found[0]["username"],)) if len(found) == 1 else UNKNOWN
+        return Authors((found[0]["username"],)) if len(found) == 1 else nobody_at(address, sha)
 
 
-def _addresses(role: str, commits: Iterable[Any]) -> set[str]:
-    return {str(commit[f"{role}_email"]).lower() for commit in commits if commit.get(f"{role}_email")}
+def _addresses(role: str, commits: Iterable[Any]) -> dict[str, str]:
+    """Return the addresses of those who have a role, each with a commit that has it."""
+    return {str(it[f"{role}_email"]).lower(): str(it["id"]) for it in commits if it.get(f"{role}_email")}
 
 
 def _together(every: Iterable[Authors]) -> Authors:

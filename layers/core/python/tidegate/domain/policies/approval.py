@@ -6,10 +6,11 @@ A set that refuses a plan blocks until enough different owners approve the head 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tidegate.domain.access import Person, matches
+from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.policies.policy import SAME_RULES, HeldPolicySet, PolicyVerdict, RuleChanges
 from tidegate.domain.pull_requests.approvals import Approvals, Disregarded
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
@@ -30,9 +31,9 @@ class SetState(StrEnum):
 class Standing:
     """Where one set stands at a head. ``judged`` are the layers with a verdict of it, ``missing`` those without.
 
-    ``approved_by`` are the owners who approve the head, each once; so many as ``needed`` let pass what it refuses,
-    ``besides`` of these more than the set asks for. ``rules`` are what the pull request changes of what runs or grants
-    something: its owners must approve that as well.
+    ``approved_by`` are the owners who approve the head, each once; so many as ``needed`` let pass what it refuses: one
+    more than the set asks for where it is not known who all ``made_by`` are. ``rules`` are what the pull request
+    changes of what runs or grants something: its owners must approve that as well.
     """
 
     policy_set: HeldPolicySet
@@ -42,13 +43,13 @@ class Standing:
     missing: tuple[TemporaryLayer, ...] = ()
     approved_by: tuple[str, ...] = ()
     disregarded: tuple[Disregarded, ...] = ()
-    besides: int = 0
+    made_by: Authors = field(default_factory=Authors)
     rules: tuple[str, ...] = ()
 
     @property
     def needed(self) -> int:
         """How many owners must approve the head to let pass what the set refuses."""
-        return self.policy_set.approvals + self.besides
+        return self.policy_set.approvals + (not self.made_by.known)
 
     @property
     def blocks(self) -> bool:
@@ -113,7 +114,7 @@ def _standing(
     fails = bool(rules) or any(verdict.failed for _, verdict in judged)
     state = _state([verdict for _, verdict in judged], missing, fails=fails, lacks_approval=lacks)
     disregarded = (*given.disregarded, *others)
-    return Standing(held, state, head, tuple(judged), tuple(missing), owners, disregarded, given.besides, rules)
+    return Standing(held, state, head, tuple(judged), tuple(missing), owners, disregarded, given.made_by, rules)
 
 
 def _is_awaited(layer: TemporaryLayer) -> bool:

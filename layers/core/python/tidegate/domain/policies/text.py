@@ -21,7 +21,7 @@ from tidegate.domain.check_runs.check_run import (
 from tidegate.domain.markdown import code, escaped, one_line, plain, size
 from tidegate.domain.policies.approval import SetState, Standing
 from tidegate.domain.policies.policy import PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_requests.approvals import MORE_AS_UNKNOWN, ToApprove
+from tidegate.domain.pull_requests.approvals import ToApprove, why_more
 from tidegate.domain.pull_requests.check_names import policy_check_name
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 
@@ -178,7 +178,9 @@ def _approving(standing: Standing) -> str:
 
 
 def _why_more(standing: Standing) -> str:
-    return f" {MORE_AS_UNKNOWN}" if standing.besides else ""
+    if standing.made_by.known:
+        return ""
+    return f" {why_more(standing.made_by, standing.policy_set.owners, standing.needed)}"
 
 
 def _owners(standing: Standing) -> str:

@@ -12,7 +12,7 @@ from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.requirements_gate import demanded, is_of_head
 from tidegate.domain.markdown import code, escaped
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyVerdict
-from tidegate.domain.pull_requests.approvals import MORE_AS_UNKNOWN
+from tidegate.domain.pull_requests.approvals import why_more
 from tidegate.domain.pull_requests.requirements import Origin
 from tidegate.domain.sentences import listed
 
@@ -80,5 +80,6 @@ def _missing(refused: Iterable[Refusal], people: Sequence[Person], makers: Autho
         owners = [each for each in people if any(matches(owner, each) for owner in held.owners)]
         needed = held.approvals + (not makers.known)
         if len(owners) < needed:
-            who, why = listed([code(each) for each in held.owners]), "" if makers.known else f" {MORE_AS_UNKNOWN}"
+            who = listed([code(each) for each in held.owners])
+            why = "" if makers.known else f" {why_more(makers, held.owners, needed)}"
             yield f"{refuses} {len(owners)} of {needed} approvals by its owners ({who}) are given.{why}"

@@ -9,8 +9,9 @@ from datetime import datetime
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
 
-#: Why more approvals are needed than are asked for.
-MORE_AS_UNKNOWN = "This is one more than is asked for, as it is not known who made or pushed all of its commits."
+#: What is not known where the forge told no more.
+_ALL = "who made or pushed all of its commits"
+_PERSON = "user:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +41,35 @@ class Disregarded:
 class Approvals:
     """The approvals of a head: whose count, and whose do not.
 
-    ``all_known`` tells whether it is known who made all of its commits; else one of those that count may be by them.
+    ``made_by`` tells whether it is known who made all of its commits; else one of those that count may be by them.
     """
 
     of_head: tuple[str, ...] = ()
     disregarded: tuple[Disregarded, ...] = ()
-    all_known: bool = True
+    made_by: Authors = field(default_factory=Authors)
 
     @property
     def besides(self) -> int:
         """How many approvals are needed more than are asked for."""
-        return 0 if self.all_known else 1
+        return 0 if self.made_by.known else 1
+
+
+def why_more(made_by: Authors, whom: Sequence[str], needed: int) -> str:
+    """Return why one approval more is needed than is asked for, and what to do, in Markdown.
+
+    ``whom`` are the grantees whose approvals count, ``needed`` of which are needed.
+    """
+    gaps = ", nor ".join(made_by.gaps) or _ALL
+    advice = "Whoever it is adds the address to an account on the forge, or commits and pushes anew."
+    return f"This is one more than is asked for, as it is not known {gaps}. {advice}{_too_short(whom, needed)}"
+
+
+def _too_short(whom: Sequence[str], needed: int) -> str:
+    """Return that so many people are not named, where only single ones are."""
+    people = {each.casefold() for each in whom}
+    if not people or len(people) >= needed or not all(each.startswith(_PERSON) for each in people):
+        return ""
+    return f" Only {len(people)} of the {needed} people that are needed can approve: name more in tidegate.yaml."
 
 
 def approvals(reviews: Sequence[PullRequestReview], wanted: ToApprove) -> Approvals:
@@ -62,7 +81,7 @@ def approvals(reviews: Sequence[PullRequestReview], wanted: ToApprove) -> Approv
     return Approvals(
         tuple(review.by for review, reason in reasons if not reason),
         tuple(Disregarded(review.by, reason) for review, reason in reasons if reason),
-        wanted.made_by.known,
+        wanted.made_by,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tidegate.domain.deploys.authors import Authors
+from tidegate.domain.markdown import code
 
 #: Pushes that are remembered of a pull request. Of a head that came later, it is not known who pushed it.
 MAXIMUM_PUSHES = 200
@@ -34,4 +35,6 @@ def pushers(pushes: Sequence[HeadPush], head: str) -> Authors:
     while following := [each for each in left if each.before in reached]:
         reached |= {each.after for each in following}
         left = [each for each in left if each not in following]
-    return Authors(tuple(dict.fromkeys(each.by for each in pushes)), head in reached)
+    known = head in reached
+    gaps = () if known else (f"who pushed {code(head[:7])}",)
+    return Authors(tuple(dict.fromkeys(each.by for each in pushes)), known, gaps)

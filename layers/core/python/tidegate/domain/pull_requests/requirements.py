@@ -12,7 +12,7 @@ from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.markdown import code
-from tidegate.domain.pull_requests.approvals import MORE_AS_UNKNOWN, ToApprove, approvals
+from tidegate.domain.pull_requests.approvals import ToApprove, approvals, why_more
 from tidegate.domain.pull_requests.pull_request import PullRequest, PullRequestReview
 
 #: Failing checks, and people, that a reply names; who wants to know all of them looks at the pull request.
@@ -118,7 +118,7 @@ def _unapproved_here(origin: Origin, wanted: Requirements) -> Iterator[str]:
     given, asked = _meant(here, wanted), wanted.approvals
     besides = 0 if origin.makers.known or not asked else 1
     if len(given) < asked + besides:
-        why = f" {MORE_AS_UNKNOWN}" if besides else ""
+        why = f" {why_more(origin.makers, wanted.any_of, asked + besides)}" if besides else ""
         among = f" by people among {_people(wanted.any_of, 'or')}" if wanted.any_of else ""
         yield f"{_counted(asked + besides)}{among} must be given here, and {_there_are(given)}.{why}"
     unmet = [each for each in wanted.all_of if not any(matches(each, person) for person in here)]
@@ -230,7 +230,8 @@ def _meant(approving: Iterable[Person], wanted: Requirements) -> list[Person]:
 
 
 def _too_few(pull_request: PullRequest, wanted: Requirements, besides: int, given: Sequence[Person]) -> str:
-    asked, why = wanted.approvals + besides, f" {MORE_AS_UNKNOWN}" if besides else ""
+    asked = wanted.approvals + besides
+    why = f" {why_more(pull_request.made_by, wanted.any_of, asked)}" if besides else ""
     different = "different people" if asked > 1 else "one"
     by = f" by {different} among {_people(wanted.any_of, 'or')}" if wanted.any_of else ""
     whom = "somebody among them" if wanted.any_of else "somebody who may write here"

@@ -99,9 +99,8 @@ class RequirementsChecker:
         reviews = self.forge.reviews(*where, pull_request.number)
         record = self._record(where[1], pull_request.number)
         seen = replace(pull_request, base_since=self._base_since(pull_request, record))
-        if approvers(seen, reviews):
-            pushes = record.pushes if record else ()
-            seen = replace(seen, made_by=makers(self.forge, where, seen.base_branch, seen.head_sha, pushes))
+        pushes = record.pushes if record else ()
+        seen = replace(seen, made_by=makers(self.forge, where, seen.base_branch, seen.head_sha, pushes))
         return seen, list(self.people(where, approvers(seen, reviews), tuple(asking)))
 
     def _record(self, repository: str, number: int) -> PullRequestSpec | None:

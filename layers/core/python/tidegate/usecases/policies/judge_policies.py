@@ -42,13 +42,10 @@ class PolicyJudge:
         return standings(layers, spec.head_sha, given, people, rules)
 
     def _given(self, spec: PullRequestSpec) -> Approvals:
-        """Return who approves; who made the commits is asked for only where somebody does who did not open it."""
-        reviews, wanted = self.forge.reviews(*spec.where, spec.number), _to_approve(spec)
-        given = approvals(reviews, wanted)
-        if not given.of_head:
-            return given
+        """Return who approves. Who made the commits says how many must, also before anybody does."""
         made_by = makers(self.forge, spec.where, spec.base_sha, spec.head_sha, spec.pushes)
-        return approvals(reviews, replace(wanted, made_by=made_by))
+        wanted = replace(_to_approve(spec), made_by=made_by)
+        return approvals(self.forge.reviews(*spec.where, spec.number), wanted)
 
     def dismiss_outdated(self, spec: PullRequestSpec, standings: Sequence[Standing]) -> None:
         """Dismiss approvals by owners of a set that waits for one, if they are of earlier commits or of another base.
