@@ -74,7 +74,7 @@ def repositories(shown: Sequence[tuple[Repository, Sequence[Root]]]) -> Renderab
             screen.text(repository.name),
             str(len(its)),
             _count(sum(runs(_running(root)) for root in its)),
-            _count(needed[Need.REVIEW], "bold magenta"),
+            _count(needed[Need.REVIEW] + needed[Need.REQUIREMENTS], "bold magenta"),
             _count(needed[Need.FAILED], "bold red"),
             _count(needed[Need.BLOCKED], "bold red"),
             _count(sum(root.waiting for root in its)),
@@ -139,6 +139,10 @@ def _needs(repository: str, root: Root) -> Iterator[RenderableType]:
         yield Text()
         yield Text.assemble(screen.text(root.name, "bold"), " waits for review: ", changes(root.running.changes))
         yield command(f"tidegate approve {root.running.id}")
+    if root.running and Need.REQUIREMENTS in found:
+        yield Text()
+        yield Text.assemble(screen.text(root.name, "bold"), " waits: ", screen.text(root.running.reason))
+        yield command(f"tidegate status {root.running.id}")
     if root.running and Need.BLOCKED in found:
         yield Text()
         yield Text.assemble(screen.text(root.name, "bold"), " is blocked: ", screen.text(root.running.reason))
@@ -233,7 +237,8 @@ def next_steps(shown: Brief, *, has_log: bool) -> Iterator[RenderableType]:
         yield command(f"tidegate approve {shown.id}")
         yield command(f"tidegate reject {shown.id}")
     if _lacks(shown):
-        yield command(f"tidegate approve {shown.id}")
+        if not isinstance(shown, Deployment) or shown.requirements.approvable:
+            yield command(f"tidegate approve {shown.id}")
         yield command(f"tidegate reject {shown.id}")
         yield command(f"tidegate override {shown.id} --reason '…'")
     if shown.state in {"gated", "blocked"} and shown.change_set:

@@ -101,6 +101,7 @@ class Requirements(Answer):
     """What of a root's requirements was missing last, who approved the deployment itself, and who passed over it."""
 
     missing: tuple[str, ...] = ()
+    approvable: bool = True
     approved_here: tuple[Approval, ...] = ()
     override: Override | None = None
 

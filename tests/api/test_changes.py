@@ -12,7 +12,8 @@ from tests.builders import NOW, REPOSITORY, any_plan, deployment_in
 from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.decision import Decision
-from tidegate.domain.deploys.deployment import Override, State
+from tidegate.domain.deploys.deployment import Approval, Override, State
+from tidegate.domain.deploys.freeze import Freeze, sentence
 
 
 @pytest.fixture
@@ -193,6 +194,29 @@ def test_only_operators_override_what_is_required_and_whoever_is_asked_approves(
     assert browser.post_form(f"/deployments/{one}/gate", csrf=browser.form_token(), **given).status == 403
     assert reviewer.post_json(f"/api/deployments/{one}/gate", {"decision": "approve"}).status == 200
     assert gates.asked[-1] == (one, GateAnswer.APPROVE, "reviewer")
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"authors": ("Reviewer",)}, "reviewer made, pushed or merged this change, and somebody else must approve it."),
+        ({"approved_here": (Approval("reviewer", NOW),)}, "reviewer approved this deployment before."),
+    ],
+)
+def test_who_may_not_approve_is_told_so_in_place_of_the_button(wires, browser, fields, told):
+    page = browser.get(f"/deployments/{wires.deployed(deployment_in(State.AWAITING_REQUIREMENTS, **fields)).id}").text
+    assert told in page
+    assert " Approve " not in page
+
+
+def test_what_is_frozen_says_until_when_and_asks_for_no_approval(wires, browser, reviewer):
+    missing = (sentence(Freeze(reason="quarter end"), "2026-03-02T16:50:00+00:00"),)
+    one = wires.deployed(deployment_in(State.AWAITING_REQUIREMENTS, missing=missing)).id
+    page = browser.get(f"/deployments/{one}").text
+    assert "Frozen until 2026-03-02 16:50 UTC: quarter end" in page
+    assert "waits for its requirements" not in page
+    assert " Approve " not in page
+    assert not reviewer.get(f"/api/deployments/{one}").json["requirements"]["approvable"]
 
 
 def test_an_operator_overrides_what_is_required(wires, gates, browser, reviewer):

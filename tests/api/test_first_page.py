@@ -26,6 +26,7 @@ def busy(wires):
 
     states = (State.AWAITING_REVIEW, State.BLOCKED, State.PLAN_FAILED, State.PLANNING)
     made = {state: placed(state, number) for number, state in enumerate(states, 1)}
+    made[State.AWAITING_REQUIREMENTS] = placed(State.AWAITING_REQUIREMENTS, 7)
     made[State.APPLIED] = placed(State.APPLIED, 5, lock=any_lock())
     wires.deployed(any_deployment(6, root=any_root(name="root-5")))
     return made
@@ -33,9 +34,15 @@ def busy(wires):
 
 def test_the_first_page_says_what_of_a_repository_needs_a_person_and_leads_there(busy, browser):
     page = browser.get("/")
-    for said in ("1 locked root-5", "1 waits for review root-1", "1 blocked root-2", "1 failed root-3"):
+    for said in (
+        "1 locked root-5",
+        "1 waits for review root-1",
+        "1 waits for requirements root-7",
+        "1 blocked root-2",
+        "1 failed root-3",
+    ):
         assert said in page.text
-    assert "5 roots, 1 running, 1 in line" in page.text
+    assert "6 roots, 1 running, 1 in line" in page.text
     for state in (State.AWAITING_REVIEW, State.BLOCKED, State.PLAN_FAILED):
         assert f'href="/deployments/{busy[state].id}"' in page.body
     assert 'href="/queue?repository=acme%2Finfra&amp;root=root-5"' in page.body
@@ -55,7 +62,7 @@ def test_what_failed_half_a_year_ago_is_not_counted_on_the_first_page(busy, wire
     page = browser.get("/")
     assert "failed" not in page.text
     assert "1 locked" in page.text
-    assert "5 roots" in page.text
+    assert "6 roots" in page.text
 
 
 def test_of_a_repository_that_needs_nobody_the_first_page_says_how_many_roots_it_has(wires, browser):

@@ -276,6 +276,15 @@ def test_what_waits_for_its_requirements_is_shown_with_them_approved_rejected_an
     ]
 
 
+def test_nobody_is_told_to_approve_where_no_approval_would_count(api, tidegate):
+    waiting(api, "awaiting_requirements")
+    assert f"tidegate approve {ID}" in tidegate("status", ID).stdout
+    api.answers[f"GET /api/deployments/{ID}"] |= {"requirements": {"approvable": False}}
+    shown = tidegate("status", ID).stdout
+    assert f"tidegate approve {ID}" not in shown
+    assert f"tidegate override {ID}" in shown
+
+
 def test_what_was_overridden_says_by_whom_and_why(api, tidegate):
     waiting(api, "applied")
     override = {"by": "operator", "at": "2026-03-02T09:00:00.000000+00:00", "reason": "an outage"}

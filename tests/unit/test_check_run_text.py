@@ -14,6 +14,7 @@ from tidegate.domain.check_runs.check_run import Button, Conclusion
 from tidegate.domain.check_runs.face import Mark, View, counts
 from tidegate.domain.check_runs.text import render_continued, render_foreign
 from tidegate.domain.deploys.deployment import AfterGate, Approval, Gate, Override, State, Step, Trigger, Unlocking
+from tidegate.domain.deploys.freeze import Freeze, sentence
 from tidegate.domain.deploys.origin import Destruction
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.review_rule import ReviewRule
@@ -383,6 +384,21 @@ def test_what_waits_for_its_requirements_lists_what_is_missing_and_who_approved_
     assert "Approved here by `ann`" in summary
     without = shown(State.AWAITING_REQUIREMENTS, requires=(), gate=None)
     assert [action.button.value for action in without.actions] == ["Reject"]
+
+
+def test_what_waits_for_the_end_of_a_freeze_alone_says_until_when_and_asks_nobody():
+    windows = [
+        Freeze(reason="quarter *end*", begins=NOW, ends="2026-03-02T16:50:00+00:00"),
+        Freeze(begins=NOW, ends="2026-03-02T09:00:00+00:00"),
+    ]
+    frozen = tuple(sentence(each, each.ends) for each in windows)
+    check_run = shown(State.AWAITING_REQUIREMENTS, missing=frozen)
+    assert check_run.title == "Frozen until 2026-03-02 16:50 UTC: quarter *end*"
+    assert "It goes on by itself" in check_run.summary
+    assert [each.button.value for each in check_run.actions] == ["Reject"]
+    besides = shown(State.AWAITING_REQUIREMENTS, missing=(*frozen, "1 approval is required."))
+    assert besides.title.startswith("Waiting for its requirements")
+    assert [each.button.value for each in besides.actions] == ["Approve", "Reject"]
 
 
 def test_what_policies_refuse_is_shown_where_people_decide_and_owners_approve_it_here():

@@ -10,7 +10,7 @@ from tidegate.domain.deploys.needs import Need, needs, runs
 FAILED = {State.PLAN_FAILED, State.APPLY_FAILED, State.ENGINE_FAULT}
 RUNNING = {
     State.AWAITING_REVIEW: (Need.REVIEW,),
-    State.AWAITING_REQUIREMENTS: (Need.REVIEW,),
+    State.AWAITING_REQUIREMENTS: (Need.REQUIREMENTS,),
     State.BLOCKED: (Need.BLOCKED,),
 }
 

@@ -61,7 +61,9 @@ def test_an_approval_that_is_delivered_twice_counts_once_and_settles_again(waiti
     assert waiting.now.approved_here == (Approval("ann", AT),)
 
 
-@pytest.mark.parametrize(("by", "why"), [("author", "made this change"), ("eve", "team:sre"), ("reviewer", "team:sre")])
+@pytest.mark.parametrize(
+    ("by", "why"), [("author", "pushed or merged this"), ("eve", "team:sre"), ("reviewer", "team:sre")]
+)
 def test_who_made_it_or_is_not_asked_cannot_approve(waiting, by, why):
     decision = waiting.decide(GateAnswer.APPROVE, by)
     assert not decision.done

@@ -196,6 +196,7 @@ class RequirementsModel(Shown):
     """What a root requires before an apply, as far as it was looked at."""
 
     missing: list[str] = Field(description="What was missing last, in sentences")
+    approvable: bool = Field(description="Whether an approval of the deployment itself may count: not in a freeze")
     approved_here: list[ApprovalModel] = Field(description="Who approved the deployment itself")
     override: OverrideModel | None = Field(description="Who passed over what was missing, and why")
 

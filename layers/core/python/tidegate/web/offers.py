@@ -10,8 +10,9 @@ from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.cancelling import can_be_cancelled
 from tidegate.domain.deploys.deployment import Deployment, State
 from tidegate.domain.deploys.queue import QueueHead
-from tidegate.domain.deploys.requirements_gate import waits
+from tidegate.domain.deploys.requirements_gate import may_not_approve, waits
 from tidegate.domain.deploys.review import Answer, Followup, excluded, expires_at, judge_press, needed_approvals
+from tidegate.domain.policies.unapproved import asked_here
 from tidegate.web.authorization import Access, Authorization
 
 _NOT = Decision(False, "")
@@ -37,6 +38,7 @@ class Offers:
     unlock: Decision = _NOT
     review: ReviewOffer | None = None
     cancel: Decision = _NOT
+    approve: Decision = _NOT
 
 
 def offers(authorization: Authorization, access: Access, deployment: Deployment, head: QueueHead) -> Offers:
@@ -54,6 +56,7 @@ def offers(authorization: Authorization, access: Access, deployment: Deployment,
         unlocking(authorization, access, head),
         _review(deployment, access.login) if is_reviewed else None,
         may(Action.REVIEW) if can_be_cancelled(deployment) else _NOT,
+        _approval(deployment, access.login) if lacks else _NOT,
     )
 
 
@@ -62,6 +65,14 @@ def unlocking(authorization: Authorization, access: Access, head: QueueHead) -> 
     if head.lock is None:
         return _NOT
     return authorization.shown(Action.UNLOCK, access.login, access.where, head.queue)
+
+
+def _approval(deployment: Deployment, login: str) -> Decision:
+    """Return whether to offer to approve a deployment itself. Whose approval counts besides is found out once given."""
+    if not asked_here(deployment):
+        return _NOT
+    refusal = may_not_approve(deployment, login)
+    return Decision(not refusal, refusal)
 
 
 def _review(deployment: Deployment, login: str) -> ReviewOffer | None:

@@ -41,7 +41,7 @@ STATES: dict[State, tuple[str, str]] = {
     State.BLOCKED: ("Blocked", "bad"),
     State.AWAITING_REVIEW: ("Waiting for review", "attention"),
     State.APPROVED: ("Approved", "busy"),
-    State.AWAITING_REQUIREMENTS: ("Waiting for its requirements", "attention"),
+    State.AWAITING_REQUIREMENTS: ("Requirements missing", "attention"),
     State.APPLYING: ("Applying", "busy"),
     State.APPLIED: ("Applied", "good"),
     State.NO_CHANGES: ("No changes", "good"),

@@ -12,9 +12,11 @@ from tidegate.domain.deploys.job import job_parts
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.queue import Lock, Orphaned
 from tidegate.domain.deploys.repository_locks import RepositoryLocks
+from tidegate.domain.deploys.requirements_gate import waits
 from tidegate.domain.deploys.review import excluded, expires_at, needed_approvals
 from tidegate.domain.deploys.summary import DeploymentSummary
 from tidegate.domain.markdown import without_marks
+from tidegate.domain.policies.unapproved import asked_here
 from tidegate.ports import HistoryPage, KnownRepository
 from tidegate.usecases.deploys.look_at_deployment import DeploymentView
 from tidegate.usecases.deploys.read_log import LogPage, Subject
@@ -120,6 +122,7 @@ class Shapes:
         override = one.override
         return RequirementsModel(
             missing=[self.said(without_marks(sentence)) for sentence in one.missing],
+            approvable=waits(one) and bool(asked_here(one)),
             approved_here=[ApprovalModel(by=each.by, at=each.at) for each in one.approved_here],
             override=OverrideModel(by=override.by, at=override.at, reason=override.reason) if override else None,
         )

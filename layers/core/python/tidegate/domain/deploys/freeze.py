@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.deploys.review import moment
-from tidegate.domain.markdown import escaped
+from tidegate.domain.markdown import escaped, without_marks
 from tidegate.domain.tags.query import parse_tag_query
 from tidegate.domain.tags.terms import Tagged, tagged
 
 #: How long a window may hold without a break. What waits for its end, and what waits for that, must outlast it
 #: (``GATE_DAYS``, ``REQUIREMENTS_DAYS``), and plans are kept as long.
 LONGEST_FREEZE_DAYS = 21
+#: How the sentence on a window that holds begins.
+_FROZEN = "Deployments are frozen until "
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,17 @@ def frozen_tags(deployment: Deployment) -> Tagged:
     return tagged(deployment.root, (*deployment.tags, *stacks))
 
 
+def frozen(missing: Sequence[str]) -> str:
+    """Return until when a deployment is frozen and why, in plain text, if it waits for nothing else; else nothing.
+
+    ``missing`` are the sentences on what it waits for: of several windows the one that ends last counts.
+    """
+    if not missing or not all(each.startswith(_FROZEN) for each in missing):
+        return ""
+    return without_marks(f"Frozen until {max(missing).removeprefix(_FROZEN)}").removesuffix(".")
+
+
 def sentence(freeze: Freeze, until: str) -> str:
     """Return that nothing is applied until then (ISO 8601 in UTC), and why, in Markdown."""
     why = f": {escaped(freeze.reason)}" if freeze.reason else "."
-    return f"Deployments are frozen until {moment(until)}{why}"
+    return f"{_FROZEN}{moment(until)}{why}"

@@ -17,6 +17,7 @@ class Need(StrEnum):
 
     LOCKED = "locked"
     REVIEW = "review"
+    REQUIREMENTS = "requirements"
     BLOCKED = "blocked"
     FAILED = "failed"
 
@@ -34,7 +35,8 @@ def needs(running: str | None, last: str | None, *, locked: bool) -> tuple[Need,
     """
     found = {
         Need.LOCKED: locked,
-        Need.REVIEW: running in {State.AWAITING_REVIEW, State.AWAITING_REQUIREMENTS},
+        Need.REVIEW: running == State.AWAITING_REVIEW,
+        Need.REQUIREMENTS: running == State.AWAITING_REQUIREMENTS,
         Need.BLOCKED: running == State.BLOCKED,
         Need.FAILED: running is None and last in FAILED,
     }

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from tidegate.domain.deploys.deployment import AfterGate, Approval, Deployment, Ending, Gate, Override, State, Trigger
-from tidegate.domain.deploys.freeze import LONGEST_FREEZE_DAYS
+from tidegate.domain.deploys.freeze import LONGEST_FREEZE_DAYS, frozen
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.review import REVIEW_DAYS
 
@@ -46,8 +46,7 @@ def expires_at(gate: Gate) -> datetime:
 
 def waiting(approved: Deployment, missing: Sequence[str], at: str) -> Deployment:
     """Return the record of a deployment of which something is missing: it waits."""
-    reason = "Not all is there that its root requires before an apply."
-    moved = approved.moved(State.AWAITING_REQUIREMENTS, at, reason)
+    moved = approved.moved(State.AWAITING_REQUIREMENTS, at, _why(missing))
     return replace(moved, gate=Gate(gate_id(approved), at), missing=tuple(missing))
 
 
@@ -55,8 +54,23 @@ def looked_at(deployment: Deployment, missing: Sequence[str], at: str) -> Deploy
     """Return the record of a deployment that waits, after a look at what is missing now: nothing lets it go on."""
     if not waits(deployment) or deployment.gate is None:
         return deployment
-    looked = replace(deployment, missing=tuple(missing))
-    return looked if missing else replace(looked, gate=replace(deployment.gate, next=AfterGate.APPLY, at=at))
+    if missing:
+        return replace(deployment, missing=tuple(missing), reason=_why(missing))
+    return replace(deployment, missing=(), gate=replace(deployment.gate, next=AfterGate.APPLY, at=at))
+
+
+def _why(missing: Sequence[str]) -> str:
+    held = frozen(missing)
+    return f"{held}. It goes on by itself." if held else "Not all is there that its root requires before an apply."
+
+
+def may_not_approve(deployment: Deployment, by: str) -> str:
+    """Return why somebody's approval of a deployment itself would not count, whoever is asked; nothing if it might."""
+    if any(each.by.casefold() == by.casefold() for each in deployment.approved_here):
+        return f"{by} approved this deployment before. Somebody else must as well."
+    if by.casefold() in {login.casefold() for login in deployment.authors}:
+        return f"{by} made, pushed or merged this change, and somebody else must approve it."
+    return ""
 
 
 def approved_here(deployment: Deployment, by: str, at: str) -> Deployment:

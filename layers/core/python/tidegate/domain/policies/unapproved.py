@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from tidegate.domain.access import Person, matches
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import Deployment
+from tidegate.domain.deploys.freeze import frozen
 from tidegate.domain.deploys.held_plan import by_what
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.requirements_gate import demanded, is_of_head
@@ -40,7 +41,12 @@ def approvable(refused: Iterable[Refusal]) -> tuple[Requirements, ...]:
 
 
 def asked_here(deployment: Deployment) -> tuple[Requirements, ...]:
-    """Return whose approvals, given to a deployment itself, would count: as its root requires, and of policy sets."""
+    """Return whose approvals, given to a deployment itself, would count: as its root requires, and of policy sets.
+
+    Where nothing is missing but the end of a freeze, nobody is asked.
+    """
+    if frozen(deployment.missing):
+        return ()
     every = (*demanded(deployment), *approvable(refusals(deployment)))
     return tuple(each for each in every if each.asks_people)
 

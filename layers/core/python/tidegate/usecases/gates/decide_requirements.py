@@ -9,10 +9,12 @@ from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.audit import OVERRIDDEN, audit_message, with_audited
 from tidegate.domain.deploys.deployment import AfterGate, Deployment, Override, where_it_is
+from tidegate.domain.deploys.freeze import frozen
 from tidegate.domain.deploys.requirements_gate import (
     MAXIMUM_REASON,
     approved_here,
     looked_at,
+    may_not_approve,
     overridden,
     rejected,
     waits,
@@ -63,11 +65,12 @@ class RequirementsDecider:
 
     def _who_may_not(self, deployment: Deployment, by: str) -> str:
         """Return why somebody's approval would not count; an empty text if it may."""
-        if any(each.by.casefold() == by.casefold() for each in deployment.approved_here):
-            return f"{by} approved this deployment before. Somebody else must as well."
-        if by.casefold() in {login.casefold() for login in deployment.authors}:
-            return f"{by} made this change, and somebody else must approve it."
-        wanted = asked_here(deployment)
+        wanted, held = asked_here(deployment), frozen(deployment.missing)
+        if held:
+            return f"{held}. No approval is needed: it goes on by itself. An operator may override the freeze."
+        refusal = may_not_approve(deployment, by)
+        if refusal:
+            return refusal
         if not wanted:
             return "No approvals are required here. An operator may override what is missing."
         where = deployment.installation, deployment.repository
