@@ -71,6 +71,14 @@ class Checkout:
         """The branch that is checked out; empty where there is none."""
         return _words(self.top, "symbolic-ref", "--short", "--quiet", "HEAD")
 
+    @cached_property
+    def submodules(self) -> Sequence[str]:
+        """The paths of its submodules. Raise Refused."""
+        if ".gitmodules" not in self.files:
+            return ()
+        told = _git(self.top, "config", "-z", "-f", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$")
+        return sorted(each.partition("\n")[2] for each in told.decode("utf-8", "replace").split("\0") if each)
+
     @property
     def modules(self) -> CommitModules:
         """The modules of the working tree."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -11,11 +11,13 @@ from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
 from tidegate.config.matchless import matchless
 from tidegate.config.model.file import FILE
 from tidegate.domain.errors import quoted
+from tidegate.domain.policies.files import is_below
 from tidegate.domain.roots.discovery import Standing, default_root_name, used_by
 from tidegate.domain.tags.query import TagQuery
 from tidegate.domain.tags.terms import directory_fits
 
 if TYPE_CHECKING:
+    from cli.checkout import Checkout
     from tidegate.config.loaded import LoadedConfiguration
     from tidegate.usecases.discovery.find_roots import CommitModules
 
@@ -30,17 +32,17 @@ _FOREIGN = (
 
 
 def suspicions(
-    modules: CommitModules,
-    repository: str,
-    loaded: LoadedConfiguration,
-    configured: ConfiguredRoots,
-    files: Collection[str],
+    checkout: Checkout, modules: CommitModules, loaded: LoadedConfiguration, configured: ConfiguredRoots
 ) -> list[str]:
     """Return sentences on root modules that no key stands for, and on stacks, queries and paths that fit nothing."""
-    found = (_uncovered(modules, repository, loaded), _idle_globs(modules, loaded), _empty(loaded, configured))
+    found = (_uncovered(modules, checkout.repository, loaded), _idle_globs(modules, loaded), _empty(loaded, configured))
     others = (_aimless(configured), _unfollowed(modules, configured))
-    idle = matchless(loaded, configured, files)
-    return [sentence for kind in (*found, *others, idle) for sentence in islice(kind, _MOST)]
+    idle = matchless(loaded, configured, checkout.files)
+    return [
+        sentence
+        for kind in (*found, *others, idle, _not_cloned(checkout, modules, loaded))
+        for sentence in islice(kind, _MOST)
+    ]
 
 
 def _unfollowed(modules: CommitModules, configured: ConfiguredRoots) -> Iterator[str]:
@@ -52,6 +54,18 @@ def _unfollowed(modules: CommitModules, configured: ConfiguredRoots) -> Iterator
                 f"{name}: It uses {', '.join(used[:3])}{' and more' if len(used) > 3 else ''}, whose changes change it "  # noqa: PLR2004  # As many as are shown.
                 "only where when_modified means their files (follow_modules: false)."
             )
+
+
+def _not_cloned(checkout: Checkout, modules: CommitModules, loaded: LoadedConfiguration) -> Iterator[str]:
+    """Yield a sentence for each module that uses what lies in a submodule, where none is cloned."""
+    submodules = () if loaded.clone.submodules else checkout.submodules
+    for place, module in sorted(modules.modules.items()) if submodules else ():
+        for used in sorted(module.uses):
+            if path := next((each for each in submodules if used == each or is_below(used, each)), None):
+                yield (
+                    f"{place}: It uses {quoted(used)} of the submodule {quoted(path)}, which is not cloned. "
+                    "Set submodules: true under clone."
+                )
 
 
 def _uncovered(modules: CommitModules, repository: str, loaded: LoadedConfiguration) -> Iterator[str]:

@@ -69,7 +69,9 @@ class Engine:
 
     def _judge(self, command: str, code: int) -> None:
         if code > 0:
-            raise EngineFailed(f"{self.name} {command} failed with exit code {code}.")
+            failed = EngineFailed(f"{self.name} {command} failed with exit code {code}.")
+            failed.command = command
+            raise failed
         if code < 0:
             killed = EngineFailed(f"{self.name} {command} was killed by {signal.Signals(-code).name}.")
             killed.was_killed = True

@@ -35,10 +35,14 @@ class JobFault(Exception):  # The state machine's words.
 
 
 class EngineFailed(JobFault):
-    """The engine exited with an error: the author's to mend. ``was_killed`` tells that a signal ended it."""
+    """The engine exited with an error: the author's to mend. ``was_killed`` tells that a signal ended it.
+
+    ``command`` is that of the engine.
+    """
 
     error = "TerraformClientError"
     was_killed = False
+    command = ""
 
 
 class EngineMissing(JobFault):

@@ -49,6 +49,10 @@ class _NoRedirects(HTTPRedirectHandler):
         return None
 
 
+#: Answers of a forge that has no Git LFS, or none for this repository: asking again changes nothing.
+_REFUSED = frozenset({403, 404, 405, 410, 422, 501})
+_AGAIN = "Ask for the plan again; if that does not help, an operator looks whether runners reach the forge."
+
 _OPENER = build_opener(_NoRedirects)
 
 
@@ -88,7 +92,12 @@ def _downloads(clone_url: str, token: str, pointers: Sequence[_Pointer]) -> Mapp
             answer = json.load(response)
         found = {each["oid"]: each.get("actions", {}).get("download") for each in answer["objects"]}
     except (URLError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RunnerFault(f"The forge did not say where files in Git LFS are ({_why(error)}).") from error
+        if isinstance(error, HTTPError) and error.code in _REFUSED:
+            raise CommitRefused(
+                f"The forge has no Git LFS for this repository (HTTP {error.code}). Turn Git LFS on there, or leave "
+                "clone.lfs out of the default branch's tidegate.yaml."
+            ) from error
+        raise RunnerFault(f"The forge did not say where files in Git LFS are ({_why(error)}). {_AGAIN}") from error
     return {oid: action for oid, action in found.items() if action}
 
 
@@ -108,7 +117,7 @@ def _fetch(pointer: _Pointer, action: Any, top: Path) -> None:
                 digest.update(chunk)
                 size += file.write(chunk)
     except (URLError, OSError, ValueError, KeyError, TypeError) as error:
-        raise RunnerFault(f"{name!a} could not be fetched from Git LFS ({_why(error)}).") from error
+        raise RunnerFault(f"{name!a} could not be fetched from Git LFS ({_why(error)}). {_AGAIN}") from error
     if (size, digest.hexdigest()) != (pointer.size, pointer.oid):
         raise RunnerFault(f"{name!a} came from Git LFS with another content than this commit names.")
     written.chmod(pointer.file.stat().st_mode)
@@ -122,4 +131,7 @@ def _request(url: str, headers: Mapping[str, str], body: bytes | None = None) ->
 
 
 def _why(error: Exception) -> str:
-    return f"HTTP {error.code}" if isinstance(error, HTTPError) else type(error).__name__
+    """Return what happened, for people."""
+    if isinstance(error, HTTPError):
+        return f"HTTP {error.code}"
+    return f"{getattr(error, 'reason', error)}" if isinstance(error, OSError) else "its answer cannot be read"

@@ -28,6 +28,7 @@ _BLOCK = 1024 * 1024
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 _NOT_FOUND, _FORBIDDEN = 404, 403
 _ADVICE = "Name a version that was released, in `tidegate.yaml`."
+_AGAIN = "Ask for the plan again; if that does not help, an operator lets runners reach it, or names a mirror."
 
 
 class ReleaseRefused(RunnerFault):
@@ -182,9 +183,10 @@ def _download(url: str, target: Path, limit: int) -> str:
             raise _NotThere(f"There is no {url}.") from error
         if error.code == _FORBIDDEN:  # A bucket says so of what it does not have, and a proxy of what it has.
             raise ReleaseRefused(f"There is no {url}, or it may not be read. Is the version right?") from error
-        raise RunnerFault(f"{url} answered with {error.code}.") from error
+        raise RunnerFault(f"{url} answered with {error.code}. {_AGAIN}") from error
     except OSError as error:
-        raise RunnerFault(f"{url} could not be read: {error}.") from error
+        why = getattr(error, "reason", error)
+        raise RunnerFault(f"The engine's release {url} could not be read: {why}. {_AGAIN}") from error
     return digest.hexdigest()
 
 

@@ -27,6 +27,10 @@ from tidegate.domain.deploys.job import JobKind, TakenJob, log_key
 
 #: How long an interrupted plan of a pull request may go on, which locks and leaves nothing.
 _SPECULATION_STOP_SECONDS = 10.0
+_NOT_CLONED = (
+    "The commit has submodules, which are not cloned: set clone.submodules: true in the default "
+    "branch's tidegate.yaml, if a module is in one."
+)
 
 
 class ExitCode(IntEnum):
@@ -105,11 +109,18 @@ def _outcome(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[st
             if not tools.interruption.left_running:
                 kill_descendants()
     except EngineFailed as fault:
-        return _interrupted(tools.interruption.reason, fault) if tools.interruption.reason else fault
+        reason = tools.interruption.reason
+        return _interrupted(reason, fault) if reason else _explained(fault, tools, taken)
     except JobFault as fault:
         return fault
     except Exception as error:  # noqa: BLE001  # The runner's edge: whatever it is, it must be reported.
         return RunnerFault(f"The runner failed: {type(error).__name__}: {error}")
+
+
+def _explained(fault: EngineFailed, tools: Tools, taken: TakenJob) -> EngineFailed:
+    """Return a fault with what it may come of: a module in a submodule is not there where none is cloned."""
+    cloned = taken.job.run.clone.submodules or not (tools.source / ".gitmodules").is_file()
+    return fault if cloned or fault.command not in {"init", "get"} else EngineFailed(f"{fault} {_NOT_CLONED}")
 
 
 def _interrupted(reason: str, fault: EngineFailed) -> Interrupted:

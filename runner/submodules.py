@@ -34,13 +34,27 @@ def check_out_submodules(git: Git, job: Job) -> None:
             seen += 1
             if seen > _MOST or depth == _DEEPEST:
                 raise CommitRefused(f"There are more than {_MOST} submodules, or {_DEEPEST} in each other. Use fewer.")
-            address = known.get(_plain(_absolute(url, above.clone_url)))
+            address = known.get(address_of(url, above))
             if address is None:
                 raise CommitRefused(
                     f"The submodule {path!a} is from {url[:200]!a}, which clone.repositories in the default branch's "
-                    "tidegate.yaml does not list. List the repository there, or remove the submodule."
+                    f"tidegate.yaml does not list. {_advice(job, address_of(url, above))}"
                 )
             ahead.append((_check_out(above, path, commit, address), depth + 1))
+
+
+def address_of(url: str, above: Git) -> str:
+    """Return what the address of a submodule is known by."""
+    return _plain(_absolute(url, above.clone_url))
+
+
+def _advice(job: Job, address: str) -> str:
+    """Return what to do about a submodule that is not listed: only repositories beside the job's own can be."""
+    owner = _plain(job.clone_url.rpartition("/")[0])
+    if address.rpartition("/")[0] == owner:
+        return "List the repository there, or remove the submodule."
+    beside = job.repository.rpartition("/")[0]
+    return f"The list takes repositories of {beside} alone: copy it there, or remove the submodule."
 
 
 def with_files_of_submodules(changed: frozenset[str], top: Path) -> frozenset[str]:

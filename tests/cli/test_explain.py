@@ -366,3 +366,12 @@ def test_what_every_apply_requires_and_who_owns_its_policies_is_shown(checkout, 
     assert "tidegate.yaml:2" in held
     (root,) = explained(tidegate, "live/dev")["roots"]
     assert root["policy_sets"] == [{"name": "acl", "owners": ["team:security"], "line": 2}]
+
+
+def test_validate_warns_of_modules_in_submodules_that_are_not_cloned(checkout, tidegate):
+    (checkout / ".gitmodules").write_text('[submodule "m"]\n\tpath = vendor/modules\n\turl = ../modules\n')
+    (checkout / "live/dev/call.tf").write_text('module "m" {\n  source = "../../vendor/modules/tagger"\n}\n')
+    words = "! live/dev: It uses 'vendor/modules/tagger' of the submodule 'vendor/modules', which is not cloned."
+    assert words in tidegate("validate").output
+    (checkout / "tidegate.yaml").write_text("clone: {submodules: true}\n")
+    assert "not cloned" not in tidegate("validate").output

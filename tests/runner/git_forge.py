@@ -29,6 +29,7 @@ class Forge:
         self.tokens: list[str] = []
         self.requests: list[str] = []
         self.large: dict[str, bytes] = {}
+        self.lfs_status = 200
         #: Commits by path, which a commit with a .gitmodules has as its submodules.
         self.submodules: dict[str, str] = {}
 
@@ -105,7 +106,11 @@ class Forge:
             else each | {"error": {"code": 404, "message": "Object does not exist"}}
             for each in asked["objects"]
         ]
-        return 200, [("content-type", "application/vnd.git-lfs+json")], json.dumps({"objects": objects}).encode()
+        return (
+            self.lfs_status,
+            [("content-type", "application/vnd.git-lfs+json")],
+            json.dumps({"objects": objects}).encode(),
+        )
 
     def _begin(self) -> Path:
         work = self.directory / "work"

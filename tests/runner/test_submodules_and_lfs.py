@@ -42,12 +42,39 @@ def test_a_submodule_of_a_listed_repository_is_put_in_its_place(bench: Bench, ur
         ("../other.git", "'../other.git'"),
         ("https://example.com/acme/modules", "clone.repositories"),
         ("../../../../etc", "clone.repositories"),
+        ("../modules2.git", "List the repository there"),
+        ("https://example.com/foo/bar", "takes repositories of acme alone"),
     ],
 )
 def test_a_submodule_from_elsewhere_is_refused(bench: Bench, url: str, words: str) -> None:
     bench.run(bench.job(JobKind.PLAN, with_submodule(bench, url), run=SUBMODULES))
     assert bench.result()["error"] == "TerraformClientError"
     assert words in bench.result()["message"]
+
+
+def test_where_submodules_are_not_cloned_a_module_in_one_is_answered_with_what_to_set(bench: Bench) -> None:
+    bench.run(bench.job(JobKind.PLAN, with_submodule(bench, "../modules.git")))
+    assert "which are not cloned: set clone.submodules" in bench.result()["message"]
+
+
+def test_a_forge_without_git_lfs_is_told_with_what_to_do(bench: Bench) -> None:
+    pointer = bench.forge.store(b"x")
+    bench.forge.lfs_status = 404
+    sha = bench.forge.commit({"network/main.tf": bench.backend(), "network/large.tf": pointer})
+    bench.run(bench.job(JobKind.PLAN, sha, run=LFS))
+    assert bench.result()["error"] == "TerraformClientError"
+    assert "Git LFS" in bench.result()["message"]
+    assert "clone.lfs" in bench.result()["message"]
+
+
+def test_a_forge_that_fails_is_no_mistake_of_the_author(bench: Bench) -> None:
+    pointer = bench.forge.store(b"x")
+    bench.forge.lfs_status = 503
+    sha = bench.forge.commit({"network/main.tf": bench.backend(), "network/large.tf": pointer})
+    bench.run(bench.job(JobKind.PLAN, sha, run=LFS))
+    assert bench.result()["error"] == "RunnerFault"
+    assert "HTTP 503" in bench.result()["message"]
+    assert "Ask for the plan again" in bench.result()["message"]
 
 
 def test_a_submodule_that_gitmodules_does_not_name_is_refused(bench: Bench) -> None:

@@ -106,7 +106,7 @@ def test_a_fault_of_tidegate_before_the_apply_ends_the_deployment(world, state):
     [
         ("RunnerStopped", '{"message": "OutOfMemoryError"}', "The runner stopped: OutOfMemoryError"),
         ("States.Timeout", None, "The time limit was over."),
-        ("RunnerFault", "no such bucket", "RunnerFault: no such bucket"),
+        ("RunnerFault", "There is no such bucket.", "There is no such bucket."),
         ("Lambda.Unknown", "", "Lambda.Unknown"),
         (None, None, ""),
     ],
