@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cli.options import Json, Person, Repository, RootName, Url, as_json, complete_root, open_client
 from cli.problems import NotFound, Refused, WrongUsage
+
+if TYPE_CHECKING:
+    from cli.api_client import ApiClient
 
 MaybeRoot = Annotated[
     str | None,
@@ -101,8 +104,19 @@ def unlock(
             raise finding.explained(client, problem, repository, [root] if root else []) from None
         if root is not None and not done.unlocked:
             finding.check_root(client, repository, root)
+            if done.message:
+                _check_scope(client, repository, root, done.message)
     usual = "It is unlocked: what waits goes on." if done.unlocked else "It was not locked."
     _tell(repository, root, stack, as_json(done), done.message or usual, json=json)
+
+
+def _check_scope(client: ApiClient, repository: str, root: str, message: str) -> None:
+    """Raise Refused with the command that takes the lock away which holds a root back, if it is of more than that."""
+    from cli import views
+
+    lock = client.queue(repository, root).lock
+    if lock is not None and lock.scope:
+        raise Refused(message, views.unlocking(repository, root, lock).plain.removeprefix("  → "))
 
 
 def _check_one(root: str | None, stack: str, *, everything: bool) -> None:

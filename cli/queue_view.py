@@ -17,7 +17,9 @@ def queue(shown: Queue, *, everything: bool) -> RenderableType:
     """Return a root's queue: its lock, what runs, what waits (the first 20 unless ``everything``)."""
     return Group(
         screen.text(f"{shown.repository} · {shown.root}", "bold"),
-        screen.facts([("Deployed", shown.deployed_revision[:7] if shown.deployed_revision else "nothing yet")]),
+        screen.facts(
+            [("Destroyed" if shown.destroyed else "Deployed", (shown.deployed_revision or "")[:7] or "nothing yet")]
+        ),
         *_lock(shown),
         *_running(shown),
         *_line(shown.waiting, everything=everything),
@@ -29,10 +31,12 @@ def _lock(shown: Queue) -> Iterator[RenderableType]:
     if lock is None:
         return
     at = f" at {lock.revision[:7]}" if lock.revision else ""
+    what = f"{views.locked_scope(lock)} locked".lstrip()
     yield Text()
-    yield Text.assemble(("Locked", "bold red"), screen.text(f" by {views.person(lock.by, lock.at)}{at}"))
+    who = f" by {views.person(lock.by, lock.at)}{at}{views.lock_end(lock)}"
+    yield Text.assemble(screen.text(what[0].upper() + what[1:], "bold red"), screen.text(who))
     yield from views.indented(lock.reason)
-    yield views.command(f"tidegate unlock {shown.repository} {shown.root}")
+    yield views.unlocking(shown.repository, shown.root, lock)
 
 
 def _running(shown: Queue) -> Iterator[RenderableType]:
@@ -43,7 +47,7 @@ def _running(shown: Queue) -> Iterator[RenderableType]:
         return
     who = views.person(now.requested_by, now.requested_at)
     yield Text.assemble(("Now  ", "bold"), screen.state(now.state))
-    yield screen.text(f"  {now.revision[:7]}  {now.trigger} by {who}")
+    yield screen.text(f"  {now.revision[:7]}  {views.trigger(now)} by {who}")
     yield views.unfolded(f"  {now.id}", "dim")
     if now.changes:
         yield Text.assemble("  ", views.changes(now.changes))
@@ -59,7 +63,7 @@ def _line(waiting: Sequence[Place], *, everything: bool) -> Iterator[RenderableT
     shown = waiting if everything else waiting[:_SHOWN]
     for item in shown:
         by = f"by {item.requested_by}, " if item.requested_by else ""
-        line = f"{item.place:>4}  {item.revision[:7]}  {item.trigger} {by}{screen.ago(item.requested_at)}"
+        line = f"{item.place:>4}  {item.revision[:7]}  {views.trigger(item)} {by}{screen.ago(item.requested_at)}"
         yield screen.text(line, "magenta" if item.trigger == "manual" else "")
         yield views.unfolded(f"      {item.id}", "dim")
     if len(shown) < len(waiting):

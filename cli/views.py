@@ -12,7 +12,7 @@ from rich.text import Text
 from cli import screen
 from cli.answers.catalog import Repository
 from cli.answers.deployments import Awaited, Brief, Changes, Deployment, Replacement, Step
-from cli.answers.queues import Root
+from cli.answers.queues import Lock, Place, Root
 from tidegate.domain.check_runs.advice import REPLACED_SENTENCE, advice
 from tidegate.domain.deploys.needs import Need, needs, runs
 from tidegate.domain.forge_words import words_of
@@ -132,9 +132,11 @@ def _needs(repository: str, root: Root) -> Iterator[RenderableType]:
     found = _needs_of(root)
     if root.lock:
         yield Text()
-        yield Text.assemble(screen.text(root.name, "bold"), " is locked by ", person(root.lock.by, root.lock.at), ".")
+        what = f" is locked, with {locked_scope(root.lock)}, by " if root.lock.scope else " is locked by "
+        who = f"{person(root.lock.by, root.lock.at)}{lock_end(root.lock)}."
+        yield Text.assemble(screen.text(root.name, "bold"), screen.text(what), who)
         yield from indented(root.lock.reason)
-        yield command(f"tidegate unlock {repository} {root.name}")
+        yield unlocking(repository, root.name, root.lock)
     if root.running and Need.REVIEW in found:
         yield Text()
         yield Text.assemble(screen.text(root.name, "bold"), " waits for review: ", changes(root.running.changes))
@@ -159,6 +161,22 @@ def _needs(repository: str, root: Root) -> Iterator[RenderableType]:
         yield command(f"tidegate destroy {repository} {root.name}")
 
 
+def locked_scope(lock: Lock) -> str:
+    """Return what a lock is of, if it is of more than one root."""
+    return "" if not lock.scope else "all roots" if lock.scope == "*" else f"stack {lock.scope}"
+
+
+def lock_end(lock: Lock) -> str:
+    """Return until when a lock holds, if it ends by itself."""
+    return f", until {screen.moment(lock.expires_at)} UTC" if lock.expires_at else ""
+
+
+def unlocking(repository: str, root: str, lock: Lock) -> Text:
+    """Return the command that takes a lock away."""
+    many = "--all" if lock.scope == "*" else f"--stack {lock.scope}"
+    return command(f"tidegate unlock {repository} {many if lock.scope else root}")
+
+
 def _failure(last: Brief) -> Iterator[RenderableType]:
     """Yield why the newest deployment of a root failed, and what to do about it."""
     yield Text()
@@ -170,7 +188,13 @@ def _failure(last: Brief) -> Iterator[RenderableType]:
 
 def title(shown: Brief) -> Text:
     """Return a deployment in a line: state, root, revision."""
-    return Text.assemble(screen.state(shown.state), "  ", screen.text(shown.root, "bold"), f"  {shown.revision[:7]}")
+    return Text.assemble(
+        screen.state(shown.state),
+        "  ",
+        screen.text(shown.root, "bold"),
+        f"  {shown.revision[:7]}",
+        ("  destroy", "bold red") if shown.destroy else "",
+    )
 
 
 def made(shown: Brief, check_run: str | None = None) -> RenderableType:
@@ -181,7 +205,7 @@ def made(shown: Brief, check_run: str | None = None) -> RenderableType:
 
 def deployment(shown: Deployment) -> RenderableType:
     """Return one deployment with all that is known of it."""
-    asked = f"{shown.trigger} by {shown.requested_by}, {screen.moment(shown.requested_at)} UTC"
+    asked = f"{trigger(shown)} by {shown.requested_by}, {screen.moment(shown.requested_at)} UTC"
     forced, reference = ", forced" if shown.forced else "", shown.pull_request_reference or ""
     parts: list[RenderableType] = [
         Text.assemble(
@@ -218,6 +242,11 @@ def deployment(shown: Deployment) -> RenderableType:
         parts += [Text(), Text("Last lines", "bold"), *(screen.text(line) for line in shown.last_lines.splitlines())]
     steps = list(next_steps(shown, has_log=bool(shown.jobs)))
     return Group(*parts, *([Text(), *steps] if steps else []))
+
+
+def trigger(shown: Brief | Place) -> str:
+    """Return what asked for a deployment, and that it destroys, if it does."""
+    return f"{shown.trigger}, to destroy" if shown.destroy else shown.trigger
 
 
 def state_of(shown: Brief, replaced_by: Replacement | None) -> Text:

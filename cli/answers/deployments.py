@@ -39,6 +39,7 @@ class Brief(Answer):
     pull_request: int | None = None
     pull_request_reference: str | None = None
     forced: bool = False
+    destroy: bool = False
     rerun_of: str | None = None
     stack: str = "default"
     within: tuple[str, ...] = ()

@@ -61,6 +61,7 @@ class Place(Answer):
     trigger: str
     requested_at: str
     requested_by: str | None = None
+    destroy: bool = False
     url: str = ""
 
 
@@ -71,6 +72,7 @@ class Queue(Answer):
     root: str
     lock: Lock | None = None
     deployed_revision: str | None = None
+    destroyed: bool = False
     running: Brief | None = None
     waiting: tuple[Place, ...] = ()
 

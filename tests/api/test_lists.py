@@ -7,6 +7,7 @@ from dataclasses import replace
 from tests.api.world import QUEUE, lock
 from tests.builders import NOW, REPOSITORY, any_deployed, any_deployment, any_lock, any_root, deployment_in
 from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.origin import Destruction
 from tidegate.domain.deploys.queue import Orphaned
 
 LISTS = (f"/repositories/{REPOSITORY}", f"/repositories/{REPOSITORY}/deployments", QUEUE)
@@ -81,6 +82,21 @@ def test_lists_say_what_a_lock_holds_back(wires, browser):
     lock(wires)
     for path in LISTS:
         assert browser.get(path).text.count("Blocked by the lock") == 1
+
+
+def test_lists_say_what_destroys(wires, browser, reviewer):
+    one = wires.deployed(deployment_in(State.APPLIED, trigger=Trigger.MANUAL, destroy=Destruction("last")))
+    head, line = wires.queues.read(one.queue)
+    deployed = replace(any_deployed(), deployment=one.id, destroyed=True)
+    for path in LISTS:
+        assert "manual destroy" in browser.get(path).text
+    listed = reviewer.get(f"/api/deployments?repository={REPOSITORY}").json["deployments"]
+    assert [each["destroy"] for each in listed] == [True]
+    queue = f"/api/queue?repository={REPOSITORY}&root={one.root.name}"
+    assert [each["destroy"] for each in reviewer.get(queue).json["waiting"]] == [True]
+    wires.queues.commit(head, replace(head, deployed=deployed, attempted=deployed), take=line)
+    assert reviewer.get(queue).json["destroyed"] is True
+    assert "Destroyed: " in browser.get(LISTS[-1]).text
 
 
 def test_lists_say_what_is_destroyed_and_what_stays_behind_of_a_root_that_is_gone(wires, browser, reviewer):

@@ -50,7 +50,15 @@ def test_who_may_only_read_locks_nothing(reader):
 
 
 def test_a_stack_that_there_is_not_is_not_locked(reviewer):
-    assert "prood" in reviewer.post_json("/api/locks", {**PROD, "stack": "prood"}).json["error"]["message"]
+    for path in ("/api/locks", "/api/locks/remove"):
+        refused = reviewer.post_json(path, {**PROD, "stack": "prood"})
+        assert (refused.status, "Did you mean 'prod'?" in refused.json["error"]["message"]) == (404, True)
+
+
+def test_a_time_that_cannot_be_read_is_refused_with_what_to_write(reviewer):
+    for path, asked in (("/api/locks", PROD), ("/api/queue/lock", {"repository": REPOSITORY, "root": "network"})):
+        refused = reviewer.post_json(path, {**asked, "duration": "1w"})
+        assert (refused.status, "such as 90m, 2h or 3d" in refused.json["error"]["message"]) == (400, True)
 
 
 def test_pages_lock_and_unlock(browser):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.cli.conftest import brief, details, refused, root
+from tests.cli.conftest import LOCK, brief, details, refused, root
 
 ID = "orders-0123456-0a1b2c3d4e5f"
 
@@ -149,6 +149,20 @@ def test_unlock_says_whether_there_was_a_lock(api, tidegate, was_locked, said):
     assert result.exit_code == 0
     assert said in result.stdout
     assert api.bodies("POST /api/queue/unlock") == [{"repository": "acme/live", "root": "orders"}]
+
+
+@pytest.mark.parametrize(("scope", "how"), [("prod", "--stack prod"), ("*", "--all")])
+def test_what_a_lock_of_more_than_one_root_holds_back_is_not_unlocked_and_the_command_is_told(
+    api, tidegate, scope, how
+):
+    lock = {**LOCK, "scope": scope}
+    api.answers["POST /api/queue/unlock"] = {"unlocked": False, "message": "Not this queue."}
+    api.answers["GET /api/queue"] = {"repository": "acme/live", "root": "orders", "lock": lock}
+    api.answers["GET /api/repositories"] = {"repositories": [{"name": "acme/live"}]}
+    api.answers["GET /api/repositories/acme/live/roots"] = {"repository": "acme/live", "roots": [root()]}
+    result = tidegate("unlock", "acme/live", "orders")
+    assert (result.exit_code, "Not this queue." in result.stderr) == (1, True)
+    assert f"tidegate unlock acme/live {how}" in result.stderr
 
 
 def test_lock_gives_the_reason_and_says_what_came_of_it(api, tidegate):

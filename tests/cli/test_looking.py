@@ -135,6 +135,28 @@ def queue(**fields):
             "waiting": []} | fields  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("scope", "what", "how"), [("prod", "stack prod", "--stack prod"), ("*", "all roots", "--all")]
+)
+def test_a_lock_of_many_roots_says_what_it_is_of_until_when_and_how_it_is_unlocked(api, tidegate, scope, what, how):
+    lock = {**LOCK, "scope": scope, "expires_at": "2026-03-02T10:05:00.000000+00:00"}
+    api.answers["GET /api/queue"] = queue(lock=lock)
+    with_roots(api, root(lock=lock))
+    for words in (("queue", "acme/live", "orders"), ("status", "acme/live")):
+        shown = " ".join(tidegate(*words).stdout.split())
+        for told in (what, "2026-03-02 10:05", f"tidegate unlock acme/live {how}"):
+            assert told in shown.replace("Stack", "stack").replace("All", "all")
+
+
+def test_what_destroys_is_said_to_and_what_is_destroyed_is_not_deployed(api, tidegate):
+    line = [{**waiting(1)[0], "destroy": True}]
+    api.answers["GET /api/queue"] = queue(running=brief(destroy=True), waiting=line, destroyed=True)
+    shown = tidegate("queue", "acme/live", "orders").stdout
+    assert shown.count(", to destroy") == 2
+    assert "Destroyed" in shown
+    assert "Deployed" not in shown
+
+
 def test_a_queue_shows_its_lock_what_runs_and_what_waits(api, tidegate):
     api.answers["GET /api/queue"] = queue(lock=LOCK, running=brief(), waiting=waiting(2))
     shown = tidegate("queue", "acme/live", "orders").stdout

@@ -233,6 +233,7 @@ def test_a_stack_that_nothing_was_deployed_of_is_not_locked(world):
     enqueue(world)
     world.comment("tidegate lock --stack prood")
     assert "There are: live and prod" in world.reply
+    assert "Did you mean" in world.reply
     assert world.queues.locks(REPOSITORY).locks == ()
 
 

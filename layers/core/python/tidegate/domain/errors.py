@@ -127,6 +127,15 @@ class NotFound(TidegateError):
         super().__init__(f"There is no {kind} {identifier!r}; it may have expired.")
 
 
+class NothingDeployed(NotFound):
+    """A stack of which nothing was deployed; ``known`` are those of which something was, one ``near`` maybe meant."""
+
+    def __init__(self, stack: str, known: str, near: str | None) -> None:
+        meant = f" Did you mean {quoted(near)}?" if near else ""
+        there = f" There are: {known}." if known else ""
+        TidegateError.__init__(self, f"Nothing was deployed of a stack {quoted(stack)} yet.{meant}{there}")
+
+
 class Conflict(TidegateError):
     """Somebody else wrote first. Read again and decide again."""
 

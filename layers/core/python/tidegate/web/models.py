@@ -103,6 +103,7 @@ class DeploymentBrief(Shown):
     pull_request: int | None
     pull_request_reference: str | None = Field(description="Its number as the forge's people write it: `#12`, `!12`")
     forced: bool
+    destroy: bool = Field(default=False, description="It destroys what the root made, in place of deploying it")
     rerun_of: str | None
     stack: str = Field(description="The stack that it belongs to")
     within: list[str] = Field(description="The nests around its stack")
@@ -208,7 +209,6 @@ class DeploymentDetails(DeploymentBrief):
         description="What is deployed of its changes, where it was not applied itself: it needs nobody any more"
     )
 
-    destroy: bool = Field(default=False, description="It destroys what the root made, in place of deploying it")
     why: str = Field(description="Why it is part of its change")
     layers: int = Field(description="How many layers its change has")
     gated_by: list[AwaitedModel] = Field(description="What of its change it still waits for, or will")
@@ -291,6 +291,7 @@ class PlaceModel(Shown):
     trigger: Trigger
     requested_at: Moment
     requested_by: str | None
+    destroy: bool = Field(default=False, description="It destroys what the root made")
     url: str
 
 
@@ -301,6 +302,7 @@ class QueueModel(Shown):
     root: str
     lock: LockModel | None
     deployed_revision: str | None
+    destroyed: bool = Field(default=False, description="What was deployed last is destroyed")
     running: DeploymentBrief | None
     waiting: list[PlaceModel]
 

@@ -34,7 +34,12 @@ RootName = Annotated[
 _Directory = Annotated[str, Field(min_length=1, max_length=MAXIMUM_PATH)]
 Duration = Annotated[
     str,
-    Field(pattern=rf"^({DURATION})?$", description="How long, such as `90m`, `2h`, `3d`; without it until unlocked"),
+    # The pattern is described, and judged by ``lock_end``, which says what to write.
+    Field(
+        max_length=100,
+        json_schema_extra={"pattern": rf"^({DURATION})?$"},
+        description="How long, such as `90m`, `2h`, `3d`; without it until unlocked",
+    ),
 ]
 
 

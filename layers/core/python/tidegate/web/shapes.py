@@ -109,6 +109,7 @@ class Shapes:
             "pull_request": one.pull_request,
             "pull_request_reference": self.reference(one.pull_request),
             "forced": one.forced,
+            "destroy": one.destroy is not None,
             "rerun_of": one.rerun_of,
             "stack": one.stack,
             "within": list(one.within),
@@ -134,7 +135,6 @@ class Shapes:
         return DeploymentDetails.model_validate(
             {
                 **self._brief(one),
-                "destroy": one.destroy is not None,
                 "why": one.why,
                 "layers": one.layers,
                 "gated_by": self._awaited(waits_for),
@@ -280,6 +280,7 @@ class Shapes:
             root=root,
             lock=self._lock(view.head.lock),
             deployed_revision=deployed.revision.sha if deployed else None,
+            destroyed=view.head.is_destroyed,
             running=self.brief(view.running) if view.running else None,
             waiting=[self._place(place) for place in view.line],
         )
@@ -310,6 +311,7 @@ class Shapes:
             trigger=waiting.trigger,
             requested_at=waiting.requested_at,
             requested_by=place.deployment.requested_by if place.deployment else None,
+            destroy=place.deployment is not None and place.deployment.destroy is not None,
             url=self.deployment_url(waiting.deployment),
         )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.deploys.deployment import Deployment, Review, State, Trigger
+from tidegate.domain.deploys.origin import Destruction
 from tidegate.domain.deploys.plan import Plan
 from tidegate.domain.root import Revision, Root
 
@@ -31,6 +32,7 @@ class DeploymentSummary:
     apply_job: str | None = None
     pull_request: int | None = None
     forced: bool = False
+    destroy: Destruction | None = None
     rerun_of: str | None = None
     stack: str = DEFAULT_STACK
     within: tuple[str, ...] = ()

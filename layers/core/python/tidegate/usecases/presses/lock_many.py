@@ -13,7 +13,8 @@ from tidegate.domain.deploys.deployment import Deployment, Unlocking
 from tidegate.domain.deploys.locking import Locking
 from tidegate.domain.deploys.queue import Lock
 from tidegate.domain.deploys.repository_locks import WHOLE, judge_scoped_locking, named, scoped_lock
-from tidegate.domain.errors import quoted
+from tidegate.domain.errors import NothingDeployed
+from tidegate.domain.nearest import nearest
 from tidegate.domain.permission import Permission
 from tidegate.domain.sentences import listed
 from tidegate.ports import Announcements, AuditLog, Catalog, Deployments, DeployQueues
@@ -44,7 +45,7 @@ class RepositoryLocker:
     def may(self, where: tuple[int, str], scope: str, login: str, permission: Permission | None = None) -> Decision:
         """Decide whether somebody may lock and unlock a scope: who may unlock each root of it that was deployed.
 
-        Not for a stack of which nothing was deployed. Raise ForgeUnavailable and ForgeRefused.
+        Raise NothingDeployed for one of which nothing was deployed; ForgeUnavailable and ForgeRefused.
         """
         heads = self.catalog.roots(where[1])
         last = [one for head in heads for one in (head.attempted, *(each.attempted for each in head.by_stack))]
@@ -52,8 +53,8 @@ class RepositoryLocker:
         known = self.deployments.many(ids | {head.in_flight for head in heads if head.in_flight})
         stacks = {name for each in known.values() for name in (each.stack, *each.within)}
         if scope not in stacks | {WHOLE}:
-            there = f" There are: {listed(sorted(stacks), _NAMED)}." if stacks else ""
-            return Decision(False, f"Nothing was deployed of a stack {quoted(scope)} yet.{there}")
+            names = sorted(stacks)
+            raise NothingDeployed(scope, listed(names, _NAMED) if names else "", nearest(scope, names))
         refusals = self.authorizer.refusals(_accesses(known.values(), scope), where, Action.UNLOCK, login, permission)
         return Decision(not refusals, " ".join(refusals))
 
