@@ -380,11 +380,16 @@ def test_what_is_not_planned_is_told_on_the_page(wires, pull, browser):
 
 def test_a_merged_pull_request_leads_to_what_was_deployed(wires, pull, browser):
     applies = (Applying("network", "prod", "network-1"),)
-    wires.pull_requests.save(replace(pull[0], closed_at=NOW, merged=True, applies=applies))
+    deploys = (Applying("network", "prod", "network-2"), Applying("app", "default", ""))
+    assert "Conditions" in browser.get(f"/pulls/{REPOSITORY}/5").text
+    wires.pull_requests.save(replace(pull[0], closed_at=NOW, merged=True, applies=applies, deploys=deploys))
     page = browser.get(f"/pulls/{REPOSITORY}/5")
     assert "author asked to merge feature into main" in page.text
     assert f'href="/repositories/{REPOSITORY}/deployments"' in page.body
     assert 'href="/deployments/network-1"' in page.body
+    assert 'href="/deployments/network-2"' in page.body
+    assert "app not queued yet" in page.text
+    assert "Conditions" not in page.text
 
 
 def test_a_merged_pull_request_leads_to_the_deployments_of_the_commit_that_its_merge_made(wires, pull, browser):

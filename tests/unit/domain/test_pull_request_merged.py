@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from tests.builders import NOW, deployment_in
+from tests.builders import NOW, any_lock, deployment_in
 from tests.pull_request_layers import comment_of, planned
 from tests.unit.domain.comment_text import is_whole
-from tidegate.domain.deploys.deployment import Review, State
+from tidegate.domain.deploys.deployment import Review, State, Trigger
 from tidegate.domain.markdown import size
 from tidegate.domain.pull_requests.comment import MAXIMUM_COMMENT, MERGED, render_closed, render_comment
 from tidegate.domain.pull_requests.merged import MergedRoot, is_settled, render_merged, with_end
@@ -37,6 +37,29 @@ def test_what_is_applied_is_counted_and_what_failed_comes_first_with_its_last_li
     ]
     assert "Error: no such bucket" in text
     assert text.endswith(f"[All that is deployed of it]({PAGE})")
+
+
+@pytest.mark.parametrize(
+    ("fields", "what", "how"),
+    [
+        ({}, "locked its queue", "-p app"),
+        ({"scope": "prod"}, "locked stack prod", "--stack prod"),
+        ({"scope": "*", "expires_at": "2026-03-02T16:35:00+00:00"}, "all roots until 2026-03-02 16:35 UTC", "--all"),
+    ],
+)
+def test_what_waits_behind_a_lock_says_whose_it_is_until_when_and_how_it_goes_on(fields, what, how):
+    lock = any_lock(**{"reason": "The vendor moves.", **fields})
+    row = render_merged([replace(root("app", State.QUEUED), lock=lock)], PAGE)
+    for told in ("[**locked**](https://tidegate.example", what, "The vendor moves", f"`tidegate unlock {how}`"):
+        assert told in row
+    by_hand = replace(root("app", State.QUEUED, trigger=Trigger.MANUAL), lock=lock)
+    assert "in line" in render_merged([by_hand], PAGE)
+    assert "| **locked**: " in render_merged([replace(root("app", State.QUEUED), lock=lock, url="")], PAGE)
+
+
+def test_what_was_applied_before_the_merge_is_said_to_be():
+    before = root("app", State.NO_CHANGES, plan_job=None, reason="Pull request 5 was applied.")
+    assert "[applied before the merge](" in render_merged([before], PAGE)
 
 
 @pytest.mark.parametrize("state", list(State))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import REPOSITORY, any_layer, any_plan, deployment_in, sha
+from tests.builders import REPOSITORY, any_layer, any_lock, any_plan, deployment_in, sha
 from tests.unit.usecases.pull_request_world import MAIN, NUMBER, PullRequestWorld
 from tidegate.adapters.memory import MemoryCheckRuns, MemoryDeployments, MemoryDeployQueues
 from tidegate.domain.deploys.deployment import State, Trigger
@@ -110,6 +110,20 @@ def test_a_change_of_a_deployment_asks_for_the_pull_requests_that_wait_for_its_r
     assert world.moves(world.deploys("app", "prod", shared="prod"), State.PLANNING) == []
     assert world.moves(app, State.PLANNING, trigger=Trigger.DRIFT) == []
     assert world.moves(app, State.PLANNING, repository="acme/other") == []
+
+
+@pytest.mark.parametrize(("scope", "is_told"), [("dev", True), ("*", True), ("prod", False), ("", True)])
+def test_what_a_lock_holds_back_names_it(world, scope, is_told):
+    world.merge()
+    app = world.deploys("app", "dev")
+    lock = any_lock(scope=scope)
+    if scope:
+        world.queues.keep_locks(world.queues.locks(REPOSITORY).with_lock(lock))
+    else:
+        head, _ = world.queues.read(app.queue)
+        world.queues.commit(head, replace(head, lock=lock))
+    dev, _ = world.show()
+    assert ("**locked**" in dev) is is_told
 
 
 def test_what_comments_say_already_costs_no_call(world):

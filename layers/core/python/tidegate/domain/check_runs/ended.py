@@ -5,7 +5,7 @@ from __future__ import annotations
 from tidegate.domain.check_runs.advice import advice_on
 from tidegate.domain.check_runs.check_run import MAXIMUM_TITLE, Conclusion
 from tidegate.domain.check_runs.face import Face, View, approval, counts_of, people, place, what_was_not
-from tidegate.domain.deploys.deployment import Deployment
+from tidegate.domain.deploys.deployment import Deployment, was_applied_before
 from tidegate.domain.deploys.held_plan import POLICIES_REFUSED
 from tidegate.domain.deploys.review import REVIEW_DAYS, moment
 from tidegate.domain.deploys.workflow import STEP_FAILED
@@ -47,7 +47,7 @@ def applied(deployment: Deployment, _: View) -> Face:
 
 def no_changes(deployment: Deployment, _: View) -> Face:
     """Return how a deployment looks that found nothing to do, or whose changes were applied before their merge."""
-    if deployment.plan_job is None and deployment.reason:
+    if was_applied_before(deployment):
         return Face(
             "Applied before the merge",
             (f"**Applied before the merge.** {escaped(deployment.reason)}",),

@@ -141,6 +141,11 @@ DONE = frozenset({State.APPLIED, State.NO_CHANGES})
 _MAY_HAVE_APPLIED = frozenset({State.APPLIED, State.NO_CHANGES, State.APPLY_FAILED, State.OUTCOME_UNKNOWN})
 
 
+def was_applied_before(deployment: Deployment) -> bool:
+    """Tell whether a merge had nothing to deploy, as its pull request was applied before."""
+    return deployment.state is State.NO_CHANGES and deployment.plan_job is None and bool(deployment.reason)
+
+
 def is_final(state: State) -> bool:
     """Tell whether a deployment in ``state`` has ended."""
     return state not in _FOLLOWERS

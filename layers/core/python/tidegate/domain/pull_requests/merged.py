@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from tidegate.domain.check_runs.face import many
-from tidegate.domain.deploys.deployment import DONE, Deployment, State, is_final
+from tidegate.domain.deploys.deployment import DONE, Deployment, State, is_final, was_applied_before
 from tidegate.domain.deploys.plan_text import cut_start
+from tidegate.domain.deploys.queue import Lock, is_held_back
+from tidegate.domain.deploys.repository_locks import WHOLE, named
 from tidegate.domain.deploys.requirements_gate import REQUIREMENTS_DAYS
-from tidegate.domain.deploys.review import REVIEW_DAYS
-from tidegate.domain.markdown import bounded, code, fenced, folded, prose, size, tagged_code
+from tidegate.domain.deploys.review import REVIEW_DAYS, moment
+from tidegate.domain.markdown import bounded, code, escaped, fenced, folded, prose, size, tagged_code
 from tidegate.domain.pull_requests.blocks import LAST_LINES, link
 from tidegate.domain.pull_requests.comment import MAXIMUM_COMMENT, MERGED
 
@@ -55,7 +57,8 @@ _EXPLAINED = frozenset({*_FAILED, State.REFUSED, State.GATED, State.AWAITING_REQ
 class MergedRoot:
     """A root in its stack, and the deployment that deploys the merge there; None as long as there is none.
 
-    ``of`` is the commit that the merge made. ``url`` shows the deployment, empty if nothing does.
+    ``of`` is the commit that the merge made. ``url`` shows the deployment, empty if nothing does. ``lock`` is the one
+    of its queue or of its stack.
     """
 
     root: str
@@ -63,6 +66,7 @@ class MergedRoot:
     of: str
     deployment: Deployment | None = None
     url: str = ""
+    lock: Lock | None = None
 
     @property
     def is_done(self) -> bool:
@@ -124,13 +128,26 @@ def _state(each: MergedRoot) -> str:
     deployment = each.deployment
     if deployment is None:
         return "not queued yet"
-    words = _WORDS[deployment.state]
+    if deployment.state is State.QUEUED and each.lock is not None and is_held_back(deployment, each.lock):
+        return f"{link('**locked**', each.url) or '**locked**'}: {_behind(each.root, each.lock)}"
+    words = "applied before the merge" if was_applied_before(deployment) else _WORDS[deployment.state]
     shown = link(words, each.url) or words
     by = f" by {code(deployment.rejected_by)}" if deployment.rejected_by and is_final(deployment.state) else ""
     newer = deployment.revision.sha != each.of
     with_ = f", with the newer {code(deployment.revision.short)}" if newer else ""
     why = f": {prose(deployment.reason, _REASON)}" if deployment.state in _EXPLAINED and deployment.reason else ""
     return f"{shown}{by}{with_}{why}"
+
+
+def _behind(root: str, lock: Lock) -> str:
+    """Return who locked what holds a deployment back, until when, why, and what takes the lock away."""
+    what = named(lock.scope) if lock.scope else "its queue"
+    end = f" until {moment(lock.expires_at)}" if lock.expires_at else ""
+    about = "--all" if lock.scope == WHOLE else f"--stack {lock.scope}" if lock.scope else f"-p {root}"
+    unlock = code(f"tidegate unlock {about}")
+    return (
+        f"{code(lock.by)} locked {escaped(what)}{end}. {prose(lock.reason, _REASON)} Comment {unlock} to let it go on."
+    )
 
 
 def _failures(roots: Sequence[MergedRoot]) -> Iterator[str]:

@@ -10,8 +10,8 @@ from datetime import datetime
 from functools import partial
 
 from tidegate.domain.changes.change_set import Key
-from tidegate.domain.deploys.deployment import DONE, Deployment, Trigger
-from tidegate.domain.deploys.queue import QueueHead
+from tidegate.domain.deploys.deployment import DONE, Deployment, State, Trigger
+from tidegate.domain.deploys.queue import Lock, QueueHead
 from tidegate.domain.errors import ForgeRefused, NotFound, NotYet
 from tidegate.domain.moment import later
 from tidegate.domain.pull_requests.comment import MARKER
@@ -106,11 +106,22 @@ class DeploysShower:
     def _roots(self, record: PullRequestRecord, own: Mapping[Key, Deployment]) -> list[MergedRoot]:
         newest = self._newest(own.values())
         found = {key: newest[each.id] for key, each in own.items()}
+        locks = self._locks(record.spec.repository, found)
         urls = {key: self.painter.deployment(each.id) for key, each in found.items()}
-        return [
-            MergedRoot(each.root, each.stack, record.merge_sha, found.get(each.key), urls.get(each.key, ""))
-            for each in record.deploys
-        ]
+
+        def merged(key: Key) -> MergedRoot:
+            return MergedRoot(*key, record.merge_sha, found.get(key), urls.get(key, ""), locks.get(key))
+
+        return [merged(each.key) for each in record.deploys]
+
+    def _locks(self, repository: str, found: Mapping[Key, Deployment]) -> dict[Key, Lock | None]:
+        """Return what may hold back those that are in line: the lock of the queue, or else of the stack."""
+        queued = {key: each for key, each in found.items() if each.state is State.QUEUED}
+        if not queued:
+            return {}
+        heads, locks = self.queues.many({each.queue for each in queued.values()}), self.queues.locks(repository)
+        own = {queue: head.lock for queue, head in heads.items()}
+        return {key: own.get(each.queue) or locks.holding((each.stack, *each.within)) for key, each in queued.items()}
 
     def _own(self, record: PullRequestRecord) -> dict[Key, Deployment]:
         """Return the first deployment of each root that has the merge: of its commit, or of one that contains it."""
