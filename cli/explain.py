@@ -74,6 +74,7 @@ def explain(
             loaded,
             sorted(used_by(each.root.dir, modules.modules)),
             why.roots[each.root.name],
+            modules.required(each.root.dir),
         )
         for each in _of(configured, chosen)
     ]

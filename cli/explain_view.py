@@ -30,7 +30,8 @@ _EVERYBODY = "everybody who may write"
 class Explained:
     """A root in one of its stacks, the stack, the roots that it depends on, and what the whole file says.
 
-    ``modules`` are the directories of the local modules that it uses, ``why`` says why it is a root.
+    ``modules`` are the directories of the local modules that it uses, ``why`` says why it is a root, ``required`` what
+    versions of the engine it demands.
     """
 
     one: ConfiguredRoot
@@ -39,6 +40,7 @@ class Explained:
     loaded: LoadedConfiguration
     modules: Sequence[str] = ()
     why: str = ""
+    required: Sequence[str] = ()
 
     @property
     def freezes(self) -> list[Freeze]:
@@ -100,7 +102,7 @@ def _rows(each: Explained) -> Iterator[tuple[str, str, int]]:
     yield "Stack", f"{stack.name}{within}{', and others' if one.shared else ''}", line("stack", 0)
     yield "Tags", " ".join(sorted(one.tagged.tags)), 0
     chosen = f"(by {one.engine_file})" if one.engine_file else ""
-    engine = (one.root.engine.name.value, one.root.engine.version, chosen)
+    engine = (one.root.engine.name.value, one.root.engine.version or _default(each.required), chosen)
     yield "Engine", " ".join(filter(None, engine)), 0 if chosen else line("engine", 0)
     yield "Workflow", _workflow(one), line("workflow", 0)
     yield "Environment", one.run.environment, line("environment", 0)
@@ -128,6 +130,12 @@ def _rows(each: Explained) -> Iterator[tuple[str, str, int]]:
         )
     for freeze in each.freezes:
         yield "Frozen", f"{freeze.words}{f': {freeze.reason}' if freeze.reason else ''}", freeze.line
+
+
+def _default(required: Sequence[str]) -> str:
+    """Return which version an engine has where nothing names one, and that a range does not."""
+    ignored = f"; required_version {', '.join(required)} names no single one: name it under engine" if required else ""
+    return f"in the installation's default version{ignored}"
 
 
 def _rule_line(each: Explained, said: Callable[[StackRules], object]) -> int:

@@ -41,6 +41,7 @@ _SHOWN = (
     ("HTTP API and pages", "api_url"),
     ("AWS API", "aws_endpoint_url"),
     ("Terraform state bucket", "state_bucket"),
+    ("Operators", "operators_team"),
 )
 #: Ending stops every process that the local cloud started; each has up to 20 s.
 _END_SECONDS = 45.0
@@ -86,9 +87,10 @@ def up(
     except LocalCloudFailed as error:
         typer.secho(f"The local cloud did not start: {error}", fg="red", err=True)
         raise typer.Exit(1) from error
-    file = instances.write({**cloud.info, "operators_team": operators, "command_pid": os.getpid()})
+    known = {**cloud.info, "operators_team": operators}
+    file = instances.write({**known, "command_pid": os.getpid()})
     try:
-        _show(out, cloud.info)
+        _show(out, known)
         out.print("Ctrl-C ends everything.")
         _wait(cloud)
     finally:
@@ -190,7 +192,7 @@ def _show(console: Console, found: Mapping[str, Any]) -> None:
     is_gitlab = str(found["webhook_url"]).endswith("/gitlab")
     forge = "GitLab (git and its API, no pages)" if is_gitlab else "Forge (open it in a browser)"
     shown = [(forge, "forge_url"), *_SHOWN]
-    console.print(screen.facts([(label, str(found[name])) for label, name in shown]))
+    console.print(screen.facts([(label, str(found.get(name) or "")) for label, name in shown]))
     console.print(
         "Sign in as maintainer, reviewer, developer or visitor: the password, and the token, is the name. "
         f"{' '.join(f'In the team {team.slug}: {_names(team.members)}.' for team in TEAMS)} "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,8 @@ _UNDER_WAY = frozenset(
     {"queued", "planning", "gated", "blocked", "awaiting_review", "approved", "awaiting_requirements", "applying"}
 )
 _SUCCEEDED = frozenset({"applied", "no_changes"})
+#: Columns where nobody looks: a script reads a name in one piece.
+_PIPED = 10_000
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
@@ -63,7 +66,10 @@ def console(*, stderr: bool = False) -> Console:
     """Return a console that prints text as it is: nothing in it is markup, a link, an emoji or highlighted."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    made = Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    if not made.is_terminal and "COLUMNS" not in os.environ:
+        made.width = _PIPED
+    return made
 
 
 def print_json(value: Any) -> None:

@@ -375,3 +375,11 @@ def test_validate_warns_of_modules_in_submodules_that_are_not_cloned(checkout, t
     assert words in tidegate("validate").output
     (checkout / "tidegate.yaml").write_text("clone: {submodules: true}\n")
     assert "not cloned" not in tidegate("validate").output
+
+
+def test_a_range_of_versions_is_told_to_choose_no_engine(checkout, tidegate):
+    (checkout / "tidegate.yaml").write_text("version: 1\n")
+    (checkout / "live/dev/versions.tf").write_text('terraform {\n  required_version = ">= 1.5, < 1.10"\n}\n')
+    output = tidegate("explain", "live/dev").output
+    assert "in the installation's default version; required_version >= 1.5, < 1.10 names no single one" in output
+    assert "in the installation's default version" in tidegate("explain", "live/prod").output

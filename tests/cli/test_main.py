@@ -11,7 +11,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from cli import reference
+from cli import reference, screen
 from cli.exits import Exit
 from cli.main import app
 from tests.cli.conftest import TOKEN, brief, details, root
@@ -141,3 +141,11 @@ def test_an_option_of_a_command_that_stands_before_it_is_told_where_it_belongs()
     assert refused.exit_code == 2
     assert "--as belongs to a command: write it behind the command's name." in refused.output
     assert "No such option: --nope" in CliRunner().invoke(app, ["--nope"]).output
+
+
+def test_what_is_piped_is_not_folded(monkeypatch, capsys):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    table = screen.table("Root")
+    table.add_row("live/" + "x" * 300)
+    screen.console().print(table)
+    assert "live/" + "x" * 300 in capsys.readouterr().out.splitlines()

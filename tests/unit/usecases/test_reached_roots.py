@@ -60,7 +60,25 @@ def test_a_root_of_a_list_names_the_file_that_its_patterns_mean():
 def test_a_root_that_only_the_configuration_changes_says_so():
     base = {**BASE, "tidegate.yaml": "engine: {version: 1.11.4}\n"}
     found = reasons(base, {**base, "tidegate.yaml": "engine: {version: 1.11.3}\n"})
-    assert set(found.values()) == {"This commit changes what tidegate.yaml says of it, or it counts as new by that."}
+    assert set(found.values()) == {"This commit changes the engine of it in tidegate.yaml."}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("version: 1\n", "clone: {lfs: true}\n", "changes clone of it"),
+        (
+            "version: 1\n",
+            "clone: {lfs: true}\nhooks: {apply: {post: [{type: run, cmd: [x]}]}}\n",
+            "changes apply steps and clone",
+        ),
+        ("roots: [{dir: live/db}]\n", "roots: [{dir: live/db}, {dir: live/app}]\n", "It is new"),
+        ("nonsense: 1\n", "version: 1\n", "could not be used"),
+    ],
+)
+def test_what_of_the_configuration_changes_a_root_is_named(before, after, words):
+    base = {**BASE, "tidegate.yaml": before}
+    assert all(words in why for why in reasons(base, {**base, "tidegate.yaml": after}).values())
 
 
 def test_a_very_long_path_is_cut_and_of_very_many_files_none_is_named():

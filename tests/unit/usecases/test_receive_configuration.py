@@ -187,3 +187,14 @@ def test_what_of_a_new_configuration_fits_nothing_is_told_on_its_commit(world):
     (check_run,) = world.forge.check_runs.values()
     assert (check_run.name, check_run.conclusion) == ("tidegate/config", Conclusion.NEUTRAL)
     assert "nothing is frozen" in check_run.summary
+
+
+@pytest.mark.parametrize(
+    ("more", "touched"),
+    [("# only a comment\n", {"live/app"}), ("freeze: [{cron: '0 16 * * FRI', duration: 64h}]\n", None)],
+)
+def test_a_file_that_decides_nothing_else_makes_only_the_roots_that_changed_out_of_date(world, touched, more):
+    world.old = {**world.old, "tidegate.yaml": "version: 1\n"}
+    world.new = {**world.old, "live/app/main.tf": "# new", "tidegate.yaml": f"version: 1\n{more}"}
+    world.receive()
+    assert world.moved[-1][1] == touched

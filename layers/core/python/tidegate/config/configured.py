@@ -11,6 +11,7 @@ from tidegate.domain.changes.stack import DEFAULT_STACK, Stack
 from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.root import Root
+from tidegate.domain.sentences import listed
 from tidegate.domain.tags.query import TagQuery
 from tidegate.domain.tags.terms import RESERVED, Tagged
 
@@ -65,6 +66,23 @@ class ConfiguredRoot:
     @property
     def candidate(self) -> Candidate:
         return Candidate(self.root, self.tagged, self.stack, self.depends_on)
+
+
+def how_changed(before: ConfiguredRoot, after: ConfiguredRoot) -> str:
+    """Return what of how a root is deployed two files say otherwise, in words."""
+    one, other = before.run, after.run
+    pairs = {
+        "the place": ((before.root.dir, before.root.workspace), (after.root.dir, after.root.workspace)),
+        "the engine": (before.root.engine, after.root.engine),
+        "the environment": (one.environment, other.environment),
+        "variables": (one.variables, other.variables),
+        "plan steps": (one.plan, other.plan),
+        "apply steps": (one.apply, other.apply),
+        "masks": (one.masks, other.masks),
+        "clone": (one.clone, other.clone),
+        "destroy": (before.destroy, after.destroy),
+    }
+    return listed([name for name, (was, now) in pairs.items() if was != now]) or "what is said"
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,8 @@ class Overtaken:
     def sentence(self, base: str, named: Sequence[str]) -> str:
         """Return what happened, with the branch and the roots as they are to be written."""
         since = f"since this was planned on {self.planned_on[:7]}"
-        return f"{base} has moved on to {self.now[:7]} {since}, and changed {listed(named, _NAMED)}."
+        what = f"{listed(named, _NAMED)}, or what holds for {'it' if len(named) == 1 else 'them'}"
+        return f"{base} has moved on to {self.now[:7]} {since}, and changed {what}."
 
     def __str__(self) -> str:
         return self.sentence(self.base, self.roots)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
+from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots, how_changed
 from tidegate.config.loaded import LoadedConfiguration, without_file
 from tidegate.config.loader import Around, load_configuration
 from tidegate.config.matchless import matchless
@@ -26,7 +26,7 @@ from tidegate.usecases.discovery.touched_roots import TouchedRoots
 
 #: Directories that a sentence names, and characters of each.
 _NAMED, _SHOWN = 5, 120
-_BY_CONFIGURATION = "This commit changes what tidegate.yaml says of it, or it counts as new by that."
+_NEW = "It is new, or in another stack, by this commit's tidegate.yaml."
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +242,16 @@ class _Search:
         member = each.member
         if member.why != CHANGED:
             return each
-        why = self._touched.why(member.root) if member.root.name in self._touched.names else _BY_CONFIGURATION
+        is_touched = member.root.name in self._touched.names
+        why = self._touched.why(member.root) if is_touched else self._by_configuration(each.configured)
         return replace(each, member=replace(member, why=why)) if why else each
+
+    def _by_configuration(self, one: ConfiguredRoot) -> str:
+        """Return what of the file makes a root run that no other file touches."""
+        if self._earlier is None:
+            return "The tidegate.yaml before this commit could not be used, so that every root counts as new."
+        before = next((each for each in self._earlier.configured.roots if each.key == one.key), None)
+        return f"This commit changes {how_changed(before, one)} of it in tidegate.yaml." if before else _NEW
 
     def _refused_anew(self) -> list[Candidate]:
         """Return the roots that the commit changes, or refuses by its file, where they would be without a mistake."""

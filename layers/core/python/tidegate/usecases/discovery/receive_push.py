@@ -360,8 +360,10 @@ class PushReceiver:
 
 
 def _touched(discovery: Discovery) -> Collection[str] | None:
-    """Return the names of the roots that changed; all may have, where the file did."""
-    return None if discovery.configures else {*(root.name for root in discovery.roots), *discovery.kept}
+    """Return the names of the roots that changed; all may have, where the file changes what runs or grants."""
+    if discovery.configures and discovery.rule_changes:
+        return None
+    return {*(root.name for root in discovery.roots), *discovery.kept}
 
 
 def _digest(around: Around) -> str:
