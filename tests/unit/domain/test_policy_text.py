@@ -133,6 +133,8 @@ def test_plans_that_are_missing_are_named():
 def test_errors_are_told_with_their_places_and_noted_there():
     broken = PolicyVerdict("network", error="Invalid *operator*", file="policies/a.rego", line=4)
     check = shown(standing(SetState.FAILED, broken))
+    assert "correct the policies on the default branch" in check.summary
+    assert "Change the code" not in check.summary
     assert "- **Error** in `policies/a.rego:4`: Invalid \\*operator\\*" in check.text
     (note,) = check.annotations
     assert (note.path, note.line, note.level, note.message) == (

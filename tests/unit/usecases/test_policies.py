@@ -127,8 +127,11 @@ def test_an_organizations_set_is_read_from_where_operators_put_it():
 @pytest.mark.parametrize(
     ("configuration", "words"),
     [
-        ("{net: {paths: [nowhere]}}", "no file there ends in .rego. Its files are those that the default branch has"),
-        ("{net: {source: organization}}", "operators put them into configuration/policies/net/ of the artifact"),
+        (
+            "{net: {paths: [nowhere]}}",
+            "no file there ends in .rego. Its files are read from the default branch, at nowhere",
+        ),
+        ("{net: {source: organization}}", "operators put into configuration/policies/net/ of the artifact"),
         ("{costs: {source: organization}}", "configuration/policies/costs/big.rego is larger than 1 MiB"),
         ("{net: {paths: [broken]}}", "broken/a.rego is not UTF-8"),
         ("{net: {paths: [large]}}", "large/a.rego is larger than 1 MiB"),

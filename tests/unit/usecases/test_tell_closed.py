@@ -9,6 +9,7 @@ import pytest
 from tests.unit.usecases.pull_request_world import NUMBER, PullRequestWorld
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
 from tidegate.domain.pull_requests.comment import MERGED, marker
+from tidegate.domain.pull_requests.record import Applying
 
 PLANS = f"{marker('dev')}\n## Tidegate\n\nPlans."
 TEXT = f"{PLANS}\n\n### What happens on merge\n\n* It is deployed.\n\n### What to do now\n\n* Merge."
@@ -41,6 +42,15 @@ def test_what_is_closed_is_told_once(world):
     ((_, text),) = world.forge.comments
     assert "### Closed" in text
     assert world.forge.edits == [1]
+
+
+def test_what_the_merge_deploys_is_shown_after_the_comments_have_their_end_so_that_it_stays(world):
+    ends(world, merged=True)
+    world.forge.comments[0] = (NUMBER, TEXT)
+    asked = []
+    teller = replace(world.teller, deployed=lambda _: asked.append(MERGED in world.forge.comments[0][1]))
+    teller.tell(replace(world.record, merge_sha="e" * 40, deploys=(Applying("app", "dev", ""),)), merged=True)
+    assert asked == [True]
 
 
 def test_comments_of_others_stay_as_they_are(world):

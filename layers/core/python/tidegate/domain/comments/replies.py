@@ -115,9 +115,9 @@ def merged_already(repository: str, pull_request: PullRequest) -> str:
     command = code(f"tidegate deploy {repository} ROOT")
     return (
         f"**Nothing of {code(pull_request.head_sha[:7])} is deployed**: the pull request is merged already, and what "
-        f"it changes is deployed by its merge. To deploy a root once more, run {command} on the command line, which "
-        "deploys the default branch as it is now. What failed is run again by *Re-run* at its check on the commit of "
-        "the merge, if the forge has that button."
+        f"it changes is deployed by its merge. What failed is run again by *Re-run* at its check on the commit of the "
+        f"merge, if the forge has that button. To deploy a root as the default branch is now, ask an operator for "
+        f"{command} on the command line."
     )
 
 

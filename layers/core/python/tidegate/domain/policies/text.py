@@ -168,7 +168,10 @@ def _approving(standing: Standing) -> str:
         return f"Its owners let it pass:{by}"
     if not held.owners:
         return "It has no owners, so nobody can let it pass: change the code, or the policy on the default branch."
-    change = "Change the code so that the plan passes, or ask" if _failing(standing) else "Ask"
+    failing = _failing(standing)
+    change = "Change the code so that the plan passes, or ask" if failing else "Ask"
+    if failing and all(verdict.error for _, verdict in failing):
+        change = "It could not be evaluated: correct the policies on the default branch as the error says, or ask"
     return (
         f"{change} for a review: {_count(standing.needed, 'approval')} of the "
         f"current head {code(standing.head[:7])} by {_owners(standing)} {'is' if standing.needed == 1 else 'are'} "

@@ -103,9 +103,12 @@ def _problem(policy_set: PolicySet, files: Mapping[str, bytes | None]) -> str:
     problem = problem_with(whole)
     if not problem:
         return ""
-    places = policy_set.paths or (f"{ORGANIZATION}{policy_set.name}/ of the artifact bucket",)
-    where = "the default branch has them in" if policy_set.paths else "operators put them into"
-    return f"{problem} Its files are those that {where} {', '.join(places)}."
+    if policy_set.paths:
+        return (
+            f"{problem} Its files are read from the default branch, at {', '.join(policy_set.paths)}: correct `paths` "
+            "in tidegate.yaml there, or add the files."
+        )
+    return f"{problem} Its files are what operators put into {ORGANIZATION}{policy_set.name}/ of the artifact bucket."
 
 
 def _files(trees: PushedTrees, sets: Iterable[PolicySet]) -> dict[str, dict[str, bytes | None]]:

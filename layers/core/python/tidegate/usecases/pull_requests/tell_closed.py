@@ -27,8 +27,11 @@ class ClosedTeller:
         """Change our comments in place. What somebody deleted or locked stays as it is. Raise ForgeUnavailable."""
         if not record.comments:
             return
-        if record.is_deploying:
+        self._end(record, merged=merged)
+        if record.is_deploying:  # After the comments have their end: whoever shows deploys there writes into it.
             self.deployed(record.spec.id)
+
+    def _end(self, record: PullRequestRecord, *, merged: bool) -> None:
         spec, ours = record.spec, {comment for _, comment in record.comments}
         with suppress(ForgeRefused):
             for comment, text in self.forge.our_comments(*spec.where, spec.number, MARKER).items():
