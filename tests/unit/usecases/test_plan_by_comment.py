@@ -243,6 +243,7 @@ class TestRefusals:
             ("staging", "None of the roots that this pull request changes is meant. None has the tag `staging`."),
             ("stack_name:defualt", "None has the tag `stack_name:defualt`. Did you mean `stack_name:default`?"),
             ("default", "Did you mean `stack_name:default`?"),
+            ("stack_nam:default", "Did you mean `stack_name:default`?"),
             ("name:live/app and name:live/db", "is meant.\n\nIt changes:"),
         ],
     )

@@ -75,6 +75,8 @@ def test_directories_and_queries_that_mean_no_root_are_told(world):
     world.file(MAIN, TAGGED)
     told = world.request(directories=["prod"], query="qa")
     assert told == "No root is in 'prod' or matches 'qa'. Nothing is deployed."
+    assert "Did you mean stack_name:default?" in world.request(query="stack_nam:default")
+    assert "Did you mean" not in world.request(query="stack_name:default and not stack_name:default")
     assert world.names == []
 
 

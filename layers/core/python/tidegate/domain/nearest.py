@@ -25,6 +25,14 @@ def did_you_mean(word: str, known: Sequence[str]) -> str:
     return f"Did you mean {code(near)}?" if near else ""
 
 
+def meant_tag(tag: str, known: Sequence[str]) -> str:
+    """Return in Markdown which tag may have been meant: one whose kind was forgotten, or of this kind, or of any."""
+    kind, colon, _ = tag.rpartition(":")
+    whole = [each for each in known if each.endswith(f":{tag}")]
+    alike = [each for each in known if each.startswith(kind + colon)]
+    return did_you_mean(whole[0] if whole else tag, whole or alike or known)
+
+
 def unknown_roots(unknown: Iterable[str], known: Iterable[str]) -> list[str]:
     """Return a sentence for each root that does not exist, with the one that was probably meant."""
     names, told = sorted(known), []

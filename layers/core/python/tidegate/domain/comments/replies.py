@@ -11,7 +11,7 @@ from tidegate.domain.deploys import repeats
 from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.errors import AppLacksPermission, CyclicChange, InvalidConfiguration, NotFound
 from tidegate.domain.markdown import code, escaped, prose
-from tidegate.domain.nearest import did_you_mean
+from tidegate.domain.nearest import did_you_mean, meant_tag
 from tidegate.domain.pull_requests.plan_request import PlanRequest
 from tidegate.domain.pull_requests.pull_request import PullRequest
 from tidegate.domain.pull_requests.requirements import Missing
@@ -64,20 +64,13 @@ def _unknown_parts(request: PlanRequest, affected: Sequence[Candidate]) -> Itera
         yield f"None is in {code(name)}. {did_you_mean(name, sorted(directories))}".rstrip()
     known = {tag for each in affected for tag in each.tagged.tags}
     for tag in [each for each in parse_tag_query(request.query).tags if each not in known][:_UNKNOWN]:
-        yield f"None has the tag {code(tag)}. {_meant_tag(tag, sorted(known))}".rstrip()
+        yield f"None has the tag {code(tag)}. {meant_tag(tag, sorted(known))}".rstrip()
 
 
 def _around(directory: str) -> Iterator[str]:
     """Yield a directory and those that it lies in."""
     parts = directory.split("/")
     return ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
-
-
-def _meant_tag(tag: str, known: Sequence[str]) -> str:
-    """Return which tag may have been meant: one of the same kind, or the one whose kind was forgotten."""
-    kind, colon, _ = tag.rpartition(":")
-    whole = [each for each in known if each.endswith(f":{tag}")]
-    return did_you_mean(whole[0] if whole else tag, whole or [each for each in known if each.startswith(kind + colon)])
 
 
 def _by_stack(affected: Sequence[Candidate]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,9 +12,11 @@ from tidegate.domain.deploys.authors import UNKNOWN
 from tidegate.domain.deploys.deployment import Deployment, Trigger
 from tidegate.domain.deploys.repeats import in_line_already
 from tidegate.domain.errors import CyclicChange, InvalidConfiguration, NotFound, quoted
-from tidegate.domain.nearest import unknown_roots
+from tidegate.domain.markdown import without_marks
+from tidegate.domain.nearest import meant_tag, unknown_roots
 from tidegate.domain.pull_requests.plan_request import PlanRequest
 from tidegate.domain.root import Revision
+from tidegate.domain.tags.query import parse_tag_query
 from tidegate.ports import Deliveries, Delivery, DeliveryOutcome
 from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.comments.find_repeats import Repeat, enqueue_once, find_repeats
@@ -31,6 +33,9 @@ from tidegate.usecases.discovery.new_deployments import (
 from tidegate.usecases.discovery.repository_source import RepositorySource
 from tidegate.usecases.requests.destroy_roots import Destroy, RootDestroyer
 from tidegate.usecases.webhooks.conclude import conclude
+
+#: Unknown tags of a query for which it is guessed what they mean.
+_GUESSED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +109,8 @@ class RequestReceiver:
         problems = unknown_roots(unknown, known.names) or known.problems(request.roots)
         meant = [each for each in known.configured.roots if request.meant.chooses(each.root.name, each.tagged)]
         if not (problems or meant):
-            problems = [_nothing_meant(request)]
+            tags = {tag for each in known.configured.roots for tag in each.tagged.tags}
+            problems = [_nothing_meant(request, tags)]
         members = () if problems else known.chosen({each.key for each in meant})
         asked = _request(request, head)
         deployments = requiring(new_deployments(asked, members), required_of(known.configuration, members))
@@ -144,10 +150,13 @@ def _repeated(repeats: Sequence[Repeat], instead: str = "") -> DeliveryOutcome:
     return DeliveryOutcome(f"{told}{instead}", tuple(earlier.id for _, earlier in repeats))
 
 
-def _nothing_meant(request: DeployRequest) -> str:
-    """Return that directories and tag query mean no root."""
+def _nothing_meant(request: DeployRequest, tags: Collection[str]) -> str:
+    """Return that directories and tag query mean no root, and which of the ``tags`` that roots have may be meant."""
     parts = [f"is in {quoted(each)}" for each in request.directories]
-    return f"No root {' or '.join([*parts, *([f'matches {quoted(request.query)}'] if request.query else [])])}."
+    unknown = [tag for tag in parse_tag_query(request.query).tags if tag not in tags] if request.query else []
+    meant = [without_marks(meant_tag(tag, sorted(tags))) for tag in unknown[:_GUESSED]]
+    none = f"No root {' or '.join([*parts, *([f'matches {quoted(request.query)}'] if request.query else [])])}."
+    return " ".join(filter(None, (none, *meant)))
 
 
 def _request(request: DeployRequest, head: Revision) -> Request:
