@@ -129,7 +129,8 @@ def _report(file: Path, entries: Sequence[Entry]) -> Iterator[str]:
         alike = list(group)
         last = max(each.line for each in alike)
         lines = f"{alike[0].line}-{last}" if last > alike[0].line and not text else str(alike[0].line)
-        yield f"{_SHAPES[fate]} {file}:{lines}: {fate}{f': {text}' if text else ''}{_agreed(alike[0])}"
+        why = text or ("with what it stands in." if fate == "dropped" else "")
+        yield f"{_SHAPES[fate]} {file}:{lines}: {fate}{f': {why}' if why else ''}{_agreed(alike[0])}"
 
 
 def _agreed(entry: Entry) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import json
+import logging
 import os
 import signal
 import sys
@@ -17,9 +18,24 @@ import traceback
 from local.cloud import Cloud
 from local.options import Options
 
+#: Characters of a message: moto adds whole definitions of states to what fails in them.
+_LONGEST = 1000
+
+
+class Short(logging.Formatter):
+    """Messages without what nobody reads to its end."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        lines = (
+            line if len(line) <= _LONGEST else f"{line[:_LONGEST]} …" for line in super().format(record).split("\n")
+        )
+        return "\n".join(lines)
+
 
 def main() -> int:
     """Serve until told to end. Return the exit code."""
+    if logging.lastResort is not None:  # Nothing else is set up: what warns goes to standard error.
+        logging.lastResort.setFormatter(Short())
     # Dozens of threads pass small requests on to each other: by default each may keep the others waiting for 5 ms.
     sys.setswitchinterval(0.0005)
     end = threading.Event()

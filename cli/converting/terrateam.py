@@ -285,6 +285,8 @@ def _requirements(draft: Draft) -> list[dict[str, Any]]:
     found = [each for each in checks if isinstance(each, dict)] if isinstance(checks, list) else []
     for check in found:
         _check(check)
+    for number, check in enumerate(checks if isinstance(checks, list) else ()):
+        _ignored_checks(draft, ("apply_requirements", "checks", number, "status_checks", "ignore_matching"), check)
     return found
 
 
@@ -296,6 +298,19 @@ def _check(check: dict[str, Any]) -> None:
         approved.setdefault("enabled", "false")
         if "count" in approved:
             approved.setdefault("any_of_count", approved.pop("count"))
+
+
+def _ignored_checks(draft: Draft, path: Path, check: object) -> None:
+    """Turn Lua's patterns of checks into globs, which have but ``*``: what else a pattern means, no glob ignores."""
+    wanted = check.get("status_checks") if isinstance(check, dict) else None
+    patterns = wanted.get("ignore_matching") if isinstance(wanted, dict) else None
+    for number, pattern in enumerate(patterns if isinstance(patterns, list) else ()):
+        if isinstance(pattern, str):
+            glob = re.sub(r"%(.)", r"\1", pattern.strip("^$").replace(".*", "*").replace(".+", "*"))
+            patterns[number] = glob
+            if glob != pattern:
+                text = f"ignore_matching: {pattern} is {glob} here, where * is any text and all else stands for itself."
+                draft.ledger.changed((*draft.origin(path), number), text)
 
 
 def _branch_tags(draft: Draft) -> None:

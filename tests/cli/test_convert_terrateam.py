@@ -176,3 +176,16 @@ def test_programs_find_their_variables_by_the_names_that_they_have_here(files):
         f"workflows: [{{tag_query: '', plan: [{{type: init}}, {{type: plan}}, {step}]}}]\n", "config.yml"
     )
     assert made["workflows"][0]["plan"][2]["cmd"] == ["x", "${TIDEGATE_DIR}/$TIDEGATE_WORKSPACE"]
+
+
+def test_patterns_of_ignored_checks_become_globs_of_the_whole_name(files):
+    wanted = "status_checks: {ignore_matching: ['ci/lint.*', '^ci/a%-b$', plain]}"
+    made, report = files.made(f"apply_requirements: {{checks: [{{tag_query: '', {wanted}}}]}}\n", "config.yml")
+    (check,) = made["apply_requirements"]["checks"]
+    assert check["status_checks"]["ignore_matching"] == ["ci/lint*", "ci/a-b", "plain"]
+    assert "ci/lint.* is ci/lint* here" in said(report, 1)
+
+
+def test_what_is_dropped_with_what_it_stands_in_says_so(files):
+    result = files.run("storage:\n  plans:\n    method: s3\n    bucket: b\n", "config.yml")
+    assert "dropped: with what it stands in." in result.output
