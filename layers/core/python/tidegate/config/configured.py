@@ -82,7 +82,7 @@ def how_changed(before: ConfiguredRoot, after: ConfiguredRoot) -> str:
         "clone": (one.clone, other.clone),
         "destroy": (before.destroy, after.destroy),
     }
-    return listed([name for name, (was, now) in pairs.items() if was != now]) or "what is said"
+    return listed([name for name, (was, now) in pairs.items() if was != now] or ["what is said"])
 
 
 @dataclass(frozen=True, slots=True)
