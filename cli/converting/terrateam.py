@@ -304,7 +304,9 @@ def _ignored_checks(draft: Draft, path: Path, check: object) -> None:
     """Turn Lua's patterns of checks into globs, which have but ``*``: what else a pattern means, no glob ignores."""
     wanted = check.get("status_checks") if isinstance(check, dict) else None
     patterns = wanted.get("ignore_matching") if isinstance(wanted, dict) else None
-    for number, pattern in enumerate(patterns if isinstance(patterns, list) else ()):
+    if not isinstance(patterns, list):
+        return
+    for number, pattern in enumerate(patterns):
         if isinstance(pattern, str):
             glob = re.sub(r"%(.)", r"\1", pattern.strip("^$").replace(".*", "*").replace(".+", "*"))
             patterns[number] = glob

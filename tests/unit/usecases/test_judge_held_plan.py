@@ -66,6 +66,7 @@ class Applying(World):
         for each in ("checker", "recorder", "judge"):
             setattr(self, each, replace(getattr(self, each), deployments=self.deployments))
         self.judge = replace(self.judge, recorder=self.recorder)
+        self.forge.changes[sha(2), self.deployment.revision.sha] = Change(sha(2), Authors(("writer",)))
 
     @property
     def deployment(self):
