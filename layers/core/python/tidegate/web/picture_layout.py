@@ -9,7 +9,7 @@ from itertools import pairwise
 from tidegate.domain.changes.overview import StackOverview
 
 #: Sizes, in pixels. ``LANE`` is the height that an arrow takes where it passes a column.
-WIDTH, HEIGHT, LANE = 196, 78, 16
+WIDTH, HEIGHT, LANE = 212, 78, 16
 BETWEEN_COLUMNS, BETWEEN_ROWS, MARGIN = 64, 20, 14
 #: Passes over the columns that bring side by side what is linked.
 _SWEEPS = 4
