@@ -29,8 +29,8 @@ class Heartbeat:
         while not self._stop.wait(self._seconds):
             try:
                 self._aws.call("states", "SendTaskHeartbeat", {"taskToken": self._token})
-            except AwsError as error:
-                if error.code in GONE:
+            except Exception as error:  # noqa: BLE001  # The next may pass, and a silent job is given up.
+                if isinstance(error, AwsError) and error.code in GONE:
                     if not self._stop.is_set():
                         self._when_gone()
                     return

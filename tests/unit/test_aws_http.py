@@ -262,6 +262,22 @@ def test_a_credentials_endpoint_that_fails_is_named(answer: Answer) -> None:
             source.get()
 
 
+def test_a_call_without_credentials_is_tried_again_and_refused_as_calls_are() -> None:
+    answers = iter([(500, {}, b"")] * 3)
+
+    def aws_and_container(request: Received) -> Answer:
+        if request.path != "/role":
+            return 200, {}, b'{"ok":1}'
+        return next(answers, (200, {}, _container_answer("key", "2100-01-01T00:00:00Z")))
+
+    with server(aws_and_container) as (url, _):
+        environ = {"AWS_ACCESS_KEY_ID": "", "AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{url}/role"}
+        assert client(url, **environ).call("states", "SendTaskSuccess", {}) == {"ok": 1}
+    with pytest.raises(AwsError) as refused:
+        client(url, AWS_ACCESS_KEY_ID="").call("states", "SendTaskSuccess", {})
+    assert refused.value.code == "NoCredentials"
+
+
 def test_no_credentials_at_all_is_refused() -> None:
     with pytest.raises(NoCredentialsError, match="AWS_ACCESS_KEY_ID"):
         standard_source({}).get()

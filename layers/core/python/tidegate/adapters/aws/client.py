@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from tidegate.adapters.aws.credentials import CredentialSource, standard_source
+from tidegate.adapters.aws.credentials import CredentialSource, NoCredentialsError, standard_source
 from tidegate.adapters.aws.signing import Credentials, Request, signed_headers
 from tidegate.adapters.http_exchange import SmallAnswer, exchange
 
@@ -46,13 +46,17 @@ _THROTTLED = frozenset(
         "TransactionInProgressException",
     }
 )
+_NO_ANSWER = frozenset({"ConnectionFailed", "NoCredentials"})
 _EXPIRED = frozenset({"ExpiredToken", "ExpiredTokenException", "UnrecognizedClientException"})
 _COMPACT = json.JSONEncoder(separators=(",", ":"))
 _EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 
 
 class AwsError(Exception):
-    """A refusal by AWS. ``code`` is AWS's own, or ``ConnectionFailed`` when no answer came at all."""
+    """A refusal by AWS. ``code`` is AWS's own, or one of ours when no answer came at all.
+
+    Ours are ``ConnectionFailed`` and ``NoCredentials``.
+    """
 
     def __init__(self, service: str, operation: str, code: str, message: str, status: int = 0) -> None:
         super().__init__(f"{service} {operation}: {code}: {message}")
@@ -65,7 +69,7 @@ class AwsError(Exception):
             self.status >= _SERVER_ERROR
             or self.status == _TOO_MANY_REQUESTS
             or self.code in _THROTTLED
-            or self.code == "ConnectionFailed"
+            or self.code in _NO_ANSWER
         )
 
 
@@ -263,6 +267,9 @@ class Aws:
                 if used and isinstance(error, ConnectionError):  # It idled for too long. At last a fresh one is tried.
                     continue
                 raise AwsError(call.service, call.operation, "ConnectionFailed", str(error)) from error
+            except NoCredentialsError as error:
+                connection.close()
+                raise AwsError(call.service, call.operation, "NoCredentials", str(error)) from error
             if response.will_close:
                 connection.close()
             else:
