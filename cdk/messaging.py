@@ -13,7 +13,8 @@ from aws_cdk import aws_sns_subscriptions as subscriptions
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-#: Six times the time limit of the function behind the queue (AWS's advice), which leaves room for throttled starts.
+#: Six times the time limit of the function behind the queue (AWS's advice), which leaves room for throttled starts. As
+#: soon as discovery runs, it holds its message for much less (docs/decisions/0205).
 _PUSH_VISIBILITY = Duration.seconds(6 * 300)
 _VISIBILITY = Duration.seconds(6 * 60)
 _LINE_VISIBILITY = Duration.seconds(6 * 30)

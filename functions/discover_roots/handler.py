@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tidegate.adapters.batches import take_all
+from tidegate.adapters.batches import take_held
 from tidegate.adapters.deliveries import from_message
 from tidegate.bootstrap import wiring
 from tidegate.settings import PushQueueSettings
@@ -17,8 +17,8 @@ from tidegate.telemetry import logger, observed
 
 @observed
 def lambda_handler(event: Mapping[str, Any], context: object) -> Any:
-    """Receive each event; what the forge puts off comes back when it said."""
-    return take_all(event, context, _receive, _postpone)
+    """Receive each event; what the forge puts off comes back when it said, and what the function dies with soon."""
+    return take_held(event, context, _receive, _postpone)
 
 
 def _receive(body: str) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from tests.functions.wires import Context, sqs_event
-from tidegate.adapters.batches import take_all, take_in_order
+from tidegate.adapters.batches import take_all, take_held, take_in_order
+from tidegate.adapters.holding import held
 from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, Conflict, ForgeUnavailable, NotFound
 
 CLOUD = CloudUnavailable("SQS", "throttled")
@@ -38,6 +41,43 @@ def test_what_failed_for_several_reasons_comes_back_when_the_last_may_have_passe
     assert put_off(ExceptionGroup("some", [CLOUD, Conflict("The queue")])) == [1]
     assert put_off(ExceptionGroup("some", [CLOUD, ExceptionGroup("more", [forge, ForgeUnavailable("down")])])) == [17]
     assert put_off(ExceptionGroup("some", [ForgeUnavailable("down")]), receives=3) == [4]
+
+
+def hidden(receives, error=None):
+    """Return for how many seconds a held message is hidden, one time after the other."""
+    seconds = []
+
+    def take(_body):
+        if error is not None:
+            raise error
+
+    take_held(sqs_event("{}", receives=receives), Context(), take, lambda _, pause: seconds.append(pause))
+    return seconds
+
+
+def test_a_held_message_comes_back_soon_when_its_function_dies_and_later_at_each_attempt():
+    assert [hidden(receives) for receives in (1, 2, 5, 6, 11)] == [[30], [60], [480], [900], [900]]
+
+
+def test_a_held_message_that_will_not_pass_comes_back_late():
+    assert hidden(1, NotFound("deployment", "d")) == [30, 900]
+    assert hidden(1, CLOUD) == [30, 1]
+
+
+def test_a_message_is_held_for_as_long_as_it_is_worked_on_whatever_a_beat_meets():
+    beats, third = [], threading.Event()
+
+    def hide(seconds):
+        beats.append(seconds)
+        if len(beats) == 3:
+            third.set()
+        raise CLOUD
+
+    with held(hide, attempt=1, beat=0.001):
+        assert third.wait(5)
+    told = len(beats)
+    assert not [thread for thread in threading.enumerate() if thread.name == "hold"]
+    assert len(beats) == told
 
 
 def test_what_stands_behind_what_may_pass_comes_back_with_it():

@@ -7,6 +7,8 @@ back within seconds at first; it would stay hidden for minutes otherwise, as lon
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 from aws_lambda_powertools import Logger
@@ -18,7 +20,8 @@ from aws_lambda_powertools.utilities.batch import (
 )
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
-from tidegate.adapters.patience import pause_before
+from tidegate.adapters.holding import held
+from tidegate.adapters.patience import LONGEST_PAUSE, pause_before
 from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, Conflict, ForgeUnavailable
 
 #: What may go well a moment later, and how many attempts come soon: longer trouble is left to the queue's own pauses.
@@ -32,8 +35,17 @@ Postpone = Callable[[str, int], None]
 
 def take_all(event: Mapping[str, Any], context: Any, take: Callable[[str], object], postpone: Postpone) -> Any:
     """Take each message of a standard queue; return what SQS delivers again."""
+    return _take_all(event, context, _patient(take, postpone))
+
+
+def take_held(event: Mapping[str, Any], context: Any, take: Callable[[str], object], postpone: Postpone) -> Any:
+    """Take the message of a standard queue as ``take_all`` does; it comes back soon also when the function dies."""
+    return _take_all(event, context, _patient(take, postpone, hold=True))
+
+
+def _take_all(event: Mapping[str, Any], context: Any, take_record: Callable[[SQSRecord], object]) -> Any:
     processor = BatchProcessor(event_type=EventType.SQS, raise_on_entire_batch_failure=False)
-    return process_partial_response(dict(event), _patient(take, postpone), processor, context)
+    return process_partial_response(dict(event), take_record, processor, context)
 
 
 def take_in_order(event: Mapping[str, Any], context: Any, take: Callable[[str], object], postpone: Postpone) -> Any:
@@ -66,16 +78,20 @@ def _behind(records: Iterable[Mapping[str, Any]], put_off: Mapping[str, int]) ->
             yield receipt, groups[group]
 
 
-def _patient(take: Callable[[str], object], postpone: Postpone) -> Callable[[SQSRecord], object]:
+def _patient(take: Callable[[str], object], postpone: Postpone, *, hold: bool = False) -> Callable[[SQSRecord], object]:
     """Return what takes a record: when the forge puts it off, the message stays hidden for that long."""
 
     def take_record(record: SQSRecord) -> object:
+        attempt = int(record.attributes.approximate_receive_count)
         try:
-            return take(record.body)
+            with held(partial(postpone, record.receipt_handle), attempt) if hold else nullcontext():
+                return take(record.body)
         except Exception as error:
-            pause = _pause(int(record.attributes.approximate_receive_count), error)
+            pause = _pause(attempt, error)
             if pause is None:
                 logger.exception("failed", extra={"message_id": record.message_id})
+                if hold:  # It would come back as soon as what a function died with.
+                    postpone(record.receipt_handle, LONGEST_PAUSE)
             else:
                 postpone(record.receipt_handle, pause)
                 logger.warning("postponed", extra={"seconds": pause, "problem": ", ".join(map(str, _parts(error)))})
