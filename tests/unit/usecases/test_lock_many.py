@@ -246,6 +246,9 @@ def test_who_may_not_unlock_one_of_its_roots_may_not_lock_a_stack(world):
     assert not world.many.may(where, "prod", "writer").done
     assert not world.many.may(where, WHOLE, "writer").done
     assert world.many.may(where, WHOLE, "writer").reason
+    world.comment("tidegate lock --stack prod")
+    assert "Nothing was locked" in world.reply
+    assert world.queues.locks(REPOSITORY).locks == ()
 
 
 def test_rights_over_roots_of_other_stacks_do_not_matter_for_a_stack(world):
