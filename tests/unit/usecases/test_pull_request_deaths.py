@@ -110,6 +110,16 @@ def test_a_closed_pull_request_leaves_nothing(world, death):
     world.check_at_rest()
 
 
+def test_a_merge_deploys_what_was_planned(world, death):
+    planning(world)
+    (layer,) = world.found
+    world.pull(is_open=False, merged=True)
+    delivery = world.delivery()
+    world.dies_and_is_done_again(death, lambda: world.receiver.receive(delivery))
+    assert [each.key for each in world.record.deploys] == [(layer.root.name, layer.stack)]
+    world.check_at_rest()
+
+
 def test_a_discovery_that_died_is_done_again_with_the_same_layers(world, death):
     planning(world)
     world.pull(head_sha=NEWER)

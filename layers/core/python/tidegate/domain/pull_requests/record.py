@@ -303,7 +303,7 @@ def followed(record: PullRequestRecord, seen: SeenPullRequest, base_sha: str, at
     # What is known of a head that comes back is of layers that were stopped when it went.
     if record.is_open and not ready and spec.revision != record.discovered:
         return _next_attempt(replace(record, spec=spec))
-    return anew(replace(record, spec=spec, closed_at="", merged=False, merge_sha=""))
+    return anew(replace(record, spec=spec, closed_at="", merged=False, merge_sha="", deploys=(), plans=()))
 
 
 def anew(record: PullRequestRecord) -> PullRequestRecord:

@@ -61,21 +61,19 @@ class PullRequestCloser:
         """
         reason = f"The pull request was {'merged' if merged else 'closed'}."
         layers = self.stopper.stop(record, reason)
+        if merged:
+            record = self._keep(record, layers)
         self.remove(layers)
         self.layers.remove(record.layers)
         at = self.clock.now()
-        deploys = tuple(Applying(each.root.name, each.stack, "") for each in layers if merged and not each.is_extra)
-        closed = replace(
-            record,
-            layers=(),
-            closed_at=at,
-            merged=merged,
-            merge_sha=merge_sha,
-            queued="",
-            deploys=deploys,
-            plans=judged_plans(layers) if merged else (),
-        )
+        closed = replace(record, layers=(), closed_at=at, merged=merged, merge_sha=merge_sha, queued="")
         return self.records.save(judged(closed, (), at))
+
+    def _keep(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> PullRequestRecord:
+        """Save what the merge deploys before its layers go: whoever closes it once more finds them gone."""
+        deploys = tuple(Applying(each.root.name, each.stack, "") for each in layers if not each.is_extra)
+        kept = replace(record, deploys=record.deploys or deploys, plans=record.plans or judged_plans(layers))
+        return record if kept == record else self.records.save(kept)
 
     def remove(self, layers: Iterable[TemporaryLayer]) -> None:
         """Remove the plans of layers: they hold secrets in clear."""
