@@ -27,6 +27,7 @@ from tidegate.usecases.pull_requests.keep_check_run import CheckRunKeeper
 from tidegate.usecases.pull_requests.publish_pull_request import PublicationAsker, PullRequestPublisher
 from tidegate.usecases.pull_requests.pull_request_checks import ForgeChecks, ProgressShower
 from tidegate.usecases.pull_requests.pull_request_view import LayerPainter, PlanPainter
+from tidegate.usecases.pull_requests.tell_closed import ClosedTeller
 
 PULL = any_pull_request_record().spec.id
 REVISION = any_pull_request_record().spec.revision
@@ -66,8 +67,10 @@ class World:
         painter = LayerPainter(forge, "https://tidegate.example")
         plans, keeper = PlanPainter(self.artifacts, painter), CheckRunKeeper(check_runs, forge)
         self.checks = ForgeChecks(keeper, painter, PolicyJudge(forge))
+        teller = ClosedTeller(forge, painter.page, announcements.pull_request_deployed)
+        stores = self.clock, self.deployments, self.queues
         self.publisher = PullRequestPublisher(
-            records, layers, forge, self.checks, keeper, plans, announcements, self.clock, self.deployments, self.queues
+            records, layers, forge, self.checks, keeper, plans, announcements, *stores, teller
         )
         looker = PlaceLooker(self.places, layers)
         self.progress = ProgressShower(records, layers, keeper, plans, self.clock, looker)

@@ -95,4 +95,4 @@ def test_only_what_shows_its_newest_revision_is_shown_again():
     world.publish()
     world.records.save(replace(world.record, closed_at=NOW))
     world.publisher.show_again(PULL)
-    assert world.forge.edits == []
+    assert "### Closed" in world.texts[0]

@@ -102,6 +102,27 @@ def test_a_merge_asks_for_its_comments_and_each_says_what_became_of_its_own_root
     assert dev.startswith(f"{marker('dev')}\n## Tidegate\n\nPlans.\n\n{HEADING}\n\n**All is deployed**: 1 root.")
 
 
+def test_a_comment_of_a_stack_that_the_merge_does_not_deploy_has_its_end_too(world):
+    world.records.save(replace(world.record, comments=(("other", 1),)))
+    world.merge()
+    other, _ = world.show()
+    assert other.endswith(" leads to what is deployed of it.")
+
+
+def test_a_merge_deploys_what_was_planned_also_if_the_comment_is_remembered_as_it_is_closed(world):
+    layers, remove = world.layers, world.layers.remove
+
+    def remember(ids):
+        layers.remove = remove
+        remove(ids)
+        world.records.save(replace(world.record, comments=(("dev", 1), ("other", 3), ("prod", 2))))
+
+    layers.remove = remember
+    world.merge()
+    assert {each.key for each in world.record.deploys} == {("app", "dev"), ("db", "prod")}
+    assert world.announcements.deployed == [f"{REPOSITORY}#{NUMBER}"]
+
+
 def test_a_change_of_a_deployment_asks_for_the_pull_requests_that_wait_for_its_root_only(world):
     world.merge()
     app = world.deploys("app", "dev")
@@ -226,7 +247,7 @@ def test_a_locked_conversation_is_asked_once_and_a_deleted_comment_stays_deleted
     world.forge.failures = [ForgeRefused(403, "The conversation is locked.")]
     world.show()
     world.forge.edits.clear()
-    assert world.show()[0].endswith("leads to what is deployed of it.")
+    assert world.show()[0].endswith(TEXT)
     world.forge.deleted.add(1)
     world.deploys("db", "prod", State.PLANNING)
     world.show()

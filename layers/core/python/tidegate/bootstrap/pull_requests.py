@@ -223,6 +223,7 @@ class PullRequestWork(Events):
             self.clock,
             self.deployments,
             self.queues,
+            self._closed_teller,
         )
 
     @cached_property

@@ -37,6 +37,7 @@ from tidegate.usecases.deploys.record_result import in_words, read_cause
 from tidegate.usecases.pull_requests.keep_check_run import CheckRunKeeper
 from tidegate.usecases.pull_requests.pull_request_checks import ForgeChecks
 from tidegate.usecases.pull_requests.pull_request_view import PlanPainter, known
+from tidegate.usecases.pull_requests.tell_closed import ClosedTeller
 
 #: The place of a comment that was written while no stack was known: the first stack takes it over.
 NO_STACK = ""
@@ -72,6 +73,7 @@ class PullRequestPublisher:
     clock: Clock
     deployments: Deployments
     queues: DeployQueues
+    teller: ClosedTeller
 
     def show_again(self, pull_request: str) -> None:
         """Bring the comments of a pull request up to date with what is applied, if it shows its newest revision.
@@ -80,19 +82,31 @@ class PullRequestPublisher:
         forge refuses of that is left. Raise ForgeUnavailable.
         """
         record = known(self.records, pull_request)
-        if record is None or not record.is_open or record.commented != record.spec.revision:
-            return
-        layers = self.layers.many(record.layers)
-        there = self._ours(record.spec)
-        for stack, text in self._comments(record, layers, "", self.checks.standings(record, layers)).items():
-            with suppress(ForgeRefused):
-                self._comment(pull_request, record.spec.revision, stack, text, there)
+        if record is not None and record.is_open and record.commented == record.spec.revision:
+            layers = self.layers.many(record.layers)
+            there = self._ours(record.spec)
+            for stack, text in self._comments(record, layers, "", self.checks.standings(record, layers)).items():
+                with suppress(ForgeRefused):
+                    self._comment(pull_request, record.spec.revision, stack, text, there)
+        self._end_closed(pull_request)
 
     def publish(self, pull_request: str, revision: str, error: str = "", cause: str = "") -> Outcome:
         """Show all that is known of a revision. Raise ForgeUnavailable and ForgeRefused.
 
         Comments that the forge refuses, as somebody locked the conversation, hold up no check run: these say so.
         """
+        outcome = self._publish(pull_request, revision, error, cause)
+        if outcome == "overtaken":
+            self._end_closed(pull_request)
+        return outcome
+
+    def _end_closed(self, pull_request: str) -> None:
+        """Tell the end of a pull request that closed as its comments were written: whoever closed it came before."""
+        record = known(self.records, pull_request)
+        if record is not None and not record.is_open:
+            self.teller.tell(record, merged=record.merged)
+
+    def _publish(self, pull_request: str, revision: str, error: str, cause: str) -> Outcome:
         record = newest(self.records, pull_request, revision)
         if record is None or (record.discovered != revision and not error):
             return "overtaken"

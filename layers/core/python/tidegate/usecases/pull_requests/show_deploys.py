@@ -14,7 +14,7 @@ from tidegate.domain.deploys.deployment import DONE, Deployment, State, Trigger
 from tidegate.domain.deploys.queue import Lock, QueueHead
 from tidegate.domain.errors import ForgeRefused, NotFound, NotYet
 from tidegate.domain.moment import later
-from tidegate.domain.pull_requests.comment import MARKER
+from tidegate.domain.pull_requests.comment import MARKER, render_closed
 from tidegate.domain.pull_requests.merged import MergedRoot, is_settled, render_merged, with_end
 from tidegate.domain.pull_requests.record import Applying, PullRequestRecord
 from tidegate.domain.revision import Comparison
@@ -74,7 +74,7 @@ class DeploysShower:
         own = self._own(record)
         roots = self._roots(record, own)
         texts = {stack: self._text(record, stack, roots) for stack, _ in record.comments}
-        digests = tuple((stack, hashlib.sha256(text.encode()).hexdigest()) for stack, text in texts.items() if text)
+        digests = tuple((stack, hashlib.sha256(text.encode()).hexdigest()) for stack, text in texts.items())
         if digests != record.told:
             with suppress(ForgeRefused):  # A conversation may be locked: check runs show it all the same.
                 self._write(record, texts)
@@ -95,11 +95,15 @@ class DeploysShower:
 
     def _write(self, record: PullRequestRecord, texts: Mapping[str, str]) -> None:
         """Change the comments that say something else. What somebody deleted stays deleted."""
-        spec = record.spec
+        spec, applied = record.spec, bool(record.applies)
+        page = self.painter.page(spec)
         there = self.forge.our_comments(*spec.where, spec.number, MARKER)
         for stack, comment in record.comments:
-            text = with_end(there[comment], texts[stack]) if texts[stack] and comment in there else ""
-            if text and text != there[comment]:
+            if comment not in there:
+                continue
+            closed = render_closed(there[comment], page, merged=True, applied=applied)
+            text = with_end(closed, texts[stack]) if texts[stack] else closed
+            if text != there[comment]:
                 with suppress(NotFound):
                     self.forge.update_comment(*spec.where, spec.number, comment, text)
 

@@ -25,11 +25,10 @@ class ClosedTeller:
 
     def tell(self, record: PullRequestRecord, *, merged: bool) -> None:
         """Change our comments in place. What somebody deleted or locked stays as it is. Raise ForgeUnavailable."""
-        if not record.comments:
-            return
-        self._end(record, merged=merged)
-        if record.is_deploying:  # After the comments have their end: whoever shows deploys there writes into it.
+        if record.is_deploying:  # Whoever shows that writes the whole end: two would overwrite each other's.
             self.deployed(record.spec.id)
+        elif record.comments:
+            self._end(record, merged=merged)
 
     def _end(self, record: PullRequestRecord, *, merged: bool) -> None:
         spec, ours = record.spec, {comment for _, comment in record.comments}
