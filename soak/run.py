@@ -52,7 +52,7 @@ _FOCUS = 8
 #: Seconds between two checks of one that stops at the first broken rule.
 _BETWEEN_CHECKS = 10.0
 #: Events between two looks at the check runs, and seconds after them, at most.
-_MOST_AT_ONCE, _LONGEST_PAUSE = 3, 0.8
+_MOST_AT_ONCE, _LONGEST_PAUSE = 5, 0.8
 
 
 @dataclass(frozen=True, slots=True)

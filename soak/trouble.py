@@ -16,6 +16,8 @@ from soak.world import World
 _THROTTLED = ("dynamodb", "sqs", "states", "s3", "events", "lambda", "ecs")
 #: How often one publish is tried before it is given up (``tidegate.adapters.boto``).
 PUBLISH_ATTEMPTS = 5
+#: So many applies are not audited, or are cut, one after the other.
+_APPLIES = 2
 #: A second runner is started for one of so many that were started last.
 _RECENT = 6
 #: What Tidegate asks of the forge, and the soak itself does not.
@@ -101,12 +103,12 @@ def audit_fails(world: World) -> str:
 
 
 def audit_is_out(world: World) -> str | None:
-    """Let the message that an apply begins not be published, however often it is tried, until one was to begin."""
-    if _is_to_come(world, world.outages, PUBLISH_ATTEMPTS):
+    """Let the message that an apply begins not be published, however often it is tried, for the next two applies."""
+    if _are_to_come(world, world.outages, _APPLIES * PUBLISH_ATTEMPTS) or _are_to_come(world, world.cuts, _APPLIES):
         return None
     when = world.chance.choice(("before", "before", "after"))
     fault = {"service": "sns", "action": "Publish", "parameters": "*:RUNNING*", "error": "InternalError", "status": 500}
-    world.outages.append(world.cloud.add_fault(**fault, when=when, times=PUBLISH_ATTEMPTS))
+    world.outages.append(world.cloud.add_fault(**fault, when=when, times=_APPLIES * PUBLISH_ATTEMPTS))
     return when
 
 
@@ -119,16 +121,16 @@ def runner_is_killed(world: World) -> str | None:
 
 
 def apply_is_cut(world: World) -> str | None:
-    """Let the runner of the next apply die when its engine stores a state, before or after that is stored."""
-    if _is_to_come(world, world.cuts, 1):
+    """Let the runners of the next two applies die when their engines store a state, before or after that is stored."""
+    if _are_to_come(world, world.cuts, _APPLIES):
         return None
     when = world.chance.choice(("before", "after"))
     fault = {"service": "s3", "action": "PutObject", "parameters": '*.tfstate"*', "kill": True}
-    world.cuts.append(world.cloud.add_fault(**fault, when=when))
+    world.cuts.append(world.cloud.add_fault(**fault, when=when, times=_APPLIES))
     return when
 
 
-def _is_to_come(world: World, faults: list[str], times: int) -> bool:
+def _are_to_come(world: World, faults: list[str], times: int) -> bool:
     """Tell whether the last of these faults has not struck so often yet: where they pile up, nothing is applied."""
     return bool(faults) and world.cloud.read("faults").get(faults[-1], 0) < times
 

@@ -286,7 +286,7 @@ WORK: tuple[tuple[Event, int], ...] = (
     (rerun, 2),
     (rerun_failed, 4),
     (rerun_all, 1),
-    (open_pull_request, 3),
+    (open_pull_request, 2),
     (merge, 3),
     (comment, 2),
     (deploy_by_hand, 2),
