@@ -23,7 +23,7 @@ from soak.settle import end_trouble, settle, unfinished
 from soak.stacks import POLICY, POLICY_FILE, RULES, configuration, names
 from soak.trouble import TROUBLE
 from soak.violation import Violation
-from soak.work import PUSHES, WORK, Event, confirm_all
+from soak.work import PUSHES, WORK, Event, confirm_all, unlock
 from soak.world import REPOSITORIES, World
 
 Progress = Callable[[str, World], None]
@@ -143,7 +143,7 @@ class Soak:
         weights = [weight * (_FOCUS if _name(kind) in self.focus else 1) for kind, weight in kinds]
         event = world.chance.choices([kind for kind, _ in kinds], weights)[0]
         if event in PUSHES and world.is_crowded():
-            event = confirm_all
+            event = world.chance.choice((confirm_all, unlock))
         told = event(world)
         if told is not None:
             counted[_name(event)] += 1

@@ -26,7 +26,7 @@ CHECK, _OF_PULLS, _OF_DRIFT = "tidegate/deploy: ", ("tidegate/plan", "tidegate/p
 #: Commits, and heads of pull requests, whose check runs are looked at in each round: people, too, look at what is new.
 _LOOKED_AT, _PULLS_LOOKED_AT = 10, 4
 #: Deployments under way for each root at which nobody pushes any more.
-_CROWD = 2
+_CROWD = 1
 #: How check runs are titled that wait for others of their change; and one that does not.
 _WAITS, _LOCKED = re.compile(r"Waiting for|Blocked: "), "Blocked: the queue is locked"
 _WORD = re.compile(r"[\w-]+")
