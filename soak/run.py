@@ -44,7 +44,7 @@ CONTEXT = {"operators_team": "acme/platform"}
 #: Seconds after which a message comes back whose function died; minutes on AWS.
 _COMES_BACK = 30
 #: One event in so many is trouble.
-_TROUBLE_IN = 3
+_TROUBLE_IN = 4
 #: One repository has more of all that happens: a queue has to be busy.
 _SHARES = (3, 1)
 #: What a soak is focused on happens so many times as often.
@@ -52,7 +52,7 @@ _FOCUS = 8
 #: Seconds between two checks of one that stops at the first broken rule.
 _BETWEEN_CHECKS = 10.0
 #: Events between two looks at the check runs, and seconds after them, at most.
-_MOST_AT_ONCE, _LONGEST_PAUSE = 5, 0.8
+_MOST_AT_ONCE, _LONGEST_PAUSE = 3, 0.8
 
 
 @dataclass(frozen=True, slots=True)
