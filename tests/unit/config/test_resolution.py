@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
+from tests.builders import any_root
 from tests.resolving import A_AND_B, only, refusal, resolve, stacks_of
+from tidegate.config.configured import ConfiguredRoot, how_changed
 from tidegate.config.declarations import DeclaredPolicy, DeclaredStack, DeclaredWorkflow, RootDeclaration
 from tidegate.config.loader import LoadedConfiguration, without_file
 from tidegate.config.resolution import configure
@@ -332,3 +334,11 @@ def test_ten_thousand_roots_in_two_hundred_stacks_take_few_seconds(query):
     assert len(resolved.roots) == 10_000
     assert resolved.roots[201].stack == "s1"
     assert resolved.stacks["s199"].apply_after == {f"s{each}" for each in range(199)}
+
+
+def test_each_part_of_how_a_root_is_deployed_has_words():
+    root = any_root()
+    before = ConfiguredRoot(root, tagged(root), ())
+    others = [replace(before, root=replace(root, **{each.name: "other"})) for each in fields(root)]
+    others += [replace(before, run=replace(before.run, **{each.name: "other"})) for each in fields(before.run)]
+    assert all(how_changed(before, other) for other in [*others, replace(before, destroy=True)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from tidegate.domain.access import Access
 from tidegate.domain.changes.change_set import Candidate, Key
@@ -16,6 +16,20 @@ from tidegate.domain.tags.query import TagQuery
 from tidegate.domain.tags.terms import RESERVED, Tagged
 
 _STACK = "stack_name:"
+#: What sentences call the fields that say how a root is deployed.
+_WORDS = {
+    "name": "the name",
+    "dir": "the place",
+    "workspace": "the place",
+    "engine": "the engine",
+    "environment": "the environment",
+    "variables": "variables",
+    "plan": "plan steps",
+    "apply": "apply steps",
+    "masks": "masks",
+    "clone": "clone",
+    "destroy": "destroy",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +81,18 @@ class ConfiguredRoot:
     def candidate(self) -> Candidate:
         return Candidate(self.root, self.tagged, self.stack, self.depends_on)
 
+    @property
+    def how(self) -> Mapping[str, object]:
+        """How it is deployed, by field: where one of these is another, the root is deployed anew."""
+        parts = (self.root, self.run)
+        values = {each.name: getattr(part, each.name) for part in parts for each in fields(part)}
+        return {**values, "destroy": self.destroy}
+
 
 def how_changed(before: ConfiguredRoot, after: ConfiguredRoot) -> str:
-    """Return what of how a root is deployed two files say otherwise, in words."""
-    one, other = before.run, after.run
-    pairs = {
-        "the place": ((before.root.dir, before.root.workspace), (after.root.dir, after.root.workspace)),
-        "the engine": (before.root.engine, after.root.engine),
-        "the environment": (one.environment, other.environment),
-        "variables": (one.variables, other.variables),
-        "plan steps": (one.plan, other.plan),
-        "apply steps": (one.apply, other.apply),
-        "masks": (one.masks, other.masks),
-        "clone": (one.clone, other.clone),
-        "destroy": (before.destroy, after.destroy),
-    }
-    return listed([name for name, (was, now) in pairs.items() if was != now] or ["what is said"])
+    """Return what of how a root is deployed two files say otherwise, in words. There is something."""
+    now = after.how
+    return listed(list(dict.fromkeys(_WORDS[name] for name, was in before.how.items() if was != now[name])))
 
 
 @dataclass(frozen=True, slots=True)

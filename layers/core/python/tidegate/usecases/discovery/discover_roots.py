@@ -295,8 +295,8 @@ class _Search:
         """
         if self._own is None:
             return ()
-        before = {each.key: _how(each) for each in self._earlier.configured.roots} if self._earlier else {}
-        return (each for each in self._index.configured.roots if before.get(each.key) != _how(each))
+        before = {each.key: each.how for each in self._earlier.configured.roots} if self._earlier else {}
+        return (each for each in self._index.configured.roots if before.get(each.key) != each.how)
 
     def _misnamed_anew(self) -> set[str]:
         """Return the directories whose names are told because the file changed: they were no such roots before."""
@@ -320,11 +320,6 @@ def _refused(configured: ConfiguredRoots, names: Iterable[str]) -> Iterator[str]
 
 def _left_out(configured: ConfiguredRoots, names: Iterable[str]) -> Iterator[str]:
     return (f"{name}: {configured.left_out[name]}" for name in sorted(names) if name in configured.left_out)
-
-
-def _how(each: ConfiguredRoot) -> tuple[object, ...]:
-    """Return how a root is deployed."""
-    return each.root, each.run, each.destroy
 
 
 def _harmless(place: str) -> str:

@@ -12,7 +12,7 @@ from tidegate.domain.access import Access
 from tidegate.domain.changes.change_set import Key, stack_layers
 from tidegate.domain.deploys.authors import UNKNOWN, Authors
 from tidegate.domain.deploys.deployment import Deployment, Trigger
-from tidegate.domain.deploys.origin import Destruction, Pushed
+from tidegate.domain.deploys.origin import Destruction
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.moment import later
 from tidegate.domain.policies.policy import HeldPolicySet
@@ -34,7 +34,6 @@ class Request:
 
     ``tells_apart`` is a text that other requests for the same revision do not have. ``base_sha`` is the commit that the
     revision is merged with before, if a pull request is applied; ``fork_sha`` is as deployments have it.
-    ``pushed`` is the push that asks for them, if one does, after others that nobody told of.
     """
 
     repository: str
@@ -49,7 +48,6 @@ class Request:
     forced: bool = False
     base_sha: str = ""
     fork_sha: str = ""
-    pushed: tuple[Pushed, ...] = ()
 
 
 def new_deployments(request: Request, members: Sequence[Deployable]) -> list[Deployment]:
@@ -161,7 +159,6 @@ def _deployment(request: Request, each: Deployable, at: str, change: str, layers
         base_sha=request.base_sha,
         fork_sha=request.fork_sha,
         forced=request.forced,
-        pushed=request.pushed,
         review_rule=configured.review_rule,
         stack=member.stack,
         within=configured.within,

@@ -285,7 +285,6 @@ class PushReceiver:
             push.sender,
             push.received_at,
             self._authors(push, discovery),
-            pushed=push.pushed,
         )
         # Before the first push of a repository there were no rules.
         changes = discovery.rule_changes if push.before.strip("0") else ()
