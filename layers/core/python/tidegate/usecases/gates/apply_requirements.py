@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import Deployment, State
@@ -17,9 +17,8 @@ from tidegate.domain.pull_requests.judged_plan import says_the_same
 from tidegate.domain.pull_requests.requirements import UNMATCHED, Merged, Origin, missing_before_apply
 from tidegate.ports import Forge, PullRequests
 from tidegate.usecases.comments.check_requirements import RequirementsChecker
+from tidegate.usecases.pull_requests.find_merged import MergedSearch
 
-#: Commits whose pull requests are asked for, each with a call: a merge takes one or two, a rebase one for each commit.
-_MOST_ASKED = 50
 #: Characters of why the forge could not be asked.
 _LETTERS = 500
 
@@ -69,17 +68,16 @@ class ApplyRequirements:
         checker, where = RequirementsChecker(self.forge, self.records), (deployment.installation, deployment.repository)
         here = checker.people(where, approving_here(deployment), wanted)
         merged: list[Merged] = []
-        search = _Search(self.forge, where)
+        search, pushes = MergedSearch(self.forge, where), _pushes(deployment)
         if is_of_head(deployment):
             merged.append(self._head(checker, where, deployment, wanted))
-        for push in _pushes(deployment):
-            search.look(push)
-        merged += [checker.of_merged(where, number, base, wanted) for number, base in search.found.items()]
-        if deployment.destroys_deployed:
-            search.without.append(deployment.revision.sha)
+        for push in pushes:
+            found = search.look(push).merged
+            merged += [checker.of_merged(where, each.spec.number, _before(push), wanted) for each in found]
+        own = (deployment.revision.sha,) if deployment.destroys_deployed else ()
         makers = Authors((*deployment.authors, deployment.requested_by), deployment.authors_known)
-        without, altered = tuple(search.without), tuple(dict.fromkeys(search.altered))
-        return Origin(tuple(merged), without, search.complete, here, makers, altered)
+        altered = tuple(dict.fromkeys(sha for push in pushes for sha in push.altered))
+        return Origin(tuple(merged), (*search.without, *own), search.complete, here, makers, altered)
 
     def _same(self, deployment: Deployment, origin: Origin) -> Collection[int]:
         """Return the pull requests that showed the very plan of a deployment, at the heads that were merged.
@@ -118,52 +116,6 @@ def _pushes(deployment: Deployment) -> tuple[Pushed, ...]:
     return (Pushed("", deployment.revision.sha, deployment.revision.branch),)
 
 
-@dataclass(slots=True)
-class _Search:
-    """Searches for the pull requests that commits came with; each with the commit before, where that is known."""
-
-    forge: Forge
-    where: tuple[int, str]
-    found: dict[int, str] = field(default_factory=dict)
-    without: list[str] = field(default_factory=list)
-    altered: list[str] = field(default_factory=list)
-    complete: bool = True
-    asked: int = 0
-
-    def look(self, push: Pushed) -> None:
-        commits = self._commits(push.before, push.after)
-        self.complete &= commits is not None
-        self.altered += push.altered
-        left = dict.fromkeys((push.after, *reversed(commits or ())))
-        while left:
-            if self.asked >= _MOST_ASKED:
-                self.complete = False
-                return
-            sha = next(iter(left))
-            del left[sha]
-            for head in self._came_with(push, sha):
-                for reviewed in (self._commits(push.before, head) or ()) if left else ():
-                    left.pop(reviewed, None)
-
-    def _came_with(self, push: Pushed, sha: str) -> Sequence[str]:
-        """Remember what a commit came with; return the heads of what was not known before."""
-        self.asked += 1
-        every = self.forge.pull_requests_of(*self.where, sha)
-        pulls = [each.spec for each in every if each.merged and each.spec.base == push.branch]
-        if not pulls:
-            self.without.append(sha)
-        new = [each for each in pulls if each.number not in self.found]
-        is_range = bool(push.before.strip("0")) and push.before != push.after
-        self.found |= {each.number: push.before if is_range else "" for each in new}
-        return [each.head_sha for each in new]
-
-    def _commits(self, before: str, after: str) -> Sequence[str] | None:
-        """Return the commits that come after another; None where not all are known."""
-        if before == after:
-            return ()
-        if not before.strip("0"):
-            return None
-        try:
-            return self.forge.change(*self.where, before, after).commits
-        except NotFound:
-            return None
+def _before(push: Pushed) -> str:
+    """Return the commit before a push, empty if it brought none after one that is known."""
+    return push.before if push.before.strip("0") and push.before != push.after else ""
