@@ -6,13 +6,16 @@ OPA evaluates the arguments of what is negated before it negates: ``not startswi
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 Node = Mapping[str, Any]
 #: Where in a source something is added, in which order there, and what.
 Addition = tuple[int, int, bytes]
+#: The order of what follows all that is added at its place.
+_LAST = 1 << 30
 
 #: Values that are always there.
 _CONSTANTS = frozenset({"String", "RawString", "Number", "Bool", "True", "False", "Null"})
@@ -29,24 +32,23 @@ class UnsafeNegation(Exception):
 
 
 def with_arguments_first(module: Mapping[str, Any], own: Collection[str], more: Iterable[Addition] = ()) -> str:
-    """Return a module's source with the arguments of each negated statement before it. No line moves.
+    """Return a module's source with the arguments of each negated statement before it.
 
-    ``own`` are the names of rules and imports: other names are variables. ``more`` is added as well. Raise
-    UnsafeNegation.
+    ``own`` are the names of rules and imports: other names are variables. ``more`` is added as well, also to what is
+    copied: a copy means what stands there. Raise UnsafeNegation.
     """
     source: bytes = module["source"]["contents"].encode()
-    added: list[Addition] = []
+    added = sorted(more)
     for rule in module["ast"]["rules"]:
         for statement in _negated(rule):
             _require_names(source, statement, rule, own)
-            added += _additions(source, statement, len(added))
+            for each in list(_additions(source, statement, added)):
+                insort(added, each)
         for body in rule.get("Spec", {}).get("bodies", ()):
             if next(_negated(body), None) and not _has_braces(source, body):
-                start, end = whole(source, body["query"]["stmts"][0])[0], whole(source, body["query"])[1]
-                added += [(start, -1, b"{ "), (end, 1 << 30, b" }")]
-    for position, _, text in sorted([*added, *more], reverse=True):
-        source = source[:position] + text + source[position:]
-    return source.decode()
+                insort(added, (whole(source, body["query"]["stmts"][0])[0], -1, b"{ "))
+                insort(added, (whole(source, body["query"])[1], _LAST, b" }"))
+    return _with(added, source, 0, len(source)).decode()
 
 
 def _has_braces(source: bytes, body: Node) -> bool:
@@ -56,17 +58,20 @@ def _has_braces(source: bytes, body: Node) -> bool:
     return any(b"{" in line.partition(b"#")[0] for line in before.split(b"\n"))
 
 
-def _additions(source: bytes, statement: Node, number: int) -> Iterator[Addition]:
-    modifiers = b"".join(b" " + _text(source, each) for each in statement.get("with_mods", ()))
-    for argument in _arguments(statement["literal"]["NotExpr"]["expr"]):
-        name = f"tidegate_argument_{number}".encode()
-        yield statement["span"]["start"], number, b"%s := %s%s; " % (name, _text(source, argument), modifiers)
-        number += 1
+def _additions(source: bytes, statement: Node, added: Sequence[Addition]) -> Iterator[Addition]:
+    modifiers = b"".join(b" " + _with(added, source, *whole(source, each)) for each in statement.get("with_mods", ()))
+    for number, argument in enumerate(_arguments(statement["literal"]["NotExpr"]["expr"]), len(added)):
+        text = _with(added, source, *whole(source, argument)) + modifiers
+        yield statement["span"]["start"], number, b"tidegate_argument_%d := %s; " % (number, text)
 
 
-def _text(source: bytes, node: Node) -> bytes:
-    start, end = whole(source, node)
-    return source[start:end]
+def _with(added: Sequence[Addition], source: bytes, start: int, end: int) -> bytes:
+    """Return a part of a source, with what is added there."""
+    parts, at = [], start
+    for position, _, text in added[bisect_left(added, (start,)) : bisect_left(added, (end + 1,))]:
+        parts += [source[at:position], text]
+        at = position
+    return b"".join((*parts, source[at:end]))
 
 
 def whole(source: bytes, node: Node) -> tuple[int, int]:
@@ -114,11 +119,12 @@ def _side(term: Node) -> Iterator[Node]:
 
 
 def _negated(node: Any) -> Iterator[Node]:
+    """Yield negated statements, the inner ones first: they are part of what the outer ones copy."""
     if isinstance(node, dict):
-        if "NotExpr" in node.get("literal", ()):
-            yield node
         for each in node.values():
             yield from _negated(each)
+        if "NotExpr" in node.get("literal", ()):
+            yield node
     elif isinstance(node, list):
         for each in node:
             yield from _negated(each)
