@@ -43,11 +43,7 @@ class LogSender:
     def _follow(self) -> None:
         with self._log.path.open("rb") as file:
             while self._wait_for_batch():
-                try:
-                    self._send(file)
-                except AwsError as error:
-                    # The log in S3 will be complete; what is missing meanwhile is not worth the job.
-                    self._complain(error)
+                self._send(file)
 
     def _wait_for_batch(self) -> bool:
         """Wait for lines. Return False when the log has ended and all of it was sent."""
@@ -86,9 +82,12 @@ class LogSender:
             "lines": {"L": [{"S": line} for line in lines]},
             "expires_at": {"N": str(int(time.time()) + LOG_SECONDS)},
         }
-        self._aws.call("dynamodb", "PutItem", {"TableName": self._table, "Item": item})
+        try:
+            self._aws.call("dynamodb", "PutItem", {"TableName": self._table, "Item": item})
+        except Exception as error:  # noqa: BLE001  # The log in S3 will be complete: what is missing is not worth the job.
+            self._complain(error.code if isinstance(error, AwsError) else type(error).__name__)
 
-    def _complain(self, error: AwsError) -> None:
+    def _complain(self, problem: str) -> None:
         if not self._complained:
             self._complained = True
-            self._log.say(f"some lines did not reach the log store ({error.code}); the log in S3 will have them")
+            self._log.say(f"some lines did not reach the log store ({problem}); the log in S3 will have them")
