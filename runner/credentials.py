@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 
+from runner.workspace import plain_address
+
 _HELPER = Path(__file__).with_name("credential_helper.py")
 #: Lines of a question, and bytes of one.
 _MOST_LINES, _LONGEST = 50, 4096
@@ -24,14 +26,14 @@ _POLL_SECONDS = 0.02
 @contextmanager
 def answering(token: str, addresses: Collection[str]) -> Iterator[str]:
     """Answer git's questions for credentials of these repositories until the context ends; yield the helper to ask."""
-    known = frozenset(map(_plain, addresses))
+    known = frozenset(map(plain_address, addresses))
 
     class Handler(StreamRequestHandler):
         timeout = _SECONDS
 
         def handle(self) -> None:
             asked = dict(self._fields())
-            if _plain("{protocol}://{host}/{path}".format_map(_Missing(asked))) in known:
+            if plain_address("{protocol}://{host}/{path}".format_map(_Missing(asked))) in known:
                 self.wfile.write(f"username=x-access-token\npassword={token}\n".encode())
 
         def _fields(self) -> Iterator[tuple[str, str]]:
@@ -58,7 +60,3 @@ class _Missing(dict[str, str]):
 
     def __missing__(self, _name: str) -> str:
         return ""
-
-
-def _plain(url: str) -> str:
-    return url.rstrip("/").removesuffix(".git")

@@ -31,6 +31,10 @@ _TYPE = "application/vnd.git-lfs+json"
 _AT_ONCE, _MOST_BYTES = 100, 2 * 1024**3
 _SECONDS = 60.0
 _CHUNK = 1 << 20
+_FORBIDDEN = 403
+#: Answers of a forge that has no Git LFS, or none for this repository.
+_MISSING = frozenset({404, 405, 410, 422, 501})
+_AGAIN = "Ask for the plan again; if that does not help, an operator looks whether runners reach the forge."
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +52,6 @@ class _NoRedirects(HTTPRedirectHandler):
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
 
-
-#: Answers of a forge that has no Git LFS, or none for this repository: asking again changes nothing.
-_REFUSED = frozenset({403, 404, 405, 410, 422, 501})
-_AGAIN = "Ask for the plan again; if that does not help, an operator looks whether runners reach the forge."
 
 _OPENER = build_opener(_NoRedirects)
 
@@ -92,13 +92,22 @@ def _downloads(clone_url: str, token: str, pointers: Sequence[_Pointer]) -> Mapp
             answer = json.load(response)
         found = {each["oid"]: each.get("actions", {}).get("download") for each in answer["objects"]}
     except (URLError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, HTTPError) and error.code in _REFUSED:
-            raise CommitRefused(
-                f"The forge has no Git LFS for this repository (HTTP {error.code}). Turn Git LFS on there, or leave "
-                "clone.lfs out of the default branch's tidegate.yaml."
-            ) from error
+        if isinstance(error, HTTPError) and (refused := _refusal(error.code)):
+            raise CommitRefused(f"{refused}, or leave clone.lfs out of the default branch's tidegate.yaml.") from error
         raise RunnerFault(f"The forge did not say where files in Git LFS are ({_why(error)}). {_AGAIN}") from error
     return {oid: action for oid, action in found.items() if action}
+
+
+def _refusal(status: int) -> str | None:
+    """Return what an answer says and asks for, if asking again does not change it."""
+    if status == _FORBIDDEN:  # GitHub's answer when the quota is used up, GitLab's where rights are missing.
+        return (
+            f"The forge refuses Git LFS for this repository (HTTP {status}): its quota is used up, or Tidegate may not "
+            "read these files. Look at both there"
+        )
+    if status in _MISSING:
+        return f"The forge has no Git LFS for this repository (HTTP {status}). Turn Git LFS on there"
+    return None
 
 
 def _fetch(pointer: _Pointer, action: Any, top: Path) -> None:
@@ -126,7 +135,7 @@ def _fetch(pointer: _Pointer, action: Any, top: Path) -> None:
 
 def _request(url: str, headers: Mapping[str, str], body: bytes | None = None) -> Request:
     if refused := refusal(url):
-        raise ValueError(refused)
+        raise URLError(refused)
     return Request(url, body, dict(headers))  # noqa: S310  # The scheme is HTTPS, as was just asked.
 
 

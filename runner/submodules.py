@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from runner.faults import CommitRefused, RunnerFault
 from runner.merging import file_of
-from runner.workspace import Git, addresses
+from runner.workspace import Git, addresses, plain_address
 from tidegate.domain.deploys.job import Job
 
 _FILE = ".gitmodules"
@@ -34,24 +34,19 @@ def check_out_submodules(git: Git, job: Job) -> None:
             seen += 1
             if seen > _MOST or depth == _DEEPEST:
                 raise CommitRefused(f"There are more than {_MOST} submodules, or {_DEEPEST} in each other. Use fewer.")
-            address = known.get(address_of(url, above))
+            named = plain_address(_absolute(url, above.clone_url))
+            address = known.get(named)
             if address is None:
                 raise CommitRefused(
                     f"The submodule {path!a} is from {url[:200]!a}, which clone.repositories in the default branch's "
-                    f"tidegate.yaml does not list. {_advice(job, address_of(url, above))}"
+                    f"tidegate.yaml does not list. {_advice(job, named)}"
                 )
             ahead.append((_check_out(above, path, commit, address), depth + 1))
 
 
-def address_of(url: str, above: Git) -> str:
-    """Return what the address of a submodule is known by."""
-    return _plain(_absolute(url, above.clone_url))
-
-
 def _advice(job: Job, address: str) -> str:
     """Return what to do about a submodule that is not listed: only repositories beside the job's own can be."""
-    owner = _plain(job.clone_url.rpartition("/")[0])
-    if address.rpartition("/")[0] == owner:
+    if address.rpartition("/")[0] in _forms(job.clone_url.rpartition("/")[0]):
         return "List the repository there, or remove the submodule."
     beside = job.repository.rpartition("/")[0]
     return f"The list takes repositories of {beside} alone: copy it there, or remove the submodule."
@@ -125,14 +120,11 @@ def _absolute(url: str, above: str) -> str:
 
 def _known(urls: Sequence[str]) -> Mapping[str, str]:
     """Return the addresses of repositories by all forms in which they may be written."""
-    return {_plain(form): url for url in urls for form in _forms(url)}
+    return {plain_address(form): url for url in urls for form in _forms(url)}
 
 
 def _forms(url: str) -> tuple[str, ...]:
+    """Return an address over HTTPS, and the two over SSH that mean the same."""
     parts = urlsplit(url)
     path = parts.path.lstrip("/")
     return url, f"ssh://git@{parts.hostname}/{path}", f"git@{parts.hostname}:{path}"
-
-
-def _plain(url: str) -> str:
-    return url.rstrip("/").removesuffix(".git")

@@ -94,6 +94,11 @@ def other_addresses(job: Job) -> tuple[str, ...]:
     return tuple(f"{before}{other}{after}" for other in job.other_repositories) if name else ()
 
 
+def plain_address(url: str) -> str:
+    """Return the form of an address that is compared: a repository's is written with and without ``.git``."""
+    return url.rstrip("/").removesuffix(".git")
+
+
 def check_out(git: Git, job: Job) -> Path:
     """Fetch the job's commit, and its base if it has one, and return the root's directory in it.
 

@@ -30,6 +30,8 @@ class Forge:
         self.requests: list[str] = []
         self.large: dict[str, bytes] = {}
         self.lfs_status = 200
+        #: Where files in Git LFS are, if not at the forge itself.
+        self.large_url = ""
         #: Commits by path, which a commit with a .gitmodules has as its submodules.
         self.submodules: dict[str, str] = {}
 
@@ -101,7 +103,7 @@ class Forge:
         asked = json.loads(handler.rfile.read(int(handler.headers["content-length"])))
         assert (asked["operation"], handler.headers["accept"]) == ("download", "application/vnd.git-lfs+json")
         objects = [
-            each | {"actions": {"download": {"href": f"{self.url}/large/{each['oid']}"}}}
+            each | {"actions": {"download": {"href": f"{self.large_url or self.url}/large/{each['oid']}"}}}
             if each["oid"] in self.large
             else each | {"error": {"code": 404, "message": "Object does not exist"}}
             for each in asked["objects"]

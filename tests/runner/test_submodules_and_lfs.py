@@ -43,6 +43,9 @@ def test_a_submodule_of_a_listed_repository_is_put_in_its_place(bench: Bench, ur
         ("https://example.com/acme/modules", "clone.repositories"),
         ("../../../../etc", "clone.repositories"),
         ("../modules2.git", "List the repository there"),
+        ("git@127.0.0.1:acme/modules2.git", "List the repository there"),
+        ("ssh://git@127.0.0.1/acme/modules2", "List the repository there"),
+        ("git@127.0.0.1:foo/modules2.git", "takes repositories of acme alone"),
         ("https://example.com/foo/bar", "takes repositories of acme alone"),
     ],
 )
@@ -65,6 +68,25 @@ def test_a_forge_without_git_lfs_is_told_with_what_to_do(bench: Bench) -> None:
     assert bench.result()["error"] == "TerraformClientError"
     assert "Git LFS" in bench.result()["message"]
     assert "clone.lfs" in bench.result()["message"]
+
+
+def test_a_forge_that_refuses_git_lfs_is_not_told_to_have_none(bench: Bench) -> None:
+    pointer = bench.forge.store(b"x")
+    bench.forge.lfs_status = 403
+    sha = bench.forge.commit({"network/main.tf": bench.backend(), "network/large.tf": pointer})
+    bench.run(bench.job(JobKind.PLAN, sha, run=LFS))
+    assert bench.result()["error"] == "TerraformClientError"
+    assert "quota" in bench.result()["message"]
+    assert "has no Git LFS" not in bench.result()["message"]
+
+
+def test_an_address_to_which_no_token_may_go_is_told_as_the_reason(bench: Bench) -> None:
+    pointer = bench.forge.store(b"x")
+    bench.forge.large_url = "ftp://127.0.0.1"
+    sha = bench.forge.commit({"network/main.tf": bench.backend(), "network/large.tf": pointer})
+    bench.run(bench.job(JobKind.PLAN, sha, run=LFS))
+    assert bench.result()["error"] == "RunnerFault"
+    assert "not over 'ftp'" in bench.result()["message"]
 
 
 def test_a_forge_that_fails_is_no_mistake_of_the_author(bench: Bench) -> None:
