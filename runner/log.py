@@ -16,12 +16,10 @@ from typing import IO, TextIO
 
 from runner.masking import Masker
 from runner.progress import outline
+from tidegate.domain.deploys.job import LONGEST_LOG
 
 #: Longer lines are continued on the next one, so that no reader has to hold them.
 LONGEST_LINE = 16_384
-#: Bytes of a log that go to the console and to the log store, which cost by the byte. S3 gets all, of which pages show
-#: no more than this.
-LONGEST_SHOWN = 64_000_000
 #: How engines begin an error, with and without a frame around it.
 _ERROR = re.compile(r"^(?:╷\n)?(?:│ )?Error: ", re.MULTILINE)
 
@@ -193,9 +191,9 @@ class JobLog:
         """Write to the console, up to a length."""
         if self._is_long:
             return
-        self._is_long = self.size > LONGEST_SHOWN
+        self._is_long = self.size > LONGEST_LOG
         if self._is_long:
-            text += f"tidegate: {LONGEST_SHOWN:,} bytes are shown here, and the log in S3 has all\n"
+            text += f"tidegate: {LONGEST_LOG:,} bytes are shown here, and the log in S3 has all\n"
         with suppress(OSError, ValueError):  # Nobody reads the console any more; the engine goes on.
             self._console.write(text)
             self._console.flush()

@@ -6,9 +6,10 @@ import threading
 import time
 from typing import IO
 
-from runner.log import LONGEST_SHOWN, JobLog
+from runner.log import JobLog
 from tidegate.adapters.aws.client import Aws, AwsError
 from tidegate.adapters.job_items import LOG_SECONDS, job_key, log_sort_key
+from tidegate.domain.deploys.job import LONGEST_LOG
 
 #: A batch is sent when it has this many lines, or this long after its first line.
 BATCH_LINES = 64
@@ -74,7 +75,7 @@ class LogSender:
     def _send(self, file: IO[bytes]) -> None:
         position, size, lines = self._sent_lines, self._sent_size, self._batch(file)
         self._sent_lines += len(lines)
-        if size > LONGEST_SHOWN:
+        if size > LONGEST_LOG:
             return
         item = {
             "pk": {"S": job_key(self._job)},

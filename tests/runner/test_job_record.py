@@ -186,7 +186,7 @@ def test_the_log_is_read_back_line_by_line(aws: Aws, table: tuple[Any, str], tmp
 def test_of_a_log_without_an_end_the_log_store_gets_what_pages_show(
     aws: Aws, table: tuple[Any, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runner.log_store.LONGEST_SHOWN", 1_000)
+    monkeypatch.setattr("runner.log_store.LONGEST_LOG", 1_000)
     log = JobLog(tmp_path / "log", Masker(), io.StringIO())
     sender = LogSender(aws, table[1], JOB.id, log)
     sender.start()

@@ -140,7 +140,7 @@ def test_lines_appear_on_the_console_as_soon_as_they_end(tmp_path: Path) -> None
 def test_of_a_log_without_an_end_the_console_gets_what_pages_show(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runner.log.LONGEST_SHOWN", 1_000)
+    monkeypatch.setattr("runner.log.LONGEST_LOG", 1_000)
     console = io.StringIO()
     log = JobLog(tmp_path / "job.log", Masker(), console)
     for number in range(1_000):

@@ -17,6 +17,8 @@ from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.errors import NotFound
 from tidegate.domain.root import Root
 
+#: Bytes of a log that go to the console and to the log store, which cost by the byte, and that pages show: S3 gets all.
+LONGEST_LOG = 64_000_000
 _LONGEST_ID = 100
 _JOB_ID = re.compile(r"([A-Za-z0-9-]{1,80})-(plan|apply|speculate)-([1-9][0-9]?)")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from tidegate.domain.deploys.deployment import Deployment, State, is_final
-from tidegate.domain.deploys.job import JobKind, job_parts, log_key
+from tidegate.domain.deploys.job import LONGEST_LOG, JobKind, job_parts, log_key
 from tidegate.domain.errors import NotFound
 from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 from tidegate.ports import Artifacts, JobLogs, Jobs, LogChunk
@@ -18,8 +18,6 @@ Subject = Deployment | TemporaryLayer
 #: Lines and characters that are read for one answer. Whoever answers gives fewer if these, escaped, are too many.
 PAGE_LINES = 2000
 PAGE_SIZE = 1_000_000
-#: Bytes of a stored log that are read: what is longer is shown to here, and says so.
-LONGEST_LOG = 64_000_000
 #: Chunks that are read at once while a job runs; a chunk has 64 lines or more when output is fast.
 PAGE_CHUNKS = 64
 #: Bytes of the log that was read last that are kept, as its pages are asked for one after the other.
