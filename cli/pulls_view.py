@@ -10,13 +10,12 @@ from rich.text import Text
 
 from cli import screen, views
 from cli.answers.pulls import Layer, Pull, PullBrief, Pulls, Verdict
+from tidegate.domain.comments.command import MAXIMUM_ROOTS
+from tidegate.domain.deploys.left_behind import stays
 from tidegate.domain.forge_words import words_of
-from tidegate.domain.pull_requests.left_behind import stays
 
 #: Lines of a failed engine that are shown: the error is among them, and the log has all.
 _LAST_LINES = 12
-#: Roots that the command that destroys them names.
-_NAMED = 10
 _WORDS = {
     "DiscoveryNeeded": "looking for what it changes",
     "Planning": "planning",
@@ -122,7 +121,7 @@ def _layer(layer: Layer, passed: Mapping[str, Sequence[str]]) -> Iterator[Render
     if layer.conflict:  # All have the same reason, which is said once.
         yield Text.assemble(screen.text(name, "bold"), "  ", screen.text("↷ not planned", "dim"))
         return
-    if layer.gone and layer.state == "no_changes":
+    if layer.is_gone:
         yield Text.assemble(screen.text(name, "bold"), "  ", screen.text(f"gone: {stays(layer.left)}", "yellow"))
     else:
         yield Text.assemble(screen.text(name, "bold"), "  ", screen.state(layer.state))
@@ -140,12 +139,15 @@ def _layer(layer: Layer, passed: Mapping[str, Sequence[str]]) -> Iterator[Render
 
 def _left_behind(one: Pull) -> Iterator[RenderableType]:
     """Yield what destroys what stays behind of roots that are gone."""
-    left = [layer.root for layer in one.layers if layer.gone and layer.state == "no_changes" and layer.left != 0]
-    if left:
-        yield Text()
-        command = f"tidegate destroy {one.repository} {' '.join(left[:_NAMED])}"
-        yield from views.indented("The merge destroys nothing of what is gone. To destroy it, once this is merged:")
-        yield views.unfolded(f"  {command}", "dim")
+    left = [layer.root for layer in one.layers if layer.leaves_resources]
+    if not left or (one.closed_at and not one.merged):
+        return
+    yield Text()
+    when = "" if one.merged else ", once this is merged"
+    yield from views.indented(f"The merge destroys nothing of what is gone. To destroy it{when}:")
+    for start in range(0, len(left), MAXIMUM_ROOTS):
+        some = " ".join(left[start : start + MAXIMUM_ROOTS])
+        yield views.unfolded(f"  tidegate destroy {one.repository} {some}", "dim")
 
 
 def _sets(one: Pull) -> Iterator[RenderableType]:

@@ -14,6 +14,7 @@ from cli.answers.catalog import Repository
 from cli.answers.deployments import Awaited, Brief, Changes, Deployment, Replacement, Step
 from cli.answers.queues import Lock, Place, Root
 from tidegate.domain.check_runs.advice import REPLACED_SENTENCE, advice
+from tidegate.domain.deploys.left_behind import stays
 from tidegate.domain.deploys.needs import Need, needs, runs
 from tidegate.domain.forge_words import words_of
 
@@ -152,12 +153,9 @@ def _needs(repository: str, root: Root) -> Iterator[RenderableType]:
     if root.last and Need.FAILED in found:
         yield from _failure(root.last)
     if root.orphaned and root.running is None:
-        count = root.orphaned.resources
-        left = (
-            "its resources stay" if count is None else f"{count} {'resource stays' if count == 1 else 'resources stay'}"
-        )
         yield Text()
-        yield Text.assemble(screen.text(root.name, "bold"), f" is gone from the default branch, and {left} behind.")
+        left = stays(root.orphaned.resources)
+        yield Text.assemble(screen.text(root.name, "bold"), f" is gone from the default branch: {left}.")
         yield command(f"tidegate destroy {repository} {root.name}")
 
 

@@ -45,6 +45,16 @@ class Layer(Answer):
     conflict: bool = False
     job: JobLink | None = None
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether the pull request takes the root away, and it is known what stays behind, or why it is not."""
+        return self.gone and self.state == "no_changes"
+
+    @property
+    def leaves_resources(self) -> bool:
+        """Whether it is gone and resources stay behind, or may."""
+        return self.is_gone and self.left != 0
+
 
 class Condition(Answer):
     """A condition of a pull request, in the Kubernetes form."""

@@ -139,6 +139,31 @@ def test_a_root_that_is_gone_says_what_stays_behind(api, tidegate):
         assert part in shown
 
 
+@pytest.mark.parametrize(
+    ("closed", "shown"),
+    [
+        ({}, {"tidegate destroy", "once this is merged"}),
+        ({"closed_at": NOW, "merged": True}, {"tidegate destroy"}),
+        ({"closed_at": NOW}, set()),
+    ],
+)
+def test_what_stays_behind_is_destroyed_after_the_merge(api, tidegate, closed, shown):
+    layer = {**LAYER, "state": "no_changes", "changes": None, "gone": True, "left": 12}
+    api.answers["GET /api/pulls/acme/live/5"] = {**PULL, **closed, "layers": [layer]}
+    told = " ".join(tidegate("pulls", "acme/live", "5").stdout.split())
+    assert {words for words in ("tidegate destroy", "once this is merged") if words in told} == shown
+
+
+def test_all_roots_that_stay_behind_are_named_as_many_in_a_command_as_a_request_takes(api, tidegate):
+    gone = {**LAYER, "state": "no_changes", "changes": None, "gone": True, "left": None}
+    layers = [{**gone, "root": f"root-{number}"} for number in range(70)]
+    api.answers["GET /api/pulls/acme/live/5"] = {**PULL, "layers": layers}
+    lines = tidegate("pulls", "acme/live", "5").stdout.splitlines()
+    named = [line.split()[3:] for line in lines if "tidegate destroy" in line]
+    assert [len(roots) for roots in named] == [50, 20]
+    assert {root for roots in named for root in roots} == {each["root"] for each in layers}
+
+
 def test_changed_rules_are_told(api, tidegate):
     api.answers["GET /api/pulls/acme/live/5"] = {**PULL, "rule_changes": ["access_control", "workflows.apply"]}
     assert "changes: access_control, workflows.apply." in tidegate("pulls", "acme/live", "5").stdout

@@ -75,10 +75,3 @@ def test_the_audit_topic_hears_what_destroys():
 
 def test_what_destroys_does_so_when_it_is_run_again():
     assert run_again(destroying(State.APPLY_FAILED), "main", "writer", NOW, "again").destroy == Destruction("last")
-
-
-@pytest.mark.parametrize(
-    ("count", "left"), [(None, "its resources stay"), (1, "1 resource stays"), (2, "2 resources stay")]
-)
-def test_what_stays_behind_is_told_in_few_words(count, left):
-    assert Orphaned(sha(1), NOW, count).left == left

@@ -7,11 +7,11 @@ import pytest
 from tests.builders import any_layer, any_plan, any_pull_request_record
 from tests.pull_request_layers import comment_of, planned
 from tidegate.domain.check_runs.check_run import Conclusion
+from tidegate.domain.deploys.left_behind import stays
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.pull_requests.blocks import LayerView
 from tidegate.domain.pull_requests.checks import render_layer, render_whole
 from tidegate.domain.pull_requests.comment import render_comment
-from tidegate.domain.pull_requests.left_behind import stays
 from tidegate.domain.pull_requests.remarks import left_behind
 from tidegate.domain.pull_requests.tally import tally
 from tidegate.domain.pull_requests.temporary_layer import LayerState

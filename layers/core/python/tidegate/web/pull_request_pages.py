@@ -123,7 +123,7 @@ class PullRequestPages:
             done=sum(layer.is_done for layer in view.layers),
             tally=tally(view.layers),
             conflict=conflict(view.layers),
-            left=[each for each in view.layers if each.is_gone and each.left != 0],
+            left=[each for each in view.layers if each.leaves_resources],
             failures=[each for each in view.layers if each.state in _WITHOUT_PLAN and not each.conflict][:_FAILURES],
             findings=list(_findings(view.layers)),
             sets=sets,

@@ -17,14 +17,17 @@ from tidegate.domain.changes.overview import by_stack
 from tidegate.domain.check_runs.advice import NEWER_REVISION, REPLACED, REPLACED_SENTENCE
 from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.deploys.deployment import State, is_final
+from tidegate.domain.deploys.left_behind import stays
+from tidegate.domain.deploys.locking import LONGEST_REASON
 from tidegate.domain.deploys.queue import is_held_back
+from tidegate.domain.deploys.requirements_gate import MAXIMUM_REASON
 from tidegate.domain.deploys.review import moment
 from tidegate.domain.drift.drift import DriftState
 from tidegate.domain.forge_words import GITHUB_WORDS, ForgeWords
 from tidegate.domain.markdown import plain, without_marks
-from tidegate.domain.pull_requests.left_behind import stays
 from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestState, VerdictKind
 from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.domain.tags.words import MAXIMUM_LENGTH
 from tidegate.web.grouping import grouped
 from tidegate.web.picture import progress
 from tidegate.web.problems import Answered
@@ -112,6 +115,9 @@ class Rendering:
         )
         self._environment.globals.update(url=url, words=words, static=static_address, address=address)
         self._environment.globals.update(is_held_back=is_held_back)
+        self._environment.globals.update(
+            LONGEST_QUERY=MAXIMUM_LENGTH, LONGEST_REASON=LONGEST_REASON, MAXIMUM_REASON=MAXIMUM_REASON
+        )
         self._environment.globals.update(
             REPLACED=REPLACED, REPLACED_SENTENCE=REPLACED_SENTENCE, NEWER_REVISION=NEWER_REVISION
         )

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from tidegate.domain.comments.command import MAXIMUM_ROOTS
 from tidegate.domain.deploys.locking import DURATION, LONGEST_REASON
 from tidegate.domain.deploys.requirements_gate import MAXIMUM_REASON
 from tidegate.domain.root import MAXIMUM_PATH, MAXIMUM_REPOSITORY, MAXIMUM_ROOT_NAME
@@ -124,8 +125,8 @@ class DeployRequest(_Given):
     )
 
     repository: RepositoryName
-    roots: Annotated[tuple[RootName, ...], Field(min_length=1, max_length=50)] = ()
-    directories: Annotated[tuple[_Directory, ...], Field(min_length=1, max_length=50)] = Field(
+    roots: Annotated[tuple[RootName, ...], Field(min_length=1, max_length=MAXIMUM_ROOTS)] = ()
+    directories: Annotated[tuple[_Directory, ...], Field(min_length=1, max_length=MAXIMUM_ROOTS)] = Field(
         default=(), description="All roots in these directories and below"
     )
     query: str = Field(

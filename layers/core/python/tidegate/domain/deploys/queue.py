@@ -75,13 +75,6 @@ class Orphaned:
     at: str
     resources: int | None = None
 
-    @property
-    def left(self) -> str:
-        """What stays behind, in few words."""
-        if self.resources is None:
-            return "its resources stay"
-        return f"{self.resources} {'resource stays' if self.resources == 1 else 'resources stay'}"
-
 
 @dataclass(frozen=True, slots=True)
 class Deployed:

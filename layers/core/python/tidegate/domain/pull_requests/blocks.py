@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tidegate.domain.check_runs.face import counts, many
+from tidegate.domain.deploys.left_behind import stays
 from tidegate.domain.deploys.plan_text import cut_start, fenced_plan
 from tidegate.domain.markdown import bounded, code, escaped, fenced, folded, size, tagged_code
-from tidegate.domain.pull_requests.left_behind import stays
 from tidegate.domain.pull_requests.tally import tally
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 

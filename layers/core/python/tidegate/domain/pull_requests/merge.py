@@ -86,7 +86,7 @@ def next_steps(
     if any(each.options for each in layers):
         lines.append(f"Comment {PLAN} to plan without options, before the merge.")
     last = "Every push brings this comment up to date. `tidegate help` in a comment tells what else there is."
-    stays = any(each.is_gone and each.left != 0 for each in layers)
+    stays = any(each.leaves_resources for each in layers)
     look = _PLAN_AGAIN if now.is_older else _look(found, stays=stays)
     if applied:
         steps = apply_steps(applied, ready=not lines, look=look or _READ, is_draft=now.is_draft)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tidegate.domain.check_runs.face import people
+from tidegate.domain.deploys.left_behind import stays
 from tidegate.domain.markdown import bounded, code, escaped, prose
-from tidegate.domain.pull_requests.left_behind import stays
 from tidegate.domain.pull_requests.record import Overtaken
 from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 from tidegate.domain.sentences import listed
@@ -62,7 +62,7 @@ def rules(changes: Sequence[str]) -> str:
 
 def left_behind(layers: Sequence[TemporaryLayer], room: int) -> str:
     """Return what stays behind of roots that the merge takes away, and what destroys it; or nothing."""
-    left = [each for each in layers if each.is_gone and each.left != 0]
+    left = [each for each in layers if each.leaves_resources]
     if not left:
         return ""
     lines = [f"> * {code(each.root.name, _NAME)}: {stays(each.left)}. {escaped(_about(each), _WHY)}" for each in left]

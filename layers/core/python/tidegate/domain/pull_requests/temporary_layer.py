@@ -116,3 +116,8 @@ class TemporaryLayer:
     def left(self) -> int | None:
         """How many resources stay behind of a root that is gone, None where that is not known."""
         return self.plan.changes.resources if self.gone and self.plan else None
+
+    @property
+    def leaves_resources(self) -> bool:
+        """Whether it is gone and resources stay behind, or may: how many is not always known."""
+        return self.is_gone and self.left != 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tidegate.domain.deploys.deployment import Deployment, State
+from tidegate.domain.deploys.left_behind import stays
 from tidegate.domain.deploys.queue import Orphaned, Standing
 from tidegate.domain.root import Root
 from tidegate.ports import Catalog, Deployments, DeployQueues
@@ -66,7 +67,7 @@ def resources_after(last: Deployment) -> int | None:
 
 def _left_behind(repository: str, name: str, orphaned: Orphaned) -> str:
     return (
-        f"{name}: the root is gone, and {orphaned.left} behind, which nothing destroys. `tidegate destroy {repository} "
-        f"{name}` does, after a review. If its directory was moved with the same backend, its state went along: "
-        "destroy nothing then."
+        f"{name}: the root is gone, and nothing destroys what it made: {stays(orphaned.resources)}. `tidegate destroy "
+        f"{repository} {name}` does, after a review. If its directory was moved with the same backend, its state went "
+        "along: destroy nothing then."
     )

@@ -1,4 +1,4 @@
-"""What stays behind of roots that a pull request takes away, in words."""
+"""What stays behind of roots that a pull request takes away, or that are gone, in words."""
 
 from __future__ import annotations
 
