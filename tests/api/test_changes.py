@@ -13,7 +13,7 @@ from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import Approval, Override, State
-from tidegate.domain.deploys.freeze import Freeze, sentence
+from tidegate.domain.deploys.freeze import Freeze, Hold, missing
 
 
 @pytest.fixture
@@ -210,8 +210,9 @@ def test_who_may_not_approve_is_told_so_in_place_of_the_button(wires, browser, f
 
 
 def test_what_is_frozen_says_until_when_and_asks_for_no_approval(wires, browser, reviewer):
-    missing = (sentence(Freeze(reason="quarter end"), "2026-03-02T16:50:00+00:00"),)
-    one = wires.deployed(deployment_in(State.AWAITING_REQUIREMENTS, missing=missing)).id
+    found = missing([Hold(Freeze(reason="quarter end"), "2026-03-02T16:50:00+00:00")], ())
+    frozen = deployment_in(State.AWAITING_REQUIREMENTS, missing=found.sentences, frozen=found.frozen)
+    one = wires.deployed(frozen).id
     page = browser.get(f"/deployments/{one}").text
     assert "Frozen until 2026-03-02 16:50 UTC: quarter end" in page
     assert "waits for its requirements" not in page

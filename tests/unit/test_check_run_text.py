@@ -14,7 +14,7 @@ from tidegate.domain.check_runs.check_run import Button, Conclusion
 from tidegate.domain.check_runs.face import Mark, View, counts
 from tidegate.domain.check_runs.text import render_continued, render_foreign
 from tidegate.domain.deploys.deployment import AfterGate, Approval, Gate, Override, State, Step, Trigger, Unlocking
-from tidegate.domain.deploys.freeze import Freeze, sentence
+from tidegate.domain.deploys.freeze import Freeze, Hold, missing
 from tidegate.domain.deploys.origin import Destruction
 from tidegate.domain.deploys.plan import PlannedChanges
 from tidegate.domain.deploys.review_rule import ReviewRule
@@ -386,17 +386,21 @@ def test_what_waits_for_its_requirements_lists_what_is_missing_and_who_approved_
     assert [action.button.value for action in without.actions] == ["Reject"]
 
 
+def shown_missing(found):
+    return shown(State.AWAITING_REQUIREMENTS, missing=found.sentences, frozen=found.frozen)
+
+
 def test_what_waits_for_the_end_of_a_freeze_alone_says_until_when_and_asks_nobody():
     windows = [
         Freeze(reason="quarter *end*", begins=NOW, ends="2026-03-02T16:50:00+00:00"),
         Freeze(begins=NOW, ends="2026-03-02T09:00:00+00:00"),
     ]
-    frozen = tuple(sentence(each, each.ends) for each in windows)
-    check_run = shown(State.AWAITING_REQUIREMENTS, missing=frozen)
+    holds = [Hold(each, each.ends) for each in windows]
+    check_run = shown_missing(missing(holds, ()))
     assert check_run.title == "Frozen until 2026-03-02 16:50 UTC: quarter *end*"
     assert "It goes on by itself" in check_run.summary
     assert [each.button.value for each in check_run.actions] == ["Reject"]
-    besides = shown(State.AWAITING_REQUIREMENTS, missing=(*frozen, "1 approval is required."))
+    besides = shown_missing(missing(holds, ["1 approval is required."]))
     assert besides.title.startswith("Waiting for its requirements")
     assert [each.button.value for each in besides.actions] == ["Approve", "Reject"]
 

@@ -57,7 +57,7 @@ def missing(forge, deployment):
     records = MemoryPullRequests()
     for each in forge.seen.values():
         records.save(PullRequestRecord(each.spec))
-    return ApplyRequirements(forge, records).missing(deployment)
+    return ApplyRequirements(forge, records).missing(deployment).sentences
 
 
 def here(*logins):

@@ -28,7 +28,7 @@ class Frozen(Waiting):
     def __post_init__(self):
         super().__post_init__()
         self.queues.keep_freezes(FreezeWindows(REPOSITORY, (WINDOW,)))
-        frozen = FreezeGate(self.queues, self.clock).missing
+        frozen = FreezeGate(self.queues, self.clock).held
         self.requirements = ApplyRequirements(self.forge, self.pull_requests, frozen)
         self.gate = replace(self.gate, requirements=self.requirements)
         decider = RequirementsDecider(
@@ -90,8 +90,8 @@ def test_nobody_approves_it_and_people_may_reject_it(world):
 
 def test_what_is_deployed_by_force_waits_as_well(world):
     forced = any_deployment(8, stack="prod", forced=True, unmatched=True)
-    assert len(world.requirements.missing(forced)) == 1
-    assert world.requirements.missing(replace(forced, stack="dev")) == ()
+    assert len(world.requirements.missing(forced).sentences) == 1
+    assert not world.requirements.missing(replace(forced, stack="dev"))
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_windows_are_about_roots_by_their_tags(world, query, holds):
 
 def test_a_root_that_only_a_pull_request_has_waits_for_each_window(world):
     head = any_deployment(9, stack="dev", trigger=Trigger.MANUAL, pull_request=5)
-    assert world.requirements.missing(head) == ()
-    assert len(world.requirements.missing(replace(head, foreign=True))) == 1
+    assert not world.requirements.missing(head)
+    assert len(world.requirements.missing(replace(head, foreign=True)).sentences) == 1
 
 
 def test_the_newest_files_windows_are_kept(world):

@@ -69,7 +69,7 @@ class World:
             **fields,
         }
         deployment = any_deployment(4, installation=42, **wanted)
-        return ApplyRequirements(self.forge, self.records).missing(deployment)
+        return ApplyRequirements(self.forge, self.records).missing(deployment).sentences
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tests.builders import NOW
 from tests.unit.usecases.requirements_world import AT, ONE, Waiting
 from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.deploys.deployment import AfterGate, Approval, Gate, State
-from tidegate.domain.deploys.freeze import LONGEST_FREEZE_DAYS
+from tidegate.domain.deploys.freeze import LONGEST_FREEZE_DAYS, MissingBeforeApply
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.requirements_gate import expires_at, gate_id, looked_at
 from tidegate.domain.deploys.review import REVIEW_DAYS
@@ -178,7 +178,7 @@ def test_a_late_copy_of_an_earlier_attempt_does_nothing_and_what_does_not_wait_i
 def test_a_confirmed_plan_that_came_back_to_its_gate_is_not_let_through_by_its_requirements(waiting):
     gate = Gate("plan", NOW)
     waiting.deployments.save(replace(waiting.now, state=State.GATED, gate=gate))
-    assert looked_at(waiting.now, (), NOW) == waiting.now
+    assert looked_at(waiting.now, MissingBeforeApply(), NOW) == waiting.now
 
 
 def test_the_wait_outlasts_the_longest_freeze_by_a_review_and_each_plan_has_a_gate_of_its_own(waiting):

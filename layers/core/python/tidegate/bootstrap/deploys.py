@@ -177,7 +177,7 @@ class Deploys(Adapters):
         from tidegate.usecases.gates.apply_requirements import ApplyRequirements
         from tidegate.usecases.gates.freezes import FreezeGate
 
-        return ApplyRequirements(self.forge, self.pull_requests, FreezeGate(self.queues, self.clock).missing)
+        return ApplyRequirements(self.forge, self.pull_requests, FreezeGate(self.queues, self.clock).held)
 
     @cached_property
     def requirements_gate(self) -> RequirementsGate:

@@ -15,7 +15,6 @@ from tidegate.domain.check_runs.advice import advice_on
 from tidegate.domain.deploys import requirements_gate
 from tidegate.domain.deploys.cancelling import APPLY_WARNING
 from tidegate.domain.deploys.deployment import Deployment, State, Unlocking
-from tidegate.domain.deploys.freeze import frozen
 from tidegate.domain.deploys.query import parse_deployment_query
 from tidegate.domain.deploys.review import Answer
 from tidegate.domain.deploys.root_query import parse_root_query
@@ -211,7 +210,6 @@ class Pages:
             asks=deployment.state is State.AWAITING_REVIEW,
             gated=deployment.state in WAITING,
             lacks=requirements_gate.waits(deployment),
-            frozen=frozen(deployment.missing),
             expires=_until(deployment),
             awaited=self._parts.change_looker.awaited(deployment),
             pull_request_url=self._shapes.pull_request_url(deployment.repository, deployment.pull_request),

@@ -6,7 +6,6 @@ from tidegate.domain.access import Action
 from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.check_runs.face import APPROVE, REJECT, Face, View, approval, counts_of, people, who_may
 from tidegate.domain.deploys.deployment import AfterGate, Deployment
-from tidegate.domain.deploys.freeze import frozen
 from tidegate.domain.deploys.requirements_gate import REQUIREMENTS_DAYS, expires_at
 from tidegate.domain.deploys.review import moment
 from tidegate.domain.markdown import bounded, code
@@ -26,12 +25,11 @@ def awaiting_requirements(deployment: Deployment, _: View) -> Face:
         return Face(f"Approved: {counts_of(deployment)}", (f"**{passed(deployment)}** It goes on.",), "in_progress")
     approves = bool(asked_here(deployment))
     failed = [verdict for _, verdict in refusals(deployment) if verdict is not None]
-    held = frozen(deployment.missing)
     return Face(
-        held or f"Waiting for its requirements: {counts_of(deployment)}",
+        deployment.frozen or f"Waiting for its requirements: {counts_of(deployment)}",
         (
             "**Frozen.** Nothing is applied until the freeze ends. It goes on by itself then."
-            if held
+            if deployment.frozen
             else "**Waiting for its requirements.** Nothing is applied until all is there that `apply_requirements` "
             "and the owners of policy sets demand, and no freeze window holds it back. It goes on by itself then. "
             "Missing:",

@@ -316,9 +316,10 @@ class Deployment:
     not to be applied any more, as its pull request was closed: it ends where it waits next.
     ``requires`` is what its root requires of every apply, ``unmatched`` that no check says what that is; ``pushed`` are
     the pushes whose changes it applies, ``returns`` tells that those before them may have deployed nothing of its root.
-    ``missing`` is what of the requirements was missing last, in Markdown, ``approved_here`` who approved it in their
-    place, and ``override`` who passed over them. ``cancelled`` is who cancelled it; while it applies, and after that,
-    who interrupted its apply.
+    ``missing`` is what of the requirements was missing last, in Markdown, ``frozen`` until when freeze windows hold it
+    back, and why, in plain text, if nothing else was missing, ``approved_here`` who approved it in the place of
+    others, and ``override`` who passed over what is missing. ``cancelled`` is who cancelled it; while it applies, and
+    after that, who interrupted its apply.
     ``destroy`` tells that it destroys what the root made, in place of deploying it.
     ``first_requested_at`` is when the first of those was asked for that this one runs again, if any;
     ``touched_at`` is when a deployment that this one runs again last may have changed infrastructure.
@@ -384,6 +385,7 @@ class Deployment:
     pushed: tuple[Pushed, ...] = ()
     returns: bool = False
     missing: tuple[str, ...] = ()
+    frozen: str = ""
     approved_here: tuple[Approval, ...] = ()
     override: Override | None = None
     cancelled: Cancellation | None = None

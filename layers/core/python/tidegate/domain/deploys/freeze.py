@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 
 from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.deploys.review import moment
-from tidegate.domain.markdown import escaped, without_marks
+from tidegate.domain.markdown import escaped
 from tidegate.domain.tags.query import parse_tag_query
 from tidegate.domain.tags.terms import Tagged, tagged
 
 #: How long a window may hold without a break. What waits for its end, and what waits for that, must outlast it
 #: (``GATE_DAYS``, ``REQUIREMENTS_DAYS``), and plans are kept as long.
 LONGEST_FREEZE_DAYS = 21
-#: How the sentence on a window that holds begins.
-_FROZEN = "Deployments are frozen until "
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +59,50 @@ class FreezeWindows:
     windows: tuple[Freeze, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A window that holds, and when it ends (ISO 8601 in UTC)."""
+
+    freeze: Freeze
+    until: str
+
+
+@dataclass(frozen=True, slots=True)
+class MissingBeforeApply:
+    """What is missing before an apply: a sentence in Markdown for each.
+
+    ``frozen`` says in plain text until when freeze windows hold, and why, if nothing else is missing: of several the
+    one that ends last counts.
+    """
+
+    sentences: tuple[str, ...] = ()
+    frozen: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.sentences)
+
+
 def frozen_tags(deployment: Deployment) -> Tagged:
     """Return what windows are judged by: the tags that the root has in its stack."""
     stacks = (f"stack_name:{name}" for name in (deployment.stack, *deployment.within))
     return tagged(deployment.root, (*deployment.tags, *stacks))
 
 
-def frozen(missing: Sequence[str]) -> str:
-    """Return until when a deployment is frozen and why, in plain text, if it waits for nothing else; else nothing.
-
-    ``missing`` are the sentences on what it waits for: of several windows the one that ends last counts.
-    """
-    if not missing or not all(each.startswith(_FROZEN) for each in missing):
-        return ""
-    return without_marks(f"Frozen until {max(missing).removeprefix(_FROZEN)}").removesuffix(".")
+def missing(held: Sequence[Hold], others: Sequence[str]) -> MissingBeforeApply:
+    """Return what is missing of a deployment: the ends of the windows that hold, and whatever ``others`` say."""
+    sentences = (*map(_sentence, held), *others)
+    return MissingBeforeApply(sentences, _frozen(held) if held and not others else "")
 
 
-def sentence(freeze: Freeze, until: str) -> str:
-    """Return that nothing is applied until then (ISO 8601 in UTC), and why, in Markdown."""
-    why = f": {escaped(freeze.reason)}" if freeze.reason else "."
-    return f"{_FROZEN}{moment(until)}{why}"
+def _frozen(held: Sequence[Hold]) -> str:
+    last = max(held, key=lambda each: each.until)
+    return f"Frozen {_until(last, last.freeze.reason)}".removesuffix(".")
+
+
+def _sentence(hold: Hold) -> str:
+    end = "" if hold.freeze.reason else "."
+    return f"Deployments are frozen {_until(hold, escaped(hold.freeze.reason))}{end}"
+
+
+def _until(hold: Hold, reason: str) -> str:
+    return f"until {moment(hold.until)}" + (f": {reason}" if reason else "")

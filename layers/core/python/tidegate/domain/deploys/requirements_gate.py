@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from tidegate.domain.deploys.deployment import AfterGate, Approval, Deployment, Ending, Gate, Override, State, Trigger
-from tidegate.domain.deploys.freeze import LONGEST_FREEZE_DAYS, frozen
+from tidegate.domain.deploys.freeze import LONGEST_FREEZE_DAYS, MissingBeforeApply
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.review import REVIEW_DAYS
 
@@ -44,24 +43,26 @@ def expires_at(gate: Gate) -> datetime:
     return datetime.fromisoformat(gate.since) + timedelta(days=REQUIREMENTS_DAYS)
 
 
-def waiting(approved: Deployment, missing: Sequence[str], at: str) -> Deployment:
+def waiting(approved: Deployment, missing: MissingBeforeApply, at: str) -> Deployment:
     """Return the record of a deployment of which something is missing: it waits."""
     moved = approved.moved(State.AWAITING_REQUIREMENTS, at, _why(missing))
-    return replace(moved, gate=Gate(gate_id(approved), at), missing=tuple(missing))
+    return replace(moved, gate=Gate(gate_id(approved), at), missing=missing.sentences, frozen=missing.frozen)
 
 
-def looked_at(deployment: Deployment, missing: Sequence[str], at: str) -> Deployment:
+def looked_at(deployment: Deployment, missing: MissingBeforeApply, at: str) -> Deployment:
     """Return the record of a deployment that waits, after a look at what is missing now: nothing lets it go on."""
     if not waits(deployment) or deployment.gate is None:
         return deployment
+    found = replace(deployment, missing=missing.sentences, frozen=missing.frozen)
     if missing:
-        return replace(deployment, missing=tuple(missing), reason=_why(missing))
-    return replace(deployment, missing=(), gate=replace(deployment.gate, next=AfterGate.APPLY, at=at))
+        return replace(found, reason=_why(missing))
+    return replace(found, gate=replace(deployment.gate, next=AfterGate.APPLY, at=at))
 
 
-def _why(missing: Sequence[str]) -> str:
-    held = frozen(missing)
-    return f"{held}. It goes on by itself." if held else "Not all is there that its root requires before an apply."
+def _why(missing: MissingBeforeApply) -> str:
+    if missing.frozen:
+        return f"{missing.frozen}. It goes on by itself."
+    return "Not all is there that its root requires before an apply."
 
 
 def may_not_approve(deployment: Deployment, by: str) -> str:
@@ -80,7 +81,8 @@ def approved_here(deployment: Deployment, by: str, at: str) -> Deployment:
 
 def overridden(deployment: Deployment, override: Override) -> Deployment:
     """Return the record of a deployment whose requirements an operator passes over."""
-    return replace(looked_at(deployment, (), override.at), override=override, missing=deployment.missing)
+    passed = looked_at(deployment, MissingBeforeApply(), override.at)
+    return replace(passed, override=override, missing=deployment.missing, frozen=deployment.frozen)
 
 
 def rejected(deployment: Deployment, gate: Gate, by: str, at: str) -> Deployment:

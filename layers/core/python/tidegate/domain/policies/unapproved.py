@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from tidegate.domain.access import Person, matches
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import Deployment
-from tidegate.domain.deploys.freeze import frozen
 from tidegate.domain.deploys.held_plan import by_what
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.requirements_gate import demanded, is_of_head
@@ -45,7 +44,7 @@ def asked_here(deployment: Deployment) -> tuple[Requirements, ...]:
 
     Where nothing is missing but the end of a freeze, nobody is asked.
     """
-    if frozen(deployment.missing):
+    if deployment.frozen:
         return ()
     every = (*demanded(deployment), *approvable(refusals(deployment)))
     return tuple(each for each in every if each.asks_people)

@@ -129,7 +129,7 @@ class JobBeginner:
         if missing:
             self.announcements.changed(self.deployments.save(waiting(approved, missing, at)))
             raise RequirementsMissing(approved.id)
-        return replace(approved, missing=())
+        return replace(approved, missing=(), frozen="")
 
     def _job(self, deployment: Deployment, kind: JobKind, job: str) -> Job:
         plan = deployment.plan if kind is JobKind.APPLY else None

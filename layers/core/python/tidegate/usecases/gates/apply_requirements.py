@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import Deployment, State
+from tidegate.domain.deploys.freeze import Hold, MissingBeforeApply, missing
 from tidegate.domain.deploys.origin import Pushed
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.requirements_gate import demanded, is_of_head
@@ -23,7 +24,7 @@ from tidegate.usecases.pull_requests.find_merged import MergedSearch
 _LETTERS = 500
 
 
-def _never(_deployment: Deployment) -> tuple[str, ...]:
+def _never(_deployment: Deployment) -> tuple[Hold, ...]:
     return ()
 
 
@@ -32,24 +33,24 @@ class ApplyRequirements:
     """Judges deployments that are about to be applied: whatever asked for them, but for what operators override.
 
     What a merge deploys is judged on the pull requests that its commits came with. A plan that policy sets refuse needs
-    the approval of their owners, besides what the root requires. ``frozen`` tells of freeze windows, which only an
-    operator passes over.
+    the approval of their owners, besides what the root requires. ``frozen`` tells which freeze windows hold, which only
+    an operator passes over.
     """
 
     forge: Forge
     records: PullRequests
-    frozen: Callable[[Deployment], tuple[str, ...]] = _never
+    frozen: Callable[[Deployment], tuple[Hold, ...]] = _never
 
-    def missing(self, deployment: Deployment) -> tuple[str, ...]:
-        """Return what is missing, a sentence in Markdown for each. Raise ForgeUnavailable.
+    def missing(self, deployment: Deployment) -> MissingBeforeApply:
+        """Return what is missing. Raise ForgeUnavailable.
 
         What is withdrawn is not applied, whatever is there.
         """
         if deployment.withdrawn and deployment.state is State.AWAITING_REQUIREMENTS:
-            return (deployment.withdrawn,)
+            return MissingBeforeApply((deployment.withdrawn,))
         if deployment.override is not None:
-            return ()
-        return (*self.frozen(deployment), *self._required(deployment))
+            return MissingBeforeApply()
+        return missing(self.frozen(deployment), self._required(deployment))
 
     def _required(self, deployment: Deployment) -> tuple[str, ...]:
         told = (UNMATCHED,) if deployment.unmatched and not deployment.forced else ()

@@ -9,7 +9,6 @@ from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.audit import OVERRIDDEN, audit_message, with_audited
 from tidegate.domain.deploys.deployment import AfterGate, Deployment, Override, where_it_is
-from tidegate.domain.deploys.freeze import frozen
 from tidegate.domain.deploys.requirements_gate import (
     MAXIMUM_REASON,
     approved_here,
@@ -65,12 +64,13 @@ class RequirementsDecider:
 
     def _who_may_not(self, deployment: Deployment, by: str) -> str:
         """Return why somebody's approval would not count; an empty text if it may."""
-        wanted, held = asked_here(deployment), frozen(deployment.missing)
-        if held:
-            return f"{held}. No approval is needed: it goes on by itself. An operator may override the freeze."
+        if deployment.frozen:
+            told = "No approval is needed: it goes on by itself. An operator may override the freeze."
+            return f"{deployment.frozen}. {told}"
         refusal = may_not_approve(deployment, by)
         if refusal:
             return refusal
+        wanted = asked_here(deployment)
         if not wanted:
             return "No approvals are required here. An operator may override what is missing."
         where = deployment.installation, deployment.repository

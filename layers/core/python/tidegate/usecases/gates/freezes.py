@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tidegate.config.freezes import frozen_until
 from tidegate.domain.deploys.deployment import Deployment
-from tidegate.domain.deploys.freeze import Freeze, FreezeWindows, frozen_tags, sentence
+from tidegate.domain.deploys.freeze import Freeze, FreezeWindows, Hold, frozen_tags
 from tidegate.ports import Catalog, Clock, DeployQueues, KnownRepository
 
 
@@ -31,12 +31,12 @@ class FreezeGate:
     queues: DeployQueues
     clock: Clock
 
-    def missing(self, deployment: Deployment) -> tuple[str, ...]:
-        """Return a sentence in Markdown for each window that holds, with its end and its reason.
+    def held(self, deployment: Deployment) -> tuple[Hold, ...]:
+        """Return the windows that hold.
 
         A root that only a pull request has may be any of the default branch's, renamed or moved: each window holds.
         """
         windows = self.queues.freezes(deployment.repository).windows
         now, judged = self.clock.now(), frozen_tags(deployment)
-        held = [(each, frozen_until(each, now)) for each in windows if deployment.foreign or each.matches(judged)]
-        return tuple(sentence(each, until) for each, until in held if until)
+        held = [Hold(each, frozen_until(each, now)) for each in windows if deployment.foreign or each.matches(judged)]
+        return tuple(each for each in held if each.until)
