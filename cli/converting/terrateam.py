@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from cli.converting import shell
+from cli.converting import lua, shell
 from cli.converting.draft import Draft
 from cli.converting.ledger import Ledger
 from cli.converting.terrateam_keys import HARMLESS, INSTEAD, NOTHING_SAID
@@ -15,8 +15,6 @@ from tidegate.config.document import Document, Path
 
 _HERE = "${DIR}/"
 _MERGES = {"auto": "true", "merge": "merge", "rebase": "rebase", "squash": "squash"}
-_LUA = re.compile(r"%(?P<escaped>.)|(?P<lazy>-)|(?P<other>.)", re.DOTALL)
-_LUA_CLASSES = {"a": "[A-Za-z]", "d": "[0-9]", "l": "[a-z]", "s": "\\s", "u": "[A-Z]", "w": "[A-Za-z0-9]"}
 
 
 def draft_of(document: Document) -> Draft:
@@ -301,18 +299,27 @@ def _check(check: dict[str, Any]) -> None:
 
 
 def _ignored_checks(draft: Draft, path: Path, check: object) -> None:
-    """Turn Lua's patterns of checks into globs, which have but ``*``: what else a pattern means, no glob ignores."""
+    """Turn Lua's patterns of checks into globs. One that no glob can say would ignore others: it ignores none."""
     wanted = check.get("status_checks") if isinstance(check, dict) else None
     patterns = wanted.get("ignore_matching") if isinstance(wanted, dict) else None
-    if not isinstance(patterns, list):
+    if not isinstance(wanted, dict) or not isinstance(patterns, list | str):
         return
-    for number, pattern in enumerate(patterns):
-        if isinstance(pattern, str):
-            glob = re.sub(r"%(.)", r"\1", pattern.strip("^$").replace(".*", "*").replace(".+", "*"))
-            patterns[number] = glob
-            if glob != pattern:
-                text = f"ignore_matching: {pattern} is {glob} here, where * is any text and all else stands for itself."
-                draft.ledger.changed((*draft.origin(path), number), text)
+    made: list[Any] = []
+    origin, is_one = draft.origin(path), isinstance(patterns, str)
+    for number, pattern in enumerate([patterns] if is_one else patterns):
+        at = origin if is_one else (*origin, number)
+        found = lua.glob(pattern) if isinstance(pattern, str) else pattern
+        if found is None:
+            draft.ledger.lost(
+                at, f"{pattern}: no glob means that; write down under ignore_matching which do not count."
+            )
+            continue
+        if found != pattern:
+            text = f"ignore_matching: {pattern} is {found} here, of whole names: * is any text, ? is one character."
+            draft.ledger.changed(at, text)
+        draft.origins[*path, len(made)] = at
+        made.append(found)
+    wanted["ignore_matching"] = made
 
 
 def _branch_tags(draft: Draft) -> None:
@@ -320,24 +327,15 @@ def _branch_tags(draft: Draft) -> None:
     tags = draft.content.get("tags")
     for key, patterns in tags.items() if isinstance(tags, dict) else ():
         for name, pattern in patterns.items() if isinstance(patterns, dict) else ():
-            if isinstance(pattern, str):
-                if "[" in pattern and re.search(r"%|\](?=[-*+?])", pattern):
-                    why = "sets of letters are written otherwise in regular expressions; write it anew."
-                    draft.ledger.lost(("tags", key, name), f"{pattern}: {why}")
-                patterns[name] = _expression(pattern)
-                if patterns[name] != pattern:
-                    draft.ledger.changed(("tags", key, name), f"{pattern} is {patterns[name]}.")
-
-
-def _expression(pattern: str) -> str:
-    def of(match: re.Match[str]) -> str:
-        if escaped := match["escaped"]:
-            return _LUA_CLASSES.get(escaped, re.escape(escaped))
-        if match["lazy"]:
-            return "*" if match.start() else "-"
-        return f"\\{match['other']}" if match["other"] in "{}|\\" else match["other"]
-
-    return _LUA.sub(of, pattern) if "[" not in pattern else pattern
+            if not isinstance(pattern, str):
+                continue
+            found = lua.expression(pattern)
+            if found is None:
+                why = "sets and classes of letters are written otherwise in regular expressions; write it anew."
+                draft.ledger.lost(("tags", key, name), f"{pattern}: {why}")
+            elif found != pattern:
+                patterns[name] = found
+                draft.ledger.changed(("tags", key, name), f"{pattern} is {found}.")
 
 
 def _programs(draft: Draft) -> None:

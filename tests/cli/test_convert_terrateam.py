@@ -178,12 +178,55 @@ def test_programs_find_their_variables_by_the_names_that_they_have_here(files):
     assert made["workflows"][0]["plan"][2]["cmd"] == ["x", "${TIDEGATE_DIR}/$TIDEGATE_WORKSPACE"]
 
 
-def test_patterns_of_ignored_checks_become_globs_of_the_whole_name(files):
-    wanted = "status_checks: {ignore_matching: ['ci/lint.*', '^ci/a%-b$', plain]}"
+@pytest.mark.parametrize(
+    ("pattern", "glob"),
+    [
+        ("plain", "plain"),
+        ("ci/lint.*", "ci/lint*"),
+        ("ci/lint.-$", "ci/lint*"),
+        ("^ci/a%-b$", "ci/a-b"),
+        ("ci/.+", "ci/?*"),
+        ("a.b", "a?b"),
+        ("a%.b", "a.b"),
+        ("-a", "-a"),
+        ("a%$", "a$"),
+        ("^^a", "^a"),
+    ],
+)
+def test_patterns_of_ignored_checks_become_globs_of_the_whole_name(files, pattern, glob):
+    wanted = f"status_checks: {{ignore_matching: ['{pattern}']}}"
     made, report = files.made(f"apply_requirements: {{checks: [{{tag_query: '', {wanted}}}]}}\n", "config.yml")
     (check,) = made["apply_requirements"]["checks"]
-    assert check["status_checks"]["ignore_matching"] == ["ci/lint*", "ci/a-b", "plain"]
-    assert "ci/lint.* is ci/lint* here" in said(report, 1)
+    assert check["status_checks"]["ignore_matching"] == [glob]
+    assert glob == pattern or f"{pattern} is {glob} here" in said(report, 1)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["a%*b", "a%?b", "ci/x?", "x*", "x+", "a-b", "%d", "%a.*", "%.*", ".?", "[ab]", "(a)", "a%", "*a", ".**", "%S", ""],
+)
+@pytest.mark.parametrize("written", ["['{}', last.*]", "'{}'"], ids=["of several", "alone"])
+def test_patterns_of_ignored_checks_that_no_glob_can_say_ignore_nothing(files, pattern, written):
+    wanted = f"status_checks: {{ignore_matching: {written.format(pattern)}}}"
+    text = f"apply_requirements: {{checks: [{{tag_query: '', {wanted}}}]}}\n"
+    (name,) = files.lost(text, "config.yml")
+    made, report = files.made(text, "config.yml", "--lossy", name)
+    (check,) = made["apply_requirements"]["checks"]
+    assert check["status_checks"].get("ignore_matching", []) == (["last*"] if "last" in written else [])
+    assert f"{pattern}: " in said(report, 1)
+
+
+@pytest.mark.parametrize("pattern", ["%D+", "%p", "%x-y", "a%", "[%d]", "[ab]*"])
+def test_patterns_of_branches_that_mean_something_else_are_lost(files, pattern):
+    assert files.lost(f"tags: {{dest_branch: {{a: '{pattern}'}}}}\n", "config.yml") == ["tags.dest_branch.a"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expression"), [("(ab)*c", r"(ab)\*c"), ("a^b", r"a\^b"), ("v%d-x", "v[0-9]*x"), ("a+?", r"a+\?")]
+)
+def test_signs_that_repeat_nothing_in_a_pattern_of_branches_stand_for_themselves(files, pattern, expression):
+    made, _ = files.made(f"tags: {{dest_branch: {{a: '{pattern}'}}}}\n", "config.yml")
+    assert made["tags"]["dest_branch"]["a"] == expression
 
 
 def test_what_is_dropped_with_what_it_stands_in_says_so(files):
