@@ -132,7 +132,8 @@ def _negated(node: Any) -> Iterator[Node]:
 
 def _require_names(source: bytes, statement: Node, rule: Node, own: Collection[str]) -> None:
     """Refuse a variable that nothing but a negated statement has: it has no value, and OPA refuses it."""
-    names = [(name, line) for name, line in _brackets(statement["literal"]) if name not in own]
+    negated = statement["literal"]["NotExpr"]["expr"]
+    names = [(name, line) for name, line in (*_brackets(negated), *_assigned(negated)) if name not in {"input", *own}]
     if names:
         everywhere, inside = Counter(_names(source, rule)), Counter(_names(source, statement))
         for name, line in names:
@@ -152,6 +153,16 @@ def _brackets(node: Any) -> Iterator[tuple[str, int]]:
     elif isinstance(node, list):
         for each in node:
             yield from _brackets(each)
+
+
+def _assigned(negated: Node) -> Iterator[tuple[str, int]]:
+    """Yield the variables that a negated statement would give values to."""
+    sides = [negated["AssignExpr"][side] for side in ("lhs", "rhs")] if "AssignExpr" in negated else []
+    while sides:
+        side = sides.pop()
+        sides += side.get("Array", {}).get("items", ())
+        if "Var" in side:
+            yield side["Var"]["value"], side["Var"]["span"]["line"]
 
 
 def _names(source: bytes, node: Any) -> Iterator[str]:
