@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from tidegate.domain.access import EVERYBODY, Action, spelled
 from tidegate.domain.check_runs.face import people
-from tidegate.domain.deploys.freeze import Freeze
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.markdown import code, escaped
 from tidegate.domain.policies.policy import HeldPolicySet
@@ -24,6 +24,7 @@ _READ = "Read the plans."
 _PLAN_AGAIN = f"Comment {PLAN} first, as these plans are out of date. Read the new ones."
 _LEFT = "Decide whether what stays behind of the roots that are gone shall go on without them."
 _BEHIND_LOCK = "Mind the lock: what is behind it is not deployed by the merge before somebody unlocks it."
+_Kind = TypeVar("_Kind", bound=Hashable)
 _ON_MERGE = "Each root is planned anew on what the merge makes, and deployed by its own queue."
 
 
@@ -61,7 +62,7 @@ def on_merge(
         *_inside(layers),
         *_destroyed(layers),
         *_reviews(layers),
-        *([] if applied else _required(layers)),
+        *([] if applied else [*_unmatched(layers), *_required(layers)]),
         *_frozen(layers),
     ]
     left = [f"{people(extra)}: planned as somebody asked for it. The merge does not deploy it."] if extra else []
@@ -128,12 +129,13 @@ def _is(names: tuple[str, ...]) -> str:
     return "are" if len(names) > 1 else "is"
 
 
-def _inside(layers: Sequence[TemporaryLayer]) -> Iterator[str]:
-    ordered = [each for each in layers if each.waits.roots]
-    for each in ordered[:_SENTENCES]:
-        yield f"{code(each.root.name, _NAME)} is planned after {people(each.waits.roots)}."
-    if len(ordered) > _SENTENCES:
-        yield f"{len(ordered) - _SENTENCES} more roots are planned after others of this stack."
+def _inside(layers: Sequence[TemporaryLayer]) -> Sequence[str]:
+    sentences = [
+        f"{code(each.root.name, _NAME)} is planned after {people(each.waits.roots)}."
+        for each in layers
+        if each.waits.roots
+    ]
+    return _first(sentences, "roots are planned after others of this stack")
 
 
 def _destroyed(layers: Sequence[TemporaryLayer]) -> Iterator[str]:
@@ -145,46 +147,60 @@ def _destroyed(layers: Sequence[TemporaryLayer]) -> Iterator[str]:
         )
 
 
-def _reviews(layers: Sequence[TemporaryLayer]) -> Iterator[str]:
-    rules: dict[tuple[ReviewRule, tuple[str, ...]], list[str]] = {}
+def _grouped(
+    layers: Sequence[TemporaryLayer], kinds: Callable[[TemporaryLayer], Iterable[_Kind]]
+) -> Mapping[_Kind, tuple[str, ...]]:
+    """Return the names of the roots of each kind, in the order of the layers; one may be of several kinds."""
+    found: dict[_Kind, list[str]] = {}
     for each in layers:
-        rules.setdefault((each.review, _reviewers(each)), []).append(each.root.name)
-    for (rule, reviewers), roots in list(rules.items())[:_SENTENCES]:
-        which = "Each plan with changes" if len(rules) == 1 else f"A plan with changes of {people(tuple(roots))}"
-        yield _review(which, rule, reviewers)
-    if len(rules) > _SENTENCES:
-        yield f"{len(rules) - _SENTENCES} more rules of reviews hold for other roots."
+        for kind in kinds(each):
+            found.setdefault(kind, []).append(each.root.name)
+    return {kind: tuple(names) for kind, names in found.items()}
 
 
-def _required(layers: Sequence[TemporaryLayer]) -> Iterator[str]:
-    """Yield what is required of applies after the merge."""
-    unmatched = tuple(each.root.name for each in layers if each.unmatched)
-    if unmatched:
-        yield f"{people(unmatched)}: no check of `apply_requirements` matches. An operator overrides that, or it waits."
-    found: dict[tuple[str, ...], list[str]] = {}
-    for each in layers:
-        words = tuple(filter(None, (wanted.after_merge.words for wanted in each.requires)))
-        if words:
-            found.setdefault(words, []).append(each.root.name)
-    for words, roots in list(found.items())[:_SENTENCES]:
-        wanted = "; and ".join(code(each) for each in words)
-        yield f"{people(tuple(roots))}: applied only with {wanted} of the head (`apply_requirements`)."
-    if len(found) > _SENTENCES:
-        yield f"{len(found) - _SENTENCES} more requirements hold for other roots."
+def _first(sentences: Sequence[str], others: str) -> Sequence[str]:
+    """Return the first sentences of one kind, and how many there are besides; ``others`` says of what."""
+    more = len(sentences) - _SENTENCES
+    return [*sentences[:_SENTENCES], *([f"{more} more {others}."] if more > 0 else [])]
 
 
-def _frozen(layers: Sequence[TemporaryLayer]) -> Iterator[str]:
-    """Yield in which times what is not applied."""
-    found: dict[Freeze, list[str]] = {}
-    for each in layers:
-        for window in each.freezes:
-            found.setdefault(window, []).append(each.root.name)
-    for window, roots in list(found.items())[:_SENTENCES]:
-        why = f": {escaped(window.reason)}" if window.reason else ""
-        words = f"frozen {code(window.words)}{why}"
-        yield f"{people(tuple(roots))}: {words}. What waits for the end is applied by itself then."
-    if len(found) > _SENTENCES:
-        yield f"{len(found) - _SENTENCES} more freezes hold for these roots."
+def _reviews(layers: Sequence[TemporaryLayer]) -> Sequence[str]:
+    rules = _grouped(layers, lambda each: [(each.review, _reviewers(each))])
+    sentences = [
+        _review("Each plan with changes" if len(rules) == 1 else f"A plan with changes of {people(roots)}", *rule)
+        for rule, roots in rules.items()
+    ]
+    return _first(sentences, "rules of reviews hold for other roots")
+
+
+def _required(layers: Sequence[TemporaryLayer]) -> Sequence[str]:
+    """Return what is required of applies after the merge."""
+    sentences = [
+        f"{people(roots)}: applied only with {'; and '.join(map(code, words))} of the head (`apply_requirements`)."
+        for words, roots in _grouped(layers, _words).items()
+    ]
+    return _first(sentences, "requirements hold for other roots")
+
+
+def _unmatched(layers: Sequence[TemporaryLayer]) -> Iterator[str]:
+    names = tuple(each.root.name for each in layers if each.unmatched)
+    if names:
+        yield f"{people(names)}: no check of `apply_requirements` matches. An operator overrides that, or it waits."
+
+
+def _words(layer: TemporaryLayer) -> Sequence[tuple[str, ...]]:
+    words = tuple(filter(None, (wanted.after_merge.words for wanted in layer.requires)))
+    return [words] if words else []
+
+
+def _frozen(layers: Sequence[TemporaryLayer]) -> Sequence[str]:
+    """Return in which times what is not applied."""
+    sentences = [
+        f"{people(roots)}: frozen {code(window.words)}{f': {escaped(window.reason)}' if window.reason else ''}. "
+        "What waits for the end is applied by itself then."
+        for window, roots in _grouped(layers, lambda each: each.freezes).items()
+    ]
+    return _first(sentences, "freezes hold for these roots")
 
 
 def _reviewers(layer: TemporaryLayer) -> tuple[str, ...]:
