@@ -8,8 +8,9 @@ from itertools import chain, islice, product
 from tidegate.config.configured import ConfiguredRoots
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.model.file import FILE
-from tidegate.config.refusals import MOST_TOLD, nearest
+from tidegate.config.refusals import MOST_TOLD
 from tidegate.domain.errors import quoted
+from tidegate.domain.nearest import nearest
 from tidegate.domain.policies.files import is_below
 from tidegate.domain.policies.policy_set import PolicySource
 from tidegate.domain.tags.query import TagQuery, parse_tag_query

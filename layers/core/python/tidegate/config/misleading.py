@@ -9,10 +9,11 @@ from itertools import islice
 from tidegate.config.assignment import late_tags
 from tidegate.config.document import Document, Path
 from tidegate.config.loaded import LoadedConfiguration, Misleading
-from tidegate.config.refusals import MOST_TOLD, nearest
+from tidegate.config.refusals import MOST_TOLD
 from tidegate.config.substitution import PREFIX
 from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.errors import quoted
+from tidegate.domain.nearest import nearest
 from tidegate.domain.tags.query import TagQuery, parse_tag_query
 
 _REFERENCE = re.compile(rf"\$\{{{PREFIX}([A-Z0-9_]+)\}}")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from heapq import nsmallest
-from itertools import islice
 from typing import Any
 
 from pydantic_core import ErrorDetails
@@ -18,15 +16,14 @@ from tidegate.config.section import Section, keys_at
 from tidegate.domain.changes.stack import StackDefinition, StackRules
 from tidegate.domain.changes.stack import unknown_stacks as unknown_among
 from tidegate.domain.errors import InvalidConfiguration, InvalidStacks, UnknownStack, quoted
+from tidegate.domain.nearest import COMPARED, nearest
 
 #: What pydantic puts into a place for a key of a mapping that is itself wrong.
 _OF_KEY = "[key]"
 
 
-#: Mistakes that are told of one file, and words among which a nearest one is looked for: nobody reads more, and a
-#: file of nothing but mistakes must not take long.
+#: Mistakes that are told of one file: nobody reads more, and a file of nothing but mistakes must not take long.
 MOST_TOLD = 100
-_MOST_COMPARED = 200
 
 
 def refusals_of(document: Document, errors: Sequence[ErrorDetails]) -> list[InvalidConfiguration]:
@@ -34,12 +31,6 @@ def refusals_of(document: Document, errors: Sequence[ErrorDetails]) -> list[Inva
     if len(errors) > MOST_TOLD:
         errors = nsmallest(MOST_TOLD, errors, key=lambda error: document.place(_path(document, error["loc"])))
     return [refusal_of(document, error) for error in errors]
-
-
-def nearest(word: str, words: Iterable[str]) -> str | None:
-    """Return the one of some words that was probably meant."""
-    found = difflib.get_close_matches(word[:_MOST_COMPARED], list(islice(words, _MOST_COMPARED)), n=1)
-    return found[0] if found else None
 
 
 def refusal_of(
@@ -96,7 +87,7 @@ def _names_in(document: Document, stack: str) -> StackDefinition:
 def _texts(value: Any) -> list[str]:
     """Return the texts of a list that may be names, each once."""
     items = value if isinstance(value, list) else []
-    return list(dict.fromkeys(each for each in items if isinstance(each, str) and len(each) <= _MOST_COMPARED))
+    return list(dict.fromkeys(each for each in items if isinstance(each, str) and len(each) <= COMPARED))
 
 
 def _stack_places(document: Document, here: Path, path: Sequence[str], named: str | None) -> Iterator[Path]:
