@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
 from tidegate.config.matchless import matchless
+from tidegate.config.misleading import undeclared
 from tidegate.config.model.file import FILE
 from tidegate.domain.errors import quoted
 from tidegate.domain.policies.files import is_below
@@ -34,10 +36,14 @@ _FOREIGN = (
 def suspicions(
     checkout: Checkout, modules: CommitModules, loaded: LoadedConfiguration, configured: ConfiguredRoots
 ) -> list[str]:
-    """Return sentences on root modules that no key stands for, and on stacks, queries and paths that fit nothing."""
+    """Return sentences on root modules that no key stands for, and on stacks, queries and paths that fit nothing.
+
+    What the warnings of the file tell of a query is not told again.
+    """
     found = (_uncovered(modules, checkout.repository, loaded), _idle_globs(modules, loaded), _empty(loaded, configured))
-    others = (_aimless(configured), _unfollowed(modules, configured))
-    idle = matchless(loaded, configured, checkout.files)
+    told = partial(undeclared, loaded=loaded)
+    others = (_aimless(configured, told), _unfollowed(modules, configured))
+    idle = matchless(loaded, configured, checkout.files, told)
     return [
         sentence
         for kind in (*found, *others, idle, _not_cloned(checkout, modules, loaded))
@@ -107,15 +113,15 @@ def _empty(loaded: LoadedConfiguration, configured: ConfiguredRoots) -> Iterator
             yield f"{FILE}:{stack.line}: no root here is in the stack {name}.{_advice(stack.query)}"
 
 
-def _aimless(configured: ConfiguredRoots) -> Iterator[str]:
-    told = set()
+def _aimless(configured: ConfiguredRoots, told: Callable[[TagQuery], bool]) -> Iterator[str]:
+    seen = set()
     for each in configured.roots:
-        if each.depends_on is None:
+        if each.depends_on is None or told(each.depends_on):
             continue
         matching = [other for other in configured.roots if each.depends_on.matches(other.tagged)]
         key = each.sources.get("root", 0), each.depends_on.text, each.stack
-        if key not in told and not any(other.stack == each.stack for other in matching):
-            told.add(key)
+        if key not in seen and not any(other.stack == each.stack for other in matching):
+            seen.add(key)
             yield f"{each.root.name}: {_why_aimless(each, matching)}"
 
 

@@ -259,6 +259,21 @@ def test_validate_warns_of_queries_and_policies_that_fit_nothing(checkout, tideg
     assert result.exit_code == 0
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "freeze: [{tag_query: 'stack_name:prd', cron: '0 16 * * FRI', duration: 64h}]\n",
+        "access_control: {policies: [{tag_query: 'stack_name:prd', apply: ['*']}]}\n",
+        "dirs: {live/dev: {when_modified: {depends_on: 'stack_name:prd'}}, live/prod: {}}\n",
+    ],
+)
+def test_validate_warns_of_a_mistyped_stack_once(checkout, tidegate, text):
+    (checkout / "tidegate.yaml").write_text(f"stacks: {{names: {{prod: {{tag_query: 'dir:live/prod'}}}}}}\n{text}")
+    told = [line for line in tidegate("validate").output.splitlines() if "stack_name:prd" in line]
+    assert len(told) == 1, told
+    assert "Did you mean 'stack_name:prod'?" in told[0]
+
+
 def test_validate_warns_of_nothing_where_the_roots_are_found(checkout, tidegate):
     (checkout / "tidegate.yaml").write_text("dirs: {'**': {}}\n")
     assert "! " not in tidegate("validate").output

@@ -20,21 +20,33 @@ from tidegate.domain.tags.terms import Tag, Tagged
 _BRANCH, _DESTINATION = "branch:", "dest_branch:"
 
 
-def matchless(loaded: LoadedConfiguration, configured: ConfiguredRoots, files: Collection[str]) -> tuple[str, ...]:
+def _not_told(_query: TagQuery) -> bool:
+    return False
+
+
+def matchless(
+    loaded: LoadedConfiguration,
+    configured: ConfiguredRoots,
+    files: Collection[str],
+    told: Callable[[TagQuery], bool] = _not_told,
+) -> tuple[str, ...]:
     """Return sentences on queries that match none of the roots, and on directories of policies without any.
 
     Roots that cannot be deployed by the file count where they would be. ``files`` are the paths of the commit.
+    ``told`` tells of which queries it is said elsewhere what is wrong with them.
     """
     places = [*(each.tagged for each in configured.roots), *(each.tagged for each in configured.held_back)]
-    told = chain(_queries(loaded, places) if places else (), _directories(loaded, files))
-    return tuple(f"{FILE}:{line}: {sentence}" for line, sentence in islice(sorted(told), MOST_TOLD))
+    found = chain(_queries(loaded, places, told) if places else (), _directories(loaded, files))
+    return tuple(f"{FILE}:{line}: {sentence}" for line, sentence in islice(sorted(found), MOST_TOLD))
 
 
-def _queries(loaded: LoadedConfiguration, places: Sequence[Tagged]) -> Iterator[tuple[int, str]]:
+def _queries(
+    loaded: LoadedConfiguration, places: Sequence[Tagged], told: Callable[[TagQuery], bool]
+) -> Iterator[tuple[int, str]]:
     tags = frozenset(tag for place in places for tag in place.tags)
     fits = _fits(loaded, places, tags)
     for key, line, query, effect in _asked(loaded):
-        if not fits(query):
+        if not fits(query) and not told(query):
             known = {*tags, *(tag for _, tag in _of_branches(loaded))}
             yield (
                 line,

@@ -27,6 +27,11 @@ def misleading(document: Document, loaded: LoadedConfiguration) -> tuple[Mislead
     return tuple(sorted(found, key=lambda each: (each.line, each.column)))
 
 
+def undeclared(query: TagQuery, loaded: LoadedConfiguration) -> bool:
+    """Tell whether a query has a tag of a stack or of a branch that no root ever has: ``misleading`` tells of that."""
+    return any(_undeclared(query, _known(loaded)))
+
+
 def _idle(document: Document, loaded: LoadedConfiguration) -> Iterator[Misleading]:
     """Yield a sentence for a key that does nothing as the file stands."""
     if loaded.applying.merge_after and not loaded.applying.in_pull_request:
@@ -86,14 +91,17 @@ def _known(loaded: LoadedConfiguration) -> Collection[str]:
 
 def _unknown(query: TagQuery, known: Collection[str]) -> Iterator[str]:
     """Yield a sentence for each tag of a stack or of a branch that no root ever has."""
-    for tag in query.tags:
-        if tag.startswith((_STACK, *_BRANCHES)) and tag not in known:
-            kind, _, name = tag.partition(":")
-            names = [each.partition(":")[2] for each in known if each.startswith(f"{kind}:")]
-            near = nearest(name, names)
-            where = "stacks.names" if tag.startswith(_STACK) else "the key 'tags'"
-            advice = f"Did you mean {quoted(f'{kind}:{near}')}?" if near else f"Declare it under {where}."
-            yield f"no root ever has the tag {quoted(tag)}. {advice}"
+    for tag in _undeclared(query, known):
+        kind, _, name = tag.partition(":")
+        names = [each.partition(":")[2] for each in known if each.startswith(f"{kind}:")]
+        near = nearest(name, names)
+        where = "stacks.names" if tag.startswith(_STACK) else "the key 'tags'"
+        advice = f"Did you mean {quoted(f'{kind}:{near}')}?" if near else f"Declare it under {where}."
+        yield f"no root ever has the tag {quoted(tag)}. {advice}"
+
+
+def _undeclared(query: TagQuery, known: Collection[str]) -> Iterator[str]:
+    return (tag for tag in query.tags if tag.startswith((_STACK, *_BRANCHES)) and tag not in known)
 
 
 def _unset(loaded: LoadedConfiguration) -> Iterator[Misleading]:
