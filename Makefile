@@ -3,7 +3,8 @@
 # The forge's port; the API and the AWS endpoint take the next two. Empty: 4750, or any free ones when it is taken.
 PORT ?=
 # The installation on AWS, where there are several in an account and region. Empty: the one that cdk.json names.
-PREFIX ?=
+# The command line reads the same variable.
+PREFIX ?= $(TIDEGATE_PREFIX)
 CONTEXT := $(if $(PREFIX),-c prefix=$(PREFIX))
 
 .PHONY: help setup demo up lint test test-nightly mutants soak soak-mutants bench sbom base-images synth checkov layers docs pictures doctor deploy

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.exits import Exit
-from cli.options import Json
+from cli.options import Json, Prefix
 from cli.problems import WrongUsage
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def doctor(
         list[str] | None,
         typer.Option("--context", "-c", metavar="KEY=VALUE", show_default=False, help="A context key, as of a deploy."),
     ] = None,
+    prefix: Prefix = "",
     json: Json = False,
 ) -> None:
     """Check what a deploy to AWS needs, and what is set on the forge.
@@ -39,7 +40,7 @@ def doctor(
     from cli.examination import examine
 
     findings, console = [], screen.console(stderr=json)
-    for finding in examine(configuration, _pairs(context or [])):
+    for finding in examine(configuration, ({"prefix": prefix} if prefix else {}) | _pairs(context or [])):
         findings.append(finding)
         if not json:
             _show(console, finding)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,8 @@ from cli import aws
 from cli.builders import base_image, find_builder, try_architecture
 from cli.diagnosis import Finding
 from cli.gitlab_examination import GitLabExamination
-from cli.secret import APP, GITLAB, WEBHOOK
+from cli.options import PREFIX
+from cli.secret import APP, GITLAB, WEBHOOK, storing
 
 #: Two plans and two applies at once, at one vCPU each.
 NEEDED_VCPUS = 4
@@ -45,7 +45,7 @@ NEEDED_EVENTS = frozenset(
 )
 _QUOTAS = {"fargate": "L-3032A538", "lambda": "L-B99A9384"}
 _CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"max_attempts": 2})
-_PREFIX, _ARCHITECTURE = "tidegate", "arm64"
+_ARCHITECTURE = "arm64"
 #: The name that the design has for a GitLab's address.
 _GITLAB_URL = "BURRITO_CONTROLLER_GITLABCONFIG_URL"
 
@@ -85,9 +85,8 @@ class Doctor:
         image: str = "",
     ) -> None:
         self._is_gitlab = context.get("forge") == "gitlab"
-        self._prefix = str(context.get("prefix") or _PREFIX)
-        app = GITLAB if self._is_gitlab else APP
-        usual = {"webhook_secret_name": f"{self._prefix}/{WEBHOOK}", "app_secret_name": f"{self._prefix}/{app}"}
+        prefix, app = context.get("prefix") or PREFIX, GITLAB if self._is_gitlab else APP
+        usual = {"webhook_secret_name": f"{prefix}/{WEBHOOK}", "app_secret_name": f"{prefix}/{app}"}
         self._context = {**usual, **context}
         self._environ = environ
         self._client = client
@@ -96,12 +95,6 @@ class Doctor:
 
     def findings(self) -> Iterator[Finding]:
         """Yield what each check found. Without credentials, what needs them is not looked at."""
-        for finding in self._findings():
-            yield (
-                finding if self._prefix == _PREFIX else replace(finding, do=_for_installation(finding.do, self._prefix))
-            )
-
-    def _findings(self) -> Iterator[Finding]:
         yield self._node()
         builder, finding = find_builder(self._environ)
         yield finding
@@ -183,9 +176,16 @@ class Doctor:
         return content
 
     def _how_to_create(self, key: str) -> str:
-        if self._is_gitlab and key == "app_secret_name":
-            return _HOW_TO_STORE_TOKENS
-        return _HOW_TO_CREATE[key]
+        if key == "webhook_secret_name":
+            return f'Run {self._storing("webhook")}; the form is {{"secrets": ["…"]}}.'
+        if self._is_gitlab:
+            return f"Run {self._storing('gitlab', '--token-file FILE --clone-token-file FILE')}."
+        run = self._storing("app", "--id NUMBER --key FILE")
+        return f'Run {run}; the form is {{"app_id": "…", "private_key": "PEM"}}.'
+
+    def _storing(self, command: str, options: str = "") -> str:
+        key = "webhook_secret_name" if command == "webhook" else "app_secret_name"
+        return storing(command, str(self._context[key]), options)
 
     def _webhook_secret(self) -> Finding:
         key = "webhook_secret_name"
@@ -212,7 +212,7 @@ class Doctor:
             yield Finding(check, "fail", what, do)
             return
         yield Finding(check, "ok", f"App {number}, with its key.")
-        yield _sign_in(content)
+        yield _sign_in(content, self._storing("app", _CLIENT))
         yield from self._app_at_forge(number, private_key)
 
     def _gitlab(self) -> Iterator[Finding]:
@@ -228,10 +228,11 @@ class Doctor:
             yield Finding(check, "fail", f"It lacks {' and '.join(missing)}.", self._how_to_create(key))
             return
         yield Finding(check, "ok", "Both tokens are stored.")
-        yield _sign_in(content, "gitlab")
+        yield _sign_in(content, self._storing("gitlab", _CLIENT))
         url = self._context.get("forge_url") or self._environ.get(_GITLAB_URL) or "https://gitlab.com"
         api_url = str(self._context.get("forge_api_url") or f"{str(url).rstrip('/')}/api/v4")
-        yield from GitLabExamination(api_url, str(content["token"]), str(content["clone_token"])).findings()
+        tokens = str(content["token"]), str(content["clone_token"])
+        yield from GitLabExamination(api_url, *tokens, self._storing).findings()
 
     def _app_at_forge(self, number: str, private_key: str) -> Iterator[Finding]:
         url = str(self._context.get("forge_api_url") or "https://api.github.com")
@@ -265,28 +266,18 @@ class Doctor:
 
 
 _SHORT = 20
-_HOW_TO_CREATE = {
-    "webhook_secret_name": 'Run `tidegate secret webhook`; the form is {"secrets": ["…"]}.',
-    "app_secret_name": "Run `tidegate secret app --id NUMBER --key FILE`; "
-    'the form is {"app_id": "…", "private_key": "PEM"}.',
-}
-_HOW_TO_STORE_TOKENS = "Run `tidegate secret gitlab --token-file FILE --clone-token-file FILE`."
+_CLIENT = "--client-id ID --client-secret-file FILE"
 
 
-def _for_installation(do: str, prefix: str) -> str:
-    """Return what to do, with the prefix where a command needs it."""
-    return re.sub(r"`(tidegate secret \w+)", rf"`\1 --prefix {prefix}", do)
-
-
-def _sign_in(content: Mapping[str, Any], command: str = "app") -> Finding:
-    """Look whether people can sign in on the web pages. Deploys need nobody to."""
+def _sign_in(content: Mapping[str, Any], command: str) -> Finding:
+    """Look whether people can sign in on the web pages, which ``command`` lets them. Deploys need nobody to."""
     if content.get("client_id") and content.get("client_secret"):
         return Finding("signing in", "ok", "A client id and a client secret are stored.")
     return Finding(
         "signing in",
         "warn",
         "No client id and client secret are stored: nobody can open the web pages.",
-        f"Run `tidegate secret {command} --client-id ID --client-secret-file FILE`.",
+        f"Run {command}.",
     )
 
 

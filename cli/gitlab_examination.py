@@ -29,7 +29,6 @@ _TRIGGERS = {
 #: What whoever runs a plan's code must not be able to do.
 _TOO_MUCH = frozenset({"api", "write_repository", "sudo", "admin_mode"})
 _UNAUTHORIZED = 401
-_HOW_TO_REPLACE = "Make one as docs/gitlab.md says, and store it: `tidegate secret gitlab {} FILE`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +41,20 @@ class _Hook:
 
 
 class GitLabExamination:
-    """Asks GitLab with the stored tokens, and changes nothing."""
+    """Asks GitLab with the stored tokens, and changes nothing.
 
-    def __init__(self, api_url: str, token: str, clone_token: str, today: Callable[[], date] = date.today) -> None:
-        self._url, self._today = api_url, today
+    ``storing`` returns the ``tidegate secret`` of a name with options, as text.
+    """
+
+    def __init__(
+        self,
+        api_url: str,
+        token: str,
+        clone_token: str,
+        storing: Callable[[str, str], str],
+        today: Callable[[], date] = date.today,
+    ) -> None:
+        self._url, self._storing, self._today = api_url, storing, today
         self._api = _access(api_url, token)
         self._clone = _access(api_url, clone_token)
 
@@ -80,8 +89,11 @@ class GitLabExamination:
             return Finding("GitLab", "ok", f"Version {version}.")
         return Finding("GitLab", "fail", f"Its version is {version}; {NEEDED_VERSION} is needed.", "Update GitLab.")
 
+    def _how_to_replace(self, option: str) -> str:
+        return f"Make one as docs/gitlab.md says, and store it: {self._storing('gitlab', f'{option} FILE')}."
+
     def _token(self) -> Finding:
-        check, do = "GitLab token", _HOW_TO_REPLACE.format("--token-file")
+        check, do = "GitLab token", self._how_to_replace("--token-file")
         found = _of_token(self._api)
         if found is None:
             return Finding(
@@ -92,7 +104,7 @@ class GitLabExamination:
         return self._lasting(check, found, f"Of {plain(self._api.me.username)}, with the scope api", do)
 
     def _clone_token(self) -> Finding:
-        check, do = "GitLab clone token", _HOW_TO_REPLACE.format("--clone-token-file")
+        check, do = "GitLab clone token", self._how_to_replace("--clone-token-file")
         found = _of_token(self._clone)
         if found is None:
             return Finding(
@@ -139,7 +151,8 @@ class GitLabExamination:
                 "webhook is shown to owners of the group only: if it has one, all is well."
             )
             yield Finding(check, "warn", f"No webhook leads to Tidegate from {_named(missing)}.", do)
-        wrong = [each for hook in hooks for each in _problems(hook, f"{check}, {hook.path}")]
+        rotate = self._storing("webhook", "--rotate")
+        wrong = [each for hook in hooks for each in _problems(hook, f"{check}, {hook.path}", rotate)]
         yield from wrong
         if not wrong and not missing:
             triggers = ", ".join(_TRIGGERS.values())
@@ -175,7 +188,7 @@ def _of_token(access: GitLabAccess) -> Mapping[str, Any] | None:
     return found
 
 
-def _problems(hook: _Hook, check: str) -> Iterator[Finding]:
+def _problems(hook: _Hook, check: str, rotate: str) -> Iterator[Finding]:
     fields, settings = hook.fields, "the webhook's settings"
     missing = [words for name, words in _TRIGGERS.items() if not fields.get(name)]
     if missing:
@@ -185,7 +198,7 @@ def _problems(hook: _Hook, check: str) -> Iterator[Finding]:
         do = f"Let it tell of all branches, in {settings}, unless that is the default branch."
         yield Finding(f"{check}, branches", "warn", found, do)
     if hook.answered == str(_UNAUTHORIZED):
-        do = "Make its Secret token one of the webhook secret; `tidegate secret webhook --rotate` prints a new one."
+        do = f"Make its Secret token one of the webhook secret; {rotate} prints a new one."
         found = "Tidegate did not accept its newest delivery (401): its Secret token is another."
         yield Finding(f"{check}, deliveries", "fail", found, do)
     elif fields.get("alert_status", "executable") != "executable":

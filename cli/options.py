@@ -45,6 +45,17 @@ Person = Annotated[
 Json = Annotated[
     bool, typer.Option("--json", callback=_remember_json, help="Print JSON, for scripts (docs/cli.md has the form).")
 ]
+#: The prefix of an installation where none is named.
+PREFIX = "tidegate"
+Prefix = Annotated[
+    str,
+    typer.Option(
+        "--prefix",
+        envvar="TIDEGATE_PREFIX",
+        metavar="PREFIX",
+        help="The installation's prefix, which secrets begin with.",
+    ),
+]
 Repository = Annotated[
     str,
     typer.Argument(metavar="REPOSITORY", show_default=False, autocompletion=complete_repository, help="OWNER/NAME."),

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from cli import aws
-from cli.options import Json
+from cli.options import PREFIX, Json, Prefix
 from cli.problems import Refused, WrongUsage
 from cli.tree import Command, Group
 
@@ -23,29 +23,29 @@ app = typer.Typer(
 )
 
 WEBHOOK, APP, GITLAB = "webhook-secret", "github-app", "gitlab"
+#: What follows the prefix in the names of the secrets that each command stores.
+_USUAL = {"webhook": WEBHOOK, "app": APP, "gitlab": GITLAB}
 #: The names that the design has for the token of who comments on GitHub, and for GitLab's.
 GITHUB_TOKEN = "BURRITO_CONTROLLER_GITHUBCONFIG_APITOKEN"  # noqa: S105  # A name, no value.
 GITLAB_TOKEN = "BURRITO_CONTROLLER_GITLABCONFIG_APITOKEN"  # noqa: S105  # A name, no value.
 
-_Prefix = Annotated[
-    str,
-    typer.Option(
-        "--prefix",
-        envvar="TIDEGATE_PREFIX",
-        metavar="PREFIX",
-        help="The installation's prefix, which secrets begin with.",
-    ),
-]
 _Name = Annotated[
     str | None,
     typer.Option("--name", show_default=False, help="The secret's name, if not the installation's usual one."),
 ]
 
 
+def storing(command: str, name: str, options: str = "") -> str:
+    """Return which ``tidegate secret`` stores a secret with this name, as text in backticks."""
+    prefix, _, last = name.rpartition("/")
+    where = f"--name {name}" if last != _USUAL[command] else "" if prefix == PREFIX else f"--prefix {prefix}"
+    return f"`{' '.join(filter(None, ('tidegate secret', command, where, options)))}`"
+
+
 @app.command(cls=Command, name="webhook")
 def webhook(
     *,
-    prefix: _Prefix = "tidegate",
+    prefix: Prefix = PREFIX,
     name: _Name = None,
     rotate: Annotated[bool, typer.Option("--rotate", help="Make a new secret; the one before stays valid.")] = False,
     retire: Annotated[bool, typer.Option("--retire", help="Let only the newest secret be valid.")] = False,
@@ -111,7 +111,7 @@ def github_app(
     client_id: _AppClientId = None,
     client_secret_file: _AppSecretFile = None,
     comment_token_file: _CommentTokenFile = None,
-    prefix: _Prefix = "tidegate",
+    prefix: Prefix = PREFIX,
     name: _Name = None,
     json: Json = False,
 ) -> None:
@@ -176,7 +176,7 @@ def gitlab(
     clone_token_file: _CloneTokenFile = None,
     client_id: _GitLabClientId = None,
     client_secret_file: _GitLabSecretFile = None,
-    prefix: _Prefix = "tidegate",
+    prefix: Prefix = PREFIX,
     name: _Name = None,
     json: Json = False,
 ) -> None:

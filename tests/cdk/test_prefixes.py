@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from cdk.layers import ROOT
 from cdk.settings import read_settings
 from local.stack.template import Addresses, adapt
 
@@ -30,6 +33,21 @@ WITHIN = {
 
 def test_the_stack_is_named_like_the_prefix(template_file: Path, other_file: Path):
     assert (template_file.name, other_file.name) == ("Tidegate.template.json", "Acme-prod.template.json")
+
+
+def _commands(target: str, *variables: str, **environ: str) -> str:
+    """Return what ``make`` would run."""
+    environment = {name: value for name, value in os.environ.items() if name not in {"PREFIX", "TIDEGATE_PREFIX"}}
+    words = ["make", "--dry-run", target, *variables]
+    return subprocess.run(words, cwd=ROOT, env=environment | environ, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("target", ["synth", "doctor", "deploy"])
+def test_make_takes_the_prefix_as_the_command_line_does(target: str):
+    assert "prefix" not in _commands(target)
+    assert "acme" in _commands(target, "PREFIX=acme")
+    assert "acme" in _commands(target, TIDEGATE_PREFIX="acme")
+    assert "other" not in _commands(target, "PREFIX=acme", TIDEGATE_PREFIX="other")
 
 
 def _names(template: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from cli import reference, screen
@@ -35,6 +36,16 @@ def test_every_command_line_of_the_documentation_is_one_that_is_understood():
         shown = CliRunner().invoke(app, [words[1], "--help"], env={"COLUMNS": "200"})
         assert shown.exit_code == 0
         assert all(option in shown.output for option in options)
+
+
+@pytest.mark.parametrize(
+    ("words", "prefix"), [([], "acme"), (["--prefix", "other"], "other"), (["-c", "prefix=another"], "another")]
+)
+def test_doctor_looks_at_the_installation_that_is_named(monkeypatch, words, prefix):
+    asked = []
+    monkeypatch.setattr("cli.examination.examine", lambda _file, context: asked.append(context) or iter(()))
+    CliRunner().invoke(app, ["doctor", *words], env={"TIDEGATE_PREFIX": "acme"})
+    assert asked == [{"prefix": prefix}]
 
 
 def test_help_names_every_command_and_every_exit_code():

@@ -116,6 +116,11 @@ def test_another_installation_is_looked_at_by_its_own_names(complete: None, path
     assert "`tidegate secret app --prefix acme " in found["secret acme/github-app"].do
 
 
+def test_a_secret_with_a_name_of_its_own_is_stored_under_it(complete: None, path: str):
+    doctor = Doctor({"webhook_secret_name": "mine"}, {"PATH": path, "AWS_REGION": REGION}, _client, lambda *_: COMPLETE)
+    assert "`tidegate secret webhook --name mine`" in {each.check: each for each in doctor.findings()}["secret mine"].do
+
+
 def test_secrets_are_never_shown(complete: None, path: str, pem: str):
     shown = " ".join(f"{finding.found} {finding.do}" for finding in _examine(path).values())
     assert SECRET not in shown

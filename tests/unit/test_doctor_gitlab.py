@@ -46,9 +46,13 @@ def given(gitlab, *scopes, user="tidegate-bot", expires_at=None):
     return gitlab.hosting.identities.give("glpat-", **fields)[0]
 
 
+def _storing(command, options):
+    return f"tidegate secret {command} {options}"
+
+
 def examine(gitlab, token="", clone_token=""):
     tokens = token or gitlab.bot_token, clone_token or gitlab.clone_token
-    return {finding.check: finding for finding in GitLabExamination(gitlab.api_url, *tokens).findings()}
+    return {finding.check: finding for finding in GitLabExamination(gitlab.api_url, *tokens, _storing).findings()}
 
 
 def test_what_is_set_up_as_the_guide_says_has_nothing_wrong(gitlab, person, hook):
