@@ -44,7 +44,7 @@ lint: setup ## ruff, mypy --strict, statelint, asl-validator, cdk-nag and cfn-li
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/statelint --eval-jsonata stepfunctions/*.asl.json
-	$(PYTHON) stepfunctions/validate.py
+	$(PYTHON) -m stepfunctions.validate
 	$(PYTHON) -m cdk.check
 
 test: setup ## The test suite, in parallel; unit and contract tests must cover domain and use cases, branches too

