@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
+from cdk.architecture import ARCHITECTURES
 from cdk.runner_settings import Context, InvalidContext, RunnerSettings, read_runner_settings
 
 _FORGE = re.compile("github|gitlab")
 _APP_SECRETS = {"github": "github-app", "gitlab": "gitlab"}
-_ARCHITECTURE = re.compile("arm64|x86_64")
 _PREFIX = re.compile(r"[a-z][a-z0-9-]{0,19}")
 _URL = re.compile(r"https?://[^\s/?#]+(/[^\s?#]*)?")
 _URL_WITH_QUERY = re.compile(r"https?://[^\s]+")
@@ -71,7 +72,7 @@ def read_settings(context: Context) -> Settings:
     prefix = text.matching("prefix", _PREFIX, "up to 20 small letters, digits and hyphens", "tidegate")
     return Settings(
         prefix=prefix,
-        architecture=text.matching("architecture", _ARCHITECTURE, "arm64 or x86_64", "arm64"),
+        architecture=text.one_of("architecture", ARCHITECTURES, "arm64"),
         forge=forge,
         forge_url=forge_url,
         forge_api_url=forge_api_url,
@@ -129,6 +130,12 @@ class _Texts:
         value = self.get(key, default)
         if not pattern.fullmatch(value):
             raise InvalidContext(key, value, allowed)
+        return value
+
+    def one_of(self, key: str, allowed: Collection[str], default: str) -> str:
+        value = self.get(key, default)
+        if value not in allowed:
+            raise InvalidContext(key, value, " or ".join(allowed))
         return value
 
 

@@ -18,7 +18,7 @@ _BUILDER_SECONDS = 10
 _RUN_SECONDS = 180
 _BUILDERS = ("docker", "podman", "finch")
 #: What builders and ``uname`` call the machines that ``architecture`` in cdk.json names.
-_MACHINES = {"arm64": ("linux/arm64", "aarch64"), "x86_64": ("linux/amd64", "x86_64")}
+MACHINES = {"arm64": ("linux/arm64", "aarch64"), "x86_64": ("linux/amd64", "x86_64")}
 #: How builders end when they could not start a container at all, such as when its image cannot be pulled.
 _NOT_STARTED = 125
 _BASE = re.compile(r"^ARG PYTHON=(\S+)$", re.MULTILINE)
@@ -52,9 +52,9 @@ def base_image(dockerfile: Path) -> str:
 def try_architecture(builder: str, environ: Mapping[str, str], architecture: str, image: str) -> Finding:
     """Run a container of the architecture that is deployed: on another machine, it needs emulation."""
     check = f"images for {architecture}"
-    if architecture not in _MACHINES:
-        return Finding(check, "fail", "There is no such architecture.", f"Set it to {' or '.join(_MACHINES)}.")
-    platform, machine = _MACHINES[architecture]
+    if architecture not in MACHINES:
+        return Finding(check, "fail", "There is no such architecture.", f"Set it to {' or '.join(MACHINES)}.")
+    platform, machine = MACHINES[architecture]
     arguments = [builder, "run", "--rm", "--platform", platform, "--entrypoint", "uname", image, "-m"]
     try:
         done = _run(arguments, environ, _RUN_SECONDS)
@@ -64,7 +64,7 @@ def try_architecture(builder: str, environ: Mapping[str, str], architecture: str
         return Finding(check, "warn", f"No container was started: {_last(done)}", "Look whether images can be pulled.")
     if done.returncode == 0 and done.stdout.decode("utf-8", "replace").strip() == machine:
         return Finding(check, "ok", f"A container for {platform} runs.")
-    other = next(name for name in _MACHINES if name != architecture)
+    other = next(name for name in MACHINES if name != architecture)
     do = (
         f"Install emulation, such as with `docker run --privileged --rm tonistiigi/binfmt --install {platform[6:]}`, "
         f"deploy from a machine of that kind, or set `architecture` to {other} in cdk.json."

@@ -116,7 +116,7 @@ def _check_scope(client: ApiClient, repository: str, root: str, message: str) ->
 
     lock = client.queue(repository, root).lock
     if lock is not None and lock.scope:
-        raise Refused(message, views.unlocking(repository, root, lock).plain.removeprefix("  → "))
+        raise Refused(message, views.unlocking(repository, root, lock))
 
 
 def _check_one(root: str | None, stack: str, *, everything: bool) -> None:

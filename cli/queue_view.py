@@ -36,7 +36,7 @@ def _lock(shown: Queue) -> Iterator[RenderableType]:
     who = f" by {views.person(lock.by, lock.at)}{at}{views.lock_end(lock)}"
     yield Text.assemble(screen.text(what[0].upper() + what[1:], "bold red"), screen.text(who))
     yield from views.indented(lock.reason)
-    yield views.unlocking(shown.repository, shown.root, lock)
+    yield views.command(views.unlocking(shown.repository, shown.root, lock))
 
 
 def _running(shown: Queue) -> Iterator[RenderableType]:

@@ -137,7 +137,7 @@ def _needs(repository: str, root: Root) -> Iterator[RenderableType]:
         who = f"{person(root.lock.by, root.lock.at)}{lock_end(root.lock)}."
         yield Text.assemble(screen.text(root.name, "bold"), screen.text(what), who)
         yield from indented(root.lock.reason)
-        yield unlocking(repository, root.name, root.lock)
+        yield command(unlocking(repository, root.name, root.lock))
     if root.running and Need.REVIEW in found:
         yield Text()
         yield Text.assemble(screen.text(root.name, "bold"), " waits for review: ", changes(root.running.changes))
@@ -169,10 +169,10 @@ def lock_end(lock: Lock) -> str:
     return f", until {screen.moment(lock.expires_at)} UTC" if lock.expires_at else ""
 
 
-def unlocking(repository: str, root: str, lock: Lock) -> Text:
-    """Return the command that takes a lock away."""
+def unlocking(repository: str, root: str, lock: Lock) -> str:
+    """Return the command line that takes a lock away."""
     many = "--all" if lock.scope == "*" else f"--stack {lock.scope}"
-    return command(f"tidegate unlock {repository} {many if lock.scope else root}")
+    return f"tidegate unlock {repository} {many if lock.scope else root}"
 
 
 def _failure(last: Brief) -> Iterator[RenderableType]:

@@ -10,6 +10,11 @@ import pytest
 
 from cdk.architecture import ARCHITECTURES
 from cdk.settings import InvalidContext, read_settings
+from cli.builders import MACHINES
+
+
+def test_doctor_tries_each_machine_that_can_be_set():
+    assert MACHINES.keys() == ARCHITECTURES.keys()
 
 
 class _Given(dict[str, object]):

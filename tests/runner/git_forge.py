@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import os
 import shutil
@@ -14,6 +13,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import MappingProxyType
+
+from local.forge.large_files import digest, pointer
 
 CLONE_TOKEN = "clone-token-0123456789"
 
@@ -94,9 +95,8 @@ class Forge:
 
     def store(self, content: bytes) -> str:
         """Keep a file in Git LFS; return what stands for it in the repository."""
-        oid = hashlib.sha256(content).hexdigest()
-        self.large[oid] = content
-        return f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {len(content)}\n"
+        self.large[digest(content)] = content
+        return pointer(content)
 
     def batch(self, handler: BaseHTTPRequestHandler) -> tuple[int, list[tuple[str, str]], bytes]:
         """Answer LFS' batch API. https://github.com/git-lfs/git-lfs/blob/main/docs/api/batch.md"""

@@ -90,7 +90,7 @@ def _patient(take: Callable[[str], object], postpone: Postpone, *, hold: bool = 
             pause = _pause(attempt, error)
             if pause is None:
                 logger.exception("failed", extra={"message_id": record.message_id})
-                if hold:  # It would come back as soon as what a function died with.
+                if hold:  # What holds it hides it for seconds only, as for a function that died: this one did not.
                     postpone(record.receipt_handle, LONGEST_PAUSE)
             else:
                 postpone(record.receipt_handle, pause)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from aws_lambda_powertools import Logger
 
-from tidegate.adapters.patience import LONGEST_PAUSE
+from tidegate.adapters.patience import doubled
 
 #: Seconds that each beat of the first attempt hides a message; doubled at each further one, so that trouble which
 #: kills functions for an hour leaves attempts.
@@ -25,7 +25,7 @@ def held(hide: Callable[[int], object], attempt: int, beat: float = BEAT) -> Ite
 
     The first time is in the caller's thread, where clients are made. After the block nothing is hidden any more.
     """
-    seconds = min(FIRST_HOLD * 2 ** min(attempt - 1, 10), LONGEST_PAUSE)
+    seconds = doubled(FIRST_HOLD, attempt)
     ended = threading.Event()
 
     def hold() -> None:

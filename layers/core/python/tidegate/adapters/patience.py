@@ -16,7 +16,12 @@ def pause_before(attempt: int, asked: int | None) -> int:
     """Return the seconds to wait after the ``attempt``-th failed (from 1), ``asked`` by the forge or not."""
     if asked is not None:
         return max(1, min(asked, LONGEST_PAUSE))
-    return int(min(FIRST_PAUSE * 2 ** min(attempt - 1, 10), LONGEST_PAUSE))
+    return doubled(FIRST_PAUSE, attempt)
+
+
+def doubled(first: int, attempt: int) -> int:
+    """Return the seconds for the ``attempt``-th (from 1): ``first``, then double each time, up to LONGEST_PAUSE."""
+    return int(min(first * 2 ** min(attempt - 1, 10), LONGEST_PAUSE))
 
 
 class QueuePatience:

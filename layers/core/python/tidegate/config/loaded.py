@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tidegate.config.branches import BranchPattern
 from tidegate.config.declarations import (
     DeclaredGlob,
     DeclaredPolicy,
@@ -18,6 +17,7 @@ from tidegate.config.declarations import (
     PullRequestRules,
     RootDeclaration,
 )
+from tidegate.config.expressions import Expression
 from tidegate.config.limits import Limits
 from tidegate.config.model.file import WHEN_MODIFIED
 from tidegate.domain.deploys.freeze import Freeze
@@ -93,8 +93,8 @@ class LoadedConfiguration:
     workflows: tuple[DeclaredWorkflow, ...] = ()
     hooks: Hooks = field(default_factory=Hooks)
     policies: tuple[DeclaredPolicy, ...] | None = None
-    branch_tags: tuple[tuple[str, BranchPattern], ...] = ()
-    dest_branch_tags: tuple[tuple[str, BranchPattern], ...] = ()
+    branch_tags: tuple[tuple[str, Expression], ...] = ()
+    dest_branch_tags: tuple[tuple[str, Expression], ...] = ()
     drift: Drift = field(default_factory=Drift)
     destination_branches: tuple[DestinationBranch, ...] = ()
     pull_requests: PullRequestRules = field(default_factory=PullRequestRules)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from pathspec.patterns.gitignore.basic import GitIgnoreBasicPattern
-from pydantic_core import SchemaError, SchemaValidator, core_schema
+
+from tidegate.config.expressions import Expression
 
 _SPECIAL = re.compile(r"([\\*?\[\]!#])")
 _ABOVE = "../"
@@ -22,11 +23,11 @@ class _Pattern:
     """A pattern for files below a directory, by their paths from there. ``above`` ends in a slash, or is empty."""
 
     above: str
-    expression: SchemaValidator
+    expression: Expression
     includes: bool
 
     def matches(self, path: str) -> bool:
-        return path.startswith(self.above) and bool(self.expression.isinstance_python(path[len(self.above) :]))
+        return path.startswith(self.above) and self.expression.search(path[len(self.above) :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def _pattern(directory: str, pattern: str) -> _Pattern:
 
 
 @lru_cache(maxsize=1024)
-def _expression(pattern: str) -> SchemaValidator:
+def _expression(pattern: str) -> Expression:
     """Return what matches paths, for a pattern that begins where they begin. Raise ValueError if it has no meaning.
 
     Whoever may push writes patterns and names files, and Python's expressions may take for ever on some
@@ -67,8 +68,8 @@ def _expression(pattern: str) -> SchemaValidator:
     """
     text = GitIgnoreBasicPattern.pattern_to_regex(f"/{pattern}")[0] or _NOTHING
     try:
-        return SchemaValidator(core_schema.str_schema(pattern=text, regex_engine="rust-regex"))
-    except SchemaError:
+        return Expression(text)
+    except ValueError:
         raise ValueError(f"{pattern!r} is not a pattern of files") from None
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from tidegate.config.assignment import Assignment, Declarations, assign
-from tidegate.config.branches import BranchPattern
 from tidegate.config.circles import refused_circles
 from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
 from tidegate.config.declarations import RootDeclaration
+from tidegate.config.expressions import Expression
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.settings import Settings, Unusable
 from tidegate.config.sizes import refused_sizes
@@ -63,7 +63,7 @@ def _in_several(roots: Sequence[Root], owns: Sequence[RootDeclaration], assignme
             yield Candidate(root, tagged(root, own.tags), stack)
 
 
-def _branch_tag(kind: str, patterns: Sequence[tuple[str, BranchPattern]], branch: str) -> Iterator[str]:
+def _branch_tag(kind: str, patterns: Sequence[tuple[str, Expression]], branch: str) -> Iterator[str]:
     """Return the tag of a branch: that of the first pattern it fits. No branch has none."""
     fitting = (f"{kind}:{name}" for name, pattern in patterns if branch and pattern.search(branch))
     yield from [*fitting][:1]

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator
 from pydantic_core import PydanticCustomError
 
-from tidegate.config.branches import BranchPattern
+from tidegate.config.expressions import Expression
 from tidegate.config.patterns import root_patterns
 from tidegate.domain.access import grantee
 from tidegate.domain.deploys.mask_pattern import pattern_problem
@@ -194,7 +194,7 @@ def _stack_name(text: str) -> str:
     return text
 
 
-def _branch_pattern(value: Any) -> BranchPattern:
+def _branch_pattern(value: Any) -> Expression:
     if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_PATTERN:
         raise refused("this is not a pattern of branches", f"Write a regular expression of {_LONGEST_PATTERN} letters")
     if "{" in value:
@@ -202,7 +202,7 @@ def _branch_pattern(value: Any) -> BranchPattern:
     if "%" in value:
         raise refused(f"{shown(value)} has a '%'", "Write a regular expression: backslashes take meaning away in it")
     try:
-        return BranchPattern(value)
+        return Expression(value)
     except ValueError:
         raise refused(f"{shown(value)} is not a regular expression", "Write such as ^release/") from None
 
@@ -241,5 +241,5 @@ Grantee = Annotated[str, AfterValidator(_grantee)]
 Grantees = Annotated[
     tuple[Grantee, ...], Field(max_length=100), BeforeValidator(as_list, json_schema_input_type=list[str])
 ]
-BranchExpression = Annotated[BranchPattern, PlainValidator(_branch_pattern, json_schema_input_type=str)]
+BranchExpression = Annotated[Expression, PlainValidator(_branch_pattern, json_schema_input_type=str)]
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)]

@@ -71,8 +71,8 @@ def git_environment(
 ) -> dict[str, str]:
     """Return the whole environment of git for the repository at the first of ``urls``.
 
-    The token is for it and for the others; their SSH addresses mean the same. ``settings`` go beside the house's own.
-    ``helper`` is who is asked for a token that is not given.
+    git sends the token to all of these, and takes their SSH addresses for the same repositories. ``settings`` are added
+    to those that always hold. ``helper`` is a credential helper, which git asks where there is no token.
     """
     parts = urlsplit(urls[0])
     pairs = [*settings.items(), *_SETTINGS.items()]
