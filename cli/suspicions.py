@@ -33,13 +33,12 @@ _FOREIGN = (
 )
 
 
-def suspicions(
-    checkout: Checkout, modules: CommitModules, loaded: LoadedConfiguration, configured: ConfiguredRoots
-) -> list[str]:
+def suspicions(checkout: Checkout, loaded: LoadedConfiguration, configured: ConfiguredRoots) -> list[str]:
     """Return sentences on root modules that no key stands for, and on stacks, queries and paths that fit nothing.
 
     What the warnings of the file tell of a query is not told again.
     """
+    modules = checkout.modules
     found = (_uncovered(modules, checkout.repository, loaded), _idle_globs(modules, loaded), _empty(loaded, configured))
     told = partial(undeclared, loaded=loaded)
     others = (_aimless(configured, told), _unfollowed(modules, configured))

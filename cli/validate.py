@@ -92,7 +92,7 @@ def _roots(file: Path, loaded: LoadedConfiguration) -> _Roots:
     found = checkout.found(loaded)
     configured = checkout.configured(loaded, checkout.branch)
     gone = {root.name: f"Its directory {root.dir} holds no module." for root in found.gone}
-    suspected = suspicions(checkout, checkout.modules, loaded, configured)
+    suspected = suspicions(checkout, loaded, configured)
     return _Roots(len(found.roots), configured.refused, {**configured.left_out, **gone}, suspected)
 
 
