@@ -6,7 +6,7 @@ from tests.builders import any_root, deployment_in
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tests.unit.usecases.repairs.broken_world import BrokenWorld
 from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.usecases.repairs.settle_gates import SettleGates
 
 
@@ -32,6 +32,16 @@ def test_a_gate_that_nobody_looked_at_when_it_could_open_is_opened(world, repair
     assert world.answers == {"token": "review"}
 
 
+def test_of_two_re_runs_of_one_root_the_older_goes_on_too(world, repair):
+    dev = world.member("app", "dev", State.APPLYING)
+    older = world.waits(world.planned(trigger=Trigger.RERUN, requested_at="2027", rerun_of="first"), "older")
+    world.enroll("app", "prod", "the one behind it", "2028")
+    world.ends(dev, State.NO_CHANGES)
+    assert world.now(older).state is State.GATED
+    assert world.take_turn(repair) == 1
+    assert world.answers == {"older": "review"}
+
+
 def test_a_decision_whose_function_died_reaches_the_token(world, repair):
     world.member("app", "dev", State.APPLYING)
     waiting = world.waits(world.planned())
@@ -52,7 +62,7 @@ def test_a_gate_that_rightly_waits_is_left_alone(world, repair):
 def test_each_change_is_looked_at_once_and_those_of_which_nobody_waits_not_at_all(world):
     world.member("app", "dev", State.APPLYING)
     looked = []
-    repair = SettleGates(world.deployments, lambda change: looked.append(change) or 0)
+    repair = SettleGates(world.deployments, lambda change, _: looked.append(change) or 0)
     world.take_turn(repair)
     world.waits(world.planned("web"))
     world.waits(world.planned("db"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from tidegate.domain.changes.awaited import AwaitedInChange
@@ -38,17 +38,19 @@ class GateOpener:
     clock: Clock
     enqueue: Callable[[Deployment], object]
 
-    def open(self, change_set: str) -> int:
+    def open(self, change_set: str, replaced: Collection[str] = ()) -> int:
         """Look at all gates of a change at which somebody waits. Return how many deployments this changed.
 
-        What is blocked, or is not any more, may be waited for by others: then these are looked at again. Raise
+        The change knows the newest deployment of each root; ``replaced`` names others that wait as well: two people ran
+        the same root again at once. What is blocked, or is not any more, may be waited for by others: then these are looked at again. Raise
         ExceptionGroup when some could not be looked at; all others are then.
         """
         members = self.change_sets.deployments(change_set)
         records = self.deployments.many([each.deployment for each in members])
         awaited = AwaitedInChange({(each.root, each.stack): records.get(each.deployment) for each in members})
+        everyone = {**records, **self.deployments.many([each for each in replaced if each not in records])}
         changed, failures, is_passed_on = 0, [], False
-        for before in [each for each in records.values() if each.state in WAITING or stepped_aside(each)]:
+        for before in [each for each in everyone.values() if each.state in WAITING or stepped_aside(each)]:
             try:
                 after = self._look_at(before, awaited)
             except Exception as error:  # noqa: BLE001  # One's failure must not hold the others back.

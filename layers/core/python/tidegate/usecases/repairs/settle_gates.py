@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from tidegate.domain.changes.gate import WAITING
@@ -21,17 +22,23 @@ _READ = 100
 class SettleGates:
     """Looks at the gates of every change of which a deployment waits, by ``open_gates``; again is harmless.
 
+    ``open_gates`` gets the change and all of its deployments that wait: the change itself only knows the newest of each
+    root.
+
     Where deployments wait for each other over several queues, one is told to give up before, or not to any more.
     """
 
     deployments: Deployments
-    open_gates: Callable[[str], int]
+    open_gates: Callable[[str, Collection[str]], int]
 
     def repair(self, turn: Turn) -> int:
         known = self._open()
         self._tell_circles(turn, known)
-        changes = sorted({each.change_set for each in known if each.state in WAITING})
-        return turn.each(changes, lambda change_set: self.open_gates(change_set) > 0, _AT_MOST)
+        waiting = defaultdict(list)
+        for each in known:
+            if each.state in WAITING:
+                waiting[each.change_set].append(each.id)
+        return turn.each(sorted(waiting), lambda change: self.open_gates(change, waiting[change]) > 0, _AT_MOST)
 
     def _tell_circles(self, turn: Turn, known: Sequence[Deployment]) -> None:
         found = circles(known)
