@@ -154,6 +154,17 @@ BROKEN = {
         4,
     ),
     "recursion": (NEW + "f(x) := f(x + 1)\ndeny contains f(1)\n", "ecursion", 0),
+    "a negated variable without a value": (NEW + "deny contains x if not input.a[x]\n", "variable x", 3),
+    "variables that need each other": (
+        NEW + 'deny contains "x" if { input.none; x = count(y); y = [x] }\n',
+        "variables that need each other",
+        0,
+    ),
+    "a variable in a comprehension that has no value": (
+        NEW + 'deny contains "x" if { input.none; count([x | x := y]) == 0 }\n',
+        "a variable without a value",
+        0,
+    ),
     "no package": ('import rego.v1\ndeny contains "x"\n', "", 1),
     "no rule": (NEW + "allow := true\n", "no rule deny, violation or warn in the package main", 0),
     "a rule that is no set": (NEW + "allow := true\ndeny if true\n", "main.deny is of the type boolean", 4),

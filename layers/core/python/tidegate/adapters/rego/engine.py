@@ -24,6 +24,8 @@ _SUFFIXES = (".rego", ".json", ".yaml", ".yml")
 _TOO_MUCH = 77
 #: Bytes of what the engine says when it ends by itself.
 _LAST_WORDS = 2000
+#: What the engine says, and goes on, where a variable has no value, or two need each other: a rule would never hold.
+_UNORDERED = b"could not schedule all statements"
 #: Of the environment: where libraries are. It holds credentials otherwise.
 _KEPT = ("LD_LIBRARY_PATH", "PATH", "TMPDIR")
 
@@ -82,6 +84,8 @@ class RegoEngine:
             answer: dict[str, Any] = json.loads(ended.stdout)
         except ValueError:
             return {"error": self._ending(ended.returncode, ended.stderr[-_LAST_WORDS:], seconds)}
+        if _UNORDERED in ended.stderr and "error" not in answer:
+            return {"error": "A rule has a variable without a value, or variables that need each other"}
         return answer
 
     def _ending(self, code: int, words: bytes, seconds: int) -> str:

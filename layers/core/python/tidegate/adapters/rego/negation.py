@@ -1,17 +1,19 @@
-"""What ``not`` means to OPA, where the engine takes it for something else.
+"""What ``not`` and ``every`` mean to OPA, where the engine takes them for something else.
 
 OPA evaluates the arguments of what is negated before it negates: ``not startswith(input.a, "x")`` is undefined where
 ``input.a`` is, and the engine takes it for true. A statement before it that needs the same arguments makes both agree.
+
+Neither gives values to variables: both wait for the statements that do, which may stand further down.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-Node = Mapping[str, Any]
+from tidegate.adapters.rego.variables import Node, bodies, keys_of_every, pattern
+
 #: Where in a source something is added, in which order there, and what.
 Addition = tuple[int, int, bytes]
 #: The order of what follows all that is added at its place.
@@ -24,7 +26,7 @@ _COMPREHENSIONS = frozenset({"ArrayCompr", "SetCompr", "ObjectCompr"})
 
 
 class UnsafeNegation(Exception):
-    """A variable that only a negated statement has, at a line."""
+    """A variable to which nothing but a negated statement would give a value, at a line."""
 
     def __init__(self, name: str, line: int) -> None:
         super().__init__(name)
@@ -32,7 +34,7 @@ class UnsafeNegation(Exception):
 
 
 def with_arguments_first(module: Mapping[str, Any], own: Collection[str], more: Iterable[Addition] = ()) -> str:
-    """Return a module's source with the arguments of each negated statement before it.
+    """Return a module's source with the arguments of each negated statement before it, and with ``_bound`` variables.
 
     ``own`` are the names of rules and imports: other names are variables. ``more`` is added as well, also to what is
     copied: a copy means what stands there. Raise UnsafeNegation.
@@ -40,8 +42,9 @@ def with_arguments_first(module: Mapping[str, Any], own: Collection[str], more: 
     source: bytes = module["source"]["contents"].encode()
     added = sorted(more)
     for rule in module["ast"]["rules"]:
+        for each in _bound(source, rule, own):
+            insort(added, each)
         for statement in _negated(rule):
-            _require_names(source, statement, rule, own)
             for each in list(_additions(source, statement, added)):
                 insort(added, each)
         for body in rule.get("Spec", {}).get("bodies", ()):
@@ -61,8 +64,8 @@ def _has_braces(source: bytes, body: Node) -> bool:
 def _additions(source: bytes, statement: Node, added: Sequence[Addition]) -> Iterator[Addition]:
     modifiers = b"".join(b" " + _with(added, source, *whole(source, each)) for each in statement.get("with_mods", ()))
     for number, argument in enumerate(_arguments(statement["literal"]["NotExpr"]["expr"]), len(added)):
-        text = _with(added, source, *whole(source, argument)) + modifiers
-        yield statement["span"]["start"], number, b"tidegate_argument_%d := %s; " % (number, text)
+        text = _with(added, source, *whole(source, argument))
+        yield statement["span"]["start"], number, b"tidegate_argument_%d := [%s][0]%s; " % (number, text, modifiers)
 
 
 def _with(added: Sequence[Addition], source: bytes, start: int, end: int) -> bytes:
@@ -130,51 +133,57 @@ def _negated(node: Any) -> Iterator[Node]:
             yield from _negated(each)
 
 
-def _require_names(source: bytes, statement: Node, rule: Node, own: Collection[str]) -> None:
-    """Refuse a variable that nothing but a negated statement has: it has no value, and OPA refuses it."""
-    negated = statement["literal"]["NotExpr"]["expr"]
-    names = [(name, line) for name, line in (*_brackets(negated), *_assigned(negated)) if name not in {"input", *own}]
-    if names:
-        everywhere, inside = Counter(_names(source, rule)), Counter(_names(source, statement))
-        for name, line in names:
-            if name == "_" or everywhere[name] == inside[name]:
-                raise UnsafeNegation(name, line)
+def _bound(source: bytes, rule: Node, own: Collection[str]) -> Iterator[Addition]:
+    """Yield what keeps statements from giving values to variables that are to have them, or from being too early.
+
+    To the engine a variable in brackets is given a value by what it looks up, also under ``not``, and ``every`` needs
+    none of the variables in its body. ``[x][0]`` needs one that ``x`` has.
+    """
+    for body in bodies(source, rule, own):
+        if "domain" in body.parent:
+            needed = sorted(body.around.intersection(_everywhere(body.statements)) - keys_of_every(source, body.parent))
+            if needed:
+                ((_, domain),) = body.parent["domain"].items()
+                start, end = whole(source, domain)
+                yield start, -1, b"["
+                yield end, _LAST, f", {', '.join(f'[{name}][0]' for name in needed)}][0]".encode()
+        for statement in body.statements:
+            if "NotExpr" in statement["literal"]:
+                for each in _looked_up(statement["literal"]["NotExpr"]["expr"]):
+                    name = each["value"]
+                    if name == "_" or name not in {"input", *own, *body.inside}:
+                        raise UnsafeNegation(name, each["span"]["line"])
+                    if name not in {"input", "data"}:
+                        yield each["span"]["start"], 0, b"["
+                        yield each["span"]["end"], 0, b"][0]"
 
 
-def _brackets(node: Any) -> Iterator[tuple[str, int]]:
-    """Yield the variables in brackets, which are given values by what they look up; comprehensions have their own."""
+def _everywhere(node: Any) -> Iterator[str]:
+    """Yield the names that stand in a node, and in all bodies below it."""
     if isinstance(node, dict):
-        if "RefBrack" in node and "Var" in node["RefBrack"]["index"]:
-            index = node["RefBrack"]["index"]["Var"]
-            yield index["value"], index["span"]["line"]
+        if "Var" in node:
+            yield node["Var"]["value"]
+        for each in node.values():
+            yield from _everywhere(each)
+    elif isinstance(node, list):
+        for each in node:
+            yield from _everywhere(each)
+
+
+def _looked_up(negated: Node) -> Iterator[Node]:
+    """Yield the variables that a negated statement would give values to; comprehensions have their own."""
+    for side in ("lhs", "rhs"):
+        yield from pattern(negated.get("AssignExpr", {}).get(side, {}))
+    yield from _brackets(negated)
+
+
+def _brackets(node: Any) -> Iterator[Node]:
+    if isinstance(node, dict):
+        if "RefBrack" in node:
+            yield from pattern(node["RefBrack"]["index"])
         for kind, each in node.items():
             if kind not in _COMPREHENSIONS:
                 yield from _brackets(each)
     elif isinstance(node, list):
         for each in node:
             yield from _brackets(each)
-
-
-def _assigned(negated: Node) -> Iterator[tuple[str, int]]:
-    """Yield the variables that a negated statement would give values to."""
-    sides = [negated["AssignExpr"][side] for side in ("lhs", "rhs")] if "AssignExpr" in negated else []
-    while sides:
-        side = sides.pop()
-        sides += side.get("Array", {}).get("items", ())
-        if "Var" in side:
-            yield side["Var"]["value"], side["Var"]["span"]["line"]
-
-
-def _names(source: bytes, node: Any) -> Iterator[str]:
-    """Yield all names that stand in a node, except those that ``some`` declares and gives no value."""
-    if isinstance(node, dict):
-        if "Var" in node:
-            yield node["Var"]["value"]
-        for each in ("key", "value") if "domain" in node else ():
-            if node[each]:
-                yield source[node[each]["start"] : node[each]["end"]].decode()
-        for each in node.values():
-            yield from _names(source, each)
-    elif isinstance(node, list):
-        for each in node:
-            yield from _names(source, each)

@@ -1,0 +1,89 @@
+"""Which variables have values where, as OPA sees it.
+
+A statement gives values to variables of the body that it stands in, and the bodies within that one see them. What is
+negated gives none, and neither does a rule's head, nor a comprehension or another body beside the statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
+
+Node = Mapping[str, Any]
+
+
+class Body(NamedTuple):
+    """Statements, what has them, and the variables that have values around them and in them."""
+
+    parent: Node
+    statements: list[Node]
+    around: frozenset[str]
+    inside: frozenset[str]
+
+
+def bodies(source: bytes, rule: Node, own: Collection[str]) -> Iterator[Body]:
+    """Yield the bodies of a rule, of comprehensions and of ``every``. ``own`` are the names of rules and imports."""
+    spec = rule.get("Spec") or {"head": rule["Default"], "bodies": []}
+    arguments = frozenset(variables(spec["head"].get("Func", {}).get("args", [])))
+    found = list(_bodies(source, spec["bodies"], arguments, own))
+    yield from found
+    given = (each.inside for each in found if each.parent in spec["bodies"])
+    yield from _bodies(source, spec["head"], arguments.union(*given), own)
+
+
+def variables(node: Any) -> Iterator[str]:
+    """Yield the names that stand in a node: not those of functions, nor those in bodies below it."""
+    if isinstance(node, dict):
+        if "Var" in node:
+            yield node["Var"]["value"]
+        for name, each in node.items():
+            if name != "fcn" and "query" not in node:
+                yield from variables(each)
+    elif isinstance(node, list):
+        for each in node:
+            yield from variables(each)
+
+
+def pattern(node: Node) -> Iterator[Node]:
+    """Yield the variables that a node may give values to, as ``x`` and ``y`` in ``[x, {"k": y}]``."""
+    if "Var" in node:
+        yield node["Var"]
+    fields = (each for _, *pair in node.get("Object", {}).get("fields", ()) for each in pair)
+    for each in (*node.get("Array", {}).get("items", ()), *fields):
+        yield from pattern(each)
+
+
+def _bodies(source: bytes, node: Any, around: frozenset[str], own: Collection[str]) -> Iterator[Body]:
+    if isinstance(node, list):
+        for each in node:
+            yield from _bodies(source, each, around, own)
+    elif isinstance(node, dict):
+        inside = around
+        if "query" in node:
+            statements = node["query"]["stmts"]
+            inside = around.union(_given(statements, own), keys_of_every(source, node))
+            yield Body(node, statements, around, inside)
+        for name, each in node.items():
+            yield from _bodies(source, each, around if name == "domain" else inside, own)
+
+
+def keys_of_every(source: bytes, node: Node) -> set[str]:
+    """Return the variables that ``every`` declares."""
+    spans = [node[each] for each in ("key", "value") if "domain" in node and node[each]]
+    return {source[each["start"] : each["end"]].decode() for each in spans}
+
+
+def _given(statements: list[Node], own: Collection[str]) -> Iterator[str]:
+    """Yield the variables that statements may give values to. A rule has its name but where that is declared anew."""
+    for statement in statements:
+        ((kind, literal),) = statement["literal"].items()
+        if kind == "SomeIn":
+            yield from variables([literal["key"], literal["value"]])
+            yield from (name for name in variables(literal["collection"]) if name not in own)
+        elif kind == "Every":
+            yield from (name for name in variables(literal["domain"]) if name not in own)
+        elif kind == "Expr":
+            assigned = literal["expr"].get("AssignExpr", {})
+            if assigned.get("op") == "ColEq":
+                yield from (each["value"] for each in pattern(assigned["lhs"]))
+            yield from (name for name in variables(literal["expr"]) if name not in own)
