@@ -21,6 +21,7 @@ from soak.violation import (
     may_leave,
     never_begun,
     story,
+    was_taken_away,
 )
 
 ENDS = frozenset({"SUCCESS", "FAILURE", "UNKNOWN"})
@@ -275,8 +276,8 @@ def _contradictions(history: History, rule: str) -> Iterator[Violation]:
 
 def lock_is_respected(history: History) -> Iterator[Violation]:
     """Rule 5, the lock: after an unknown outcome or a manual deploy, nothing but manual ones until somebody unlocks."""
-    rule = "5 the lock holds"
-    for root, audits in _by_root(_applies(history)).items():
+    rule, never = "5 the lock holds", never_begun(history)
+    for root, audits in _by_root(each for each in _applies(history) if each.deployment not in never).items():
         since: float | None = None
         for audit in audits:
             if audit.state == RUNNING and audit.trigger != "manual" and since is not None:
@@ -310,11 +311,16 @@ def _unlocked(history: History, root: str, since: float, until: float) -> bool:
 
 
 def decisions_are_audited(history: History) -> Iterator[Violation]:
-    """Rule 7: nobody is said to have rejected or unlocked anything who did not, or may not."""
+    """Rule 7: nobody is said to have rejected or unlocked anything who did not, or may not.
+
+    Tidegate itself rejects a commit that a forced push took away.
+    """
     rule = "7 decisions are audited"
     for audit in history.audits:
         what = {"REJECTED": "Reject", "UNLOCKED": "Unlock"}.get(audit.state)
-        if what and not any(act.what == what and act.root == audit.root and act.allowed for act in history.acts):
+        if not what or (audit.state == "REJECTED" and was_taken_away(history, audit.revision, audit.ended or 0.0)):
+            continue
+        if not any(act.what == what and act.root == audit.root and act.allowed for act in history.acts):
             yield story(history, rule, audit, f"it was audited as {audit.state}, and nobody who may did that")
 
 

@@ -62,6 +62,11 @@ class Clone:
         self.pushes.append(Push(time.time(), before, sha))
         return sha
 
+    def has_lost(self, sha: str) -> bool:
+        """Tell whether a commit was pushed to the default branch, and a forced push took it away."""
+        was_there = any(push.after == sha for push in self.pushes)
+        return was_there and not self._git("branch", "--list", MAIN, "--contains", sha)
+
     def go_back(self, commits: int) -> None:
         """Let the default branch here be some commits older, without pushing that."""
         known = int(self._git("rev-list", "--count", "--first-parent", MAIN))

@@ -75,7 +75,7 @@ SOAKED = (
                 "        if head.worker is None or head.in_flight is not None:",
             ),
         ),
-        ("push quickly", "push several", "confirm all"),
+        ("push quickly", "push several", "decide all"),
     ),
     Mutant(
         2,
@@ -116,7 +116,7 @@ SOAKED = (
                 '        return RevisionVerdict(True, "It is older.")',
             ),
         ),
-        ("go back", "webhooks go wrong", "push", "confirm all"),
+        ("go back", "webhooks go wrong", "push", "decide all"),
     ),
     Mutant(
         4,
@@ -128,7 +128,7 @@ SOAKED = (
                 "        if head or head == revision.sha or",
             ),
         ),
-        ("force push", "go back", "confirm all"),
+        ("force push", "go back", "decide all"),
     ),
     Mutant(
         5,
@@ -140,7 +140,7 @@ SOAKED = (
                 "if False:\n        reason",
             ),
         ),
-        ("apply is cut", "push quickly", "confirm all"),
+        ("apply is cut", "push quickly", "decide all"),
     ),
     Mutant(
         6,
@@ -164,7 +164,7 @@ SOAKED = (
                 "    return 1",
             ),
         ),
-        ("confirm", "confirm all"),
+        ("confirm", "decide all"),
         roots=8,
     ),
     Mutant(
@@ -177,7 +177,7 @@ SOAKED = (
                 "        try:\n            self.audit.publish(running)\n        except Exception:\n            pass",
             ),
         ),
-        ("audit is out", "confirm all"),
+        ("audit is out", "decide all"),
     ),
     Mutant(
         9,

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from local.client import LocalCloud
@@ -21,9 +21,10 @@ from soak.observe import complaints, observe, recorded
 from soak.report import Outcome
 from soak.settle import end_trouble, settle, unfinished
 from soak.stacks import POLICY, POLICY_FILE, RULES, configuration, names
+from soak.table import let_time_pass
 from soak.trouble import TROUBLE
 from soak.violation import Violation
-from soak.work import PUSHES, WORK, Event, confirm_all, unlock
+from soak.work import PUSHES, WORK, Event, decide_all
 from soak.world import REPOSITORIES, World
 
 Progress = Callable[[str, World], None]
@@ -43,8 +44,10 @@ LIMITS = {
 CONTEXT = {"operators_team": "acme/platform"}
 #: Seconds after which a message comes back whose function died; minutes on AWS.
 _COMES_BACK = 30
+#: Seconds between two runs of the reconciler, five minutes on AWS: what was lost comes back.
+_RECONCILES = 20.0
 #: One event in so many is trouble.
-_TROUBLE_IN = 4
+_TROUBLE_IN = 3
 #: One repository has more of all that happens: a queue has to be busy.
 _SHARES = (3, 1)
 #: What a soak is focused on happens so many times as often.
@@ -107,16 +110,15 @@ class Soak:
         ):
             secret = cloud.client("secretsmanager").get_secret_value(SecretId="tidegate/github-app")
             app, worlds, chance = json.loads(secret["SecretString"]), [], random.Random(self.seed)
-            done, struck = Counter[str](), Counter[str]()
+            done, struck, outages, cuts = Counter[str](), Counter[str](), list[str](), list[str]()
             for repository in REPOSITORIES:
                 prefix = repository.rpartition("/")[2]
                 place = Path(directory, prefix)
                 place.mkdir()
                 clone = Clone(place / "clone", _remote(cloud, repository))
                 site = Site(cloud.info["state_bucket"], prefix, place)
-                worlds.append(
-                    World(cloud, repository, clone, site, names(self.roots), chance, app, done=done, struck=struck)
-                )
+                world = World(cloud, repository, clone, site, names(self.roots), chance, app)
+                worlds.append(replace(world, done=done, struck=struck, outages=outages, cuts=cuts))
             yield worlds
 
     def _stir(self, worlds: list[World], until: float, progress: Progress) -> list[Violation]:
@@ -125,11 +127,16 @@ class Soak:
         Return what is broken for sure if it stops at the first of that, else nothing.
         """
         first, checked = worlds[0], time.monotonic()
+        reconciled = checked
         while time.monotonic() < until or not (first.done and first.struck):
             world = first.chance.choices(worlds, _SHARES)[0]
             world.look()
             for _ in range(first.chance.randint(1, _MOST_AT_ONCE)):
                 self._happen(world, progress)
+            if time.monotonic() - reconciled > _RECONCILES:
+                let_time_pass(first)
+                first.cloud.fire_schedule("Reconcile")
+                reconciled = time.monotonic()
             time.sleep(first.chance.uniform(0, _LONGEST_PAUSE))
             if self.stop_at_first and time.monotonic() - checked > _BETWEEN_CHECKS:
                 if found := [each for one in worlds for each in _broken_for_sure(one)]:
@@ -143,7 +150,7 @@ class Soak:
         weights = [weight * (_FOCUS if _name(kind) in self.focus else 1) for kind, weight in kinds]
         event = world.chance.choices([kind for kind, _ in kinds], weights)[0]
         if event in PUSHES and world.is_crowded():
-            event = world.chance.choice((confirm_all, unlock))
+            event = decide_all
         told = event(world)
         if told is not None:
             counted[_name(event)] += 1

@@ -11,11 +11,11 @@ from soak.pull_rules import unanswered_pulls
 from soak.table import let_time_pass
 from soak.trouble import PUBLISH_ATTEMPTS
 from soak.violation import CUTS, OUTAGES, changed_roots, is_answered
-from soak.work import UNLOCK, unlock_by_comment
-from soak.world import WRITERS, World, has_ended
+from soak.work import decide_all
+from soak.world import World, has_ended
 
-#: Seconds between two looks, between two presses of one button, and for which nothing may have moved in the end.
-_PAUSE, _AGAIN, _STILL = 1.0, 6.0, 4.0
+#: Seconds between two looks, and for which nothing may have moved in the end.
+_PAUSE, _STILL = 1.0, 4.0
 #: Seconds between two runs of the reconciler, while messages wait and when none do: on AWS it runs every five minutes.
 _BUSY, _FREE = 60.0, 10.0
 
@@ -26,7 +26,6 @@ def settle(worlds: list[World], patience: float, progress: Callable[[str], None]
     Whatever it takes, it may take, as long as something moves at least every ``patience`` seconds.
     """
     end_trouble(worlds)
-    pressed: dict[int, float] = {}
     moved, before, still_since, reconciled = time.monotonic(), "", None, 0.0
     while time.monotonic() - moved < patience:
         if time.monotonic() - reconciled > (_FREE if _has_read_all(worlds[0]) else _BUSY):
@@ -35,7 +34,7 @@ def settle(worlds: list[World], patience: float, progress: Callable[[str], None]
             worlds[0].cloud.fire_schedule("Reconcile")
         for world in worlds:
             world.look([push.after for push in world.clone.pushes] + world.clone.branches)
-            _decide(world, pressed)
+            decide_all(world)
         left, now = unfinished(worlds), "".join(_picture(world) for world in worlds)
         progress("; ".join(left))
         moved, before = (moved if now == before else time.monotonic()), now
@@ -49,9 +48,8 @@ def settle(worlds: list[World], patience: float, progress: Callable[[str], None]
 def end_trouble(worlds: list[World]) -> None:
     """Let nothing go wrong any more, and count how many applies met a topic that was out, or died of a fault."""
     first, hits = worlds[0], worlds[0].cloud.read("faults")
-    for world in worlds:
-        first.struck[OUTAGES] += sum(hits.get(fault, 0) // PUBLISH_ATTEMPTS for fault in world.outages)
-        first.struck[CUTS] += sum(hits.get(fault, 0) for fault in world.cuts)
+    first.struck[OUTAGES] += sum(hits.get(fault, 0) // PUBLISH_ATTEMPTS for fault in first.outages)
+    first.struck[CUTS] += sum(hits.get(fault, 0) for fault in first.cuts)
     first.cloud.clear_faults()
     first.maintainer.clear_faults()
 
@@ -59,21 +57,6 @@ def end_trouble(worlds: list[World]) -> None:
 def _picture(world: World) -> str:
     """Return what people see of all check runs: as long as it changes, something moves."""
     return "".join(f"{number} {run['output']['title']}" for number, run in sorted(world.board.items()))
-
-
-def _decide(world: World, pressed: dict[int, float]) -> None:
-    """Press a button of every check run that has one, or say it; free what dead runners left locked."""
-    for root in world.roots:
-        world.free_state(root)
-    for run in list(world.board.values()):
-        buttons = [] if time.monotonic() - pressed.get(run["id"], -_AGAIN) < _AGAIN else run["buttons"]
-        if buttons:
-            pressed[run["id"]] = time.monotonic()
-            button = world.chance.choice((buttons[0], buttons[0], buttons[-1]))
-            if button == UNLOCK and world.chance.choice((True, False)):
-                unlock_by_comment(world)
-            else:
-                world.press(run, button, world.chance.choice(WRITERS))
 
 
 def unfinished(worlds: list[World]) -> list[str]:

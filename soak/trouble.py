@@ -17,7 +17,7 @@ _THROTTLED = ("dynamodb", "sqs", "states", "s3", "events", "lambda", "ecs")
 #: How often one publish is tried before it is given up (``tidegate.adapters.boto``).
 PUBLISH_ATTEMPTS = 5
 #: So many applies are not audited, or are cut, one after the other.
-_APPLIES = 2
+_APPLIES = 3
 #: A second runner is started for one of so many that were started last.
 _RECENT = 6
 #: What Tidegate asks of the forge, and the soak itself does not.
@@ -103,8 +103,8 @@ def audit_fails(world: World) -> str:
 
 
 def audit_is_out(world: World) -> str | None:
-    """Let the message that an apply begins not be published, however often it is tried, for the next two applies."""
-    if _are_to_come(world, world.outages, _APPLIES * PUBLISH_ATTEMPTS) or _are_to_come(world, world.cuts, _APPLIES):
+    """Let the message that an apply begins not be published, however often it is tried, for the next applies."""
+    if _is_to_come(world) or len(world.outages) > len(world.cuts):
         return None
     when = world.chance.choice(("before", "before", "after"))
     fault = {"service": "sns", "action": "Publish", "parameters": "*:RUNNING*", "error": "InternalError", "status": 500}
@@ -121,8 +121,8 @@ def runner_is_killed(world: World) -> str | None:
 
 
 def apply_is_cut(world: World) -> str | None:
-    """Let the runners of the next two applies die when their engines store a state, before or after that is stored."""
-    if _are_to_come(world, world.cuts, _APPLIES):
+    """Let the runners of the next applies die when their engines store a state, before or after that is stored."""
+    if _is_to_come(world) or len(world.cuts) > len(world.outages):
         return None
     when = world.chance.choice(("before", "after"))
     fault = {"service": "s3", "action": "PutObject", "parameters": '*.tfstate"*', "kill": True}
@@ -130,9 +130,11 @@ def apply_is_cut(world: World) -> str | None:
     return when
 
 
-def _are_to_come(world: World, faults: list[str], times: int) -> bool:
-    """Tell whether the last of these faults has not struck so often yet: where they pile up, nothing is applied."""
-    return bool(faults) and world.cloud.read("faults").get(faults[-1], 0) < times
+def _is_to_come(world: World) -> bool:
+    """Tell whether the last outage or cut has applies to strike yet: they take turns, or nothing would be applied."""
+    hits = world.cloud.read("faults")
+    last = ((world.outages[-1:], _APPLIES * PUBLISH_ATTEMPTS), (world.cuts[-1:], _APPLIES))
+    return any(hits.get(fault, 0) < times for faults, times in last for fault in faults)
 
 
 def runner_is_interrupted(world: World) -> str | None:
@@ -232,9 +234,9 @@ TROUBLE: tuple[tuple[Event, int], ...] = (
     (function_dies_at_a_call, 6),
     (calls_are_throttled, 6),
     (audit_fails, 2),
-    (audit_is_out, 14),
+    (audit_is_out, 50),
     (runner_is_killed, 2),
-    (apply_is_cut, 14),
+    (apply_is_cut, 50),
     (runner_is_interrupted, 1),
     (runner_comes_twice, 2),
     (runner_is_orphaned, 2),

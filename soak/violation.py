@@ -78,3 +78,14 @@ def is_on_branch(history: History, revision: str, at: float) -> bool:
     """Tell whether a revision was on the default branch at a time."""
     heads = [push.after for push in history.pushes if push.at <= at]
     return bool(heads) and history.contains(heads[-1], revision)
+
+
+def was_taken_away(history: History, revision: str, until: float) -> bool:
+    """Tell whether a push until then took a revision away from the default branch."""
+    return any(
+        push.at <= until
+        and push.before is not None
+        and history.contains(push.before, revision)
+        and not history.contains(push.after, revision)
+        for push in history.pushes
+    )

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from local.forge.client import ForgeAnswered
 from soak.by_api import decide_by_api, deploy_by_hand, unlock_by_api
 from soak.drift import look_for_drift
 from soak.stacks import RULES, TIERS, configuration
-from soak.world import ONLOOKERS, WRITERS, World, has_ended, root_of
+from soak.world import ONLOOKERS, WRITERS, CheckRun, World, has_ended, root_of
 
 Event = Callable[[World], str | None]
 UNLOCK = "Unlock"
 _UNLOCK = "tidegate unlock"
+#: Seconds between two presses of a button of one check run.
+_AGAIN = 6.0
+#: How often the first of a check run's buttons is pressed in place of the last, which is Reject: most plans are
+#: confirmed, and what blocks others is run again only now and then.
+_FIRST = {"Confirm": 0.95, "Retry": 0.6}
 #: Of 100 modules of the first tier so many fail when they are planned, and as many when they are applied.
 _BROKEN_IN_DEV = 10
 #: Of 100 modules in pull requests so many are refused by a policy.
@@ -89,10 +95,33 @@ def confirm(world: World) -> str | None:
     return _press(world, "Confirm", world.chance.choice(WRITERS))
 
 
-def confirm_all(world: World) -> str | None:
-    """Confirm every plan that waits."""
-    told = [_press(world, "Confirm", world.chance.choice(WRITERS)) for _ in world.with_button("Confirm")]
-    return f"{len(told)} plans" if told else None
+def decide_all(world: World) -> str | None:
+    """Press a button of every check run that has one, or say it, after freeing what dead runners left locked."""
+    for root in world.roots:
+        world.free_state(root)
+    told = [_decide(world, run) for run in list(world.board.values()) if run["buttons"] and _is_due(world, run)]
+    return f"{', '.join(told)}" if told else None
+
+
+def _is_due(world: World, run: CheckRun) -> bool:
+    """Tell whether nobody pressed a button of a check run just now; from now on somebody did."""
+    now = time.monotonic()
+    if now - world.pressed.get(run["id"], -_AGAIN) < _AGAIN:
+        return False
+    world.pressed[run["id"]] = now
+    return True
+
+
+def _decide(world: World, run: CheckRun) -> str:
+    """Press Reject where a forced push took the commit away, since Confirm is refused then."""
+    first = run["buttons"][0]
+    is_first = world.chance.random() < _FIRST.get(first, 1.0) and not world.clone.has_lost(run["head_sha"])
+    button = first if is_first else run["buttons"][-1]
+    if button == UNLOCK and world.chance.choice((True, False)):
+        unlock_by_comment(world)
+    else:
+        world.press(run, button, world.chance.choice(WRITERS))
+    return f"{button} {root_of(run)}"
 
 
 def reject(world: World) -> str | None:
@@ -274,7 +303,7 @@ WORK: tuple[tuple[Event, int], ...] = (
     (go_back, 1),
     (change_nothing, 1),
     (confirm, 10),
-    (confirm_all, 20),
+    (decide_all, 20),
     (reject, 2),
     (decide_both, 2),
     (retry, 5),

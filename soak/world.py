@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
+
+from botocore.exceptions import ClientError
 
 from local.client import LocalCloud
 from local.forge.client import ForgeAnswered, ForgeClient
@@ -36,7 +40,10 @@ CheckRun = Mapping[str, Any]
 
 @dataclass
 class World:
-    """Everything that the events of a soak work on. ``done`` counts them, ``struck`` the troubles, by kind."""
+    """Everything that the events of a soak work on. ``done`` counts them, ``struck`` the troubles, by kind.
+
+    ``outages`` and ``cuts`` are the faults that strike applies, of whichever repository.
+    """
 
     cloud: LocalCloud
     repository: str
@@ -58,6 +65,7 @@ class World:
     outages: list[str] = field(default_factory=list)
     cuts: list[str] = field(default_factory=list)
     marks: int = 0
+    pressed: dict[int, float] = field(default_factory=dict)
 
     def person(self, name: str) -> ForgeClient:
         """Return somebody at the forge."""
@@ -146,17 +154,18 @@ class World:
         return True
 
     def free_state(self, root: str) -> bool:
-        """Free a root's Terraform state as people do after a runner died: only while no runner works on it."""
-        if any(task["lastStatus"] != "STOPPED" for task in self.cloud.read("tasks")):
+        """Free a root's Terraform state as people do after a runner died: only while nobody can hold it who runs."""
+        s3 = self.cloud.client("s3")
+        place = {"Bucket": self.site.bucket, "Key": f"{self.site.prefix}/{root}.tfstate.tflock"}
+        try:
+            locked = json.loads(s3.get_object(**place)["Body"].read())
+        except ClientError:
             return False
-        s3, place = (
-            self.cloud.client("s3"),
-            {"Bucket": self.site.bucket, "Key": f"{self.site.prefix}/{root}.tfstate.tflock"},
-        )
-        locked = bool(s3.list_objects_v2(Bucket=place["Bucket"], Prefix=place["Key"]).get("KeyCount", 0))
-        if locked:
-            s3.delete_object(**place)
-        return locked
+        since = datetime.fromisoformat(locked["Created"]).timestamp()
+        if any(task["lastStatus"] != "STOPPED" and task["createdAt"] <= since for task in self.cloud.read("tasks")):
+            return False
+        s3.delete_object(**place)
+        return True
 
 
 def root_of(run: CheckRun) -> str:

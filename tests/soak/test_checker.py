@@ -16,7 +16,14 @@ import soak.modules
 import soak.pull_rules
 import soak.stacks
 import soak.violation
-from soak.checker import RULES, check, forced_off_is_not_applied, never_backwards
+from soak.checker import (
+    RULES,
+    check,
+    decisions_are_audited,
+    forced_off_is_not_applied,
+    lock_is_respected,
+    never_backwards,
+)
 from soak.gate_rules import gates_hold
 from soak.history import Act, Commit, Effect, History, Push
 from tests.soak.histories import (
@@ -206,6 +213,23 @@ def test_a_commit_that_is_put_back_while_it_begins_may_be_applied():
     commits = {**GOOD.commits, "c3": Commit("c3", ("c1",), {ROOT: "m1"})}
     assert not list(forced_off_is_not_applied(history(commits=commits, pushes=away)))
     assert list(forced_off_is_not_applied(history(commits=commits, pushes=away[:-1])))
+
+
+def test_tidegate_may_reject_a_commit_that_a_forced_push_took_away():
+    commits = {**GOOD.commits, "c3": Commit("c3", ("c1",), {ROOT: "m1"})}
+    rejected = ended(2, 20, state="REJECTED", approved_by=None, started=None)
+    kept = history(audits=(*GOOD.audits[:2], rejected))
+    away = replace(kept, commits=commits, pushes=(*GOOD.pushes, Push(15.0, "c2", "c3")))
+    assert not list(decisions_are_audited(away))
+    assert list(decisions_are_audited(kept))
+
+
+def test_an_apply_that_never_began_neither_locks_nor_needs_an_unlock():
+    unknown = ended(1, 12, state="UNKNOWN")
+    never = replace(shown(2, "failure"), title="Tidegate failed")
+    told = history(audits=(GOOD.audits[0], unknown, GOOD.audits[2]), checks=(shown(1, "failure"), never))
+    assert not list(lock_is_respected(told))
+    assert list(lock_is_respected(replace(told, checks=(shown(1, "failure"), shown(2)))))
 
 
 def test_a_commit_that_is_pushed_again_is_another_change():
