@@ -42,8 +42,8 @@ class GateOpener:
         """Look at all gates of a change at which somebody waits. Return how many deployments this changed.
 
         The change knows the newest deployment of each root; ``replaced`` names others that wait as well: two people ran
-        the same root again at once. What is blocked, or is not any more, may be waited for by others: then these are looked at again. Raise
-        ExceptionGroup when some could not be looked at; all others are then.
+        the same root again at once. What is blocked, or is not any more, may be waited for by others: then these are
+        looked at again. Raise ExceptionGroup when some could not be looked at; all others are then.
         """
         members = self.change_sets.deployments(change_set)
         records = self.deployments.many([each.deployment for each in members])
