@@ -41,7 +41,7 @@ SPECS: tuple[FunctionSpec, ...] = (
     ),
     FunctionSpec(
         "discover_roots",
-        "Finds the roots that a push or a comment is about and enqueues their deployments",
+        "Finds the roots that a push or a comment is about, and enqueues their deployments and what runs again",
         (
             _C.QUEUES,
             _C.MANY_DEPLOYMENTS,
@@ -78,7 +78,7 @@ SPECS: tuple[FunctionSpec, ...] = (
     ),
     FunctionSpec(
         "answer_button",
-        "Answers the buttons of check runs, decides by comments, and runs checks again",
+        "Answers the buttons of check runs, and decides by comments",
         (
             _C.QUEUES,
             _C.MANY_DEPLOYMENTS,

@@ -1,4 +1,4 @@
-"""Press queue: answers presses of the buttons on check runs, decides by comments, and runs checks again."""
+"""Press queue: answers presses of the buttons on check runs, and decides by comments."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tidegate.bootstrap import wiring
 from tidegate.ports import Delivery
 from tidegate.settings import PressQueueSettings
 from tidegate.telemetry import logger, observed
+from tidegate.usecases.comments.hand_over_comment import DECISION
 from tidegate.usecases.presses.answer_button import Press
 
 
@@ -22,8 +23,8 @@ def lambda_handler(event: Mapping[str, Any], context: object) -> Any:
 
 def _answer(body: str) -> None:
     delivery = from_message(body)
-    if delivery.event != "check_run":
-        outcome = wiring().rerun(delivery)
+    if delivery.event == DECISION:
+        outcome = wiring().comment_decider.receive(delivery)
         logger.info("carried out", extra={"delivery": delivery.id, "by": delivery.fields["sender"], "outcome": outcome})
         return
     press = read_press(delivery)

@@ -1,4 +1,4 @@
-"""Discovery queue: enqueues deployments for pushes, comments and requests, which need the repository's files.
+"""Discovery queue: enqueues deployments for pushes, comments, requests and re-runs, which need the repository's files.
 
 Events of pull requests come this way as well: their record is kept, and the machine that looks at their files started.
 """

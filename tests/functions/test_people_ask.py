@@ -11,6 +11,7 @@ from tidegate.adapters.deliveries import queues_of_events, to_message
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.domain.pull_requests.pull_request import PullRequest
+from tidegate.domain.root import Root
 from tidegate.ports import Change, Delivery
 
 WHERE = {"repository": "acme/infra", "installation": 7}
@@ -62,26 +63,54 @@ def test_a_head_that_no_push_told_of_is_deployed(wires, commits):
     assert [known.seen for known in wires.catalog.repositories()] == [commits[1]]
 
 
+#: What the default branch's file says since: only a team deploys, and an approval is required.
+NARROWED = """\
+access_control: {policies: [{tag_query: '', apply: ['team:sre']}]}
+apply_requirements: {checks: [{tag_query: '', approved: {enabled: true}}]}
+"""
+
+
 @pytest.fixture
-def failed(wires):
-    """Return a deployment that failed in plan, whose check run is shown."""
-    deployment = deployment_in(State.PLAN_FAILED)
+def failed(wires, commits):
+    """Return a deployment that failed in plan and is shown: nothing was required when it was asked for."""
+    deployment = deployment_in(State.PLAN_FAILED, root=Root("live/app", "live/app"))
     wires.deployments.add(deployment)
     wires.check_run_publisher.publish(deployment.id)
     return deployment
 
 
-def test_a_failed_check_is_run_again(wires, failed):
+def run_again(wires, failed, delivery="delivery-1"):
     number = wires.check_runs.published(failed.id).id
     check = {"id": number, "external_id": failed.id, "name": f"tidegate/deploy: {failed.root.name}"}
     fields = {**check, "head_sha": failed.revision.sha, "sender": "reviewer"}
-    receive(wires, "answer_button", "rerun", fields)
+    return receive(wires, "discover_roots", "rerun", fields, delivery)
+
+
+def test_a_failed_check_is_run_again(wires, failed):
+    run_again(wires, failed)
     (deployment,) = waiting(wires, failed.root.name)
     assert (deployment.trigger, deployment.rerun_of) == (Trigger.RERUN, failed.id)
 
 
+def test_what_is_run_again_is_under_what_the_default_branch_grants_now(wires, repository, failed):
+    wires.forge.branches["main"] = repository.commit({"tidegate.yaml": NARROWED})
+    assert "Only team:sre may deploy" in run_again(wires, failed).text
+    assert waiting(wires, failed.root.name) == []
+    wires.forge.teams["acme/sre"] = {"reviewer"}
+    run_again(wires, failed, "delivery-2")
+    (deployment,) = waiting(wires, failed.root.name)
+    assert (deployment.access.apply, deployment.revision) == (("team:sre",), failed.revision)
+    assert [each.approvals for each in deployment.requires] == [1]
+
+
+def test_nothing_is_run_again_while_the_default_branchs_file_cannot_be_used(wires, repository, failed):
+    wires.forge.branches["main"] = repository.commit({"tidegate.yaml": "nonsense: 1\n"})
+    assert "nonsense" in run_again(wires, failed).text
+    assert waiting(wires, failed.root.name) == []
+
+
 def test_all_checks_of_a_commit_are_run_again(wires, failed):
-    receive(wires, "answer_button", "check_suite", {"head_sha": failed.revision.sha, "sender": "reviewer"})
+    receive(wires, "discover_roots", "check_suite", {"head_sha": failed.revision.sha, "sender": "reviewer"})
     (deployment,) = waiting(wires, failed.root.name)
     assert deployment.rerun_of == failed.id
 
@@ -106,6 +135,8 @@ def test_what_needs_the_repositorys_files_goes_to_the_discovery_queue():
         "head",
         "issue_comment",
         "manual",
+        "rerun",
+        "check_suite",
         "drift",
         "pull_request",
         "pull_request_review",
@@ -113,5 +144,5 @@ def test_what_needs_the_repositorys_files_goes_to_the_discovery_queue():
         "replan",
         "look_for_drift",
     }
-    presses = {"check_run", "rerun", "check_suite", "decision"}
+    presses = {"check_run", "decision"}
     assert {event for event, queue in queues.items() if queue == "presses"} == presses

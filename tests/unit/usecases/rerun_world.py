@@ -37,6 +37,7 @@ class RerunWorld(World):
         self.numbers = {}
         self.sent = []
         self.demands = 0
+        self.rules = {}
 
     def ended(self, state, root="network", *, attempted=True, **fields):
         """Put a deployment whose check run is shown; return it."""
@@ -65,9 +66,15 @@ class RerunWorld(World):
             self.forge,
             self.announcements,
             Authorizer(self.forge, self.queues, self.deployments),
+            self.under,
             enqueuer.enqueue,
             self.sent.append,
         )
+
+    def under(self, _where, again):
+        """Return deployments with what holds now for their roots, by their names, or why none is run."""
+        now = {each.id: self.rules.get(each.root.name, {}) for each in again}
+        return {each.id: rule if isinstance(rule := now[each.id], str) else replace(each, **rule) for each in again}
 
     def show_answers(self):
         """Show why demands had no effect, as the check-run queue does."""

@@ -99,10 +99,11 @@ def test_who_may_not_write_runs_nothing_again(world):
     assert world.reruns == []
 
 
-def test_only_who_is_granted_deploys_of_a_root_runs_it_again(world):
+def test_only_who_is_granted_deploys_of_a_root_now_runs_it_again(world):
     guarded = Access(apply=("team:sre",))
-    prod = world.ended(State.PLAN_FAILED, "prod", access=guarded, stack="prod")
-    dev = world.ended(State.PLAN_FAILED, "dev")
+    world.rules = {"prod": {"access": guarded}, "dev": {"access": None}}
+    prod = world.ended(State.PLAN_FAILED, "prod", access=Access(), stack="prod")
+    dev = world.ended(State.PLAN_FAILED, "dev", access=guarded)
     told = "Only team:sre may deploy stack prod here, and reviewer is not among them."
     assert world.suite(prod.revision.sha) == f"prod: {told}\ndev: enqueued"
     assert "Only team:sre may deploy stack prod here" in world.shown(prod)
@@ -110,6 +111,22 @@ def test_only_who_is_granted_deploys_of_a_root_runs_it_again(world):
     world.forge.teams["acme/sre"] = {"maintainer"}
     assert world.check(prod, by="maintainer") == "prod: enqueued"
     assert world.reruns[-1].access == guarded
+
+
+def test_what_the_default_branch_says_nothing_of_is_not_run_again(world):
+    world.rules["network"] = "It is not known what holds now."
+    old = world.ended(State.PLAN_FAILED)
+    assert world.check(old) == "network: It is not known what holds now."
+    assert "It is not known what holds now" in world.shown(old)
+    assert world.reruns == []
+
+
+def test_a_demand_that_was_met_and_comes_again_stays_as_it_was_judged(world):
+    old = world.ended(State.PLAN_FAILED)
+    world.check(old, delivery="once")
+    world.rules["network"] = "The file cannot be used."
+    assert world.check(old, delivery="once") == "network: enqueued"
+    assert len(world.reruns) == 1
 
 
 class TestStacks:

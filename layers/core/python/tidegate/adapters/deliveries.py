@@ -188,6 +188,8 @@ _DISCOVERED = (
     "head",
     "issue_comment",
     "manual",
+    "rerun",
+    "check_suite",
     "drift",
     "look_for_drift",
     "pull_request",
@@ -195,7 +197,7 @@ _DISCOVERED = (
     "merge_group",
     "replan",
 )
-_ANSWERED = ("check_run", "rerun", "check_suite", "decision")
+_ANSWERED = ("check_run", "decision")
 
 
 def queues_of_events(discovery: str, presses: str) -> dict[str, str]:

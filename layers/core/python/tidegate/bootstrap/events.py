@@ -204,6 +204,7 @@ class Events(Deploys):
 
     @cached_property
     def rerun_requester(self) -> RerunRequester:
+        from tidegate.usecases.discovery.current_rules import CurrentRules
         from tidegate.usecases.presses.rerun import RerunRequester
 
         return RerunRequester(
@@ -215,6 +216,7 @@ class Events(Deploys):
             self.forge,
             self.announcements,
             self.authorizer,
+            CurrentRules(self._repository_source, self._hold_policies).under,
             self.enqueuer.enqueue,
             self.events.send,
         )
@@ -226,16 +228,12 @@ class Events(Deploys):
                 return self.comment_receiver.receive(delivery)
             case "manual":
                 return self.request_receiver.receive(delivery)
+            case "rerun":
+                return self.rerun_requester.receive_check(delivery)
+            case "check_suite":
+                return self.rerun_requester.receive_suite(delivery)
             case _:
                 return self.push_receiver.receive(delivery)
-
-    def rerun(self, delivery: Delivery) -> str:
-        """Run one failed check again, or all of a commit, or decide by a comment; return what became of it."""
-        if delivery.event == "decision":
-            return self.comment_decider.receive(delivery)
-        if delivery.event == "check_suite":
-            return self.rerun_requester.receive_suite(delivery)
-        return self.rerun_requester.receive_check(delivery)
 
     @cached_property
     def _change_enqueuer(self) -> ChangeEnqueuer:

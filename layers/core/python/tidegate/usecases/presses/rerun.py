@@ -27,7 +27,7 @@ from tidegate.ports import (
     Enrolled,
     Forge,
 )
-from tidegate.usecases.authorize import Asking, Authorizer
+from tidegate.usecases.authorize import Asking, Authorizer, Where
 from tidegate.usecases.queues.enqueue_all import enqueue_all
 from tidegate.usecases.webhooks.conclude import conclude
 
@@ -63,6 +63,7 @@ class RerunRequester:
     """Runs deployments again, or shows on their check runs why not. Asked once more, it does nothing more.
 
     A demand on a check run of a pull request or of drift is none of these: the webhook tells them apart.
+    ``rules`` puts deployments under what the default branch grants now, or says by their ids why one is not run.
     ``enqueue`` is as for pushes; ``send`` passes on what pull requests are to be planned again.
     """
 
@@ -74,6 +75,7 @@ class RerunRequester:
     forge: Forge
     announcements: Announcements
     authorizer: Authorizer
+    rules: Callable[[Where, Sequence[Deployment]], Mapping[str, Deployment | str]]
     enqueue: Callable[[Deployment], object]
     send: Callable[[Delivery], object]
 
@@ -120,17 +122,27 @@ class RerunRequester:
         asking = self.authorizer.asking(demand.where, demand.by)
         branch = self.forge.default_branch(*demand.where)
         comparison = self.forge.compare(*demand.where, demand.sha, branch)
-        again, told = [], []
+        made: list[tuple[int, Deployment, Deployment]] = []
         before: Counter[str] = Counter()  # The stacks of one root stand in line in the order that they had.
         for number, old in sorted(shown.items(), key=lambda each: each[1].requested_at):
             new = run_again(old, branch, demand.by, later(demand.at, before[old.root.name]), demand.id)
             before[old.root.name] += 1
-            refusal = self._refusal(old, new, comparison, asking, only_failed=only_failed)
-            if refusal is None:
-                again.append(new)
+            made.append((number, old, new))
+        # What is known was made by this demand before, which comes again.
+        judged: dict[str, Deployment | str | None] = {**self.deployments.many([new.id for *_, new in made])}
+        for _, old, new in made:
+            if new.id not in judged:
+                judged[new.id] = self._refusal(old, new, comparison, only_failed=only_failed)
+        ruled = self.rules(demand.where, [new for *_, new in made if judged[new.id] is None])
+        judged |= {key: _granted(asking, each) for key, each in ruled.items()}
+        again, told = [], []
+        for number, old, new in made:
+            found = judged[new.id]
+            if isinstance(found, Deployment):
+                again.append(found)
             else:
-                self._refuse(demand, number, old, refusal)
-            told.append(f"{old.root.name}: {refusal or 'enqueued'}")
+                self._refuse(demand, number, old, found or "")
+            told.append(f"{old.root.name}: {'enqueued' if isinstance(found, Deployment) else found}")
         self._stand_for_their_roots(again)
         enqueue_all(again, self.enqueue)
         for new in again:
@@ -150,17 +162,10 @@ class RerunRequester:
             enrolled = [Enrolled(new.root.name, new.stack, new.id, new.requested_at) for new in same]
             self.change_sets.enroll(change_set, enrolled)
 
-    def _refusal(
-        self, old: Deployment, new: Deployment, comparison: Comparison, asking: Asking, *, only_failed: bool
-    ) -> str | None:
+    def _refusal(self, old: Deployment, new: Deployment, comparison: Comparison, *, only_failed: bool) -> str | None:
+        """Return why a deployment is not run again, whoever asks; None when it may be."""
         head, _ = self.queues.read(old.queue)
-        running = self._running(old, head.in_flight)
-        if self.deployments.many([new.id]):
-            return None  # This demand was met before: it comes again.
-        judged = asking.may_with(old, Action.APPLY)
-        if not judged.done:
-            return judged.reason
-        if running:
+        if self._running(old, head.in_flight):
             return "This revision is being run again already."
         return (
             state_refusal(old, only_failed=only_failed)
@@ -196,6 +201,14 @@ class RerunRequester:
             self.forge.update_check_run(*demand.where, number, render_continued(old, url, reason))
         else:
             self.announcements.answered(old.id, reason)
+
+
+def _granted(asking: Asking, new: Deployment | str) -> Deployment | str:
+    """Return a deployment if who asks may have it applied, or else why not."""
+    if isinstance(new, str):
+        return new
+    decision = asking.may_with(new, Action.APPLY)
+    return new if decision.done else decision.reason
 
 
 def _repeats(trigger: Trigger, sha: str, old: Deployment) -> bool:

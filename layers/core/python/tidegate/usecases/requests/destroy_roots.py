@@ -6,12 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from tidegate.config.configured import ConfiguredRoot
-from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.resolution import configure
-from tidegate.config.trust import required
-from tidegate.domain.access import Access, Action
-from tidegate.domain.changes.change_set import Member
+from tidegate.domain.access import Action
 from tidegate.domain.deploys.deployment import Deployment, Trigger
 from tidegate.domain.deploys.origin import Destruction
 from tidegate.domain.deploys.queue import Deployed, QueueHead
@@ -20,19 +16,13 @@ from tidegate.domain.errors import quoted
 from tidegate.domain.moment import later
 from tidegate.domain.nearest import unknown_roots
 from tidegate.domain.root import Revision, Root, deployment_id
-from tidegate.domain.tags.terms import tagged
 from tidegate.ports import Catalog
 from tidegate.usecases.authorize import Authorizer
 from tidegate.usecases.comments.find_repeats import Repeat, enqueue_once
+from tidegate.usecases.discovery.current_rules import also_under, deployable
 from tidegate.usecases.discovery.discover_roots import AllRoots, all_roots
 from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Hold, accesses
 from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
-from tidegate.usecases.discovery.root_index import Deployable
-
-#: Why nobody may destroy a root that was deployed before there was access control, and that it says nothing of.
-_UNPLACED = (
-    "no stack of the default branch's tidegate.yaml takes it any more, and it was deployed without access control"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +66,7 @@ class RootDestroyer:
         with self.source.fetch(*asked.where, head.sha) as trees:
             there = all_roots(trees, self.source.reading(asked.where[1], configuring))
         made, problems = self._made(asked, there)
-        made = [_under(there.configuration, each, head.branch) for each in made]
+        made = [also_under(there.configuration, each, head.branch) for each in made]
         controlled = {what: access for what, access in accesses(made).items() if access is not None}
         if controlled and not problems:
             problems += self.authorizer.refusals(controlled, asked.where, Action.APPLY, asked.by)
@@ -88,7 +78,7 @@ class RootDestroyer:
 
     def _held(self, asked: Destroy, there: AllRoots, head: Revision, made: Sequence[Deployment]) -> list[Deployment]:
         granted = Granted(there.configuration, there.roots, head.branch, head.branch, main=head.branch, commit=head.sha)
-        held = self.hold(asked.where, granted, [_deployable(each) for each in made])
+        held = self.hold(asked.where, granted, [deployable(each) for each in made])
         return [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in made]
 
     def _made(self, asked: Destroy, there: AllRoots) -> tuple[list[Deployment], list[str]]:
@@ -104,10 +94,6 @@ class RootDestroyer:
             problems += [problem] if problem else []
             made += [_destroying(asked, record, number) for number, record in enumerate(records)]
         return made, problems
-
-
-def _deployable(each: Deployment) -> Deployable:
-    return Deployable(Member(each.root, each.stack, ""), ConfiguredRoot(each.root, tagged(each.root), (), each.stack))
 
 
 def _deployed(head: QueueHead) -> list[Deployed]:
@@ -176,17 +162,3 @@ def _destroying(asked: Destroy, last: Deployment, number: int) -> Deployment:
             asked.asked_on,
         ),
     )
-
-
-def _under(loaded: LoadedConfiguration, each: Deployment, branch: str) -> Deployment:
-    """Return a deployment under what the default branch says now of such a root, besides what holds for it already."""
-    found = configure(loaded, [each.root], branch, branch).roots
-    if not found and loaded.policies is not None and each.access is None:
-        return replace(each, access=Access((), (), (), (), denied=_UNPLACED))
-    for one in found:
-        rule = replace(each.review_rule.and_also(one.review_rule), when=PlanReview.ALWAYS)
-        access = each.access.and_also(one.access) if each.access and one.access else each.access or one.access
-        wanted = required(loaded, one.tagged)
-        more, unmatched = tuple(dict.fromkeys((*each.requires, *(wanted or ())))), each.unmatched or wanted is None
-        each = replace(each, review_rule=rule, access=access, requires=more, unmatched=unmatched)
-    return each

@@ -1,0 +1,136 @@
+"""What runs again deploys what it deployed, by the rules that the default branch's file has now."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import NOW, REPOSITORY, any_deployment, any_root
+from tests.unit.usecases.trees import Trees
+from tidegate.adapters.memory import MemoryForge
+from tidegate.domain.access import Access
+from tidegate.domain.deploys.origin import Destruction
+from tidegate.domain.deploys.requirements import Requirements
+from tidegate.domain.deploys.requirements_gate import demanded
+from tidegate.domain.deploys.rerun import run_again
+from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
+from tidegate.domain.deploys.workflow import RunSettings
+from tidegate.domain.policies.policy import HeldPolicySet
+from tidegate.domain.root import Engine, EngineName
+from tidegate.usecases.discovery.current_rules import CurrentRules
+from tidegate.usecases.discovery.repository_source import RepositorySource
+
+WHERE = (7, REPOSITORY)
+SETS = (HeldPolicySet("words"),)
+NARROWED = """\
+version: 1
+plan_review: never
+access_control: {policies: [{tag_query: '', apply: ['team:sre']}]}
+apply_requirements: {checks: [{tag_query: sre, approved: {enabled: true}}]}
+dirs: {app: {tags: [sre]}}
+"""
+APP = any_root(name="app", dir="app")
+
+
+class World:
+    """A repository with roots, whose default branch has this file."""
+
+    def __init__(self):
+        self.forge = MemoryForge(branches={"main": "a" * 40})
+        self.files = {"app/main.tf": "", "db/main.tf": ""}
+        self.fetched = 0
+
+    @contextmanager
+    def fetch(self, _url, _token, _before, _after):
+        self.fetched += 1
+        yield Trees({}, self.files)
+
+    def hold(self, where, granted, members):
+        assert (where, granted.commit) == (WHERE, "a" * 40)
+        return {each.member.key: SETS for each in members}
+
+    def under(self, *old, file=NARROWED):
+        self.files["tidegate.yaml"] = file
+        again = [run_again(each, "main", "reviewer", NOW, "demand") for each in old]
+        found = CurrentRules(RepositorySource(self.forge, self), self.hold).under(WHERE, again)
+        return [found[each.id] for each in again]
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+def deployed(**fields):
+    return any_deployment(3, **{"root": APP, "access": Access(apply=("*",)), **fields})
+
+
+def test_it_has_the_access_the_requirements_and_the_policy_sets_of_now(world):
+    (new,) = world.under(deployed(unmatched=True))
+    assert (new.access.apply, new.unmatched, new.policy_sets) == (("team:sre",), False, SETS)
+    assert [each.approvals for each in new.requires] == [1]
+
+
+def test_what_was_required_and_is_not_any_more_is_not_required(world):
+    old = deployed(requires=(Requirements(approvals=5),), policy_sets=(HeldPolicySet("older"),))
+    (new,) = world.under(old, file="version: 1\n")
+    assert (new.access, demanded(new), new.unmatched, new.policy_sets) == (None, (), False, SETS)
+
+
+def test_freezes_are_about_the_tags_that_its_root_has_now(world):
+    (new,) = world.under(deployed(tags=("older",)))
+    assert (new.tags, new.foreign) == (("sre",), False)
+
+
+def test_it_deploys_what_it_deployed(world):
+    run = RunSettings(environment="older")
+    old = deployed(run=run, root=replace(APP, engine=Engine(EngineName.TOFU, "1.9.0")))
+    (new,) = world.under(old)
+    assert (new.root, new.revision, new.run, new.stack) == (old.root, old.revision, run, old.stack)
+
+
+def test_a_review_that_it_waited_for_is_waited_for_again(world):
+    (new,) = world.under(deployed(review_rule=ReviewRule(PlanReview.ALWAYS, 2)))
+    assert new.review_rule == ReviewRule(PlanReview.ALWAYS, 2)
+    (new,) = world.under(deployed(review_rule=ReviewRule(PlanReview.NEVER)), file="plan_review: always\n")
+    assert new.review_rule.when is PlanReview.ALWAYS
+
+
+def test_what_the_default_branch_has_no_more_is_under_all_its_rules(world):
+    (new,) = world.under(deployed(root=any_root(name="gone", dir="gone")))
+    assert (new.access.apply, new.unmatched, new.foreign) == (("team:sre",), True, True)
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("stacks: {names: {prod: {tag_query: 'dir:app'}}}\n", "the stack 'default'"),
+        ("stacks: {names: {prod: {tag_query: 'dir:app'}, dev: {tag_query: 'dir:app'}}}\n", "app"),
+        ("nonsense: 1\n", "nonsense"),
+    ],
+)
+def test_where_nothing_is_said_of_it_it_does_not_run_and_is_told_why(world, file, words):
+    (told,) = world.under(deployed(), file=file)
+    assert isinstance(told, str)
+    assert words in told
+
+
+def test_what_may_run_and_what_may_not_are_told_apart(world):
+    _, new = world.under(deployed(stack="older"), replace(deployed(), id="db", root=any_root(name="db", dir="db")))
+    assert new.root.name == "db"
+
+
+def test_what_destroys_a_root_that_is_gone_is_under_what_held_and_what_holds(world):
+    gone = deployed(root=any_root(name="gone", dir="gone"), destroy=Destruction("last"))
+    old = replace(gone, requires=(Requirements(approvals=5),), access=Access(apply=("user:ann",)))
+    (new,) = world.under(old, file=NARROWED.replace("sre, approved", "'', approved"))
+    assert sorted(each.approvals for each in new.requires) == [1, 5]
+    assert new.access == old.access.and_also(world.under(deployed())[0].access)
+    assert (new.policy_sets, new.destroy) == (SETS, old.destroy)
+
+
+def test_where_nothing_runs_again_nothing_is_fetched(world):
+    assert world.under() == []
+    assert world.fetched == 0
