@@ -34,7 +34,7 @@ def bodies(source: bytes, rule: Node, own: Collection[str]) -> Iterator[Body]:
 def variables(node: Any) -> Iterator[str]:
     """Yield the names that stand in a node: not those of functions, nor those in bodies below it."""
     if isinstance(node, dict):
-        if "Var" in node:
+        if "Var" in node and node["Var"]["value"] not in {"_", "input"}:
             yield node["Var"]["value"]
         for name, each in node.items():
             if name != "fcn" and "query" not in node:
@@ -61,29 +61,42 @@ def _bodies(source: bytes, node: Any, around: frozenset[str], own: Collection[st
         inside = around
         if "query" in node:
             statements = node["query"]["stmts"]
-            inside = around.union(_given(statements, own), keys_of_every(source, node))
+            inside = around.union(_given(statements, own), _keys_of_every(source, node))
             yield Body(node, statements, around, inside)
         for name, each in node.items():
             yield from _bodies(source, each, around if name == "domain" else inside, own)
 
 
-def keys_of_every(source: bytes, node: Node) -> set[str]:
-    """Return the variables that ``every`` declares."""
-    spans = [node[each] for each in ("key", "value") if "domain" in node and node[each]]
-    return {source[each["start"] : each["end"]].decode() for each in spans}
+def declared_in_every(source: bytes, every: Node) -> frozenset[str]:
+    """Return the variables that ``every`` and the statements in it declare: those around it are others."""
+    statements = every["query"]["stmts"]
+    spans = [span for each in statements for span in each["literal"].get("SomeVars", {}).get("vars", ())]
+    return _keys_of_every(source, every).union(_texts(source, spans), *map(_declared, statements))
+
+
+def _keys_of_every(source: bytes, node: Node) -> frozenset[str]:
+    return frozenset(_texts(source, [node[each] for each in ("key", "value") if "domain" in node and node[each]]))
+
+
+def _texts(source: bytes, spans: list[Node]) -> Iterator[str]:
+    return (source[each["start"] : each["end"]].decode() for each in spans)
+
+
+def _declared(statement: Node) -> Iterator[str]:
+    """Yield the variables that a statement declares and gives values to."""
+    ((kind, literal),) = statement["literal"].items()
+    if kind == "SomeIn":
+        yield from variables([literal["key"], literal["value"]])
+    elif kind == "Expr":
+        assigned = literal["expr"].get("AssignExpr", {})
+        if assigned.get("op") == "ColEq":
+            yield from (each["value"] for each in pattern(assigned["lhs"]))
 
 
 def _given(statements: list[Node], own: Collection[str]) -> Iterator[str]:
     """Yield the variables that statements may give values to. A rule has its name but where that is declared anew."""
     for statement in statements:
+        yield from _declared(statement)
         ((kind, literal),) = statement["literal"].items()
-        if kind == "SomeIn":
-            yield from variables([literal["key"], literal["value"]])
-            yield from (name for name in variables(literal["collection"]) if name not in own)
-        elif kind == "Every":
-            yield from (name for name in variables(literal["domain"]) if name not in own)
-        elif kind == "Expr":
-            assigned = literal["expr"].get("AssignExpr", {})
-            if assigned.get("op") == "ColEq":
-                yield from (each["value"] for each in pattern(assigned["lhs"]))
-            yield from (name for name in variables(literal["expr"]) if name not in own)
+        named = {"SomeIn": "collection", "Every": "domain", "Expr": "expr"}.get(kind, "")
+        yield from (name for name in variables(literal.get(named)) if name not in own)
