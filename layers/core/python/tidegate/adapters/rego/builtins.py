@@ -13,7 +13,7 @@ from functools import lru_cache
 import regorus
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
-from tidegate.adapters.rego.patterns import NotTranslated, UnusablePattern, as_opa_reads, of_glob
+from tidegate.adapters.rego.patterns import NotTranslated, UnusablePattern, as_opa_reads, as_opa_replaces, of_glob
 
 _NAMES = """
 abs ceil count floor format_int max min numbers.range numbers.range_step product round sort sum to_number
@@ -44,9 +44,15 @@ BUILTINS = frozenset(_NAMES.split())
 DEPRECATED = frozenset({"all", "any", "net.cidr_overlap", "re_match"})
 
 
-#: Functions by the position of their pattern, and the function of ours that translates one for the engine.
-PATTERNS = {"regex.find_all_string_submatch_n": 0, "regex.find_n": 0, "regex.match": 0, "regex.replace": 1}
-TRANSLATING = "tidegate_pattern"
+#: The functions of ours that write patterns, and what replaces their matches, as the engine reads them.
+_PATTERN, _REPLACEMENT = "tidegate_pattern", "tidegate_replacement"
+#: Which of them takes the argument at which position of a function.
+TRANSLATED = {
+    "regex.find_all_string_submatch_n": {0: _PATTERN},
+    "regex.find_n": {0: _PATTERN},
+    "regex.match": {0: _PATTERN},
+    "regex.replace": {1: _PATTERN, 2: _REPLACEMENT},
+}
 #: Patterns that are kept, as policies ask by the same ones over and over.
 _KEPT = 10_000
 
@@ -61,7 +67,8 @@ def add_missing(engine: regorus.Engine) -> None:
     engine.add_extension("net.cidr_overlap", 2, _overlaps)
     engine.add_extension("glob.match", 3, _glob_matches)
     engine.add_extension("re_match", 2, _re_match)
-    engine.add_extension(TRANSLATING, 1, _translated)
+    engine.add_extension(_PATTERN, 1, _translated)
+    engine.add_extension(_REPLACEMENT, 1, lambda value: as_opa_replaces(_text(value)))
     engine.add_extension("regex.is_valid", 1, _is_valid)
 
 

@@ -21,6 +21,8 @@ _REPETITION = re.compile(r"(?:[*+?]|\{[0-9]+(?:,[0-9]*)?\})\??")
 _MOST = 1000
 #: Behind a backslash: quoted text, single bytes, numbers of eight, negated properties.
 _NOT_TRANSLATED = frozenset("QEC01234567pP")
+#: A dollar in what replaces a match, and the group that it stands for.
+_REFERENCE = re.compile(r"\$(?:\$|\{(\w+)\}|(\w+))?")
 _META = frozenset("^$.|()")
 _ANY = "(?s:.)"
 
@@ -39,6 +41,24 @@ class NotTranslated(UnusablePattern):
 def as_opa_reads(pattern: str) -> str:
     """Return a regular expression that means to the engine what ``pattern`` means to OPA. Raise UnusablePattern."""
     return _Reader(pattern).translated()
+
+
+def as_opa_replaces(replacement: str) -> str:
+    """Return what means to the engine what ``replacement``, of the matches of a pattern, means to OPA.
+
+    OPA's is Go's: the longest run of letters and digits, also of those beyond ASCII, names a group. A name that no
+    group can have is for nothing, and a dollar without a name is a dollar. Raise UnusablePattern.
+    """
+    return _REFERENCE.sub(_group, replacement)
+
+
+def _group(found: re.Match[str]) -> str:
+    name = found[1] or found[2] or ""
+    if odd := [each for each in name if not (each.isalpha() or each.isdecimal() or each == "_")]:
+        raise NotTranslated(f"{odd[0]} behind a dollar is not known here")
+    if not name.isascii() or (name[:1] == "0" and name != "0"):
+        return ""
+    return f"${{{name}}}" if name else "$$"
 
 
 def of_glob(glob: str, delimiters: Sequence[str] | None) -> str:

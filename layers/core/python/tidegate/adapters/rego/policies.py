@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tidegate.adapters.rego.builtins import BUILTINS, DEPRECATED, PATTERNS, TRANSLATING
+from tidegate.adapters.rego.builtins import BUILTINS, DEPRECATED, TRANSLATED
 from tidegate.adapters.rego.negation import Addition, whole
 
 _PLACE = re.compile(r"--> m(\d+)\.rego:(\d+):(\d+)")
@@ -172,12 +172,13 @@ def translated_patterns(policies: Policies, module: Mapping[str, Any]) -> Iterat
     own, source = own_names(policies, module), module["source"]["contents"].encode()
     for call in _below(module["ast"]["rules"], "Call"):
         called = _path_of(call["fcn"])
-        at = PATTERNS.get(".".join(called), len(call["params"]))
-        if called[0] not in own and at < len(call["params"]):
-            ((_, pattern),) = call["params"][at].items()
-            start, end = whole(source, pattern)
-            yield start, 0, f"{TRANSLATING}(".encode()
-            yield end, 0, b")"
+        for at, parameter in enumerate(call["params"]):
+            translating = TRANSLATED.get(".".join(called), {}).get(at)
+            if translating and called[0] not in own:
+                ((_, argument),) = parameter.items()
+                start, end = whole(source, argument)
+                yield start, 0, f"{translating}(".encode()
+                yield end, 0, b")"
 
 
 def _head(rule: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
