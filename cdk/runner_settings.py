@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from cdk.target_roles import KEYS, UnusableRole, allowed_roles, engine_roles
+from tidegate.domain.deploys.aws_target import AllowedRoles
 from tidegate.domain.deploys.mask_pattern import patterns_problem
 from tidegate.domain.deploys.workflow_rules import name_problem
 
 _IMAGE = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::[0-9]{1,5})?/[a-z0-9._/-]{1,200}@sha256:[0-9a-f]{64}")
-_ROLE = re.compile(r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/*-]{1,512}")
 _SECRET = re.compile(r"[A-Za-z0-9/_+=.@-]{1,256}(?:#[A-Za-z0-9_.-]{1,128})?")
 #: Lambda and ECS take more, but what is as long as this is a file.
 _LONGEST_VALUE = 2_000
-_KINDS = {"plan": "plan_target_roles", "apply": "apply_target_roles", "speculate": "pull_request_target_roles"}
 
 
 class Context(Protocol):
@@ -37,7 +37,8 @@ class InvalidContext(ValueError):  # Named for what it tells.
 class RunnerSettings:
     """``variables`` are for the engine of deploys, ``secrets`` name the secrets of others, each with ``#field`` or not.
 
-    ``target_roles`` are those that the engine of each kind of runner may assume besides its own.
+    ``target_roles`` are those that the engine of each kind of runner may assume besides its own. ``allowed_roles`` are
+    those that roots may name: the runner assumes them for the engine.
     """
 
     image: str
@@ -45,6 +46,7 @@ class RunnerSettings:
     variables: Mapping[str, str]
     secrets: Mapping[str, str]
     target_roles: Mapping[str, tuple[str, ...]]
+    allowed_roles: AllowedRoles
 
 
 def read_runner_settings(context: Context) -> RunnerSettings:
@@ -61,8 +63,7 @@ def read_runner_settings(context: Context) -> RunnerSettings:
             raise InvalidContext("runner_secrets", name, "a name that runner_variables does not have")
         if not _SECRET.fullmatch(value):
             raise InvalidContext(f"runner_secrets.{name}", value, "the name of a secret, or NAME#FIELD for one of JSON")
-    roles = {kind: _roles(context, key) for kind, key in _KINDS.items()}
-    return RunnerSettings(image, _patterns(context), variables, given, roles)
+    return RunnerSettings(image, _patterns(context), variables, given, *_roles(context))
 
 
 def _patterns(context: Context) -> tuple[str, ...]:
@@ -75,12 +76,20 @@ def _patterns(context: Context) -> tuple[str, ...]:
     return patterns
 
 
-def _roles(context: Context, key: str) -> tuple[str, ...]:
-    roles = _list(context, key)
-    for role in roles:
-        if not _ROLE.fullmatch(role):
-            raise InvalidContext(key, role, "the ARN of a role, in which * stands for any text")
-    return roles
+def _roles(context: Context) -> tuple[Mapping[str, tuple[str, ...]], AllowedRoles]:
+    """Return what engines may assume, by kind of runner, and what roots may name."""
+    entries = {kind: _entries(context, key) for kind, (key, _) in KEYS.items()}
+    try:
+        return {kind: engine_roles(key, entries[kind]) for kind, (key, _) in KEYS.items()}, allowed_roles(entries)
+    except UnusableRole as error:
+        raise InvalidContext(error.key, error.value, error.allowed) from None
+
+
+def _entries(context: Context, key: str) -> list[object]:
+    value = _parsed(context, key, [])
+    if not isinstance(value, list):
+        raise InvalidContext(key, value, "a list of roles")
+    return value
 
 
 def _list(context: Context, key: str) -> tuple[str, ...]:

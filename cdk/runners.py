@@ -23,6 +23,8 @@ from cdk.layers import ROOT
 from cdk.network import Network
 from cdk.settings import Settings
 from cdk.storage import Storage
+from cdk.target_roles import KEYS
+from tidegate.domain.deploys.aws_target import AllowedRoles, to_text
 
 #: The largest that ECS allows: the engine gets one interrupt and most of this time to save its state.
 _STOP_TIMEOUT = Duration.seconds(120)
@@ -79,6 +81,7 @@ class Runners(Construct):
         )
         self._image = self._image_of(settings.runners.image)
         self.engine_roles: dict[str, iam.Role] = {}
+        self.task_roles: dict[str, iam.Role] = {}
         self._deploying = (terraform_machine,)
         deploying = self._deploying
         # What is deployed is destroyed with the lock file that its own plan has stored.
@@ -179,6 +182,9 @@ class Runners(Construct):
         runners, given = self._settings.runners, {}
         if runners.mask_patterns:
             given["TIDEGATE_MASK_PATTERNS"] = json.dumps(runners.mask_patterns)
+        if any(runners.allowed_roles.phases.values()):
+            # All phases for all kinds: a plan tells that its apply would be refused. The rights are of one phase alone.
+            given["TIDEGATE_TARGET_ROLES"] = to_text(runners.allowed_roles)
         if kind.machines != self._deploying:
             return given
         names = {
@@ -239,7 +245,9 @@ class Runners(Construct):
         for target in self._settings.runners.target_roles[kind.name]:
             engine.add_to_policy(allow("sts:AssumeRole", "sts:TagSession", on=target))
         runner.add_to_policy(allow("sts:AssumeRole", on=engine.role_arn))
-        self.engine_roles[kind.name] = engine
+        for statement in _target_access(self._settings.runners.allowed_roles, kind):
+            runner.add_to_policy(statement)
+        self.engine_roles[kind.name], self.task_roles[kind.name] = engine, runner
         return engine
 
     def _state_access(self, kind: RunnerKind) -> list[iam.PolicyStatement]:
@@ -253,6 +261,14 @@ class Runners(Construct):
             return reading
         written = f"{bucket}/*" if kind.engine_writes_state else f"{bucket}/*.tflock"
         return [*reading, allow("s3:PutObject", "s3:DeleteObject", on=written)]
+
+
+def _target_access(allowed: AllowedRoles, kind: RunnerKind) -> list[iam.PolicyStatement]:
+    """Allow to assume the roles of one phase, with tags and a source identity. It is for this kind of runner alone."""
+    _, phase = KEYS[kind.name]
+    arns = list(dict.fromkeys(each.role for each in allowed.phases.get(phase, ())))
+    actions = ["sts:AssumeRole", "sts:TagSession", "sts:SetSourceIdentity"]
+    return [iam.PolicyStatement(actions=actions, resources=arns)] if arns else []
 
 
 def _managed(place: Construct, index: int, name: str) -> iam.IManagedPolicy:

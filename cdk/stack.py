@@ -234,5 +234,8 @@ class TidegateStack(Stack):
             "PlanEngineRole": self.runners.engine_roles["plan"].role_arn,
             "ApplyEngineRole": self.runners.engine_roles["apply"].role_arn,
             "PullRequestEngineRole": self.runners.engine_roles["speculate"].role_arn,
+            "PlanRunnerRole": self.runners.task_roles["plan"].role_arn,
+            "ApplyRunnerRole": self.runners.task_roles["apply"].role_arn,
+            "PullRequestRunnerRole": self.runners.task_roles["speculate"].role_arn,
         }.items():
             CfnOutput(self, name, value=value)

@@ -8,6 +8,7 @@
     ├── StateWouldBeLost  TerraformClientError  the root keeps its state on the runner's disk, which goes with it
     ├── StepFailed        TerraformClientError  a program of the workflow failed, or a step cannot be run as it stands
     ├── CommitRefused     TerraformClientError  the commit has files that git refuses, or has no such root's directory
+    ├── RoleRefused       TerraformClientError  the role that the root names is not allowed, or lets no runner in
     ├── CodeRefused       TerraformClientError  a pull request's root would run programs, or fetch code, nobody allowed
     ├── MergeFailed       TerraformClientError  a pull request's head and its base cannot be merged
     ├── WorkspaceMissing  TerraformClientError  the workspace that a pull request's root is planned in does not exist
@@ -94,6 +95,13 @@ class Interrupted(JobFault):
 
 class CodeRefused(JobFault):
     """A pull request's root would run programs, or fetch code, that nobody allowed: the author's to mend."""
+
+    error = "TerraformClientError"
+    mark = "refused"
+
+
+class RoleRefused(JobFault):
+    """The role that the root names is not allowed, or does not let the runner in: people's to mend, by what it says."""
 
     error = "TerraformClientError"
     mark = "refused"

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from runner.aws_roles import engine_credentials, region_environment
 from runner.background import Background
 from runner.credentials import answering
 from runner.engine import Engine
 from runner.engine_environment import engine_environment
 from runner.engine_install import InstalledEngine, find_engine
-from runner.faults import RunnerFault
 from runner.interruption import Interruption
 from runner.log import JobLog
 from runner.merging import check_out_merged
@@ -23,13 +23,10 @@ from runner.process import ProcessRunner
 from runner.settings import Settings
 from runner.submodules import check_out_submodules
 from runner.workspace import Git, addresses, check_out, git_environment
-from tidegate.adapters.aws.client import Aws, AwsError
+from tidegate.adapters.aws.client import Aws
 from tidegate.adapters.aws.signing import Credentials
 from tidegate.adapters.git.environment import authorization
 from tidegate.domain.deploys.job import Job, JobKind, TakenJob
-
-#: STS limits session names to this.
-_LONGEST_SESSION_NAME = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +73,7 @@ class Preparation:
         home.mkdir(exist_ok=True)
         more = tools.settings.runner_variables
         environ = {**engine_environment(_open(tools.environ, job, more), home, credentials, more), **_closed(job)}
+        environ |= region_environment(job.run.aws)
         tools.log.say(f"{job.root.engine.name} {installed.version} in {job.root.dir}, commit {job.sha[:12]}")
         return Engine(job.root.engine.name, installed.program, root, environ, tools.processes), installed.version
 
@@ -124,11 +122,7 @@ class Preparation:
         return find_engine(job.root.engine.name, wanted, tools.settings, tools.directory, tools.environ)
 
     def _assume_role(self) -> Credentials:
-        role = self._tools.settings.engine_role
-        try:
-            return self._tools.aws.assume_role(role, self._job.id[-_LONGEST_SESSION_NAME:].lstrip("-"))
-        except AwsError as error:
-            raise RunnerFault(f"The engine's role {role} cannot be assumed: {error.message or error.code}.") from error
+        return engine_credentials(self._tools.aws, self._tools.settings, self._job)
 
 
 def _open(environ: Mapping[str, str], job: Job, more: Collection[str]) -> Mapping[str, str]:

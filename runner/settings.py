@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tidegate.domain.deploys.aws_target import AllowedRoles, from_text
 from tidegate.domain.deploys.mask_pattern import patterns_problem
 from tidegate.domain.root import EngineName
 
@@ -34,7 +35,7 @@ class Settings:
     ``runner_variables`` are the names of variables that the installation has for the engine of deploys, those of
     ``secret_variables`` among them are masked. ``release_keys`` is a directory with ``terraform.asc`` and ``tofu.asc``;
     ``engine_cache`` is where downloaded engines are kept, None for the job's own directory. ``allow_local_state`` lets
-    roots be planned whose state is lost with the runner.
+    roots be planned whose state is lost with the runner. ``target_roles`` are those that roots may name.
     """
 
     job: str
@@ -57,6 +58,7 @@ class Settings:
     life_seconds: float
     silence_seconds: float
     allow_local_state: bool
+    target_roles: AllowedRoles
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
@@ -87,6 +89,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         life_seconds=_seconds(environ, "TIDEGATE_LIFE_SECONDS", DEFAULT_LIFE_SECONDS),
         silence_seconds=_seconds(environ, "TIDEGATE_SILENCE_SECONDS", DEFAULT_SILENCE_SECONDS),
         allow_local_state=environ.get("TIDEGATE_ALLOW_LOCAL_STATE", "") == "true",
+        target_roles=_roles(environ.get("TIDEGATE_TARGET_ROLES", "")),
     )
 
 
@@ -116,6 +119,13 @@ def _patterns(text: str) -> tuple[str, ...]:
     if problem := patterns_problem(patterns):
         raise SettingsError(f"TIDEGATE_MASK_PATTERNS, pattern {problem[0] + 1}: {problem[1]}.")
     return tuple(patterns)
+
+
+def _roles(text: str) -> AllowedRoles:
+    try:
+        return from_text(text)
+    except ValueError as error:
+        raise SettingsError("TIDEGATE_TARGET_ROLES is no JSON of roles by phases.") from error
 
 
 def _names(environ: Mapping[str, str], name: str) -> tuple[str, ...]:

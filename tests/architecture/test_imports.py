@@ -43,7 +43,12 @@ ALLOWED = {
     "functions": ("tidegate",),
     "runner": ("runner", "tidegate.domain", "tidegate.adapters"),
     # What the runner and the configuration file would refuse, synth refuses before: rules, no verbs.
-    "cdk": ("cdk", "tidegate.domain.deploys.mask_pattern", "tidegate.domain.deploys.workflow_rules"),
+    "cdk": (
+        "cdk",
+        "tidegate.domain.deploys.aws_target",
+        "tidegate.domain.deploys.mask_pattern",
+        "tidegate.domain.deploys.workflow_rules",
+    ),
     "local": ("local", "tidegate"),
     "cli": ("cli", "local", "tidegate"),
     "soak": ("soak", "local"),

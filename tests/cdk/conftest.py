@@ -15,7 +15,12 @@ OTHER = {
     "architecture": "x86_64",
     "state_bucket": "acme-states",
     "apply_policies": ["PowerUserAccess"],
-    "apply_target_roles": ["arn:aws:iam::210987654321:role/deploy"],
+    "plan_target_roles": [{"role": "arn:aws:iam::210987654321:role/named-plan", "repositories": ["acme/*"]}],
+    "apply_target_roles": [
+        "arn:aws:iam::210987654321:role/deploy",
+        {"role": "arn:aws:iam::210987654321:role/named-deploy-*", "repositories": ["acme/*"]},
+    ],
+    "pull_request_target_roles": [{"role": "arn:aws:iam::210987654321:role/named-plan", "repositories": ["acme/*"]}],
     "runner_secrets": {"TF_VAR_token": "acme/token"},
     "alarm_email": "operators@example.com",
 }

@@ -15,6 +15,7 @@ from cdk.stack import TidegateStack
 from cdk.synthesis import file_context
 
 IMAGE = f"123456789012.dkr.ecr.eu-west-1.amazonaws.com/tools/runner@sha256:{'0a' * 32}"
+ROLE = "arn:aws:iam::210987654321:role/deploy"
 TARGETS = ["arn:aws:iam::210987654321:role/tidegate-*"]
 
 
@@ -91,7 +92,15 @@ def test_an_engine_may_assume_the_target_roles_of_its_kind_only(tasks):
         ("runner_secrets", {"TF_VAR_x": "not a name"}, r"runner_secrets\.TF_VAR_x"),
         ("runner_image", "tidegate:latest", "digest"),
         ("runner_image", 3, "digest"),
-        ("plan_target_roles", ["admin"], "plan_target_roles"),
+        ("plan_target_roles", ["admin"], r"plan_target_roles\[0\]"),
+        ("plan_target_roles", "admin", "plan_target_roles"),
+        ("apply_target_roles", {"role": ROLE, "repositories": ["acme/*"]}, "apply_target_roles"),
+        ("apply_target_roles", [ROLE, {"role": ROLE}], r"apply_target_roles\[1\]"),
+        ("apply_target_roles", [{"role": ROLE, "repositories": []}], r"apply_target_roles\[0\]"),
+        ("apply_target_roles", [{"role": ROLE, "repositories": "acme/*"}], r"apply_target_roles\[0\]"),
+        ("apply_target_roles", [{"role": ROLE, "repositories": ["acme/*"], "phases": []}], r"apply_target_roles\[0\]"),
+        ("apply_target_roles", [{"role": ROLE, "repositories": ["acme infra"]}], r"\[0\]\.repositories"),
+        ("apply_target_roles", [{"role": "admin", "repositories": ["acme/*"]}], r"\[0\]\.role"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_its_place(key, value, where):

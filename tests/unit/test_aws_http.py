@@ -6,6 +6,7 @@ import io
 import json
 import threading
 from collections.abc import Iterator
+from urllib.parse import parse_qs
 
 import pytest
 from botocore.auth import S3SigV4Auth, SigV4Auth
@@ -185,6 +186,15 @@ def test_a_role_is_assumed() -> None:
         credentials = client(url).assume_role("arn:aws:iam::123456789012:role/engine", "job-1")
     assert credentials == Credentials("ASIA", "s/+=", "t==")
     assert b"RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2Fengine" in received[0].body
+
+
+def test_a_session_has_its_tags_and_its_source_identity() -> None:
+    with server(lambda _: (200, {}, b"<AccessKeyId>A</AccessKeyId>")) as (url, received):
+        client(url).assume_role("arn", "job-1", tags={"a:b": "acme/infra", "c": "x y"}, source_identity="app-1")
+    form = parse_qs(received[0].body.decode())
+    tags = {form[f"Tags.member.{at}.Key"][0]: form[f"Tags.member.{at}.Value"][0] for at in (1, 2)}
+    assert tags == {"a:b": "acme/infra", "c": "x y"}
+    assert form["SourceIdentity"] == ["app-1"]
 
 
 def test_an_endpoint_of_a_service_goes_before_the_general_one() -> None:

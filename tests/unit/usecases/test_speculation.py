@@ -99,6 +99,12 @@ def test_a_layer_that_plans_its_branch_merges_nothing():
     assert not world.jobs.get(world.begin().job).merges
 
 
+@pytest.mark.parametrize("schedule", ["", "nightly"])
+def test_a_job_tells_whether_it_looks_for_drift(schedule):
+    world = World(schedule=schedule)
+    assert world.jobs.get(world.begin().job).drift is bool(schedule)
+
+
 def test_what_a_plan_may_use_is_said_by_the_configuration_that_was_trusted():
     world = World(allowed_providers=("hashicorp/*",), allowed_modules=())
     job = world.jobs.get(world.begin().job)

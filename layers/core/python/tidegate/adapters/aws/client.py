@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import IO, Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -49,6 +50,8 @@ _THROTTLED = frozenset(
 _NO_ANSWER = frozenset({"ConnectionFailed", "NoCredentials"})
 _EXPIRED = frozenset({"ExpiredToken", "ExpiredTokenException", "UnrecognizedClientException"})
 _COMPACT = json.JSONEncoder(separators=(",", ":"))
+#: How a form names the parts of a tag.
+_TAG = ("Key", "Value")
 _EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
 
 
@@ -189,14 +192,28 @@ class Aws:
         result: dict[str, Any] = json.loads(answer.decode()) if answer.strip() else {}
         return result
 
-    def assume_role(self, role: str, session: str, seconds: int = 3600) -> Credentials:
-        """Return credentials of another role (STS AssumeRole). Raise AwsError."""
+    def assume_role(
+        self,
+        role: str,
+        session: str,
+        seconds: int = 3600,
+        *,
+        tags: Mapping[str, str] = MappingProxyType({}),
+        source_identity: str = "",
+    ) -> Credentials:
+        """Return credentials of another role (STS AssumeRole), whose session has these tags. Raise AwsError."""
+        numbered = enumerate(tags.items(), start=1)
+        members = {
+            f"Tags.member.{at}.{part}": text for at, tag in numbered for part, text in zip(_TAG, tag, strict=True)
+        }
         form = {
             "Action": "AssumeRole",
             "Version": "2011-06-15",
             "RoleArn": role,
             "RoleSessionName": session,
             "DurationSeconds": str(seconds),
+            **members,
+            **({"SourceIdentity": source_identity} if source_identity else {}),
         }
         body = urlencode(form).encode()
         headers = {"content-type": "application/x-www-form-urlencoded; charset=utf-8"}

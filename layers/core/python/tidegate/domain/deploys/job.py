@@ -42,7 +42,7 @@ class Job:
     one. ``destroy`` tells that the plan destroys what the root made; ``engine_version`` and ``lock_file`` are then
     those that it was made with, if they are known. ``allowed_providers`` and ``allowed_modules`` are patterns of what a
     speculative plan may use (``tidegate.domain.pull_requests.untrusted_code``); None stands for what is allowed where
-    nobody says anything.
+    nobody says anything. ``drift`` tells that a speculative plan looks for drift.
     """
 
     id: str
@@ -65,6 +65,7 @@ class Job:
     allowed_modules: tuple[str, ...] | None = None
     fork_sha: str = ""
     destroy: bool = False
+    drift: bool = False
 
     @property
     def other_repositories(self) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from tidegate.domain.deploys.aws_target import AwsTarget
+
 #: How the last line of an apply begins that succeeded, and a step after which did not.
 STEP_FAILED = "THE APPLY SUCCEEDED, BUT A STEP AFTER IT DID NOT: "
 
@@ -73,7 +75,7 @@ class RunSettings:
 
     ``variables`` are pairs of a whole name, such as ``STACK_VAR_REGION``, and a text. Programs see them, and
     ``TIDEGATE_ENVIRONMENT`` and ``TIDEGATE_STACK``. ``masks`` are patterns of what is masked in the job's log,
-    ``clone`` says what the runner clones.
+    ``clone`` says what the runner clones, ``aws`` which account its engine works in; None for the installation's own.
     """
 
     environment: str = ""
@@ -82,3 +84,4 @@ class RunSettings:
     apply: tuple[WorkflowStep, ...] = APPLY_STEPS
     masks: tuple[str, ...] = ()
     clone: CloneSettings = field(default_factory=CloneSettings)
+    aws: AwsTarget | None = None

@@ -94,6 +94,7 @@ class SpeculationBeginner:
             merges=layer.checkout is Checkout.MERGE and not layer.gone,
             fork_sha=layer.fork_sha,
             destroy=layer.destroy,
+            drift=bool(layer.schedule),
         )
 
 

@@ -1,0 +1,69 @@
+"""Whose credentials the engine gets: those of the installation's role for it, or of the role that its root names."""
+
+from __future__ import annotations
+
+from runner.faults import RoleRefused, RunnerFault
+from runner.settings import Settings
+from tidegate.adapters.aws.client import Aws, AwsError
+from tidegate.adapters.aws.signing import Credentials
+from tidegate.domain.deploys.aws_session import phase_of, phases_of, session_name, session_tags, source_identity
+from tidegate.domain.deploys.aws_target import AwsTarget
+from tidegate.domain.deploys.job import Job
+
+#: What STS answers if a policy on either side does not let the session be. (The API reference names no others.)
+_REFUSED = frozenset({"AccessDenied", "AccessDeniedException"})
+
+
+def engine_credentials(aws: Aws, settings: Settings, job: Job) -> Credentials:
+    """Return credentials for the engine, which live for an hour: AWS gives a role's session no more in another role.
+
+    Raise RoleRefused for a role that the installation does not allow here, before anything is asked of AWS, or that
+    does not let the runner in; RunnerFault for what else is wrong.
+    """
+    target = job.run.aws
+    if target is None or not target.account:
+        return _own(aws, settings, job)
+    problem = _own_account(settings, target) or settings.target_roles.problem(target, job.repository, phases_of(job))
+    if problem:
+        raise RoleRefused(problem)
+    role = target.role(phase_of(job))
+    try:
+        return aws.assume_role(role, session_name(job), tags=session_tags(job), source_identity=source_identity(job))
+    except AwsError as error:
+        if error.code in _REFUSED:
+            raise RoleRefused(_refusal(role, job, error)) from error
+        raise RunnerFault(f"The role {role} cannot be assumed: {error.message or error.code}.") from error
+
+
+def region_environment(target: AwsTarget | None) -> dict[str, str]:
+    """Return the variables that every SDK of AWS takes its region from; nothing where nobody says it."""
+    region = target.region if target else ""
+    return {"AWS_REGION": region, "AWS_DEFAULT_REGION": region} if region else {}
+
+
+def _own(aws: Aws, settings: Settings, job: Job) -> Credentials:
+    role = settings.engine_role
+    try:
+        return aws.assume_role(role, session_name(job))
+    except AwsError as error:
+        raise RunnerFault(f"The engine's role {role} cannot be assumed: {error.message or error.code}.") from error
+
+
+def _own_account(settings: Settings, target: AwsTarget) -> str:
+    """Return why a role is refused that is where Tidegate is: what engines are denied there holds for its own roles."""
+    if f":iam::{target.account}:" not in settings.engine_role:
+        return ""
+    return (
+        f"The account {target.account} is Tidegate's own, in which only the engine's own roles are kept away from "
+        "Tidegate itself. Leave account, plan_role and apply_role out, and let the operators give these roles their "
+        "policies (plan_policies, apply_policies and pull_request_policies in cdk.json)."
+    )
+
+
+def _refusal(role: str, job: Job, error: AwsError) -> str:
+    tags = ", ".join(f"{name}={value}" for name, value in session_tags(job).items())
+    return (
+        f"The role {role} does not let Tidegate in: {error.message or error.code}. Its trust policy must allow "
+        "sts:AssumeRole, sts:TagSession and sts:SetSourceIdentity to the role of Tidegate's runner, under conditions "
+        f"that this session fulfils ({tags}). docs/workflows.md has the policy, and the stack's outputs name the role."
+    )

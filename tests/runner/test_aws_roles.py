@@ -1,0 +1,153 @@
+"""The roles that roots name: whose credentials the engine gets, what the session is told, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import parse_qs
+
+import pytest
+
+from tests.runner.conftest import Bench
+from tests.runner.engines import provisioned
+from tests.runner.fake_aws import ENGINE_ROLE, Refusal
+from tests.runner.speculation import planned, refused, resource
+from tidegate.domain.deploys.aws_target import AllowedRole, AllowedRoles, AwsTarget, Phase, to_text
+from tidegate.domain.deploys.job import JobKind
+from tidegate.domain.deploys.workflow import RunSettings, StepKind, WorkflowStep
+
+Commit = Callable[..., str]
+ACCOUNT = "arn:aws:iam::210987654321:role"
+TARGET = AwsTarget(f"{ACCOUNT}/plan", f"{ACCOUNT}/deploy", "eu-central-1")
+MINE = ("acme/*",)
+ALLOWED = {
+    Phase.PLAN: (AllowedRole(TARGET.plan_role, MINE),),
+    Phase.APPLY: (AllowedRole(TARGET.apply_role, MINE),),
+    Phase.PULL_REQUEST: (AllowedRole(TARGET.plan_role, MINE),),
+}
+RUN = RunSettings(aws=TARGET)
+
+
+@pytest.fixture
+def installed(bench: Bench) -> Bench:
+    """A runner of an installation that allows the target."""
+    bench.environ["TIDEGATE_TARGET_ROLES"] = to_text(AllowedRoles(ALLOWED))
+    return bench
+
+
+def session(bench: Bench) -> dict[str, str]:
+    """Return what the only role that was assumed last was asked with."""
+    return {name: values[0] for name, values in parse_qs(bench.aws.assumed[-1]).items()}
+
+
+def tags(bench: Bench) -> dict[str, str]:
+    asked = session(bench)
+    names = [name for name in asked if name.endswith(".Key")]
+    return {asked[name]: asked[name.replace(".Key", ".Value")] for name in names}
+
+
+def test_a_deploy_is_planned_and_applied_in_the_roles_of_its_phases(installed: Bench, commit: Commit) -> None:
+    sha = commit(provisioned(f"env | sort > {installed.directory}/environment"))
+    plan = installed.plan(sha, run=RUN, stack="prod")
+    assert session(installed)["RoleArn"] == TARGET.plan_role
+    installed.run(installed.job(JobKind.APPLY, sha, plan, run=RUN, stack="prod"))
+    asked = session(installed)
+    assert (asked["RoleArn"], asked["SourceIdentity"]) == (TARGET.apply_role, f"network-{sha[:7]}")
+    assert tags(installed) == {
+        "tidegate:repository": "acme/infra",
+        "tidegate:root": "network",
+        "tidegate:stack": "prod",
+        "tidegate:phase": "apply",
+        "tidegate:deployment": f"network-{sha[:7]}",
+    }
+    environment = (installed.directory / "environment").read_text().splitlines()
+    assert {"AWS_REGION=eu-central-1", "AWS_DEFAULT_REGION=eu-central-1"} <= set(environment)
+    assert "AWS_ACCESS_KEY_ID=ASIAENGINE" in environment
+    assert len(installed.aws.assumed) == 2
+
+
+def test_a_pull_request_is_planned_in_the_role_for_plans(installed: Bench, commit: Commit) -> None:
+    planned(installed, commit(resource("network")), run=RUN)
+    assert session(installed)["RoleArn"] == TARGET.plan_role
+    assert tags(installed)["tidegate:phase"] == "pull_request"
+
+
+def test_programs_of_steps_have_the_same_region_and_keys(installed: Bench, commit: Commit) -> None:
+    show = WorkflowStep(StepKind.RUN, ("sh", "-c", 'echo "in $AWS_REGION as $AWS_ACCESS_KEY_ID"'))
+    run = RunSettings(plan=(*RUN.plan, show), aws=TARGET)
+    plan = installed.plan(commit(resource("network")), run=run)
+    assert "in eu-central-1 as ASIAENGINE" in installed.stored_log(plan["job"])
+
+
+def test_a_region_alone_leaves_the_engine_its_own_role(bench: Bench, commit: Commit) -> None:
+    bench.plan(commit(resource("network")), run=RunSettings(aws=AwsTarget(region="eu-central-1")))
+    assert session(bench)["RoleArn"] == ENGINE_ROLE
+
+
+@pytest.mark.parametrize(
+    ("missing", "kind"),
+    [
+        (Phase.PLAN, JobKind.PLAN),
+        (Phase.APPLY, JobKind.PLAN),
+        (Phase.PULL_REQUEST, JobKind.SPECULATE),
+        (Phase.APPLY, JobKind.SPECULATE),
+    ],
+)
+def test_a_role_that_is_not_listed_for_the_repository_is_never_asked_for(
+    bench: Bench, commit: Commit, missing: Phase, kind: JobKind
+) -> None:
+    elsewhere = {missing: (AllowedRole(TARGET.role(missing), ("other/*",)),)}
+    listed = to_text(AllowedRoles({**ALLOWED, **elsewhere}))
+    bench.run(bench.job(kind, commit(resource("network")), run=RUN), TIDEGATE_TARGET_ROLES=listed)
+    assert bench.result()["error"] == "TerraformClientError"
+    assert f"{missing}_target_roles" in bench.result()["message"]
+    assert not bench.aws.assumed
+
+
+def test_without_a_list_no_role_is_allowed(bench: Bench, commit: Commit) -> None:
+    message = refused(bench, commit(resource("network")), run=RUN)
+    assert "not allowed" in message
+    assert not bench.aws.assumed
+
+
+def test_a_role_of_tidegates_own_account_is_refused_whatever_is_listed(bench: Bench, commit: Commit) -> None:
+    own = ENGINE_ROLE.rpartition("/")[0]
+    target = AwsTarget(f"{own}/plan", f"{own}/deploy")
+    every = {phase: (AllowedRole(f"{own}/*", ("*",)),) for phase in Phase}
+    run = RunSettings(aws=target)
+    bench.run(
+        bench.job(JobKind.PLAN, commit(resource("network")), run=run),
+        TIDEGATE_TARGET_ROLES=to_text(AllowedRoles(every)),
+    )
+    assert "Tidegate's own" in bench.result()["message"]
+    assert not bench.aws.assumed
+
+
+def test_a_role_that_refuses_the_session_says_what_its_trust_policy_needs(installed: Bench, commit: Commit) -> None:
+    installed.aws.refuse = lambda service, _: Refusal(403, "AccessDenied") if service == "sts" else None
+    message = refused(installed, commit(resource("network")), run=RUN)
+    for said in (TARGET.plan_role, "sts:AssumeRole", "sts:TagSession", "sts:SetSourceIdentity", "tidegate:phase="):
+        assert said in message
+
+
+def test_an_apply_in_a_role_that_refuses_the_session_has_applied_nothing(installed: Bench, commit: Commit) -> None:
+    sha = commit(resource("network"))
+    plan = installed.plan(sha, run=RUN)
+    job = installed.job(JobKind.APPLY, sha, plan, run=RUN)
+    installed.aws.refuse = lambda service, _: Refusal(403, "AccessDenied") if service == "sts" else None
+    installed.run(job)
+    assert installed.result()["error"] == "ApplyNotStarted"
+    assert "sts:TagSession" in installed.result()["message"]
+    assert not installed.state().exists()
+
+
+def test_a_failure_of_sts_itself_is_no_mistake_of_people(installed: Bench, commit: Commit) -> None:
+    job = installed.job(JobKind.PLAN, commit(resource("network")), run=RUN)
+    installed.aws.refuse = lambda service, _: Refusal(400, "RegionDisabledException") if service == "sts" else None
+    installed.run(job)
+    assert installed.result()["error"] == "RunnerFault"
+
+
+def test_a_list_that_cannot_be_read_starts_nothing(bench: Bench, commit: Commit) -> None:
+    ended = bench.run(bench.job(JobKind.PLAN, commit(resource("network"))), TIDEGATE_TARGET_ROLES="[1]")
+    assert ended.code == 2
+    assert "TIDEGATE_TARGET_ROLES" in ended.output
