@@ -12,7 +12,7 @@ from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tidegate.adapters.rego.variables import Node, bodies, declared_in_every, pattern
+from tidegate.adapters.rego.variables import Node, bodies, declared, pattern
 
 #: Where in a source something is added, in which order there, and what.
 Addition = tuple[int, int, bytes]
@@ -142,7 +142,7 @@ def _bound(source: bytes, rule: Node, own: Collection[str]) -> Iterator[Addition
     for body in bodies(source, rule, own):
         if "domain" in body.parent:
             named = body.around.intersection(_everywhere(body.statements))
-            needed = sorted(named - declared_in_every(source, body.parent))
+            needed = sorted(named - declared(source, body.parent))
             if needed:
                 ((_, domain),) = body.parent["domain"].items()
                 start, end = whole(source, domain)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from tidegate.adapters.rego.builtins import BUILTINS, DEPRECATED, TRANSLATED
 from tidegate.adapters.rego.negation import Addition, whole
+from tidegate.adapters.rego.variables import named_too_early
 
 _PLACE = re.compile(r"--> m(\d+)\.rego:(\d+):(\d+)")
 _FILE = re.compile(r"\bm(\d+)\.rego\b")
@@ -122,6 +123,11 @@ def _unusual(policies: Policies, module: Mapping[str, Any]) -> Iterator[tuple[st
             name = source[each["start"] : each["end"]].decode()
             if name in own:
                 yield f"The variable {name} has the name of a rule or an import. Give it another one", each["line"]
+    for each in named_too_early(source, rules):
+        yield (
+            f"The variable {each['value']} stands before its declaration in this line. Begin another line there",
+            (each["span"]["line"]),
+        )
     for pattern in _patterns(rules):
         for each in _objects(pattern):
             yield "Objects cannot be taken apart by a pattern here. Write NAME := DOCUMENT.key", each["span"]["line"]

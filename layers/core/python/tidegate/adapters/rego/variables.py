@@ -53,6 +53,52 @@ def pattern(node: Node) -> Iterator[Node]:
         yield from pattern(each)
 
 
+def declared(source: bytes, node: Node) -> frozenset[str]:
+    """Return the variables that what has a body declares in it: those of the same name around it are others."""
+    statements = (_declared_by(source, each) for each in node["query"]["stmts"])
+    return _keys_of_every(source, node).union(*statements)
+
+
+def named_too_early(source: bytes, node: Any) -> Iterator[Node]:
+    """Yield variables in a body, in front of a statement around it that declares others of their names in that line.
+
+    To the engine they are the same: it compares lines alone.
+    """
+    for body in _having_bodies(node):
+        statements = body["query"]["stmts"]
+        for number, statement in enumerate(statements):
+            for each in statements[number + 1 :]:
+                names = _declared_by(source, each)
+                for variable in _in_bodies(source, statement) if names else ():
+                    if variable["value"] in names and variable["span"]["line"] >= each["span"]["line"]:
+                        yield variable
+
+
+def _having_bodies(node: Any) -> Iterator[Node]:
+    if isinstance(node, dict):
+        if "query" in node:
+            yield node
+        for each in node.values():
+            yield from _having_bodies(each)
+    elif isinstance(node, list):
+        for each in node:
+            yield from _having_bodies(each)
+
+
+def _in_bodies(source: bytes, node: Any, *, inside: bool = False) -> Iterator[Node]:
+    """Yield the variables in the bodies below a node that these do not declare."""
+    if isinstance(node, dict):
+        if inside and "Var" in node:
+            yield node["Var"]
+        own = declared(source, node) if "query" in node else ()
+        for each in node.values():
+            below = _in_bodies(source, each, inside=inside or "query" in node)
+            yield from (variable for variable in below if variable["value"] not in own)
+    elif isinstance(node, list):
+        for each in node:
+            yield from _in_bodies(source, each, inside=inside)
+
+
 def _bodies(source: bytes, node: Any, around: frozenset[str], own: Collection[str]) -> Iterator[Body]:
     if isinstance(node, list):
         for each in node:
@@ -63,15 +109,12 @@ def _bodies(source: bytes, node: Any, around: frozenset[str], own: Collection[st
             statements = node["query"]["stmts"]
             inside = around.union(_given(statements, own), _keys_of_every(source, node))
             yield Body(node, statements, around, inside)
+            for number, statement in enumerate(statements):
+                later = frozenset[str]().union(*(_declared_by(source, each) for each in statements[number + 1 :]))
+                yield from _bodies(source, statement, (inside - later) | around, own)
         for name, each in node.items():
-            yield from _bodies(source, each, around if name == "domain" else inside, own)
-
-
-def declared_in_every(source: bytes, every: Node) -> frozenset[str]:
-    """Return the variables that ``every`` and the statements in it declare: those around it are others."""
-    statements = every["query"]["stmts"]
-    spans = [span for each in statements for span in each["literal"].get("SomeVars", {}).get("vars", ())]
-    return _keys_of_every(source, every).union(_texts(source, spans), *map(_declared, statements))
+            if name != "query":
+                yield from _bodies(source, each, around if name == "domain" else inside, own)
 
 
 def _keys_of_every(source: bytes, node: Node) -> frozenset[str]:
@@ -82,9 +125,14 @@ def _texts(source: bytes, spans: list[Node]) -> Iterator[str]:
     return (source[each["start"] : each["end"]].decode() for each in spans)
 
 
-def _declared(statement: Node) -> Iterator[str]:
-    """Yield the variables that a statement declares and gives values to."""
+def _declared_by(source: bytes, statement: Node) -> frozenset[str]:
+    """Return the variables that a statement declares."""
     ((kind, literal),) = statement["literal"].items()
+    return frozenset(_texts(source, literal["vars"]) if kind == "SomeVars" else _valued_by(kind, literal))
+
+
+def _valued_by(kind: str, literal: Node) -> Iterator[str]:
+    """Yield the variables that a statement declares and gives values to."""
     if kind == "SomeIn":
         yield from variables([literal["key"], literal["value"]])
     elif kind == "Expr":
@@ -96,7 +144,7 @@ def _declared(statement: Node) -> Iterator[str]:
 def _given(statements: list[Node], own: Collection[str]) -> Iterator[str]:
     """Yield the variables that statements may give values to. A rule has its name but where that is declared anew."""
     for statement in statements:
-        yield from _declared(statement)
         ((kind, literal),) = statement["literal"].items()
+        yield from _valued_by(kind, literal)
         named = {"SomeIn": "collection", "Every": "domain", "Expr": "expr"}.get(kind, "")
         yield from (name for name in variables(literal.get(named)) if name not in own)
