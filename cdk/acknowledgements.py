@@ -91,6 +91,9 @@ def _machines(stack: TidegateStack) -> None:
     region = "<AWS::Region>:<AWS::AccountId>"
     for machine in (stack.deploy, stack.terraform, stack.pull_request, stack.drift):
         _say(machine.role, _ANY, _LOG_DELIVERY)
+        for function in machine.functions:
+            versions = f"AwsSolutions-IAM5[Resource::{_arn_of(stack, function)}:*]"
+            _say(machine.role, versions, "Versions of one function: executions call the one of their own definition.")
     names = ("reconcile", "discover_roots", "discover_drift", "api")
     reconcile, discover, look, api = (stack.functions[name].role for name in names)
     watched = (

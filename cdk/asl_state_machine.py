@@ -60,6 +60,11 @@ def tasks_arn(scope: Construct, cluster: ecs.ICluster) -> str:
 class AslStateMachine(Construct):
     """A Standard state machine from ``file``; each value in ``values`` grants what its type needs.
 
+    Functions are called by their current version, tasks are run of their current revision. "Running executions will
+    continue to use the previous definition and roleArn" (Step Functions, UpdateStateMachine), so they go on with what
+    their own definition names. The role is the same for all of them, with the policies that it has now: it may use
+    every version and every revision.
+
     ``at_once`` tells by the names of Map states how many items each works on at a time, in place of what the file says.
     """
 
@@ -101,6 +106,7 @@ class AslStateMachine(Construct):
             # Execution data holds task tokens, which are keys to running deployments: they stay out of the log.
             logs=sfn.LogOptions(destination=self.log_group, level=sfn.LogLevel.ALL, include_execution_data=False),
         )
+        self.functions = [value for value in values.values() if isinstance(value, lambda_.Function)]
         for value in values.values():
             self._grant(value)
 
@@ -110,9 +116,8 @@ class AslStateMachine(Construct):
         elif isinstance(value, AslStateMachine):
             self._grant_start(value.name)
         elif isinstance(value, lambda_.Function):
-            self.role.add_to_policy(
-                iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=[value.function_arn])
-            )
+            versions = f"{value.function_arn}:*"
+            self.role.add_to_policy(iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=[versions]))
 
     def _grant_run(self, task: TaskToRun) -> None:
         definition = task.definition
@@ -173,9 +178,7 @@ def _text(value: Value) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, TaskToRun):
-        # The family, not the revision: the newest revision is used, and executions that wait for a review
-        # for days do not depend on one that a later deployment has deregistered.
-        return value.definition.family
+        return value.definition.task_definition_arn
     if isinstance(value, AslStateMachine):
         return value.machine.state_machine_arn
-    return value.function_arn
+    return value.current_version.function_arn

@@ -1,4 +1,8 @@
-"""The functions: for each one what it may do and how long it may take. Nothing is shared between their roles."""
+"""The functions: for each one what it may do and how long it may take. Nothing is shared between their roles.
+
+State machines call published versions, which stay: an execution may wait for weeks, and goes on with the definition
+that it began with, so with the functions that this definition names.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +19,18 @@ from cdk.function_specs import SPECS, FunctionSpec
 from cdk.images import FUNCTION_CONTEXT
 from cdk.layers import ROOT, RUNTIME, Layers
 
+#: A version outlives its place in the template. One whose own deployment is rolled back goes: Lambda publishes the same
+#: code and configuration no second time, so that the next try would fail on what stayed.
+VERSIONS_STAY = lambda_.VersionOptions(removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
+
 
 class Functions(Construct):
     """All functions by name, each with its own role and log group."""
 
     def __init__(self, scope: Construct, construct_id: str, *, layers: Layers, undelivered: sqs.IQueue) -> None:
         super().__init__(scope, construct_id)
+        # What is in a layer makes a new version, too: nearly all code is there.
+        self.node.set_context("@aws-cdk/aws-lambda:recognizeLayerVersion", True)
         self._layers = layers
         self._undelivered = undelivered
         self.by_name: Mapping[str, lambda_.Function] = {spec.name: self._function(spec) for spec in SPECS}
@@ -66,6 +76,7 @@ class Functions(Construct):
             application_log_level_v2=lambda_.ApplicationLogLevel.INFO,
             system_log_level_v2=lambda_.SystemLogLevel.WARN,
             dead_letter_queue=self._undelivered if spec.invoked_by_events else None,
+            current_version_options=VERSIONS_STAY,
         )
 
     def _image(
@@ -94,6 +105,7 @@ class Functions(Construct):
             logging_format=lambda_.LoggingFormat.JSON,
             application_log_level_v2=lambda_.ApplicationLogLevel.INFO,
             system_log_level_v2=lambda_.SystemLogLevel.WARN,
+            current_version_options=VERSIONS_STAY,
         )
 
     def _layers_of(self, spec: FunctionSpec) -> Sequence[lambda_.LayerVersion]:

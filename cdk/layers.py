@@ -61,6 +61,6 @@ class Layers(Construct):
             code=code,
             compatible_runtimes=[RUNTIME],
             compatible_architectures=[self.architecture.functions],
-            # Versions of functions that still run keep their layers.
-            removal_policy=RemovalPolicy.RETAIN,
+            # "A copy of the version remains in Lambda until no functions refer to it" (Lambda, DeleteLayerVersion).
+            removal_policy=RemovalPolicy.DESTROY,
         )

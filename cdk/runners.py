@@ -144,6 +144,8 @@ class Runners(Construct):
         resource = definition.node.default_child
         assert isinstance(resource, ecs.CfnTaskDefinition)  # noqa: S101  # For the type checker.
         resource.add_metadata("Tidegate::Source", "runner")
+        # A state machine's definition names one revision: it stays for the executions that go on with that definition.
+        resource.apply_removal_policy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
         return definition
 
     def _container(self, definition: ecs.FargateTaskDefinition, kind: RunnerKind, engine: iam.Role) -> None:

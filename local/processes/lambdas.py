@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import tempfile
 import threading
@@ -45,6 +46,8 @@ IMPORTED = (
 looks at no environment when it is imported may stand here."""
 _PRELOADED = ("config", "domain", "ports", "usecases")
 """What of the package may be imported beforehand as well."""
+#: A function's ARN, a part of it, or its name, each with or without a version or alias, as Invoke takes them.
+_NAME = re.compile(r"(arn:[\w-]+:lambda:[\w-]+:)?(\d{12}:)?(function:)?(?P<name>[\w-]+)(:(?P<version>[\w$-]+))?")
 _DIED = b"the process ended without an answer"
 REQUEST_LIMIT = 6 * 1024 * 1024
 ANSWER_LIMIT = 6_291_556
@@ -196,10 +199,11 @@ class Lambdas:
         return self._functions
 
     def find(self, name_or_arn: str) -> Function:
-        """Return the function with this name or ARN (with or without a qualifier). Raise KeyError."""
-        parts = name_or_arn.split(":")
-        name = parts[6] if name_or_arn.startswith("arn:") else parts[-1]
-        return self._functions[name]
+        """Return the function with this name or ARN, also of version 1, its only one. Raise KeyError."""
+        found = _NAME.fullmatch(name_or_arn)
+        if found is None or found["version"] not in {None, "$LATEST", "1"}:
+            raise KeyError(name_or_arn)
+        return self._functions[found["name"]]
 
     def function_of(self, process: str) -> str:
         """Return the name of the function whose instance has this id, or an empty string."""

@@ -65,6 +65,7 @@ LEFT_OUT = {
     "AWS::Lambda::EventInvokeConfig": "services/async_invokes.py plays asynchronous invocations",
     "AWS::Lambda::EventSourceMapping": "moto would start Docker; services/queues.py polls",
     "AWS::Lambda::LayerVersion": "a layer is a directory on the function's path here",
+    "AWS::Lambda::Version": "a function has one version here, number 1: what is in its directory",
     "AWS::Lambda::Permission": "read by the local cloud, which invokes functions itself",
     "AWS::Logs::": "moto does not deploy log policies and filters",
     "AWS::S3::BucketPolicy": "moto's CloudFormation does not know it; everything is on the loopback interface",
@@ -105,6 +106,7 @@ def adapt(template: Mapping[str, Any], addresses: Addresses, account: str, regio
     document.pop("Metadata", None)
     document.get("Parameters", {}).pop("BootstrapVersion", None)  # Only the cdk command asks for it.
     resources: dict[str, Any] = document["Resources"]
+    instead = {name: found for name, resource in resources.items() if (found := _instead(name, resource))}
     for name, resource in list(resources.items()):
         if resource["Type"] in PLAYED:
             adapted.played[name] = resource
@@ -121,9 +123,17 @@ def adapt(template: Mapping[str, Any], addresses: Addresses, account: str, regio
         )
         if resource["Type"] == "AWS::Lambda::Function" and addresses.function_environment:
             _readdress(resource["Properties"], addresses.function_environment)
-    buses = {name for name, resource in resources.items() if resource["Type"] == "AWS::Events::EventBus"}
-    adapted.template = _name_buses(_replace_references(document, adapted.left_out, addresses), buses)
+    adapted.template = _replace_references(_replace_refs(document, instead), adapted.left_out, addresses)
     return adapted
+
+
+def _instead(name: str, resource: Mapping[str, Any]) -> Any:
+    """Return what stands for ``Ref`` of a resource for which moto has another value than AWS, or None."""
+    if resource["Type"] == "AWS::Events::EventBus":
+        return {"Fn::GetAtt": [name, "Name"]}  # In moto the reference is an object.
+    if resource["Type"] == "AWS::Lambda::Version":
+        return {"Fn::Join": [":", [{"Fn::GetAtt": [resource["Properties"]["FunctionName"]["Ref"], "Arn"]}, "1"]]}
+    return None
 
 
 def _outputs(adapted: Adapted) -> Iterator[tuple[str, Any]]:
@@ -237,14 +247,13 @@ def _replace_references(value: Any, left_out: Mapping[str, str], addresses: Addr
     return value
 
 
-def _name_buses(value: Any, buses: set[str]) -> Any:
-    """In moto a reference to an event bus is an object instead of its name."""
+def _replace_refs(value: Any, instead: Mapping[str, Any]) -> Any:
     if isinstance(value, dict):
         target = _target(value)
-        if target is not None and target[0] in buses and not target[1]:
-            return {"Fn::GetAtt": [target[0], "Name"]}
-        return {key: _name_buses(item, buses) for key, item in value.items()}
-    return [_name_buses(item, buses) for item in value] if isinstance(value, list) else value
+        if target is not None and target[0] in instead and not target[1]:
+            return instead[target[0]]
+        return {key: _replace_refs(item, instead) for key, item in value.items()}
+    return [_replace_refs(item, instead) for item in value] if isinstance(value, list) else value
 
 
 def _target(value: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -62,16 +62,12 @@ class Template:
 
     def _tasks(self, name: str, properties: Mapping[str, Any]) -> Iterator[Source]:
         """Yield the tasks of a state machine, each with the task definition that it runs, if it runs one."""
-        families = {
-            resource["Properties"]["Family"]: resource["Properties"]
-            for resource in self.resources.values()
-            if resource["Type"] == "AWS::ECS::TaskDefinition"
-        }
         for title, state in states(json.loads(properties["DefinitionString"])):
             if state["Type"] == "Task":
                 arguments = _placed(state.get("Arguments", {}), properties["DefinitionSubstitutions"])
-                definition = families.get(str(arguments.get("TaskDefinition")), {})
-                found = {"Arguments": arguments, "RoleArn": properties["RoleArn"], "Definition": definition}
+                definition = self.referred(arguments.get("TaskDefinition"))
+                more = {"Definition": definition.properties} if definition else {}
+                found = {"Arguments": arguments, "RoleArn": properties["RoleArn"], **more}
                 yield Source(f"{resource_name(name)}, {title!r}", state["Resource"], found)
 
     def values(self, properties: Any, path: str) -> Iterator[Any]:

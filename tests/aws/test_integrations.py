@@ -117,6 +117,21 @@ def _notified_bucket(template: dict[str, Any]) -> None:
             each["Properties"]["NotificationConfiguration"] = {"TopicConfigurations": []}
 
 
+def _latest(template: dict[str, Any]) -> None:
+    """Call the function, where its version was called."""
+    for machine in template["Resources"].values():
+        for name, value in machine.get("Properties", {}).get("DefinitionSubstitutions", {}).items():
+            if name.endswith("Function"):
+                version = template["Resources"][value["Ref"]]["Properties"]
+                machine["Properties"]["DefinitionSubstitutions"][name] = version["FunctionName"]
+
+
+def _without_older_versions(template: dict[str, Any]) -> None:
+    for name, each in template["Resources"].items():
+        if each["Type"] == "AWS::IAM::Policy" and name.startswith("TerraformRole"):
+            each["Properties"] = json.loads(json.dumps(each["Properties"]).replace('":*"', '""'))
+
+
 def _unknown_integration(template: dict[str, Any]) -> None:
     for each in template["Resources"].values():
         if each["Type"] == "AWS::StepFunctions::StateMachine":
@@ -140,6 +155,8 @@ def _unknown_integration(template: dict[str, Any]) -> None:
         (_url_for_arn, "EventSourceArn takes arn and gets url"),
         (_subscribed_log, "no row says what AWS demands of AWS::Logs::SubscriptionFilter"),
         (_notified_bucket, "no row says what AWS demands of AWS::S3::Bucket"),
+        (_latest, "takes arn of a version and gets name"),
+        (_without_older_versions, "RoleArn may not call lambda:InvokeFunction"),
         (_unknown_integration, "no row says what AWS demands of arn:aws:states:::sqs:sendMessage"),
     ],
     ids=lambda each: each.__name__.strip("_").replace("_", " ") if callable(each) else "",

@@ -248,7 +248,7 @@ def resources() -> dict[str, Any]:
         ),
         "MachineRole": _role(
             "machine",
-            {"Action": "lambda:InvokeFunction", "Resource": _get("Worker")},
+            {"Action": "lambda:InvokeFunction", "Resource": {"Fn::Sub": "${Worker.Arn}:*"}},
             {"Action": ["states:StartExecution", "states:DescribeExecution", "states:StopExecution"], "Resource": "*"},
             {"Action": "ecs:RunTask", "Resource": {"Ref": "TaskDefinition"}},
             {"Action": "ecs:DescribeTasks", "Resource": "*"},
@@ -275,6 +275,7 @@ def resources() -> dict[str, Any]:
                 "Environment": {"Variables": {"TABLE": {"Ref": "Table"}}},
             },
         },
+        "WorkerVersion": {"Type": "AWS::Lambda::Version", "Properties": {"FunctionName": {"Ref": "Worker"}}},
         "Cluster": {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "small"}},
         "TaskDefinition": {
             "Type": "AWS::ECS::TaskDefinition",
@@ -289,8 +290,9 @@ def resources() -> dict[str, Any]:
                 "ContainerDefinitions": [container],
             },
         },
-        "Chain": _machine(_CHAIN, Worker={"Ref": "Worker"}),
-        "Waiting": _machine(_WAIT, Worker={"Ref": "Worker"}),
+        "Chain": _machine(_CHAIN, Worker={"Ref": "WorkerVersion"}),
+        "Waiting": _machine(_WAIT, Worker={"Ref": "WorkerVersion"}),
+        "Unpinned": _machine(_CHAIN, Worker=_get("Worker")),
         "Parent": _machine(_PARENT, Child={"Ref": "Chain"}),
         "PatientParent": _machine(_PARENT, Child={"Ref": "Waiting"}),
         "Failing": _machine(_FAILS),

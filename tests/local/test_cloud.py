@@ -105,6 +105,20 @@ def test_a_state_machine_runs_functions_and_evaluates_jsonata(cloud):
     assert (found["status"], json.loads(found["output"])) == ("SUCCEEDED", {"n": 3})
 
 
+def test_a_state_machine_calls_no_function_without_the_version_that_its_role_may_call(cloud):
+    found = ended(cloud, start(cloud, "Unpinned", n=1))
+    assert (found["status"], found["error"]) == ("FAILED", "Lambda.AccessDeniedException")
+
+
+def test_a_function_has_version_1_and_no_other(cloud):
+    worker = cloud.functions["Worker"]
+    functions = cloud.client("lambda")
+    for name in (f"{worker}:1", f"{worker}:$LATEST", f"function:{worker}:1"):
+        assert json.loads(functions.invoke(FunctionName=name, Payload='{"n": 1}')["Payload"].read()) == {"n": 2}
+    with pytest.raises(ClientError, match="Function not found"):
+        functions.invoke(FunctionName=f"{worker}:2", Payload="{}")
+
+
 def test_a_child_execution_is_waited_for(cloud):
     name = f"child-{uuid.uuid4()}"
     found = ended(cloud, parent_of(cloud, "Parent", name))
