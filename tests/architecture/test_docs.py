@@ -6,7 +6,9 @@ import re
 import subprocess
 from pathlib import Path
 
+import boto3
 import pytest
+from botocore import xform_name
 from typer.testing import CliRunner
 
 from cli.main import app
@@ -18,6 +20,7 @@ DOCUMENTS = sorted(
     [*TOP.glob("*.md"), *TOP.glob("docs/**/*.md"), *TOP.glob("cdk/*.md"), *TOP.glob("stepfunctions/*.md")]
 )
 README = (TOP / "README.md").read_text(encoding="utf-8")
+OPERATIONS = (TOP / "docs/operations.md").read_text(encoding="utf-8")
 REPAIRS = (TOP / "layers/core/python/tidegate/bootstrap/repairs.py").read_text(encoding="utf-8")
 
 #: What CI runs; the rest of the README's commands is run by the tests named here.
@@ -32,9 +35,12 @@ RUN_BY_TESTS = {
 }
 
 
+def blocks(text):
+    return re.findall(r"^ *```sh\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL)
+
+
 def commands(text):
-    blocks = re.findall(r"^ *```sh\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL)
-    return [line.partition("#")[0].strip() for block in blocks for line in block.splitlines() if line.strip()]
+    return [line.partition("#")[0].strip() for block in blocks(text) for line in block.splitlines() if line.strip()]
 
 
 def test_every_command_of_the_readme_is_run_by_ci_or_by_a_test():
@@ -44,19 +50,52 @@ def test_every_command_of_the_readme_is_run_by_ci_or_by_a_test():
     assert [test for command in rest if not (TOP / (test := RUN_BY_TESTS[command])).is_file()] == []
 
 
-def test_every_make_target_of_the_readme_exists():
-    targets = [command for command in commands(README) if command.startswith("make ")]
+@pytest.mark.parametrize("text", [README, OPERATIONS], ids=["README", "operations"])
+def test_every_make_target_of_a_document_exists(text):
+    targets = [command for command in commands(text) if command.startswith("make ")]
     words = [word for target in targets for word in target.split()[1:]]
     done = subprocess.run(["make", "--dry-run", *words], cwd=TOP, capture_output=True, text=True, check=False)
     assert targets
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("command", [line for line in commands(README) if "tidegate " in line])
-def test_every_tidegate_command_of_the_readme_exists(command):
-    words = [word for word in command.split()[1:] if not word.startswith("-")]
+TIDEGATE = re.compile(r"(?:\S*/)?tidegate (.*)")
+
+
+@pytest.mark.parametrize(
+    "command", [found[1] for line in commands(README + OPERATIONS) if (found := TIDEGATE.fullmatch(line))]
+)
+def test_every_tidegate_command_of_a_document_exists(command):
+    words = [word for word in command.split() if not word.startswith("-")]
     result = CliRunner().invoke(app, [*words[:2], "--help"])
     assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("block", blocks(OPERATIONS), ids=lambda block: block.strip().splitlines()[0][:60])
+def test_every_command_of_the_operations_is_one_that_a_shell_understands(block):
+    done = subprocess.run(["bash", "-n"], input=block, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+#: Options of the AWS command line itself; ``--no-NAME`` sets what ``--NAME`` sets.
+GLOBAL_OPTIONS = {"query", "output"}
+WORD = r"""--[a-z-]+|\$\([^)]*\)|"[^"]*"|'[^']*'|[^\s;|)]+"""
+AWS = re.compile(rf"\baws (?!s3 )([a-z]+) (?:(wait) )?([a-z0-9-]+)((?: +(?:{WORD}))*)")
+
+
+@pytest.mark.parametrize("call", sorted({found[0] for found in AWS.finditer("\n".join(commands(OPERATIONS)))}))
+def test_every_call_of_aws_in_the_operations_exists_with_its_options(call):
+    service, wait, operation, rest = AWS.fullmatch(call).groups()
+    client = boto3.client(service, region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
+    if wait:
+        operation = xform_name(client.get_waiter(operation.replace("-", "_")).config.operation)
+    name = client.meta.method_to_api_mapping[operation.replace("-", "_")]
+    shape = client.meta.service_model.operation_model(name).input_shape
+    known = {xform_name(member, "-") for member in shape.members} | GLOBAL_OPTIONS
+    given = {option.removeprefix("no-") for option in re.findall(r" --([a-z-]+)", rest)}
+    assert given <= known
+    required = {xform_name(member, "-") for member in shape.required_members}
+    assert required <= given
 
 
 def test_every_repair_and_every_route_of_the_api_has_a_row_in_its_document():
