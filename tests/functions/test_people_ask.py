@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.builders import deployment_in, seen
+from tests.builders import any_layer, any_pull_request_record, deployment_in, seen
 from tests.functions.wires import call, failures, sqs_event
 from tests.repositories import LOCKED
 from tidegate.adapters.deliveries import queues_of_events, to_message
 from tidegate.domain.deploys.authors import Authors
 from tidegate.domain.deploys.deployment import State, Trigger
 from tidegate.domain.pull_requests.pull_request import PullRequest
+from tidegate.domain.pull_requests.record import judged
+from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.domain.root import Root
 from tidegate.ports import Change, Delivery
 
@@ -126,6 +130,22 @@ def test_a_comment_that_rejects_a_plan_is_read_by_one_function_and_carried_out_b
     assert failures(call("answer_button", sqs_event(to_message(handed_over)))) == []
     assert wires.deployments.get(waiting.id).state is State.REJECTED
     assert wires.deliveries.outcome(handed_over.id).deployments == (waiting.id,)
+
+
+def test_a_cancel_ends_plans_in_one_function_and_is_answered_by_another(wires, commits):
+    wires.forge.seen[5] = seen()
+    layer, record = any_layer(), any_pull_request_record(5)
+    record = replace(record, discovered=record.spec.revision, layers=(layer.id,))
+    wires.temporary_layers.create([layer])
+    wires.pull_requests.save(judged(record, [layer], AT))
+    wires.workflows.start_pull_request(record.execution, record.spec.id, record.spec.revision)
+    comment = {"pull_request": 5, "comment": 77, "text": "tidegate cancel", "sender": "reviewer", "written_at": AT}
+    receive(wires, "discover_roots", "issue_comment", comment)
+    assert wires.temporary_layers.get(layer.id).state is LayerState.CANCELLED
+    assert record.execution in wires.workflows.endings
+    (handed_over,) = wires.events.sent
+    assert failures(call("answer_button", sqs_event(to_message(handed_over)))) == []
+    assert "🛑" in wires.forge.comments[-1][1]
 
 
 def test_what_needs_the_repositorys_files_goes_to_the_discovery_queue():

@@ -13,9 +13,12 @@ from tidegate.domain.pull_requests.record import judged
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import Change
 from tidegate.usecases.authorize import Authorizer
+from tidegate.usecases.comments.cancel_by_comment import CommentCanceller
+from tidegate.usecases.comments.hand_over_comment import CommentHandover
 from tidegate.usecases.comments.plan_by_comment import CommentPlanner
 from tidegate.usecases.comments.receive_comment import CommentReceiver
 from tidegate.usecases.discovery.repository_source import RepositorySource
+from tidegate.usecases.pull_requests.cancel_plans import PlanCanceller
 
 
 class CommentWorld(PullRequestWorld):
@@ -31,6 +34,8 @@ class CommentWorld(PullRequestWorld):
         deployments = MemoryDeployments()
         authorizer = Authorizer(self.forge, MemoryDeployQueues(deployments), deployments)
         self.planner = CommentPlanner(source, self.deliveries, authorizer, self.follower)
+        plans = PlanCanceller(self.records, self.layers, authorizer, self.stopper, self.announcements, self.clock)
+        canceller = CommentCanceller(plans, CommentHandover(self.deliveries, self.events))
         self.comments = CommentReceiver(
             self.deliveries,
             source,
@@ -41,7 +46,7 @@ class CommentWorld(PullRequestWorld):
             None,
             None,
             self.records,
-            {Verb.PLAN: self.planner},
+            {Verb.PLAN: self.planner, Verb.CANCEL: canceller},
         )
 
     def comment(self, text, by="writer", delivery=None):

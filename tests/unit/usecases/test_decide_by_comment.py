@@ -167,18 +167,30 @@ def test_all_of_a_pull_request_that_wait_or_plan_are_cancelled_and_applies_only_
     assert world.now(applying).cancelled.by == "reviewer"
 
 
-def test_a_cancel_says_that_plans_which_show_the_merge_go_on_as_long_as_they_do(world):
-    record = any_pull_request_record(NUMBER)
-    world.pull_requests.save(record)
-    for text, told in (("tidegate cancel", True), ("tidegate reject", False)):
-        world.say(text)
-        assert ("A new commit, or closing" in world.reply) is told
-    world.waiting()
-    world.say("tidegate cancel")
-    assert "A new commit, or closing" in world.reply
-    world.pull_requests.save(replace(world.pull_requests.get(REPOSITORY, NUMBER), closed_at=NOW))
-    world.say("tidegate cancel")
-    assert "A new commit, or closing" not in world.reply
+@pytest.mark.parametrize("cancelled", [True, False])
+def test_the_answer_to_a_cancel_tells_what_became_of_the_pull_requests_plans(world, cancelled):
+    world.say("tidegate cancel", plans="That became of them", plans_cancelled=cancelled)
+    assert "That became of them" in world.reply
+    assert ("Nothing was done" in world.reply) is not cancelled
+    assert ("🛑" in world.reply) is cancelled
+
+
+@pytest.mark.parametrize("access", [None, Access(review=("team:sre",))])
+def test_plans_and_deployments_are_cancelled_by_one_comment_each_by_its_own_rule(world, access):
+    one = world.waiting(access=access)
+    told = world.say("tidegate cancel", plans="Plans are cancelled", plans_cancelled=True)
+    assert (world.now(one).state is State.CANCELLED) is (access is None)
+    assert "Plans are cancelled" in told
+    assert "`network`: " in world.reply
+    assert "Plans are cancelled" in world.reply
+    assert not world.forge.reactions
+
+
+def test_what_became_of_plans_is_told_also_where_the_forge_has_no_such_pull_request(world):
+    world.forge.seen.clear()
+    world.say("tidegate cancel", plans="Plans are cancelled", plans_cancelled=True)
+    assert "There is no pull request" in world.reply
+    assert "Plans are cancelled" in world.reply
 
 
 def test_one_root_is_cancelled_by_its_name(world):

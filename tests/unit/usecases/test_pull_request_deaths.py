@@ -5,18 +5,22 @@ from __future__ import annotations
 import itertools
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import any_plan, sha
+from tests.builders import REPOSITORY, any_plan, sha
 from tests.chance import examples
 from tests.contract.queue_actors import Died, Fate, Mortal
-from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, MAIN, NUMBER, PullRequestWorld
+from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, INSTALLATION, MAIN, NUMBER, PullRequestWorld
+from tidegate.adapters.memory import MemoryDeployments, MemoryDeployQueues
 from tidegate.domain.pull_requests.record import PullRequestState, judged
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import Change
+from tidegate.usecases.authorize import Authorizer
+from tidegate.usecases.pull_requests.cancel_plans import PlanCanceller
 
 NEWER = sha(4)
 #: More calls to ports than any of these use cases makes.
@@ -145,6 +149,22 @@ def test_an_execution_that_ended_without_a_result_is_restarted(world, death):
     world.restarter.restart(world.record)
     assert world.record.restarted
     world.check_at_rest()
+
+
+def test_plans_that_are_cancelled_end_and_that_is_shown(world, death):
+    planning(world)
+    execution, deployments = world.record.execution, MemoryDeployments()
+    ports = [Mortal(each, world.fate) for each in (world.records, world.layers, world.announcements)]
+    authorizer = Authorizer(world.forge, MemoryDeployQueues(deployments), deployments)
+    canceller = PlanCanceller(*ports[:2], authorizer, world.stopper, ports[2], world.clock)
+    world.forge.writers.add("writer")
+    cancel = partial(canceller.cancel, (INSTALLATION, REPOSITORY), NUMBER, "writer", whole=True)
+    assert world.dies_and_is_done_again(death, cancel).done
+    world.restarter.restart(world.record)
+    assert (world.record.execution, world.workflows.endings) == (execution, {execution: "ABORTED"})
+    assert [layer.state for layer in world.found] == [LayerState.CANCELLED]
+    assert "writer cancelled" in world.record.notice
+    assert world.announcements.ended
 
 
 def shown(world):

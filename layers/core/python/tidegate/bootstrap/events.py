@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tidegate.ports import Delivery, DeliveryOutcome, KnownRepository
     from tidegate.usecases.comments.answer_comment import Comment, CommentWork
     from tidegate.usecases.comments.decide_by_comment import CommentDecider
+    from tidegate.usecases.comments.hand_over_comment import CommentHandover
     from tidegate.usecases.comments.receive_comment import CommentReceiver
     from tidegate.usecases.deploys.check_run_view import CheckRunPainter
     from tidegate.usecases.deploys.publish_check_run import CheckRunPublisher
@@ -161,9 +162,14 @@ class Events(Deploys):
     def _handed_over(self) -> Mapping[Verb, CommentWork]:
         """What is decided by comments where buttons are answered."""
         from tidegate.domain.comments.command import Verb
+
+        return dict.fromkeys((Verb.CONFIRM, Verb.REJECT), self._comment_handover)
+
+    @cached_property
+    def _comment_handover(self) -> CommentHandover:
         from tidegate.usecases.comments.hand_over_comment import CommentHandover
 
-        return dict.fromkeys((Verb.CONFIRM, Verb.REJECT, Verb.CANCEL), CommentHandover(self.deliveries, self.events))
+        return CommentHandover(self.deliveries, self.events)
 
     @cached_property
     def comment_decider(self) -> CommentDecider:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tidegate.domain.pull_requests.pushers import HeadPush
     from tidegate.ports import Delivery, KnownRepository
     from tidegate.usecases.comments.answer_comment import CommentWork
+    from tidegate.usecases.comments.cancel_by_comment import CommentCanceller
     from tidegate.usecases.comments.plan_by_comment import CommentPlanner
     from tidegate.usecases.deploys.judge_held_plan import HeldPlanJudge
     from tidegate.usecases.discovery.repository_source import Granted
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from tidegate.usecases.pull_requests.pull_request_view import LayerPainter, PlanPainter
     from tidegate.usecases.pull_requests.receive_pull_request import PullRequestFollower, PullRequestReceiver
     from tidegate.usecases.pull_requests.record_speculation import SpeculationRecorder
-    from tidegate.usecases.pull_requests.restart_pull_request import PullRequestRestarter
     from tidegate.usecases.pull_requests.show_deploys import DeploysShower
     from tidegate.usecases.pull_requests.tell_base_moved import BaseTeller
     from tidegate.usecases.pull_requests.tell_closed import ClosedTeller
@@ -67,20 +67,6 @@ class PullRequestWork(Events):
             LayerFinder(self._repository_source, self.policy_holder),
             self.pull_request_closer,
             self.pull_request_checks,
-            self.clock,
-        )
-
-    @cached_property
-    def pull_request_restarter(self) -> PullRequestRestarter:
-        from tidegate.usecases.pull_requests.restart_pull_request import PullRequestRestarter
-
-        return PullRequestRestarter(
-            self.pull_requests,
-            self.temporary_layers,
-            self.workflows,
-            self.pull_request_checks,
-            self.announcements,
-            self.pull_request_stopper,
             self.clock,
         )
 
@@ -113,7 +99,21 @@ class PullRequestWork(Events):
     def comment_works(self) -> Mapping[Verb, CommentWork]:
         from tidegate.domain.comments.command import Verb
 
-        return {**super().comment_works, Verb.PLAN: self.comment_planner, Verb.APPLY: self.pull_request_applier}
+        return {
+            **super().comment_works,
+            Verb.PLAN: self.comment_planner,
+            Verb.APPLY: self.pull_request_applier,
+            Verb.CANCEL: self._comment_canceller,
+        }
+
+    @cached_property
+    def _comment_canceller(self) -> CommentCanceller:
+        from tidegate.usecases.comments.cancel_by_comment import CommentCanceller
+        from tidegate.usecases.pull_requests.cancel_plans import PlanCanceller
+
+        stores, stopper = (self.pull_requests, self.temporary_layers), self.pull_request_stopper
+        plans = PlanCanceller(*stores, self.authorizer, stopper, self.announcements, self.clock)
+        return CommentCanceller(plans, self._comment_handover)
 
     @cached_property
     def pull_request_applier(self) -> PullRequestApplier:

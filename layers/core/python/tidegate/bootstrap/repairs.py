@@ -13,6 +13,7 @@ from tidegate.settings import ForgeSettings
 if TYPE_CHECKING:
     from tidegate.domain.pull_requests.record import PullRequestRecord
     from tidegate.ports import ForgeDeliveries, Redeliveries
+    from tidegate.usecases.pull_requests.restart_pull_request import PullRequestRestarter
     from tidegate.usecases.repairs.reconcile import Reconciler
     from tidegate.usecases.repairs.turn import Repair
 
@@ -101,7 +102,21 @@ class Repairs(DriftWork):
         }
 
     def _restart_pull_request(self, record: PullRequestRecord) -> bool:
-        return self.pull_request_restarter.restart(record)
+        return self._pull_request_restarter.restart(record)
+
+    @cached_property
+    def _pull_request_restarter(self) -> PullRequestRestarter:
+        from tidegate.usecases.pull_requests.restart_pull_request import PullRequestRestarter
+
+        return PullRequestRestarter(
+            self.pull_requests,
+            self.temporary_layers,
+            self.workflows,
+            self.pull_request_checks,
+            self.announcements,
+            self.pull_request_stopper,
+            self.clock,
+        )
 
     def _of_webhooks(self) -> dict[str, Repair]:
         from tidegate.usecases.repairs.catch_up_heads import CatchUpHeads

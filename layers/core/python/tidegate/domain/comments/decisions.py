@@ -12,15 +12,12 @@ from tidegate.domain.deploys.cancelling import can_be_cancelled
 from tidegate.domain.deploys.deployment import Deployment, State
 from tidegate.domain.deploys.requirements_gate import waits
 from tidegate.domain.markdown import code
-from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestState
 from tidegate.domain.sentences import listed
 
 #: Characters of a plan's SHA-256 by which an answer names it: nobody comes upon another plan with the same ones.
 SHOWN_DIGEST = 16
 #: Deployments that a reply names, and roots.
 _NAMED = 20
-#: What is to be done for a pull request whose plans are made, or are about to be.
-_PLANS = frozenset({PullRequestState.DISCOVERY_NEEDED, PullRequestState.PLANNING})
 _WAITS_FOR = {
     Verb.CONFIRM: "No plan of this pull request waits for a review",
     Verb.REJECT: "Nothing of this pull request waits for a review, its requirements, or others of its change",
@@ -51,17 +48,6 @@ def meant(command: Command, deployments: Sequence[Deployment], prefix: str) -> S
     if command.verb is Verb.REJECT and not command.roots and found[1:]:
         return Unclear(_which("Several wait. Say which one is rejected", found, command.verb, prefix))
     return found
-
-
-def goes_on_planning(command: Command, record: PullRequestRecord | None) -> str:
-    """Return that what shows the merge's plans is not cancelled, in Markdown; an empty text where nothing plans."""
-    plans = record is not None and record.is_open and record.state in _PLANS
-    if command.verb is not Verb.CANCEL or not plans:
-        return ""
-    return (
-        "Plans that show what a merge would do are not cancelled: they change nothing. A new commit, or closing the "
-        "pull request, ends them."
-    )
 
 
 def _confirmed(command: Command, found: Sequence[Deployment], prefix: str) -> Sequence[Deployment] | Unclear:

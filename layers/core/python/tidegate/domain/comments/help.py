@@ -44,7 +44,8 @@ def help_text(prefix: str = "tidegate") -> str:
 | `{prefix} unlock --stack STACK` | Takes the lock of a stack away, `--all` that of the repository. |
 | `{prefix} confirm DIGEST` | Confirms the plan whose SHA-256 begins so; `{prefix} confirm` names those that wait. |
 | `{prefix} reject -p ROOT` | Rejects the deployment of this root that waits: nothing is applied. |
-| `{prefix} cancel` | Cancels the deployments of this pull request that wait or plan; `-p ROOT` for one root. |
+| `{prefix} cancel` | Cancels plans of this pull request that are not made yet, and its deployments that wait or plan. |
+| `{prefix} cancel -p ROOT` | Cancels the deployments of this root only. |
 | `{prefix} cancel --apply` | Interrupts their applies as well: the state may be partly changed. |
 | `{prefix} help` | Shows this. |
 

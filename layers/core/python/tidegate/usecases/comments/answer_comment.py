@@ -36,7 +36,8 @@ _UNSEEN = "It is not looked at: who may only read is heard so many times in ten 
 class Comment:
     """A comment, as the delivery (its id) tells it. ``pull_request`` and ``comment`` are the forge's numbers.
 
-    ``written_at`` is when it was written, as the forge says (ISO 8601 in UTC); empty if it does not.
+    ``written_at`` is when it was written, as the forge says (ISO 8601 in UTC); empty if it does not. ``plans`` are
+    sentences on what became of the pull request's plans, if that was decided before it was handed over.
     """
 
     delivery: str
@@ -48,6 +49,8 @@ class Comment:
     sender: str
     received_at: str
     written_at: str = ""
+    plans: str = ""
+    plans_cancelled: bool = False
 
     @property
     def where(self) -> tuple[int, str]:

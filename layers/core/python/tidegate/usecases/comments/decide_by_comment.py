@@ -9,10 +9,11 @@ from tidegate.domain.access import Action
 from tidegate.domain.changes.gate import GateAnswer
 from tidegate.domain.comments import replies
 from tidegate.domain.comments.command import Command, Misread, Verb, read_comment
-from tidegate.domain.comments.decisions import Unclear, goes_on_planning, meant, written_too_early
+from tidegate.domain.comments.decisions import Unclear, meant, written_too_early
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import Deployment, State, is_final
 from tidegate.domain.deploys.review import Answer
+from tidegate.domain.markdown import prose
 from tidegate.domain.pull_requests.record import PullRequestRecord
 from tidegate.ports import Deliveries, Delivery, DeliveryOutcome, Deployments, Forge, PullRequests
 from tidegate.usecases.authorize import Asking, Authorizer
@@ -51,19 +52,21 @@ class CommentDecider:
         if isinstance(command, Misread):
             return refused(self.forge, self.deliveries, comment, command.reply)
         record = next(iter(self.records.many([(comment.repository, comment.pull_request)])), None)
-        planning = goes_on_planning(command, record)
+        plans = _told(comment)
         try:
             found = meant(command, self._open(comment, record), comment.prefix)
         except replies.ANSWERED as error:
-            found = Unclear(replies.why_not(error))
+            return refused(self.forge, self.deliveries, comment, _paragraphs(replies.why_not(error), plans))
         if isinstance(found, Unclear):
-            return refused(self.forge, self.deliveries, comment, _paragraphs(found.reply, planning))
+            if comment.plans_cancelled:
+                return outcome(comment.plans, answerer(self.forge, comment).reply(plans))
+            return refused(self.forge, self.deliveries, comment, _paragraphs(found.reply, plans))
         asking = self.authorizer.asking(comment.where, comment.sender)
         told = [(each.root.name, self._decided(each, comment, command, asking)) for each in found]
-        reply = _paragraphs(replies.locks_changed(told, _SIGNS[command.verb]), planning)
-        if not any(decision.done for _, decision in told):
+        reply = _paragraphs(replies.locks_changed(told, _SIGNS[command.verb]), plans)
+        if not comment.plans_cancelled and not any(decision.done for _, decision in told):
             return refused(self.forge, self.deliveries, comment, f"**Nothing was done.**\n\n{reply}")
-        text = " ".join(f"{name}: {decision.reason}" for name, decision in told)
+        text = " ".join([*(f"{name}: {decision.reason}" for name, decision in told), comment.plans]).rstrip()
         return outcome(text, answerer(self.forge, comment).reply(reply), deployments=tuple(each.id for each in found))
 
     def _open(self, comment: Comment, record: PullRequestRecord | None) -> Sequence[Deployment]:
@@ -95,6 +98,12 @@ class CommentDecider:
                 return self.decide(each.id, Answer.REJECT, by, at, None)
             case _:
                 return self.decide_gate(each.id, GateAnswer.REJECT, by, at)
+
+
+def _told(comment: Comment) -> str:
+    """Return what became of the pull request's plans, in Markdown."""
+    sign = f"{_SIGNS[Verb.CANCEL]} " if comment.plans_cancelled else ""
+    return f"{sign}{prose(comment.plans)}"
 
 
 def _paragraphs(*parts: str) -> str:

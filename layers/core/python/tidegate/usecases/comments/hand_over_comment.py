@@ -29,6 +29,8 @@ class CommentHandover:
             "installation": comment.installation,
             "sender": comment.sender,
             "written_at": comment.written_at,
+            "plans": comment.plans,
+            "plans_cancelled": comment.plans_cancelled,
         }
         delivery = Delivery(f"decision-{comment.delivery}", DECISION, fields, comment.received_at)
         self.deliveries.store(delivery)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from tidegate.domain.errors import Conflict, NotFound
 from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestState, judged, restarted
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 from tidegate.ports import Announcements, Clock, PullRequestChecks, PullRequests, TemporaryLayers, Workflows
 from tidegate.usecases.pull_requests.close_pull_request import PullRequestStopper
 
@@ -34,17 +35,10 @@ class PullRequestRestarter:
         if record.state is PullRequestState.IDLE or self._runs(record):
             return False
         try:
-            self._restart(self._as_now(record))
+            self._restart(as_now(record, self.layers.many(record.layers), self.clock.now()))
         except Conflict:
             return False  # Somebody else works on it.
         return True
-
-    def _as_now(self, record: PullRequestRecord) -> PullRequestRecord:
-        """Return the record as its layers are now. One that was cancelled has no plan to be shown: this died before."""
-        layers = self.layers.many(record.layers)
-        if any(layer.state is LayerState.CANCELLED for layer in layers):
-            return record
-        return judged(record, layers, self.clock.now())
 
     def _runs(self, record: PullRequestRecord) -> bool:
         """Tell whether the execution runs. One that was never started is started."""
@@ -76,3 +70,13 @@ class PullRequestRestarter:
 
     def _start(self, record: PullRequestRecord) -> None:
         self.workflows.start_pull_request(record.execution, record.spec.id, record.spec.revision)
+
+
+def as_now(record: PullRequestRecord, layers: Collection[TemporaryLayer], at: str) -> PullRequestRecord:
+    """Return the record as its layers are now, ``at`` in ISO 8601.
+
+    One that was cancelled has no plan to be shown: whoever cancelled it died before the record was saved.
+    """
+    if any(layer.state is LayerState.CANCELLED for layer in layers):
+        return record
+    return judged(record, layers, at)
