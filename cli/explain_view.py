@@ -104,6 +104,7 @@ def _rows(each: Explained) -> Iterator[tuple[str, str, int]]:
     chosen = f"(by {one.engine_file})" if one.engine_file else ""
     engine = (one.root.engine.name.value, one.root.engine.version or _default(each.required), chosen)
     yield "Engine", " ".join(filter(None, engine)), 0 if chosen else line("engine", 0)
+    yield "Account", _account(one), line("aws", 0)
     yield "Workflow", _workflow(one), line("workflow", 0)
     yield "Environment", one.run.environment, line("environment", 0)
     for name, value in one.run.variables:
@@ -130,6 +131,17 @@ def _rows(each: Explained) -> Iterator[tuple[str, str, int]]:
         )
     for freeze in each.freezes:
         yield "Frozen", f"{freeze.words}{f': {freeze.reason}' if freeze.reason else ''}", freeze.line
+
+
+def _account(one: ConfiguredRoot) -> str:
+    """Return which account and roles the engine works with, as far as the file says it."""
+    aws = one.run.aws
+    if aws is None:
+        return ""
+    region = f"region {aws.region}" if aws.region else ""
+    roles = f"{aws.account}, planned by {aws.plan_role}, applied by {aws.apply_role}" if aws.account else ""
+    allowed = "if the installation allows these roles for the repository" if roles else ""
+    return ", ".join(filter(None, (roles, region, allowed)))
 
 
 def _default(required: Sequence[str]) -> str:
@@ -228,6 +240,7 @@ def document(each: Explained) -> dict[str, Any]:
             "version": one.root.engine.version,
             "file": one.engine_file or None,
         },
+        "aws": _aws(one),
         "workflow": one.workflow or None,
         "environment": one.run.environment or None,
         "variables": dict(one.run.variables),
@@ -256,6 +269,14 @@ def document(each: Explained) -> dict[str, Any]:
         "freezes": [{"when": window.words, "reason": window.reason, "line": window.line} for window in each.freezes],
         "lines": {name: line for name, line in one.sources.items() if line},
     }
+
+
+def _aws(one: ConfiguredRoot) -> dict[str, str | None] | None:
+    aws = one.run.aws
+    if aws is None:
+        return None
+    said = {"account": aws.account, "plan_role": aws.plan_role, "apply_role": aws.apply_role, "region": aws.region}
+    return {name: value or None for name, value in said.items()}
 
 
 def _access(one: ConfiguredRoot) -> dict[str, Any] | None:

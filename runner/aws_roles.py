@@ -65,5 +65,5 @@ def _refusal(role: str, job: Job, error: AwsError) -> str:
     return (
         f"The role {role} does not let Tidegate in: {error.message or error.code}. Its trust policy must allow "
         "sts:AssumeRole, sts:TagSession and sts:SetSourceIdentity to the role of Tidegate's runner, under conditions "
-        f"that this session fulfils ({tags}). docs/workflows.md has the policy, and the stack's outputs name the role."
+        f"that this session fulfils ({tags}). docs/accounts.md has the policy, and the stack's outputs name the role."
     )

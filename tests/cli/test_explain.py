@@ -398,3 +398,32 @@ def test_a_range_of_versions_is_told_to_choose_no_engine(checkout, tidegate):
     output = tidegate("explain", "live/dev").output
     assert "in the installation's default version; required_version >= 1.5, < 1.10 names no single one" in output
     assert "in the installation's default version" in tidegate("explain", "live/prod").output
+
+
+def test_the_account_of_a_root_is_told_with_its_line_and_what_contradicts_itself_is_refused(checkout, tidegate):
+    file = checkout / "tidegate.yaml"
+    file.write_text(f"aws: {{account: '111111111111', plan_role: plan, apply_role: deploy, region: eu-west-1}}\n{FILE}")
+    (root,) = explained(tidegate, "live/dev")["roots"]
+    role = "arn:aws:iam::111111111111:role/"
+    assert root["aws"] == {
+        "account": "111111111111",
+        "plan_role": f"{role}plan",
+        "apply_role": f"{role}deploy",
+        "region": "eu-west-1",
+    }
+    assert root["lines"]["aws"] == 1
+    assert f"{role}deploy" in tidegate("explain", "live/dev").stdout
+    file.write_text(f"aws: {{account: '222222222222', plan_role: {role}plan, apply_role: deploy}}\n{FILE}")
+    for command in (["validate"], ["explain", "live/dev"]):
+        result = tidegate(*command)
+        assert result.exit_code == 1
+        assert "in the account 111111111111, and not in 222222222222" in result.stdout
+
+
+def test_a_root_without_an_account_has_none_and_a_region_may_stand_alone(checkout, tidegate):
+    (root,) = explained(tidegate, "live/dev")["roots"]
+    assert root["aws"] is None
+    (checkout / "tidegate.yaml").write_text(f"aws: {{region: eu-west-1}}\n{FILE}")
+    (root,) = explained(tidegate, "live/dev")["roots"]
+    assert root["aws"] == {"account": None, "plan_role": None, "apply_role": None, "region": "eu-west-1"}
+    assert "region eu-west-1" in tidegate("explain", "live/dev").stdout

@@ -11,6 +11,7 @@ from tests.builders import NOW, any_layer, any_plan, any_pull_request, any_pull_
 from tidegate.adapters.dynamodb.deployments import DynamoCheckRuns, DynamoPullCheckRuns
 from tidegate.adapters.dynamodb.pull_requests import DynamoPullRequests, DynamoTemporaryLayers
 from tidegate.adapters.records import from_item
+from tidegate.domain.deploys.aws_target import AwsTarget
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.errors import CloudUnavailable, Conflict, NotFound
 from tidegate.domain.policies.policy import PolicyFinding, PolicyVerdict, Severity
@@ -78,7 +79,12 @@ def test_many_records_are_read_at_once(stores):
 
 
 def test_a_layer_is_read_as_it_was_created_and_saved(stores):
-    layer = any_layer(run=RunSettings("live", (("STACK_VAR_A", "b"),)), stack="prod", shared=True, why="Why.")
+    layer = any_layer(
+        run=RunSettings("live", (("STACK_VAR_A", "b"),), aws=AwsTarget("plan", "apply", "eu")),
+        stack="prod",
+        shared=True,
+        why="Why.",
+    )
     stores.layers.create([layer])
     assert stores.layers.get(layer.id) == layer
     finding = PolicyFinding(Severity.DENY, "no_public", "Too open.", "aws_s3_bucket.a")

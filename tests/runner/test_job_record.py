@@ -25,6 +25,7 @@ from tests.http_server import server
 from tidegate.adapters.aws.client import Aws
 from tidegate.adapters.dynamodb.jobs import DynamoJobLogs, DynamoJobs
 from tidegate.adapters.job_items import RECORD, job_key
+from tidegate.domain.deploys.aws_target import AwsTarget
 from tidegate.domain.deploys.job import Job, JobKind, TakenJob, job_digest
 from tidegate.domain.deploys.plan import Artifact
 from tidegate.domain.deploys.workflow import APPLY_STEPS, PLAN_STEPS, RunOn, RunSettings, StepKind, WorkflowStep
@@ -122,7 +123,11 @@ def test_a_job_with_steps_is_read_as_it_was_stored(jobs: DynamoJobs, aws: Aws, t
         WorkflowStep(StepKind.RUN, ("make", "ü\n"), env=(("A", "1"), ("B", "$A")), run_on=RunOn.ALWAYS),
         *PLAN_STEPS,
     )
-    job = replace(JOB, stack="prod", run=RunSettings("prod", (("STACK_VAR_A", "b"),), steps, APPLY_STEPS))
+    job = replace(
+        JOB,
+        stack="prod",
+        run=RunSettings("prod", (("STACK_VAR_A", "b"),), steps, APPLY_STEPS, aws=AwsTarget("plan", "apply")),
+    )
     jobs.create(job)
     assert JobRecord(aws, table[1], job.id, job_digest(job)).specification() == job
     with pytest.raises(JobNotForUs, match="altered"):

@@ -53,6 +53,12 @@ def test_an_apply_needs_no_role_of_pull_requests_and_no_plan_of_a_merge_does():
     assert all(Phase.PULL_REQUEST not in phases_of(any_job(kind=kind)) for kind in (JobKind.PLAN, JobKind.APPLY))
 
 
+def test_a_session_is_found_by_its_deployment_and_its_job():
+    job = any_job()
+    assert source_identity(job) == job.deployment
+    assert job.id.endswith(session_name(job))
+
+
 @given(st.text(min_size=1, max_size=300), st.text(min_size=1, max_size=120), st.sampled_from(JobKind))
 def test_whatever_is_a_name_here_is_taken_by_sts(repository, root, kind):
     _check(f"acme/{repository}", root, kind)

@@ -134,6 +134,21 @@ class TestWhichRolesAreAllowed:
         usable = {each for each in Phase if not allowed.problem(TARGET, "acme/infra", [each])}
         assert usable == ({phase} if named and mine else set())
 
+    @pytest.mark.parametrize(
+        ("pattern", "text", "fitting"),
+        [
+            ("a*b*c", "abc", True),
+            ("a*b*c", "a/b/b/c", True),
+            ("a*b*c", "ac", False),
+            ("ab*ba", "aba", False),
+            ("*", "", True),
+            ("acme/*", "acme/a/b", True),
+            ("acme/*", "acme", False),
+        ],
+    )
+    def test_stars_stand_for_texts_that_do_not_overlap(self, pattern, text, fitting):
+        assert fits(pattern, text) is fitting
+
     @given(PATTERNS, TEXTS)
     def test_a_star_stands_for_any_text_and_all_else_for_itself(self, pattern, text):
         expected = re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), text) is not None
@@ -157,6 +172,7 @@ class TestWhichRolesAreAllowed:
 
     def test_a_text_that_is_no_list_is_refused_and_none_allows_none(self):
         assert from_text("") == AllowedRoles()
+        assert from_text(to_text(AllowedRoles(EVERYWHERE))) == AllowedRoles(EVERYWHERE)
         for text in ("x", "[]", "3", '{"plan":3}', '{"destroy":[]}', '{"plan":[[]]}'):
             with pytest.raises(ValueError, match=r"\S"):
                 from_text(text)

@@ -28,6 +28,7 @@ _WORDS = {
     "apply": "apply steps",
     "masks": "masks",
     "clone": "clone",
+    "aws": "the account (aws)",
     "destroy": "destroy",
 }
 
@@ -40,10 +41,9 @@ class ConfiguredRoot:
     is None where the file has no access control. ``workflow`` is the tag query of its workflow, in quotes; without
     one it is empty. ``engine_file`` is the path of the file that chose the engine's version, if one of the
     repository's own did, or ``required_version``. ``destroy`` tells that what it made is destroyed.
-    ``sources`` name for each thing that was decided the line of the
-    file that did, 0 for what holds without one: ``root``, ``stack``, ``workflow``, ``engine``, ``plan_review``,
-    ``access``, ``hooks``, ``plan`` and ``apply`` (their steps), ``environment``, and ``variables.NAME`` for each
-    variable.
+    ``sources`` name for each thing that was decided the line of the file that did, 0 for what holds without one:
+    ``root``, ``stack``, ``workflow``, ``engine``, ``plan_review``, ``access``, ``hooks``, ``plan`` and ``apply`` (their
+    steps), ``environment``, ``aws``, and ``variables.NAME`` for each variable.
     """
 
     root: Root
@@ -80,6 +80,12 @@ class ConfiguredRoot:
     @property
     def candidate(self) -> Candidate:
         return Candidate(self.root, self.tagged, self.stack, self.depends_on)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles of an account that it works with; none where it has those of the installation."""
+        aws = self.run.aws
+        return (aws.plan_role, aws.apply_role) if aws and aws.plan_role else ()
 
     @property
     def how(self) -> Mapping[str, object]:

@@ -30,6 +30,27 @@ class EngineText:
 
 
 @dataclass(frozen=True, slots=True)
+class AwsText:
+    """The account, roles and region as they are written, each empty if it is left open."""
+
+    account: str = ""
+    plan_role: str = ""
+    apply_role: str = ""
+    region: str = ""
+    line: int = 0
+
+    def over(self, outer: AwsText) -> AwsText:
+        """Return this, where ``outer`` says what it leaves open."""
+        return AwsText(
+            self.account or outer.account,
+            self.plan_role or outer.plan_role,
+            self.apply_role or outer.apply_role,
+            self.region or outer.region,
+            self.line,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class DeclaredStack:
     """A stack as it is written. ``query`` is None for a nest."""
 
@@ -37,6 +58,7 @@ class DeclaredStack:
     query: TagQuery | None
     line: int
     engine: EngineText | None = None
+    aws: AwsText | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +118,7 @@ class RootDeclaration:
     reviewed: bool = False
     follow_modules: bool = True
     destroy: bool = False
+    aws: AwsText | None = None
 
 
 @dataclass(frozen=True, slots=True)

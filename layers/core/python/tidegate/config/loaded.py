@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tidegate.config.declarations import (
+    AwsText,
     DeclaredGlob,
     DeclaredPolicy,
     DeclaredStack,
@@ -74,7 +75,7 @@ class LoadedConfiguration:
     ``destination_branches`` are empty for the default branch alone, ``pull_requests`` says how those that go there are
     planned, ``policy_sets`` what their plans are held against, ``applying`` where they are applied. ``limits`` are the
     organization's. ``masks`` are patterns of what is masked in logs, ``clone`` says what runners clone, ``freezes`` are
-    times in which nothing is applied.
+    times in which nothing is applied, ``aws`` is the account of roots whose stacks and own sections leave it open.
     """
 
     engine: Engine
@@ -104,6 +105,14 @@ class LoadedConfiguration:
     masks: tuple[str, ...] = ()
     clone: CloneSettings = field(default_factory=CloneSettings)
     freezes: tuple[Freeze, ...] = ()
+    aws: AwsText | None = None
+
+    @property
+    def names_roles(self) -> bool:
+        """Whether it may give any root an account of AWS."""
+        declarations = (*self.declarations.values(), *(each.declaration for each in self.globs))
+        said = (self.aws, *(each.aws for each in self.stacks), *(each.aws for each in declarations))
+        return any(said)
 
     def required_of(self, judged: Tagged) -> Requirements | None:
         """Return what applies of a root with these tags require, None when no check matches them."""

@@ -20,6 +20,7 @@ from tidegate.config.root_sections import RootSections, root_sections
 from tidegate.config.root_sections import around as around_roots
 from tidegate.config.section import keys_at
 from tidegate.config.stack_sections import (
+    aws_text,
     declared_drift,
     declared_hooks,
     declared_policies,
@@ -135,6 +136,7 @@ def _loaded(
         limits=organization.limits,
         masks=configuration.mask_patterns,
         clone=configuration.clone.settings,
+        aws=aws_text(document, ("aws",), configuration.aws),
         freezes=tuple(
             each.declared(document.place(("freeze", number))[0]) for number, each in enumerate(configuration.freeze)
         ),

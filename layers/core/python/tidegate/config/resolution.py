@@ -135,6 +135,8 @@ def _one(settings: Settings, member: _Member, workflow: int | None, policy: int 
     engine, engine_line = settings.engine(own.engine, member.stack, workflow)
     access, access_line = settings.access(policy)
     run, sources = settings.run(member.stack, workflow)
+    target, aws_line = settings.aws(own.aws, member.stack)
+    sources = sources if target is None else {**sources, "aws": aws_line}
     review_rule, review_line = settings.review_rule(own, member.stack)
     if own.destroy:
         review_rule, review_line = replace(review_rule, when=PlanReview.ALWAYS), own.line
@@ -149,7 +151,7 @@ def _one(settings: Settings, member: _Member, workflow: int | None, policy: int 
         own.follow_modules,
         review_rule,
         access,
-        run,
+        run if target is None else replace(run, aws=target),
         settings.workflow_name(workflow),
         {**sources, "root": own.line, "engine": engine_line, "plan_review": review_line, "access": access_line},
         destroy=own.destroy,

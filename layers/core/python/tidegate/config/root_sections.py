@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TypeVar
 
-from tidegate.config.declarations import DeclaredGlob, RootDeclaration
+from tidegate.config.declarations import AwsText, DeclaredGlob, RootDeclaration
 from tidegate.config.document import KEY, Document, Path
 from tidegate.config.loaded import DeclaredRoot
+from tidegate.config.model.aws import AwsSection
 from tidegate.config.model.file import WHEN_MODIFIED, Configuration
 from tidegate.config.model.roots import DirectorySection, EngineSection, ReviewSection, WhenModifiedSection
 from tidegate.config.patterns import check_patterns
@@ -60,6 +61,7 @@ class _Entry:
     named_workspace: bool = True
     root: bool | None = None
     destroy: bool = False
+    aws: tuple[tuple[Path, AwsSection], ...] = ()
 
 
 def around(configuration: Configuration, repository: str, rule: ReviewRule) -> Around:
@@ -109,6 +111,7 @@ def _entries(configuration: Configuration) -> Iterator[_Entry]:
             _given(root.plan_review),
             root.tags,
             destroy=root.destroy is True,
+            aws=_placed((path, root.aws)),
         )
     for written, section in (configuration.dirs or {}).items():
         yield from _directory_entries(written, section)
@@ -132,6 +135,7 @@ def _directory_entries(written: str, section: DirectorySection) -> Iterator[_Ent
             named_workspace=False,
             root=section.root,
             destroy=section.destroy is True,
+            aws=_placed((place, section.aws)),
         )
     for title, inner in section.workspaces.items():
         path = (*place, "workspaces", title)
@@ -148,7 +152,12 @@ def _directory_entries(written: str, section: DirectorySection) -> Iterator[_Ent
             glob,
             root=section.root,
             destroy=(section.destroy if inner.destroy is None else inner.destroy) is True,
+            aws=_placed((place, section.aws), (path, inner.aws)),
         )
+
+
+def _placed(*sections: tuple[Path, AwsSection | None]) -> tuple[tuple[Path, AwsSection], ...]:
+    return tuple(((*path, "aws"), section) for path, section in sections if section is not None)
 
 
 def _given(*sections: _Part | None) -> tuple[_Part, ...]:
@@ -202,7 +211,14 @@ def _declaration(document: Document, outside: Around, entry: _Entry) -> RootDecl
         reviewed=any(section.when is not None for section in entry.plan_review),
         follow_modules=follow_modules,
         destroy=entry.destroy,
+        aws=_aws(document, entry),
     )
+
+
+def _aws(document: Document, entry: _Entry) -> AwsText | None:
+    """Return the account that the sections of a root say: the inner one first, and what that leaves open as around."""
+    texts = [section.text(document.place((*path, KEY))[0]) for path, section in entry.aws]
+    return reduce(lambda outer, inner: inner.over(outer), texts) if texts else None
 
 
 def _check_glob(document: Document, entry: _Entry, lines: dict[tuple[str, ...], int]) -> None:

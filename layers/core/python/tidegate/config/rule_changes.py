@@ -19,7 +19,7 @@ from tidegate.domain.sentences import listed
 
 #: What says which roots there are, in which stacks, with which values and which engine.
 _SHAPE = frozenset(
-    {"engine", "engine_text", "when_modified", "roots", "defaults", "declarations", "globs", "stacks", "several"}
+    {"aws", "engine", "engine_text", "when_modified", "roots", "defaults", "declarations", "globs", "stacks", "several"}
 )
 #: What an organization says is the same for both files, and warnings decide nothing.
 _IGNORED = frozenset({"limits", "warnings"})
@@ -113,6 +113,7 @@ class _Earlier:
     def __init__(self, loaded: LoadedConfiguration, configured: ConfiguredRoots) -> None:
         self._loaded = loaded
         self._same = _by_identity(configured.roots)
+        self._roles = {(), *(each.roles for each in configured.roots)}
         self._alike: dict[object, list[ConfiguredRoot]] = defaultdict(list)
         for each in configured.roots:
             for alike in (each.root.name, (each.root.dir, each.root.workspace)):
@@ -122,7 +123,7 @@ class _Earlier:
         """Yield the keys by which a root has other rules ``now`` in its stacks.
 
         One with the name or in the place of an earlier one is that, renamed or moved. One that is new may not wait for
-        fewer people than the file says in general.
+        fewer people than the file says in general, nor work with roles that no root had before.
         """
         root, now = each.root, list(now)
         alike = (*self._alike[root.name], *self._alike[root.dir, root.workspace])
@@ -130,6 +131,7 @@ class _Earlier:
         if not same:
             general = self._loaded.review_rule
             yield from ["plan_review"] if each.review_rule.and_also(general) != each.review_rule else []
+            yield from [] if each.roles in self._roles else ["aws"]
             return
         then = [_said(self._loaded, one) for one in same]
         for key in then[0]:
@@ -140,6 +142,7 @@ class _Earlier:
 def _said(loaded: LoadedConfiguration, each: ConfiguredRoot) -> Mapping[str, object]:
     return {
         "access_control": each.access,
+        "aws": each.roles,
         "plan_review": each.review_rule,
         "apply_requirements": loaded.required_of(each.tagged),
         "policy_sets": sets_for(loaded.policy_sets, each.tagged),

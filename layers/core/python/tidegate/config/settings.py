@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import partial
+from functools import partial, reduce
+from typing import TypeVar
 
 from pydantic_core import PydanticCustomError
 
-from tidegate.config.declarations import DeclaredWorkflow, EngineText, Hooks, RootDeclaration
+from tidegate.config.declarations import AwsText, DeclaredStack, DeclaredWorkflow, EngineText, Hooks, RootDeclaration
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.model.file import FILE
 from tidegate.config.substitution import PREFIX, UnsetVariable, filled, filled_step
@@ -17,6 +18,7 @@ from tidegate.config.values import exact_version
 from tidegate.domain.access import UNMATCHED, Access
 from tidegate.domain.changes.nests import nests_of
 from tidegate.domain.changes.stack import DEFAULT_STACK, Stack, StackDefinition
+from tidegate.domain.deploys.aws_target import AwsTarget, InvalidTarget, aws_target
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.deploys.workflow import APPLY_STEPS, PLAN_STEPS, RunSettings, WorkflowStep
 from tidegate.domain.deploys.workflow_rules import apply_problem, plan_problem
@@ -32,6 +34,7 @@ _STEPS = "Change the steps, or the stack's variables that they name"
 _ENGINES = f"Engines are {' and '.join(EngineName)}"
 #: What runs where no workflow matches.
 _USUAL = DeclaredWorkflow(parse_tag_query(""), 0)
+_Text = TypeVar("_Text", bound=EngineText | AwsText)
 _NOBODY = Access((), (), (), (), UNMATCHED)
 
 
@@ -56,6 +59,7 @@ class Settings:
         self._nests = nests_of({DEFAULT_STACK: (), **nests})
         # Caches of functools would hold this object, and the whole file with it, until the garbage collector comes.
         self._engines: dict[tuple[EngineText | None, str, int | None], tuple[Engine, int]] = {}
+        self._targets: dict[tuple[AwsText | None, str], tuple[AwsTarget | None, int]] = {}
         self._runs: dict[tuple[str, int | None], tuple[RunSettings, dict[str, int]] | Unusable] = {}
 
     def engine(self, own: EngineText | None, stack: str, workflow: int | None) -> tuple[Engine, int]:
@@ -64,6 +68,13 @@ class Settings:
         if asked not in self._engines:
             self._engines[asked] = self._engine(*asked)
         return self._engines[asked]
+
+    def aws(self, own: AwsText | None, stack: str) -> tuple[AwsTarget | None, int]:
+        """Return the account of roots with one of their own in a stack, and the line that says it. Raise Unusable."""
+        asked = own, stack
+        if asked not in self._targets:
+            self._targets[asked] = self._target(*asked)
+        return self._targets[asked]
 
     def run(self, stack: str, workflow: int | None) -> tuple[RunSettings, dict[str, int]]:
         """Return how roots of a stack run with a workflow, and the lines that say so. Raise Unusable."""
@@ -196,7 +207,8 @@ class Settings:
     def _engine(self, own: EngineText | None, stack: str, number: int | None) -> tuple[Engine, int]:
         """Return the engine of roots with an engine of their own in a stack, and the line that says it first."""
         workflow = self._workflow(number)
-        said = [own, *self._engines_around(stack), workflow and workflow.engine, self._loaded.engine_text]
+        around = self._around_of(stack, "engines", lambda each: each.engine)
+        said = [own, *around, workflow and workflow.engine, self._loaded.engine_text]
         texts = [each for each in said if each and (each.name is not None or each.version is not None)]
         engine, line = self._nearest_engine(texts, stack), texts[0].line if texts else 0
         problem = self._loaded.limits.problem(engine)
@@ -204,13 +216,26 @@ class Settings:
             raise Unusable(max(line, 1), problem, "Choose one that it allows")
         return engine, line
 
-    def _engines_around(self, stack: str) -> Iterator[EngineText]:
-        """Return the engines that a stack and the nests around it say, the nearest first."""
+    def _around_of(self, stack: str, what: str, said_by: Callable[[DeclaredStack], _Text | None]) -> Iterator[_Text]:
+        """Yield what a stack and the nests around it say, the nearest first."""
         for names in ((stack,), *self._nests.around[stack]):
-            said = {name: each for name in names if name in self._declared and (each := self._declared[name].engine)}
-            if len({(each.name, each.version) for each in said.values()}) > 1:
-                raise _disagreeing(stack, said)
+            texts = {name: said_by(self._declared[name]) for name in names if name in self._declared}
+            said = {name: text for name, text in texts.items() if text}
+            if len({replace(each, line=0) for each in said.values()}) > 1:
+                raise _disagreeing(stack, what, {name: each.line for name, each in said.items()})
             yield from [*said.values()][:1]
+
+    def _target(self, own: AwsText | None, stack: str) -> tuple[AwsTarget | None, int]:
+        said = [own, *self._around_of(stack, "accounts (aws)", lambda each: each.aws), self._loaded.aws]
+        texts = [each for each in said if each]
+        if not texts:
+            return None, 0
+        text = reduce(AwsText.over, texts)
+        try:
+            target = aws_target(text.account, text.plan_role, text.apply_role, text.region)
+        except InvalidTarget as problem:
+            raise Unusable(text.line, problem.problem, problem.allowed) from None
+        return (target if target != AwsTarget() else None), text.line
 
     def _nearest_engine(self, texts: Sequence[EngineText], stack: str) -> Engine:
         """Return the engine that the first text says. A part that it leaves out is as the others say.
@@ -252,12 +277,10 @@ def _steps(said: tuple[WorkflowStep, ...] | None, usual: tuple[WorkflowStep, ...
     return usual if said is None else said
 
 
-def _disagreeing(stack: str, said: Mapping[str, EngineText]) -> Unusable:
-    names = " and ".join(quoted(name) for name in said)
-    line = max(each.line for each in said.values())
-    return Unusable(
-        line, f"{names} say different engines, and {quoted(stack)} is in both", f"Say it in {quoted(stack)} itself"
-    )
+def _disagreeing(stack: str, what: str, lines: Mapping[str, int]) -> Unusable:
+    names = " and ".join(quoted(name) for name in lines)
+    problem = f"{names} say different {what}, and {quoted(stack)} is in both"
+    return Unusable(max(lines.values()), problem, f"Say it in {quoted(stack)} itself")
 
 
 def _in_stack(value: str, kind: str, text: str, stack: str) -> str:

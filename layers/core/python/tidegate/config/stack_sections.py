@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tidegate.config.declarations import (
+    AwsText,
     DeclaredPolicy,
     DeclaredStack,
     DeclaredWorkflow,
@@ -14,6 +15,7 @@ from tidegate.config.declarations import (
     Hooks,
 )
 from tidegate.config.document import KEY, Document, Path
+from tidegate.config.model.aws import AwsSection
 from tidegate.config.model.branches import DriftSection
 from tidegate.config.model.rights import AccessSection
 from tidegate.config.model.roots import EngineSection
@@ -48,7 +50,8 @@ def _stack(document: Document, name: str, section: StackSection) -> DeclaredStac
         run_strategy=section.on_change.run_strategy,
     )
     engine = engine_text(document, (*path, "engine"), section.engine)
-    return DeclaredStack(definition, section.tag_query, document.place((*path, KEY))[0], engine)
+    aws = aws_text(document, (*path, "aws"), section.aws)
+    return DeclaredStack(definition, section.tag_query, document.place((*path, KEY))[0], engine, aws)
 
 
 def _collisions(document: Document, stack: str, section: StackSection) -> Iterator[InvalidConfiguration]:
@@ -64,6 +67,11 @@ def _collisions(document: Document, stack: str, section: StackSection) -> Iterat
 
 def engine_text(document: Document, path: Path, section: EngineTextSection | EngineSection | None) -> EngineText | None:
     """Return an engine as it is written, None where none is."""
+    return section.text(document.place((*path, KEY))[0]) if section else None
+
+
+def aws_text(document: Document, path: Path, section: AwsSection | None) -> AwsText | None:
+    """Return an account as it is written, None where none is."""
     return section.text(document.place((*path, KEY))[0]) if section else None
 
 

@@ -89,15 +89,17 @@ def proposed(
 
     Stacks, variables and engines are the merge's; steps, reviews and access are the default branch's, ``loaded``, the
     strictest of what it says of the root as it has it and of the root as the merge has it. The rest is as for
-    ``trusted``. A root for which a value of the merge would decide what a program is told is refused.
+    ``trusted``. A root is refused for which a value of the merge would decide what a program is told, or which only the
+    merge gives its roles.
     """
-    configured = _whatever_branch(with_shape_of(loaded, merged), tuple(roots), branch, dest_branch)
+    roots = tuple(roots)
+    configured = _whatever_branch(with_shape_of(loaded, merged), roots, branch, dest_branch)
     others = _Others(loaded, _whatever_branch(loaded, tuple(known), branch, dest_branch).roots)
-    values = _Values(loaded)
+    values, granted = _Values(loaded), _granted_roles(loaded, merged, roots, branch, dest_branch)
     refused, judged = dict(configured.refused), []
     tagged: dict[Key, tuple[Tagged, ...]] = {}
     for each in configured.roots:
-        problem = values.problem(each)
+        problem = values.problem(each) or _role_problem(each, granted)
         if problem:
             refused[each.root.name] = problem
             continue
@@ -105,6 +107,27 @@ def proposed(
         judged.append(_strictest(each, same) if same else others.strictest(each))
         tagged[each.key] = tuple(other.tagged for other in same)
     return Proposed(replace(configured, roots=tuple(judged), refused=refused), tagged)
+
+
+def _granted_roles(
+    loaded: LoadedConfiguration, merged: LoadedConfiguration, roots: Sequence[Root], branch: str, dest_branch: str
+) -> Mapping[str, Collection[tuple[str, ...]]]:
+    """Return by name which roles the default branch's file gives to roots as the merge has them."""
+    found: dict[str, set[tuple[str, ...]]] = {}
+    if loaded.names_roles and merged.names_roles:
+        for each in configure(loaded, roots, branch, dest_branch).roots:
+            found.setdefault(each.root.name, set()).add(each.roles)
+    return found
+
+
+def _role_problem(each: ConfiguredRoot, granted: Mapping[str, Collection[tuple[str, ...]]]) -> str:
+    """Return why a root is not planned: only the merge gives it these roles. Without any, it gets none of these."""
+    if not each.roles or each.roles in granted.get(each.root.name, ()):
+        return ""
+    return (
+        "Its roles (aws) are not those of the default branch's tidegate.yaml, which alone grants them: it is not "
+        "planned before that is merged. Merge the change of aws first, and then what it is for."
+    )
 
 
 def _strictest(each: ConfiguredRoot, same: Iterable[ConfiguredRoot]) -> ConfiguredRoot:

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from tidegate.config import section
 from tidegate.config.model.apply import Apply, MergeAfterApply
+from tidegate.config.model.aws import Aws
 from tidegate.config.model.branches import BranchTagsSection, Destination, DriftSection
 from tidegate.config.model.clone import CloneSection
 from tidegate.config.model.freeze import FreezeSection
@@ -88,6 +89,7 @@ class Configuration(Section):
         BeforeValidator(empty_if_absent, json_schema_input_type=BranchTagsSection | None),
         Field(description="Tags that roots get from branches."),
     ] = BranchTagsSection.model_validate({})
+    aws: Aws = None
     mask_patterns: Annotated[
         tuple[MaskPattern, ...],
         BeforeValidator(as_list, json_schema_input_type=list[str]),

@@ -7,6 +7,7 @@ from typing import Annotated, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from tidegate.config.declarations import EngineText
+from tidegate.config.model.aws import Aws
 from tidegate.config.section import Section
 from tidegate.config.values import (
     Count,
@@ -156,6 +157,7 @@ class RootSection(Section):
     engine: _Engine = None
     plan_review: _Review = None
     destroy: _Destroy = None
+    aws: Aws = None
 
 
 class WorkspaceSection(Section):
@@ -167,6 +169,7 @@ class WorkspaceSection(Section):
     engine: _Engine = None
     plan_review: _Review = None
     destroy: _Destroy = None
+    aws: Aws = None
 
 
 class DirectorySection(Section):
@@ -199,3 +202,4 @@ class DirectorySection(Section):
     engine: _Engine = None
     plan_review: _Review = None
     destroy: _Destroy = None
+    aws: Aws = None

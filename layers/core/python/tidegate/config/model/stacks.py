@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tidegate.config.declarations import EngineText
+from tidegate.config.model.aws import Aws
 from tidegate.config.model.roots import one_version
 from tidegate.config.section import Section
 from tidegate.config.step_values import EngineNameText, Value, VariableName, VersionText
@@ -112,6 +113,7 @@ class StackSection(Section):
         ),
     ]
     engine: Annotated[EngineTextChoice | None, Field(description="The engine of its roots that name none.")] = None
+    aws: Aws = None
     on_change: Annotated[OnChangeSection, _Empty, Field(description="Gates, and which roots run.")] = OnChangeSection()
     rules: Annotated[RulesSection, _Empty, Field(description="Rules between stacks.")] = RulesSection()
 
