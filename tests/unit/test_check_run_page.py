@@ -12,12 +12,12 @@ from tidegate.domain.changes.waits import Waits
 from tidegate.domain.check_runs.face import Awaited, Mark, PlaceInLine, View, WaitedFor
 from tidegate.domain.check_runs.text import render
 from tidegate.domain.deploys.deployment import Approval, Gate, State
-from tidegate.domain.deploys.freeze import Freeze, sentence
+from tidegate.domain.deploys.freeze import Freeze, Hold, missing
 from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.deploys.workflow import STEP_FAILED
 
 PAGE = (Path(__file__).parents[2] / "docs/check-runs.md").read_text(encoding="utf-8")
-FROZEN = sentence(Freeze(reason="quarter end"), "2026-03-02T16:50:00+00:00")
+FROZEN = missing([Hold(Freeze(reason="quarter end"), "2026-03-02T16:50:00+00:00")], ())
 LOCKS = View(locks=True, lock=any_lock())
 
 
@@ -37,7 +37,7 @@ EXAMPLES = [
     (deployment_in(State.BLOCKED), View(waited_for=WaitedFor((Awaited("network", "dev", State.PLAN_FAILED),)))),
     (deployment_in(State.BLOCKED, gate=Gate("plan", NOW, circle="They wait for each other.")), View()),
     (deployment_in(State.REJECTED, error="CommitLeftBranch"), View()),
-    (deployment_in(State.AWAITING_REQUIREMENTS, missing=(FROZEN,)), View()),
+    (deployment_in(State.AWAITING_REQUIREMENTS, missing=FROZEN.sentences, frozen=FROZEN.frozen), View()),
     (deployment_in(State.GATE_EXPIRED, missing=("1 approval is required.",)), View()),
     *(
         (deployment_in(state), View())

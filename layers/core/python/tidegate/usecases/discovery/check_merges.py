@@ -22,10 +22,14 @@ class MergeCheck:
 
         Raise NotFound, ForgeUnavailable and ForgeRefused.
         """
-        brought = MergedSearch(self.forge, where).look(push)
-        heads = {each.merge_sha: each.spec.head_sha for each in reversed(brought.merged)}
+        search = MergedSearch(self.forge, where)
+        commits = search.commits(push.before, push.after)
+        if not commits:
+            return replace(push, altered=())
+        merged = search.look_through(push, commits)
+        heads = {each.merge_sha: each.spec.head_sha for each in reversed(merged)}
         altered, before = [], push.before
-        for merge in (sha for sha in brought.commits if sha in heads):
+        for merge in (sha for sha in commits if sha in heads):
             if not self._is_as_made(where, before, heads[merge], merge):
                 altered.append(merge)
             before = merge

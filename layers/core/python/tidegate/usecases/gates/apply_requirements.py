@@ -73,7 +73,7 @@ class ApplyRequirements:
         if is_of_head(deployment):
             merged.append(self._head(checker, where, deployment, wanted))
         for push in pushes:
-            found = search.look(push).merged
+            found = search.look(push)
             merged += [checker.of_merged(where, each.spec.number, _before(push), wanted) for each in found]
         own = (deployment.revision.sha,) if deployment.destroys_deployed else ()
         makers = Authors((*deployment.authors, deployment.requested_by), deployment.authors_known)

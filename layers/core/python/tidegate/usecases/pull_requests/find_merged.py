@@ -14,16 +14,6 @@ from tidegate.ports import Forge
 _MOST_ASKED = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Brought:
-    """What a push brought: its ``commits``, oldest first, none where not all are known, and the pull requests that
-    were merged with it, without those of pushes before it.
-    """
-
-    commits: Sequence[str]
-    merged: Sequence[SeenPullRequest]
-
-
 @dataclass(slots=True)
 class MergedSearch:
     """Searches for the pull requests that were merged into the branch of pushes.
@@ -39,12 +29,16 @@ class MergedSearch:
     _known: set[int] = field(default_factory=set)
     _asked: int = 0
 
-    def look(self, push: Pushed) -> Brought:
-        """Return what a push brought. Raise NotFound, ForgeUnavailable and ForgeRefused.
+    def look(self, push: Pushed) -> Sequence[SeenPullRequest]:
+        """Return the pull requests that were merged with a push, without those of pushes before it.
 
-        What a pull request that is found was reviewed with is not asked for again.
+        What one that is found was reviewed with is not asked for again. Raise NotFound, ForgeUnavailable and
+        ForgeRefused.
         """
-        commits = self._commits(push.before, push.after)
+        return self.look_through(push, self.commits(push.before, push.after))
+
+    def look_through(self, push: Pushed, commits: Sequence[str] | None) -> Sequence[SeenPullRequest]:
+        """Return what ``look`` does for a push of these commits, None where not all are known. Raise as it does."""
         self.complete &= commits is not None
         left = dict.fromkeys((push.after, *reversed(commits or ())))
         merged: list[SeenPullRequest] = []
@@ -53,11 +47,25 @@ class MergedSearch:
             del left[sha]
             new = self._came_with(push.branch, sha)
             for each in new:
-                for reviewed in (self._commits(push.before, each.spec.head_sha) or ()) if left else ():
+                for reviewed in (self.commits(push.before, each.spec.head_sha) or ()) if left else ():
                     left.pop(reviewed, None)
             merged += new
         self.complete &= not left
-        return Brought(commits or (), merged)
+        return merged
+
+    def commits(self, before: str, after: str) -> Sequence[str] | None:
+        """Return the commits that come after another, oldest first; None where not all are known.
+
+        Raise ForgeUnavailable and ForgeRefused.
+        """
+        if before == after:
+            return ()
+        if not before.strip("0"):
+            return None
+        try:
+            return self.forge.change(*self.where, before, after).commits
+        except NotFound:
+            return None
 
     def _came_with(self, branch: str, sha: str) -> Sequence[SeenPullRequest]:
         """Return what a commit came with, without what was known before."""
@@ -69,14 +77,3 @@ class MergedSearch:
         new = [each for each in here if each.spec.number not in self._known]
         self._known |= {each.spec.number for each in new}
         return new
-
-    def _commits(self, before: str, after: str) -> Sequence[str] | None:
-        """Return the commits that come after another, oldest first; None where not all are known."""
-        if before == after:
-            return ()
-        if not before.strip("0"):
-            return None
-        try:
-            return self.forge.change(*self.where, before, after).commits
-        except NotFound:
-            return None
