@@ -21,7 +21,7 @@ from soak.observe import complaints, observe, recorded
 from soak.report import Outcome
 from soak.settle import end_trouble, settle, unfinished
 from soak.stacks import POLICY, POLICY_FILE, RULES, configuration, names
-from soak.table import let_time_pass
+from soak.table import reconcile
 from soak.trouble import TROUBLE
 from soak.violation import Violation
 from soak.work import PUSHES, WORK, Event, decide_all
@@ -134,8 +134,7 @@ class Soak:
             for _ in range(first.chance.randint(1, _MOST_AT_ONCE)):
                 self._happen(world, progress)
             if time.monotonic() - reconciled > _RECONCILES:
-                let_time_pass(first)
-                first.cloud.fire_schedule("Reconcile")
+                reconcile(first)
                 reconciled = time.monotonic()
             time.sleep(first.chance.uniform(0, _LONGEST_PAUSE))
             if self.stop_at_first and time.monotonic() - checked > _BETWEEN_CHECKS:

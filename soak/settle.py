@@ -8,7 +8,7 @@ from collections.abc import Callable
 from soak.history import History
 from soak.observe import checks_of, commits_of, recorded
 from soak.pull_rules import unanswered_pulls
-from soak.table import let_time_pass
+from soak.table import reconcile
 from soak.trouble import PUBLISH_ATTEMPTS
 from soak.violation import CUTS, OUTAGES, changed_roots, is_answered
 from soak.work import decide_all
@@ -30,8 +30,7 @@ def settle(worlds: list[World], patience: float, progress: Callable[[str], None]
     while time.monotonic() - moved < patience:
         if time.monotonic() - reconciled > (_FREE if _has_read_all(worlds[0]) else _BUSY):
             reconciled = time.monotonic()
-            let_time_pass(worlds[0])
-            worlds[0].cloud.fire_schedule("Reconcile")
+            reconcile(worlds[0])
         for world in worlds:
             world.look([push.after for push in world.clone.pushes] + world.clone.branches)
             decide_all(world)

@@ -9,6 +9,12 @@ from botocore.exceptions import ClientError
 from soak.world import World
 
 
+def reconcile(world: World, minutes: float = 30) -> None:
+    """Let the reconciler run, to which everything unfinished has been so for these minutes at least."""
+    let_time_pass(world, minutes)
+    world.cloud.fire_schedule("Reconcile")
+
+
 def let_time_pass(world: World, minutes: float = 30) -> None:
     """Let everything that is unfinished have been so for these minutes at least: nobody waits for the reconciler.
 

@@ -9,7 +9,7 @@ import jwt
 from botocore.exceptions import ClientError
 
 from local.forge.client import ForgeClient
-from soak.table import let_time_pass
+from soak.table import reconcile
 from soak.work import Event
 from soak.world import World
 
@@ -198,8 +198,7 @@ def _start_again(world: World, others: Mapping[str, str]) -> str | None:
 def clock_jumps(world: World) -> str:
     """Let everything that is unfinished seem much older, or from the future, as when the clocks of functions differ."""
     minutes = world.chance.choice((-60, 30, 180))
-    let_time_pass(world, minutes)
-    world.cloud.fire_schedule("Reconcile")
+    reconcile(world, minutes)
     return f"by {minutes} minutes"
 
 
