@@ -156,6 +156,7 @@ def test_what_needs_the_repositorys_files_goes_to_the_discovery_queue():
         "issue_comment",
         "manual",
         "rerun",
+        "retry",
         "check_suite",
         "drift",
         "pull_request",

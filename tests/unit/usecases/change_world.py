@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from tests.builders import any_deployment, any_plan, any_root
+from tests.builders import NOW, any_deployment, any_plan, any_root
 from tests.contract.queue_actors import Died, Fate, Mortal, Revisions
 from tests.unit.usecases.change_actors import Execution, Machines, Mail
+from tests.unit.usecases.retries import at_once, retrying
 from tests.unit.usecases.terraform_world import World
 from tidegate.adapters.memory.pull_requests import MemoryPullRequests
 from tidegate.domain.changes.gate import WAITING, waits_at_some_gate_for
@@ -92,7 +93,7 @@ class ChangeWorld(World):
         self.enqueuer = Enqueuer(queues, deployments, audit, mail, workers)
         self.changes = ChangeEnqueuer(changes, self.enqueuer.enqueue)
         formers, undone = FormerRoots(_Nowhere(), self.deployments), UndoneBefore(deployments, changes)
-        self.claimer = DeploymentClaimer(queues, mail)
+        self.claimer = DeploymentClaimer(queues, mail, self.clock)
         self.validator = RevisionValidator(queues, forge, mail, clock, formers, undone)
         self.recorder, self.waiter = OutcomeRecorder(queues, ender), SignalWaiter(queues, machines)
         self.gates = GateWaiter(deployments, changes, machines, mail, clock)
@@ -100,7 +101,8 @@ class ChangeWorld(World):
         may = lambda deployment, login: _Granted()  # noqa: E731
         required = ApplyRequirements(forge, MemoryPullRequests())
         requirements = RequirementsDecider(deployments, required, machines, mail, audit)
-        self.decider = GateDecider(deployments, changes, machines, mail, self.enqueuer.enqueue, may, requirements)
+        retry = at_once(retrying(deployments, changes, forge, mail, self.enqueuer.enqueue, queues))
+        self.decider = GateDecider(deployments, changes, machines, mail, retry, may, requirements)
         self.reviews = ReviewDecider(deployments, machines, mail, finisher, self.artifacts, BranchCheck(forge))
         stop = RunnerStopper(jobs, self.runners).stop
         self.beginner = JobBeginner(
@@ -197,7 +199,7 @@ class ChangeWorld(World):
         self.fate.countdown = None
 
     def _claim(self, worker, _):
-        message = ClaimDeployment(queue=worker.queue, execution=worker.name, rounds=0)
+        message = ClaimDeployment(queue=worker.queue, execution=worker.name, rounds=0, started=NOW)
         claimed = self.claimer.claim(message)
         worker.deployment, worker.version = claimed.deployment or "", claimed.version
         worker.step = {"deploy": "validate", "wait": "wait for a signal"}[claimed.step]

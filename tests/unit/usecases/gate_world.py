@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tests.builders import NOW, any_plan, any_root, deployment_in
 from tests.contract.queue_actors import Fate, Mortal
+from tests.unit.usecases.retries import at_once, retrying
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.decision import Decision
@@ -43,9 +44,16 @@ class GateWorld(World):
         self.opener = GateOpener(queues, deployments, changes, workflows, told, self.clock, enqueuer.enqueue)
         required = ApplyRequirements(self.forge, self.pull_requests)
         requirements = RequirementsDecider(deployments, required, workflows, told, self.audit)
-        self.decider = GateDecider(
-            deployments, changes, workflows, told, enqueuer.enqueue, self.may_apply, requirements
-        )
+        self.rules: dict[str, dict[str, object] | str] = {}
+        self.forge.writers |= {"reviewer", "maintainer", "developer"}
+        self.retrier = retrying(deployments, changes, self.forge, told, enqueuer.enqueue, queues, self.under)
+        retry = at_once(self.retrier)
+        self.decider = GateDecider(deployments, changes, workflows, told, retry, self.may_apply, requirements)
+
+    def under(self, _where, again):
+        """Return deployments with what holds now for their roots, by their names, or why none is run."""
+        now = {each.id: self.rules.get(each.root.name, {}) for each in again}
+        return {each.id: rule if isinstance(rule := now[each.id], str) else replace(each, **rule) for each in again}
 
     def may_apply(self, deployment: Deployment, login: str) -> Decision:
         reason = f"{login} may not apply {deployment.root.name}."

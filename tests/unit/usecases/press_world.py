@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.builders import NOW, any_root, deployment_in
+from tests.unit.usecases.retries import at_once, retrying
 from tests.unit.usecases.shown_check_runs import publisher_of
 from tests.unit.usecases.terraform_world import World
 from tidegate.adapters.memory.pull_requests import MemoryPullRequests
@@ -57,6 +58,7 @@ class PressedWorld(World):
         records = deployments or self.deployments
         finisher = Finisher(records, self.jobs, self.audit)
         workers = WorkerEnsurer(self.queues, self.workflows)
+        retry = retrying(records, self.change_sets, self.forge, self.announcements, self.queues.enqueue, self.queues)
         answerer = ButtonAnswerer(
             records,
             self.check_runs,
@@ -71,7 +73,7 @@ class PressedWorld(World):
                 self.change_sets,
                 self.workflows,
                 self.announcements,
-                self.queues.enqueue,
+                at_once(retry),
                 lambda _deployment, _login: Decision(True, ""),
                 RequirementsDecider(
                     records,

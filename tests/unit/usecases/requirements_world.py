@@ -46,9 +46,9 @@ class Waiting(World):
         beginner = JobBeginner(self.deployments, *ports, judge, [].append, self.requirements, self.branches)
         return beginner.begin(BeginJob(deployment=self.id, kind="apply", attempt=1))
 
-    def wait(self, token="token", entered=NOW):
+    def wait(self, token="token", entered=NOW, before=0):
         self.workflows.waiting.add(token)
-        self.gate.wait(WaitForRequirements(deployment=self.id, token=token, entered=entered))
+        self.gate.wait(WaitForRequirements(deployment=self.id, token=token, entered=entered, before=before))
 
     def decide(self, answer, by="ann", at=AT, reason=""):
         return self.decider.decide(self.id, answer, by, at, reason)

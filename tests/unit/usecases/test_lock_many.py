@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_deployment, any_lock, any_root
+from tests.builders import NOW, any_deployment, any_lock, any_root
 from tests.unit.usecases.events_world import AT, HEAD, REPOSITORY, EventsWorld
 from tidegate.adapters.memory import MemoryClock
 from tidegate.domain.access import Access
@@ -56,8 +56,8 @@ def enqueue(world, root="live/app", number=1, trigger=Trigger.MERGE, stack="prod
 
 def claim(world, queue):
     head, _ = world.queues.read(queue)
-    claimer = DeploymentClaimer(world.queues, world.announcements)
-    return claimer.claim(ClaimDeployment(queue=queue, execution=head.worker.execution, rounds=0))
+    claimer = DeploymentClaimer(world.queues, world.announcements, MemoryClock())
+    return claimer.claim(ClaimDeployment(queue=queue, execution=head.worker.execution, rounds=0, started=NOW))
 
 
 def lock(world, scope, **fields):

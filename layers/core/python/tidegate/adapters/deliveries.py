@@ -189,6 +189,7 @@ _DISCOVERED = (
     "issue_comment",
     "manual",
     "rerun",
+    "retry",
     "check_suite",
     "drift",
     "look_for_drift",

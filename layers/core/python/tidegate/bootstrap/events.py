@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from tidegate.usecases.comments.receive_comment import CommentReceiver
     from tidegate.usecases.deploys.check_run_view import CheckRunPainter
     from tidegate.usecases.deploys.publish_check_run import CheckRunPublisher
+    from tidegate.usecases.discovery.current_rules import CurrentRules
     from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
     from tidegate.usecases.discovery.read_organization import OrganizationReader
     from tidegate.usecases.discovery.receive_push import Push, PushReceiver
     from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
     from tidegate.usecases.discovery.root_index import Deployable
+    from tidegate.usecases.gates.retry_blocked import BlockedRetrier
     from tidegate.usecases.presses.answer_button import ButtonAnswerer
     from tidegate.usecases.presses.rerun import RerunRequester
     from tidegate.usecases.queues.refresh_line import LineRefresher
@@ -210,7 +212,6 @@ class Events(Deploys):
 
     @cached_property
     def rerun_requester(self) -> RerunRequester:
-        from tidegate.usecases.discovery.current_rules import CurrentRules
         from tidegate.usecases.presses.rerun import RerunRequester
 
         return RerunRequester(
@@ -222,10 +223,31 @@ class Events(Deploys):
             self.forge,
             self.announcements,
             self.authorizer,
-            CurrentRules(self._repository_source, self._hold_policies).under,
+            self._current_rules.under,
             self.enqueuer.enqueue,
             self.events.send,
         )
+
+    @cached_property
+    def blocked_retrier(self) -> BlockedRetrier:
+        from tidegate.usecases.gates.retry_blocked import BlockedRetrier
+
+        return BlockedRetrier(
+            self.deliveries,
+            self.deployments,
+            self.change_sets,
+            self.forge,
+            self.announcements,
+            self.authorizer,
+            self._current_rules.under,
+            self.enqueuer.enqueue,
+        )
+
+    @cached_property
+    def _current_rules(self) -> CurrentRules:
+        from tidegate.usecases.discovery.current_rules import CurrentRules
+
+        return CurrentRules(self._repository_source, self._hold_policies)
 
     def receive(self, delivery: Delivery) -> str:
         """Receive a delivery of the discovery queue, and return what became of it."""
@@ -238,6 +260,8 @@ class Events(Deploys):
                 return self.rerun_requester.receive_check(delivery)
             case "check_suite":
                 return self.rerun_requester.receive_suite(delivery)
+            case "retry":
+                return self.blocked_retrier.receive(delivery)
             case _:
                 return self.push_receiver.receive(delivery)
 

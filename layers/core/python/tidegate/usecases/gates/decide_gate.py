@@ -9,27 +9,27 @@ from tidegate.domain.changes.gate import WAITING, GateAnswer, rejected, stepped_
 from tidegate.domain.check_runs.advice import advice_on
 from tidegate.domain.decision import Decision
 from tidegate.domain.deploys.deployment import DONE, AfterGate, Deployment, State, is_final, where_it_is
-from tidegate.domain.deploys.rerun import run_again, state_refusal
-from tidegate.ports import Announcements, ChangeSets, Deployments, Enrolled, Workflows
+from tidegate.domain.deploys.rerun import state_refusal
+from tidegate.ports import Announcements, ChangeSets, Deployments, Workflows
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.gates.decide_requirements import RequirementsDecider
+from tidegate.usecases.gates.retry_blocked import Retry, repeated
 from tidegate.usecases.gates.settle_gate import settle_gate
-from tidegate.usecases.queues.enqueue_all import enqueue_all
 
 
 @dataclass(frozen=True, slots=True)
 class GateDecider:
     """Decides about gates. Who may decide at all, the caller has looked up before.
 
-    ``enqueue`` is as for pushes. ``may_apply`` tells whether somebody may have a deployment applied: a retry runs
-    those of other stacks again.
+    ``hand_over`` has a retry carried out, under the rules of now. ``may_apply`` tells whether somebody may have a
+    deployment applied: a retry runs those of other stacks again.
     """
 
     deployments: Deployments
     change_sets: ChangeSets
     workflows: Workflows
     announcements: Announcements
-    enqueue: Callable[[Deployment], object]
+    hand_over: Callable[[Retry], object]
     may_apply: Callable[[Deployment, str], Decision]
     requirements: RequirementsDecider
 
@@ -51,7 +51,7 @@ class GateDecider:
         return deciding_again(lambda: self._reject(deployment, by, at))
 
     def retry(self, deployment: str, by: str, at: str) -> Decision:
-        """Run again what blocks a deployment, also by blocking what it waits for, and look at the gate again."""
+        """Have what blocks a deployment run again, also what blocks what it waits for."""
         blocked = self.deployments.get(deployment)
         refusal = _refusal(blocked)
         if blocked.gate is None or refusal is not None:
@@ -65,14 +65,16 @@ class GateDecider:
             )
         again, told = [], []
         for old in self._to_blame(blocked):
-            new = run_again(old, old.revision.branch, by, at, f"gate {blocked.id} {old.stack} {at}")
-            if new.id == old.id:  # This demand comes again, and what it began has failed meanwhile.
-                continue
+            if repeated(Retry(blocked, (), by, at), old, old.revision.branch).id == old.id:
+                continue  # This demand comes again, and what it began has failed meanwhile.
             reason = self._retry_refusal(old, by)
             told.append(f"{_name(old)}: {reason or 'runs again.'}")
             if reason is None:
-                again.append((old, new))
-        self._run(blocked.change_set, again)
+                again.append(old.id)
+        if again:
+            self.hand_over(Retry(blocked, tuple(again), by, at))
+        else:
+            self.announcements.change_moved(blocked.change_set)
         if told and not again:
             return Decision(False, f"Nothing that blocks this can be run again. {' '.join(told)}")
         return Decision(True, f"{by} retried. {' '.join(told) or 'What was to run again does so already.'}")
@@ -120,16 +122,6 @@ class GateDecider:
                 elif is_final(record.state) and record.state not in DONE and record.contained_by is None:
                     found.append(record)
         return sorted(found, key=_name)
-
-    def _run(self, change_set: str, again: Sequence[tuple[Deployment, Deployment]]) -> None:
-        """Enqueue what runs again, and only then let it stand for the root: who dies before is asked once more."""
-        enqueue_all([new for _, new in again], self.enqueue)
-        self.change_sets.enroll(
-            change_set, [Enrolled(new.root.name, new.stack, new.id, new.requested_at) for _, new in again]
-        )
-        for old, new in again:
-            self.announcements.repeated(old.id, new.id)
-        self.announcements.change_moved(change_set)
 
 
 def _refusal(deployment: Deployment) -> str | None:

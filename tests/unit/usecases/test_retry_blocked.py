@@ -1,0 +1,80 @@
+"""What blocks a deployment runs again under what the default branch grants and demands now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.usecases.gate_world import GateWorld
+from tidegate.domain.access import Access
+from tidegate.domain.deploys.deployment import State
+from tidegate.ports import Delivery
+from tidegate.usecases.gates.retry_blocked import RETRY
+
+AT = "2026-03-02T10:00:00.000000+00:00"
+ONLY_ANN = Access(apply=("user:ann",))
+
+
+@pytest.fixture
+def world():
+    return GateWorld()
+
+
+def _again(world, old):
+    return [each for each in world.deployments.all() if each.rerun_of == old.id]
+
+
+def test_access_and_policies_are_those_of_now(world):
+    failed = world.member("app", "dev", State.APPLY_FAILED, access=None)
+    blocked = world.waits(world.planned("web"))
+    now = Access(apply=("user:maintainer",))
+    world.rules["app"] = {"access": now, "requires": ("approved",)}
+    assert world.decider.retry(blocked.id, "maintainer", AT).done
+    (again,) = _again(world, failed)
+    assert (again.access, again.requires) == (now, ("approved",))
+
+
+def test_who_may_not_apply_any_more_runs_nothing_again_and_the_check_run_says_so(world):
+    failed = world.member("app", "dev", State.APPLY_FAILED)
+    blocked = world.waits(world.planned("web"))
+    world.rules["app"] = {"access": ONLY_ANN}
+    world.decider.retry(blocked.id, "maintainer", AT)
+    assert _again(world, failed) == []
+    ((deployment, why),) = world.announcements.answers
+    assert deployment == blocked.id
+    assert "Only user:ann may deploy" in why
+
+
+def test_what_the_default_branch_does_not_say_is_not_run_and_the_rest_is(world):
+    left = world.member("app", "dev", State.APPLY_FAILED)
+    runs = world.member("db", "dev", State.PLAN_FAILED)
+    blocked = world.waits(world.planned("web"))
+    world.rules["app"] = "It is in no stack any more."
+    world.decider.retry(blocked.id, "maintainer", AT)
+    assert (len(_again(world, left)), len(_again(world, runs))) == (0, 1)
+    ((_, why),) = world.announcements.answers
+    assert why == "app (dev): It is in no stack any more. db (dev): runs again."
+
+
+def _delivery(blocked, *failed):
+    fields = {"repository": blocked.repository, "installation": 1, "blocked": blocked.id, "failed": failed}
+    return Delivery("retry-1", RETRY, {**fields, "sender": "maintainer"}, AT)
+
+
+def test_what_the_same_retry_had_run_before_is_judged_once(world):
+    failed = world.member("app", "dev", State.APPLY_FAILED)
+    blocked = world.waits(world.planned("web"))
+    delivery = _delivery(blocked, failed.id)
+    world.retrier.receive(delivery)
+    world.rules["app"] = "It is in no stack any more."
+    assert world.retrier.receive(delivery) == "app (dev): runs again."
+    assert len(_again(world, failed)) == 1
+    assert world.announcements.answers == []
+
+
+def test_what_is_gone_meanwhile_is_left_out(world):
+    failed = world.member("app", "dev", State.APPLY_FAILED)
+    blocked = world.waits(world.planned("web"))
+    assert world.retrier.receive(_delivery(blocked, failed.id, "gone")) == "app (dev): runs again."
+    assert "gone" in world.retrier.receive(_delivery(replace(blocked, id="gone"), failed.id))
