@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from bench import calls, configuration, cost, discovery, memory, pull_requests, queues, reading, webhook
+from bench import calls, configuration, cost, discovery, memory, modelled, pull_requests, queues, reading, webhook
 from bench.deploys import Bench, bench
 from bench.lines import Line, medians, noise, paired
 
@@ -61,6 +61,8 @@ GROUPS: Mapping[str, Benchmarks] = {
     "pull-requests": pull_requests.run,
     "reading": reading.run,
     "queues": queues.run,
+    "modelled": modelled.run,
+    "cold_path": modelled.count,
 }
 
 

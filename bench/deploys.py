@@ -6,7 +6,7 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,7 +52,7 @@ class Bench:
         self._reviewer = ForgeClient(cloud.info["forge_url"], "reviewer")
         self._number = 0
 
-    def whole(self, kind: str) -> Deployed:
+    def whole(self, kind: str, before_confirming: Callable[[], None] = lambda: None) -> Deployed:
         """Push a root of this kind; return when its check run has completed, confirmed at once. Raise DeployFailed."""
         key = self._key()
         name, sha = f"tidegate/deploy: {kind}", self._push(roots.REPOSITORY, kind, key)
@@ -66,6 +66,7 @@ class Bench:
             if sent.event != "check_run" or sent.payload["action"] != "completed" or run["name"] != name:
                 continue
             if run["conclusion"] == "action_required":
+                before_confirming()
                 self._reviewer.press(roots.REPOSITORY, run["id"], "Confirm")
             elif run["conclusion"] == "success":
                 self._settle()
@@ -128,9 +129,12 @@ def by_hand(cloud: LocalCloud, directory: Path) -> dict[str, str]:
 
 
 @contextmanager
-def bench(*, quick: bool = False) -> Iterator[Bench]:
-    """Start a local cloud for benchmarks. ``quick`` leaves functions cold: those that are used start when they are."""
-    with tempfile.TemporaryDirectory(prefix="bench-") as directory, LocalCloud() as cloud:
+def bench(*, quick: bool = False, **options: Any) -> Iterator[Bench]:
+    """Start a local cloud for benchmarks, with these options.
+
+    ``quick`` leaves functions cold: those that are used start when they are.
+    """
+    with tempfile.TemporaryDirectory(prefix="bench-") as directory, LocalCloud(**options) as cloud:
         forge = ForgeClient(cloud.info["forge_url"], "maintainer")
         with Relay(cloud.info["webhook_url"], roots.REPOSITORY) as relay:
             if not quick:

@@ -75,7 +75,7 @@ def up(
     out = console()
     try:
         cloud = _cloud(port, log, operators, warm=warm, gitlab=gitlab)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise Refused(f"The local cloud cannot start: {error}") from error
     _end_by_signals()
     try:
@@ -91,6 +91,8 @@ def up(
     file = instances.write({**known, "command_pid": os.getpid()})
     try:
         _show(out, known)
+        if "latency" in known:
+            out.print("It waits as long as AWS takes, by a model: local/latency.toml.")
         out.print("Ctrl-C ends everything.")
         _wait(cloud)
     finally:

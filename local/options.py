@@ -7,7 +7,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from local.latency import Model, chosen
+
 ACCOUNT = "123456789012"
+PREFIX = "tidegate"
 PROJECT = Path(__file__).resolve().parent.parent
 
 
@@ -18,11 +21,17 @@ class Options(BaseModel):
     context, ``warm`` starts an instance of each function at once, ``preload`` lets instances find most of the package
     imported (a change of it takes effect in the next local cloud), ``clock`` runs the schedules,
     ``runner`` is the entry point of the runner's image. ``forge`` starts a forge: a GitHub, or a GitLab with
-    ``gitlab``.
+    ``gitlab``. ``prefix`` is the installation's; for each prefix of ``beside`` another one comes up beside it in the
+    same account, with a forge and an HTTP API of its own on any free ports.
+
+    ``latency`` is ``aws`` for waits as long as AWS takes, by a model (``TIDEGATE_LATENCY``), each multiplied by
+    ``latency_scale``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    prefix: str = PREFIX
+    beside: tuple[str, ...] = ()
     forge_port: int = 0
     api_port: int = 0
     aws_port: int = 0
@@ -39,3 +48,5 @@ class Options(BaseModel):
     runner: tuple[str, ...] = ("python", "-m", "runner")
     forge: bool = True
     gitlab: bool = False
+    latency: Model = Field(default_factory=chosen)
+    latency_scale: float = Field(default=1.0, ge=0)

@@ -23,6 +23,7 @@ from local.aws.permissions import Needs
 from local.aws.refusals import Refusal, render
 from local.aws.requests import Call, read
 from local.httpd import Application, Environ, StartResponse
+from local.latency import LATENCY
 
 _KEPT_CALLS = 20_000
 _SERIAL = ("dynamodb", "sqs", "s3", "states")
@@ -125,6 +126,7 @@ class Gateway:
             denied = render(Refusal("AccessDenied", refusal, 403), call)
             return self._record(call, who, denied, allowed=False)
         response = self._route(environ, call, body)
+        LATENCY.wait(f"{call.service}_transaction" if call.action.startswith("Transact") else call.service, call.action)
         self._learn(call, who.process, response)
         if fault is not None and fault.when == "after":
             response = self._strike(fault, call, who) or response

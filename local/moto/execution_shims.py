@@ -18,6 +18,7 @@ from moto.stepfunctions.exceptions import InvalidName
 from moto.stepfunctions.models import StateMachine
 from moto.stepfunctions.parser import models as parser_models
 from moto.stepfunctions.parser.api import ExecutionStatus
+from moto.stepfunctions.parser.asl.component.state.exec.state_task.state_task import StateTask
 from moto.stepfunctions.parser.asl.eval.environment import Environment
 from moto.stepfunctions.parser.asl.eval.event.logging import is_logging_enabled_for
 from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser
@@ -25,6 +26,7 @@ from moto.stepfunctions.parser.asl.parse.preprocessor import Preprocessor
 from moto.stepfunctions.parser.backend.execution import BaseExecutionWorkerCommunication, Execution
 from moto.stepfunctions.responses import StepFunctionResponse
 
+from local.latency import LATENCY
 from local.moto.hub import HUB
 
 _LEGAL_NAME = re.compile(r"[0-9A-Za-z_-]{1,80}")
@@ -33,15 +35,35 @@ _ENDED = (ExecutionStatus.SUCCEEDED, ExecutionStatus.FAILED, ExecutionStatus.ABO
 
 def install() -> None:
     """Put everything in place."""
-    for shim in (_parse_once, _stop_at_once, _execution_names, _execution_events, _execution_logs):
+    for shim in (_parse_once, _stop_at_once, _execution_names, _execution_events, _execution_logs, _task_latency):
         shim()
+
+
+def labels(definition: str) -> tuple[str, ...]:
+    """Return the labels of the distributed Maps of a definition."""
+    states = json.loads(definition)["States"].values()
+    return tuple(state["Label"] for state in states if "Label" in state)
+
+
+def inlined(definition: str) -> str:
+    """Return a definition whose distributed Maps go through their items in the execution itself.
+
+    moto has no executions for items: their tokens and their histories would be out of reach.
+    """
+    document = json.loads(definition)
+    for state in document.get("States", {}).values():
+        if state.get("ItemProcessor", {}).get("ProcessorConfig", {}).get("Mode") == "DISTRIBUTED":
+            state["ItemProcessor"]["ProcessorConfig"] = {"Mode": "INLINE"}
+            for only_distributed in ("Label", "ToleratedFailurePercentage"):
+                state.pop(only_distributed, None)
+    return json.dumps(document)
 
 
 def _parse_once() -> None:
     """Each start of an execution parses its definition with ANTLR: a third of a second for ours.
 
     Only the syntax tree is kept, with the texts of its parts. What an execution runs is built from it anew, because
-    that has state.
+    that has state. Distributed Maps are inlined.
     """
     RuleContext.getText = functools.cache(RuleContext.getText)
     original = AmazonStateLanguageParser.parse
@@ -50,7 +72,7 @@ def _parse_once() -> None:
     def parse(definition: str) -> tuple[Any, Any]:
         if definition in trees:
             return Preprocessor().visit(trees[definition]), trees[definition]
-        program, tree = original(definition)
+        program, tree = original(inlined(definition) if "DISTRIBUTED" in definition else definition)
         trees[definition] = tree
         return program, tree
 
@@ -163,3 +185,14 @@ def _execution_logs() -> None:
         return original(self)
 
     Execution._get_start_execution_worker = worker
+
+
+def _task_latency() -> None:
+    """A task is entered as late as the model of AWS's latencies says, if there is one."""
+    original = StateTask._eval_body
+
+    def evaluate(self: StateTask, env: Environment) -> None:
+        LATENCY.wait("states_task", self.name)
+        original(self, env)
+
+    StateTask._eval_body = evaluate

@@ -21,6 +21,7 @@ from pathlib import Path
 from local.aws.credentials import Credentials
 from local.aws.iam import Policies
 from local.caches import compiled
+from local.latency import LATENCY
 from local.processes.logs import Logs, follow
 from local.processes.runtime_api import Invocation, RuntimeApi
 from local.processes.warden import Process, Warden
@@ -74,6 +75,7 @@ class Function:
     timeout: float
     memory: int
     log_group: str
+    image: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +240,8 @@ class Lambdas:
         function = self.find(name_or_arn)
         instance, cold = self._acquire(function)
         invocation = Invocation(str(uuid.uuid4()), event, function.arn, function.timeout)
+        if cold:
+            LATENCY.wait("lambda_image" if function.image else "lambda_zip", function.name)
         if cold and (failure := self._initialised(instance, invocation)) is not None:
             return self._end(instance, failure)
         self._log(instance, [f"START RequestId: {invocation.id} Version: $LATEST"])

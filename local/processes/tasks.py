@@ -27,6 +27,7 @@ from moto.secretsmanager.models import secretsmanager_backends
 from local.aws.credentials import Credentials
 from local.aws.iam import Policies
 from local.caches import compiled
+from local.latency import LATENCY
 from local.processes.logs import Logs, follow
 from local.processes.warden import Process, Warden
 
@@ -147,7 +148,7 @@ class Tasks:
             directory=Path(tempfile.mkdtemp(prefix="task-", dir=self._around.work)),
         )
         self._tasks[task.arn] = task
-        self._start(task)
+        LATENCY.later("runner_fargate", task.id, lambda: self._start(task))
         return {"tasks": [task.describe()], "failures": []}
 
     def describe(self, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -208,6 +209,9 @@ class Tasks:
         threading.Thread(target=finish, name="stop-task", daemon=True).start()
 
     def _start(self, task: Task) -> None:
+        if task.stopping.is_set():
+            threading.Thread(target=self._stopped, args=(task,), daemon=True).start()
+            return
         try:
             task.process = self._warden.start(
                 f"task-{task.id}", self._argv(task), self._environment(task), task.directory

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from local.latency import LATENCY
 from local.processes.lambdas import Lambdas, Result
 
 RETRY_SECONDS = (1.0, 2.0)
@@ -49,6 +50,7 @@ class AsyncInvokes:
         self._workers.shutdown(wait=False, cancel_futures=True)
 
     def _run(self, name: str, event: bytes) -> None:
+        LATENCY.wait("events", name)
         waits: Sequence[float | None] = (*RETRY_SECONDS, None)
         for wait in waits:
             result = self._lambdas.invoke(name, event)

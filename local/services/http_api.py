@@ -19,6 +19,7 @@ from typing import Any
 from werkzeug.exceptions import ClientDisconnected
 
 from local.httpd import Environ, StartResponse
+from local.latency import LATENCY
 from local.processes.lambdas import REQUEST_LIMIT, Result
 
 BODY_LIMIT = 10 * 1024 * 1024
@@ -98,6 +99,7 @@ class HttpApi:
             return _message(413, "Request Too Long")
         if not self._allowed(route.function):
             return _message(500, "Internal Server Error")
+        LATENCY.wait("http_api", route.function)
         try:
             result = self._workers.submit(self._invoke, route.function, event).result(_PATIENCE_SECONDS)
         except FutureTimeout:

@@ -19,6 +19,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 from moto.sqs.models import Queue
 
+from local.latency import LATENCY
 from local.processes.lambdas import Function, Result
 
 _CONCURRENCY = 5
@@ -112,6 +113,7 @@ class Poller:
         return list(answer.get("Messages", []))
 
     def _process(self, messages: list[Mapping[str, Any]]) -> None:
+        LATENCY.wait("sqs_fifo" if self.queue_name.endswith(".fifo") else "sqs_standard", self.queue_name)
         try:
             event = {"Records": [self._record(message) for message in messages]}
             result = self._invoke(self._mapped.function.name, json.dumps(event).encode())

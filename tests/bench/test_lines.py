@@ -33,6 +33,9 @@ NAMES = {
     "page_of_deployments",
     "queue_one_root",
     "queue_many_roots",
+    "modelled_push_to_plan",
+    "modelled_confirm_to_applied",
+    "cold_path",
 }
 
 

@@ -43,6 +43,13 @@ def running(port, pid=None, command_pid=None):
     return path
 
 
+def test_a_model_of_latencies_that_there_is_not_is_refused(monkeypatch):
+    monkeypatch.setenv("TIDEGATE_LATENCY", "mars")
+    refused = run("up")
+    assert refused.exit_code == 1
+    assert "'mars'" in refused.output
+
+
 @pytest.fixture
 def sleeper():
     """Start processes that end by SIGTERM, and are seen off by who waits for them."""
