@@ -105,6 +105,12 @@ class LocalCloud:
             return info[name]
         raise AttributeError(name)
 
+    def beside(self, prefix: str) -> LocalCloud:
+        """Return the installation of another prefix (of the option ``beside``). It ends with this one."""
+        other = LocalCloud(self._options)
+        other.info = self.info["beside"][prefix]
+        return other
+
     def client(self, service: str) -> Any:
         """Return an operator's boto3 client for a service."""
         return boto3.client(
@@ -153,7 +159,7 @@ class LocalCloud:
 
     def audit(self) -> list[Any]:
         """Return what was published to the audit topic, oldest first."""
-        messages: list[Any] = self.read("audit")
+        messages: list[Any] = self.read("audit")[self.info["prefix"]]
         return messages
 
     def _control(self, method: str, path: str, body: Any = None) -> Any:

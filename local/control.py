@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from local.aws.faults import Fault
 from local.aws.unused import unused_permissions
 from local.httpd import Environ, StartResponse
+from local.latency import LATENCY
 from local.pages import Page, execution_page, log_page
 
 if TYPE_CHECKING:
@@ -33,11 +34,12 @@ class Control:
             "calls": lambda: [dataclasses.asdict(call) for call in cloud.gateway.recorded()],
             "counts": cloud.gateway.counts,
             "faults": cloud.faults.hits,
-            "audit": cloud.audit_messages,
+            "audit": lambda: {each.prefix: each.audit_messages() for each in cloud.installations},
             "tasks": lambda: [task.describe() for task in cloud.tasks.all()],
             "schedules": lambda: cloud.events.schedules() | cloud.schedules.expressions(),
             "permissions": self._permissions,
-            "left_out": lambda: dict(cloud.deployed.adapted.left_out) if cloud.deployed else {},
+            "latency": lambda: [dataclasses.asdict(wait) for wait in LATENCY.waits()],
+            "left_out": cloud.installations[0].left_out,
         }
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
@@ -57,13 +59,16 @@ class Control:
 
     def _page(self, parts: list[str]) -> Page | None:
         """Return the page for a browser at this path; None where a program is answered."""
-        cloud, info = self._cloud, self._cloud.info
-        match parts:
-            case ["logs", job]:
-                return log_page(cloud.clients, info()["table"], info()["artifact_bucket"], job)
-            case ["executions", deployment]:
-                return execution_page(cloud.clients, info()["state_machines"]["terraform"], deployment)
-        return None
+        clients, found = self._cloud.clients, None
+        for info in (installation.info() for installation in self._cloud.installations):
+            match parts:
+                case ["logs", job]:
+                    found = log_page(clients, info["table"], info["artifact_bucket"], job)
+                case ["executions", deployment]:
+                    found = execution_page(clients, info["state_machines"]["terraform"], deployment)
+            if found is None or found.status is HTTPStatus.OK:
+                return found
+        return found
 
     def _answer(self, method: str, parts: list[str], body: bytes) -> _Answer:
         if method == "GET" and parts[0] == "metadata":
@@ -112,7 +117,11 @@ class Control:
         denied = [dataclasses.asdict(call) for call in self._cloud.gateway.recorded() if not call.allowed]
         granted, used = policies.granted(), policies.used()
         unused = unused_permissions(granted, used)
-        return {"unused": [dataclasses.asdict(item) for item in unused], "used": len(used), "denied": denied}
+        listed = {"unused": unused, "granted": granted}
+        return {name: [dataclasses.asdict(item) for item in items] for name, items in listed.items()} | {
+            "used": len(used),
+            "denied": denied,
+        }
 
 
 def _show(page: Page, start_response: StartResponse) -> Iterable[bytes]:

@@ -32,7 +32,9 @@ _SECOND_CLOUD = frozenset(
     f"tests/e2e/test_{name}.py"
     for name in ("function_deaths", "held_up", "large_plans", "lines", "plan_command", "pull_request_hostile")
 )
-_ON_THEIR_OWN = frozenset({"tests/e2e/test_hand_over.py", "tests/local/test_command.py"})
+_ON_THEIR_OWN = frozenset(
+    {"tests/e2e/test_hand_over.py", "tests/e2e/test_two_installations.py", "tests/local/test_command.py"}
+)
 #: What takes longest begins first, so that no worker is left alone with it in the end.
 _LONGEST_FIRST = (
     "tests/e2e",

@@ -13,7 +13,7 @@ from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 
 from local.aws.iam import Check
 from local.aws.requests import Call
-from local.moto.states_shims import token_owner
+from local.moto.states_shims import token_owners
 
 _S3_ACTIONS = {
     "HeadObject": "GetObject",
@@ -137,7 +137,7 @@ class Needs:
         parameters = call.parameters
         if "taskToken" in parameters:
             backend = stepfunctions_parser_backends[self._account][call.region]
-            yield Check(call.name, (token_owner(backend, str(parameters["taskToken"])) or "",))
+            yield Check(call.name, token_owners(backend, str(parameters["taskToken"])) or ("",))
             return
         yield Check(call.name, (str(parameters.get("stateMachineArn") or parameters.get("executionArn") or "*"),))
 

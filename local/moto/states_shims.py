@@ -356,11 +356,15 @@ def _error_names() -> None:
         task._from_error = named(prefix, task._from_error)
 
 
-def token_owner(backend: StepFunctionBackend, token: str) -> str | None:
-    """Return the ARN of the state machine that a task token belongs to."""
+def token_owners(backend: StepFunctionBackend, token: str) -> tuple[str, ...]:
+    """Return the ARNs that a task token belongs to, none for a token of nobody.
+
+    With a distributed Map, they are the state machine's and that of its items: all that wait in ours do so for an item.
+    """
     for machine in backend.state_machines:
         for execution in machine.executions:
             env = execution.exec_worker.env if execution.exec_worker else None
             if env is not None and env.callback_pool_manager.get(token) is not None:
-                return str(machine.arn)
-    return None
+                labels = execution_shims.labels(machine.definition)
+                return (str(machine.arn), *(f"{machine.arn}/{label}" for label in labels))
+    return ()

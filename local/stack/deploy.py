@@ -16,7 +16,6 @@ from moto.iam.models import AWSManagedPolicy, iam_backends
 from local.processes.lambdas import Function
 from local.stack.template import Adapted
 
-STACK = "Tidegate"
 _MANAGED = re.compile(r":iam::aws:policy/([\w/+=,.@-]+)")
 
 
@@ -33,7 +32,7 @@ class Assembly:
     assets: Mapping[str, Any]
 
     @classmethod
-    def read(cls, directory: Path, stack: str = STACK) -> Assembly:
+    def read(cls, directory: Path, stack: str) -> Assembly:
         """Read a stack of the cloud assembly. Raise FileNotFoundError."""
         template = json.loads((directory / f"{stack}.template.json").read_text())
         assets = json.loads((directory / f"{stack}.assets.json").read_text())
@@ -87,18 +86,18 @@ def _handler(properties: Mapping[str, Any]) -> str:
     return str(properties.get("Handler") or command[0])
 
 
-def deploy(cloudformation: Any, adapted: Adapted, account: str) -> Deployed:
-    """Deploy the template. Raise StackFailed."""
+def deploy(cloudformation: Any, adapted: Adapted, account: str, stack: str) -> Deployed:
+    """Deploy the template as the stack of this name. Raise StackFailed."""
     text = json.dumps(adapted.template)
     _provide_managed_policies(text, account)
-    cloudformation.create_stack(StackName=STACK, TemplateBody=text, Capabilities=["CAPABILITY_NAMED_IAM"])
-    stack = cloudformation.describe_stacks(StackName=STACK)["Stacks"][0]
-    if stack["StackStatus"] != "CREATE_COMPLETE":
-        raise StackFailed(f"{stack['StackStatus']}: {stack.get('StackStatusReason', '')}")
-    resources = cloudformation.describe_stack_resources(StackName=STACK)["StackResources"]
+    cloudformation.create_stack(StackName=stack, TemplateBody=text, Capabilities=["CAPABILITY_NAMED_IAM"])
+    made = cloudformation.describe_stacks(StackName=stack)["Stacks"][0]
+    if made["StackStatus"] != "CREATE_COMPLETE":
+        raise StackFailed(f"{made['StackStatus']}: {made.get('StackStatusReason', '')}")
+    resources = cloudformation.describe_stack_resources(StackName=stack)["StackResources"]
     physical = {item["LogicalResourceId"]: item.get("PhysicalResourceId", "") for item in resources}
     _attach_managed_policies(adapted.template["Resources"], physical, account)
-    outputs = {item["OutputKey"]: item["OutputValue"] for item in stack.get("Outputs", [])}
+    outputs = {item["OutputKey"]: item["OutputValue"] for item in made.get("Outputs", [])}
     values = {place: outputs[key] for key, place in adapted.outputs.items() if key in outputs}
     return Deployed(physical, values, adapted)
 
@@ -148,6 +147,7 @@ def functions(assembly: Assembly, deployed: Deployed, project: Path, account: st
                 log_group=deployed.physical.get(group.get("Ref", ""), f"/aws/lambda/{name}")
                 if isinstance(group, dict)
                 else str(group),
+                image=properties.get("PackageType") == "Image",
             )
         )
     return found

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from local.options import PREFIX
+
 DEPLOYED = {
     "AWS::DynamoDB::Table",
     "AWS::EC2::InternetGateway",
@@ -78,10 +80,14 @@ LEFT_OUT = {
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """What the template cannot know: where the HTTP API, the forge, logs and executions are on this machine."""
+    """What the template cannot know: where the HTTP API, the forge, logs and executions are on this machine.
+
+    What has a generated name on AWS has one that begins with ``prefix``.
+    """
 
     api: str
     function_environment: Mapping[str, str] = field(default_factory=dict)
+    prefix: str = PREFIX
 
 
 @dataclass(slots=True)
@@ -116,8 +122,7 @@ def adapt(template: Mapping[str, Any], addresses: Addresses, account: str, regio
     document["Outputs"] = dict(_outputs(adapted))
     for name, resource in resources.items():
         _drop_dependencies(resource, adapted.left_out)
-        if resource["Type"] == "AWS::Lambda::Function":
-            _name_function(resource)
+        _name(name, resource, addresses.prefix, account)
         _REWRITES.get(resource["Type"], _as_it_is)(
             name, resource.setdefault("Properties", {}), (account, region), limits
         )
@@ -172,11 +177,13 @@ def _function(name: str, properties: dict[str, Any], place: tuple[str, str], lim
         properties.pop(key, None)
 
 
-def _name_function(resource: dict[str, Any]) -> None:
-    """A generated name would not say which function it is: use the name of the directory with its code."""
-    source = resource.get("Metadata", {}).get("Tidegate::Source")
-    if source:
-        resource["Properties"].setdefault("FunctionName", "tidegate-" + source.rpartition("/")[2].replace("_", "-"))
+def _name(name: str, resource: dict[str, Any], prefix: str, account: str) -> None:
+    """Name what has a generated name: a function like the directory with its code, a bucket without capitals."""
+    properties, source = resource.setdefault("Properties", {}), resource.get("Metadata", {}).get("Tidegate::Source", "")
+    if resource["Type"] == "AWS::S3::Bucket":
+        properties.setdefault("BucketName", f"{prefix}-{name.lower()[-29:]}-{account}")
+    elif resource["Type"] == "AWS::Lambda::Function" and source:
+        properties.setdefault("FunctionName", f"{prefix}-{source.rpartition('/')[2].replace('_', '-')}")
 
 
 def _readdress(properties: dict[str, Any], environment: Mapping[str, str]) -> None:
@@ -217,8 +224,7 @@ def _queue(name: str, properties: dict[str, Any], place: tuple[str, str], limits
 
 
 def _bucket(name: str, properties: dict[str, Any], place: tuple[str, str], limits: Limits) -> None:
-    """A bucket's generated name may have capitals in moto."""
-    properties.setdefault("BucketName", f"{name.lower()[:30]}-{'-'.join(place)}")
+    """Nothing is replicated to another region here."""
     properties.pop("ReplicationConfiguration", None)
 
 

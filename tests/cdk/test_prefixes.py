@@ -13,8 +13,8 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from cdk.layers import ROOT
 from cdk.settings import read_settings
+from cdk.sources import ROOT
 from local.stack.template import Addresses, adapt
 
 #: Names that live inside of something else that has a name of its own, or are of AWS.
@@ -103,11 +103,8 @@ def test_two_installations_are_made_side_by_side_in_one_account(template: dict[s
     with mock_aws():
         cloud = boto3.client("cloudformation", region_name="us-east-1")
         for stack, document in (("Tidegate", template), ("Acme-prod", other)):
-            adapted = adapt(document, Addresses("http://127.0.0.1"), "123456789012", "us-east-1", {}).template
-            for name, each in adapted["Resources"].items():
-                # The local cloud, which is for one, names what AWS generates names for.
-                for key in {"BucketName", "FunctionName"} & set(each.get("Properties", {})):
-                    each["Properties"][key] = f"{stack}-{name}".lower()[:60]
+            addresses = Addresses("http://127.0.0.1", prefix=stack.lower())
+            adapted = adapt(document, addresses, "123456789012", "us-east-1", {}).template
             text = json.dumps(adapted)
             cloud.create_stack(StackName=stack, TemplateBody=text, Capabilities=["CAPABILITY_NAMED_IAM"])
             assert cloud.describe_stacks(StackName=stack)["Stacks"][0]["StackStatus"] == "CREATE_COMPLETE"

@@ -100,7 +100,9 @@ class Installation:
         self._app("POST", f"/app/hook/deliveries/{delivery.number}/attempts")
 
     def _app(self, method: str, path: str) -> Any:
-        secret = self.cloud.client("secretsmanager").get_secret_value(SecretId="tidegate/github-app")
+        secret = self.cloud.client("secretsmanager").get_secret_value(
+            SecretId=f"{self.cloud.info['prefix']}/github-app"
+        )
         app = json.loads(secret["SecretString"])
         now = int(time.time())
         claims = {"iss": app["app_id"], "iat": now - 60, "exp": now + 300}
