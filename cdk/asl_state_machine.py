@@ -19,6 +19,8 @@ from constructs import Construct
 PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 #: Step Functions' own rule, by which ``startExecution.sync:2`` hears that the child has ended.
 _SYNC_RULE = "StepFunctionsGetEventsForStepFunctionsExecutionRule"
+#: The label of the distributed Maps, whose items are layers.
+LAYERS = "Layers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,14 @@ def execution_arn(scope: Construct, name: str) -> str:
     )
 
 
+def token_arns(scope: Construct, name: str) -> tuple[str, str]:
+    """Return the ARNs that task tokens of a machine with layers may belong to: its own, and with its Map's label.
+
+    Child workflow executions have "a labelled State Machine ARN" (Step Functions, Viewing a Distributed Map Run).
+    """
+    return machine_arn(scope, name), machine_arn(scope, f"{name}/{LAYERS}")
+
+
 def tasks_arn(scope: Construct, cluster: ecs.ICluster) -> str:
     """Return the ARN pattern of all tasks of a cluster."""
     return Stack.of(scope).format_arn(service="ecs", resource="task", resource_name=f"{cluster.cluster_name}/*")
@@ -81,6 +91,7 @@ class AslStateMachine(Construct):
         super().__init__(scope, construct_id)
         self.name = name
         definition = _with_concurrency(file.read_text(encoding="utf-8"), at_once or {})
+        self.labels = _labels(definition)
         _refuse_mismatch(file.name, definition, values)
         self.log_group = logs.LogGroup(
             self,
@@ -109,6 +120,8 @@ class AslStateMachine(Construct):
         self.functions = [value for value in values.values() if isinstance(value, lambda_.Function)]
         for value in values.values():
             self._grant(value)
+        for label in self.labels:
+            self._grant_items(label)
 
     def _grant(self, value: Value) -> None:
         if isinstance(value, TaskToRun):
@@ -118,6 +131,21 @@ class AslStateMachine(Construct):
         elif isinstance(value, lambda_.Function):
             versions = f"{value.function_arn}:*"
             self.role.add_to_policy(iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=[versions]))
+
+    def _grant_items(self, label: str) -> None:
+        """Grant what a distributed Map needs: it starts its items as executions of the machine itself.
+
+        When the Map ends before they do, as the execution around it was stopped, Step Functions stops them with this.
+        """
+        self.role.add_to_policy(
+            iam.PolicyStatement(actions=["states:StartExecution"], resources=[machine_arn(self, self.name)])
+        )
+        self.role.add_to_policy(
+            iam.PolicyStatement(
+                actions=["states:DescribeExecution", "states:StopExecution"],
+                resources=[execution_arn(self, self.name), execution_arn(self, f"{self.name}/{label}")],
+            )
+        )
 
     def _grant_run(self, task: TaskToRun) -> None:
         definition = task.definition
@@ -156,6 +184,13 @@ class AslStateMachine(Construct):
 
 
 Value = lambda_.Function | TaskToRun | AslStateMachine | str
+
+
+def _labels(definition: str) -> tuple[str, ...]:
+    """Return the labels of the distributed Maps of a definition."""
+    states = json.loads(definition)["States"].values()
+    configs = ((state, state.get("ItemProcessor", {}).get("ProcessorConfig", {})) for state in states)
+    return tuple(state["Label"] for state, config in configs if config.get("Mode") == "DISTRIBUTED")
 
 
 def _with_concurrency(definition: str, at_once: Mapping[str, int]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import cdk_nag
 
-from cdk.layers import ROOT
+from cdk.sources import ROOT
 from cdk.synthesis import synthesize
 
 OUTPUT = ROOT / "build" / "lint"

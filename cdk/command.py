@@ -10,8 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cdk.layers import ROOT
 from cdk.node import npm_program, path_with_node
+from cdk.sources import ROOT
 
 CDK_VERSION = "2.1148.1"
 

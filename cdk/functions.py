@@ -17,7 +17,8 @@ from constructs import Construct
 
 from cdk.function_specs import SPECS, FunctionSpec
 from cdk.images import FUNCTION_CONTEXT
-from cdk.layers import ROOT, RUNTIME, Layers
+from cdk.layers import RUNTIME, Layers
+from cdk.sources import ROOT
 
 #: A version outlives its place in the template. One whose own deployment is rolled back goes: Lambda publishes the same
 #: code and configuration no second time, so that the next try would fail on what stayed.

@@ -9,7 +9,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 
 from cdk.artifact_grants import check_policies, read_artifacts, read_organization, remove_layers, store_policies
-from cdk.asl_state_machine import execution_arn, machine_arn, tasks_arn
+from cdk.asl_state_machine import execution_arn, machine_arn, tasks_arn, token_arns
 from cdk.capabilities import (
     Capability,
     Grant,
@@ -146,16 +146,20 @@ def _start_pull_requests(around: Surroundings) -> Grant:
 
 
 def _answer_speculations(around: Surroundings) -> Grant:
-    machines = around.pull_request_machine, around.drift_machine
-    return Grant(tuple(allow("states:SendTaskFailure", on=machine_arn(around.stack, name)) for name in machines), {})
+    return Grant(tuple(allow("states:SendTaskFailure", on=arn) for arn in _of_layers(around)), {})
+
+
+def _of_layers(around: Surroundings) -> tuple[str, ...]:
+    """Return the ARNs that the task tokens of layers may belong to."""
+    names = around.pull_request_machine, around.drift_machine
+    return tuple(arn for name in names for arn in token_arns(around.stack, name))
 
 
 def _places(around: Surroundings) -> Grant:
     table = around.storage.table
-    machines = around.pull_request_machine, around.drift_machine
     statements = (
         on_records(table.table_arn, ("places",), *_READ, *_WRITE),
-        *(allow("states:SendTaskSuccess", on=machine_arn(around.stack, name)) for name in machines),
+        *(allow("states:SendTaskSuccess", on=arn) for arn in _of_layers(around)),
     )
     environment = {
         "TIDEGATE_TABLE": table.table_name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import jsii
@@ -12,8 +13,8 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from cdk.architecture import Architecture
+from cdk.sources import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 RUNTIME = lambda_.Runtime.PYTHON_3_13
 #: The fakes of the adapters are for tests.
 _CORE_EXCLUDE = ["**/__pycache__", "python/tidegate/adapters/memory"]
@@ -33,7 +34,7 @@ class UvBundling:
 
     def try_bundle(self, output_dir: str, *_: object, **__: object) -> bool:
         """Fill ``output_dir``. Raise LayerBuildFailed; there is no fallback that would build something else."""
-        uv = shutil.which("uv") or str(ROOT / ".venv" / "bin" / "uv")
+        uv = shutil.which("uv") or str(Path(sys.executable).with_name("uv"))
         arguments = [uv, "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:", "--no-deps"]
         platform = ["--python-platform", self._platform, "--python-version", _PYTHON]
         source = ["--target", f"{output_dir}/python", "--requirements", str(ROOT / "layers/deps/requirements.txt")]

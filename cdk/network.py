@@ -1,32 +1,30 @@
-"""Where runners live: public subnets, nothing listens, no NAT gateway that costs while nothing happens."""
+"""Where runners live. By default in public subnets, where nothing listens and no NAT gateway costs by the hour."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from aws_cdk import RemovalPolicy
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from cdk.site_settings import SiteSettings
+
 
 class Network(Construct):
-    """A VPC with two public subnets and a security group that lets out and never in."""
+    """A VPC of the stack or of the installation's, and a security group that lets out and never in."""
 
-    def __init__(self, scope: Construct, construct_id: str) -> None:
+    def __init__(self, scope: Construct, construct_id: str, site: SiteSettings) -> None:
         super().__init__(scope, construct_id)
-        self.vpc = ec2.Vpc(
-            self,
-            "Vpc",
-            ip_addresses=ec2.IpAddresses.cidr("10.90.0.0/20"),
-            max_azs=2,
-            nat_gateways=0,
-            enable_dns_hostnames=True,
-            enable_dns_support=True,
-            subnet_configuration=[
-                ec2.SubnetConfiguration(
-                    name="runner", subnet_type=ec2.SubnetType.PUBLIC, cidr_mask=22, map_public_ip_on_launch=False
-                )
-            ],
-        )
+        self._site = site
+        self.vpc: ec2.IVpc
+        if site.vpc:
+            # Its zones are not asked for: nothing is placed by them.
+            self.vpc = ec2.Vpc.from_vpc_attributes(self, "Vpc", vpc_id=site.vpc, availability_zones=["any"])
+        else:
+            self.vpc = self._make()
+        self.subnets: Sequence[str] = site.subnets or [each.subnet_id for each in self._of_runners(self.vpc)]
         self.security_group = ec2.SecurityGroup(
             self,
             "RunnerSecurityGroup",
@@ -34,12 +32,33 @@ class Network(Construct):
             description="Runners reach out (forge, registries, providers); nothing reaches in",
             allow_all_outbound=True,
         )
-        self._log_flows()
+        if not site.vpc:
+            self._log_flows()
 
     @property
-    def subnets(self) -> list[str]:
-        """The ids of the subnets that runners start in."""
-        return [subnet.subnet_id for subnet in self.vpc.public_subnets]
+    def assigns_public_ip(self) -> str:
+        """What tasks are started with: a runner in a public subnet needs an address of its own to reach the forge."""
+        return "ENABLED" if self._site.runners_are_public else "DISABLED"
+
+    def _make(self) -> ec2.Vpc:
+        public = ec2.SubnetType.PUBLIC
+        runner = ec2.SubnetType.PRIVATE_WITH_EGRESS if self._site.gateways else public
+        subnets = [_subnet("runner", runner, 22)]
+        if self._site.gateways:
+            subnets.append(_subnet("gateway", public, 24))
+        return ec2.Vpc(
+            self,
+            "Vpc",
+            ip_addresses=ec2.IpAddresses.cidr("10.90.0.0/20"),
+            max_azs=2,
+            nat_gateways=self._site.gateways,
+            enable_dns_hostnames=True,
+            enable_dns_support=True,
+            subnet_configuration=subnets,
+        )
+
+    def _of_runners(self, vpc: ec2.IVpc) -> list[ec2.ISubnet]:
+        return vpc.private_subnets if self._site.gateways else vpc.public_subnets
 
     def _log_flows(self) -> None:
         self.vpc.add_flow_log(
@@ -51,3 +70,8 @@ class Network(Construct):
                 )
             ),
         )
+
+
+def _subnet(name: str, kind: ec2.SubnetType, mask: int) -> ec2.SubnetConfiguration:
+    public = False if kind is ec2.SubnetType.PUBLIC else None
+    return ec2.SubnetConfiguration(name=name, subnet_type=kind, cidr_mask=mask, map_public_ip_on_launch=public)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cdk.layers import ROOT
+from cdk.sources import ROOT
 
 PAGE = ROOT / "docs" / "permissions.md"
 _HASH = re.compile(r"[0-9A-F]{8}$")

@@ -30,7 +30,10 @@ class InvalidContext(ValueError):  # Named for what it tells.
     """A context key has a value that cannot be used."""
 
     def __init__(self, key: str, value: object, allowed: str) -> None:
-        super().__init__(f"context key {key}: {value!r} is not {allowed}. Change it in cdk.json or with -c {key}=…")
+        super().__init__(
+            f"context key {key}: {value!r} is not {allowed}. "
+            f"Change it in cdk.json, with -c {key}=…, or in TidegateProps"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from aws_cdk import Duration, RemovalPolicy, Size, Stack
@@ -16,12 +17,12 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
 
 from cdk.architecture import ARCHITECTURES
-from cdk.asl_state_machine import machine_arn
+from cdk.asl_state_machine import machine_arn, token_arns
 from cdk.capabilities import SPECULATIONS, allow, on_jobs, tell_missing
 from cdk.images import RUNNER_CONTEXT
-from cdk.layers import ROOT
 from cdk.network import Network
 from cdk.settings import Settings
+from cdk.sources import ROOT
 from cdk.storage import Storage
 from cdk.target_roles import KEYS
 from tidegate.domain.deploys.aws_target import AllowedRoles, to_text
@@ -227,10 +228,16 @@ class Runners(Construct):
             on_jobs(self._storage.table.table_arn, kind.name, *items),
             *(allow("s3:GetObject", on=bucket.arn_for_objects(prefix)) for prefix in kind.reads),
             *(allow("s3:PutObject", on=bucket.arn_for_objects(prefix)) for prefix in kind.writes),
-            *(allow(*tokens, on=machine_arn(self, machine)) for machine in kind.machines),
+            *(allow(*tokens, on=arn) for arn in self._token_arns(kind)),
         ):
             role.add_to_policy(statement)
         return role
+
+    def _token_arns(self, kind: RunnerKind) -> Iterable[str]:
+        """Return what the task tokens belong to that runners of a kind answer: those of layers to items of a Map."""
+        if kind.machines == self._deploying:
+            return (machine_arn(self, machine) for machine in kind.machines)
+        return (arn for machine in kind.machines for arn in token_arns(self, machine))
 
     def _engine_role(self, place: Construct, kind: RunnerKind, runner: iam.Role) -> iam.Role:
         """Make the role that the engine runs under; only this kind of runner may assume it."""
@@ -260,9 +267,17 @@ class Runners(Construct):
         bucket = stack.format_arn(service="s3", region="", account="", resource=self._settings.state_bucket)
         reading = [allow("s3:ListBucket", on=bucket), allow("s3:GetObject", on=f"{bucket}/*")]
         if not kind.engine_locks and not kind.engine_writes_state:
-            return reading
+            return [*reading, *self._state_key("kms:Decrypt")]
         written = f"{bucket}/*" if kind.engine_writes_state else f"{bucket}/*.tflock"
-        return [*reading, allow("s3:PutObject", "s3:DeleteObject", on=written)]
+        writing = allow("s3:PutObject", "s3:DeleteObject", on=written)
+        return [*reading, writing, *self._state_key("kms:Decrypt", "kms:GenerateDataKey")]
+
+    def _state_key(self, *actions: str) -> list[iam.PolicyStatement]:
+        """Allow to use the key of an encrypted state bucket, through S3 alone. Whoever writes a lock encrypts it."""
+        if not self._settings.site.state_key:
+            return []
+        through_s3 = {"StringLike": {"kms:ViaService": "s3.*.amazonaws.com"}}
+        return [allow(*actions, on=self._settings.site.state_key, under=through_s3)]
 
 
 def _target_access(allowed: AllowedRoles, kind: RunnerKind) -> list[iam.PolicyStatement]:

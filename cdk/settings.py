@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from cdk.architecture import ARCHITECTURES
 from cdk.runner_settings import Context, InvalidContext, RunnerSettings, read_runner_settings
+from cdk.site_settings import SiteSettings, read_site_settings
 
 _FORGE = re.compile("github|gitlab")
 _APP_SECRETS = {"github": "github-app", "gitlab": "gitlab"}
@@ -17,7 +18,7 @@ _URL = re.compile(r"https?://[^\s/?#]+(/[^\s?#]*)?")
 _URL_WITH_QUERY = re.compile(r"https?://[^\s]+")
 _PREFIXES = re.compile(r"[A-Za-z0-9@/_-]{1,40}( [A-Za-z0-9@/_-]{1,40}){0,9}")
 _PLAN_REVIEW = re.compile("always|manual|never")
-_ROUNDS = re.compile(r"[1-9]\d{0,2}")
+_ROUNDS = re.compile(r"[1-9]\d?|100")
 _PLANS = re.compile(r"[1-9]\d{0,1}")
 _TEAM = re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+")
 _YES_OR_NO = re.compile("true|false")
@@ -52,6 +53,7 @@ class Settings:
     operators_team: str
     comment_prefixes: str
     runners: RunnerSettings
+    site: SiteSettings
 
     @property
     def stack(self) -> str:
@@ -89,12 +91,13 @@ def read_settings(context: Context) -> Settings:
         pull_request_plans=text.matching("pull_request_plans", _PLANS, "a number from 1 to 99", "10"),
         alarm_email=text.optional("alarm_email", re.compile(r"[^@\s]+@[^@\s]+"), "an e-mail address"),
         plan_review=text.matching("plan_review", _PLAN_REVIEW, "always, manual or never", "always"),
-        rounds_per_execution=text.matching("rounds_per_execution", _ROUNDS, "a number from 1 to 999", "200"),
+        rounds_per_execution=text.matching("rounds_per_execution", _ROUNDS, "a number from 1 to 100", "100"),
         execution_url=text.optional("execution_url", _URL_WITH_QUERY, "a URL"),
         web_url=text.optional("web_url", _URL, "a URL").rstrip("/"),
         comment_prefixes=text.matching("comment_prefixes", _PREFIXES, "words with blanks between", "tidegate"),
         operators_team=text.optional("operators_team", _TEAM, "a team of the form organization/slug"),
         runners=read_runner_settings(context),
+        site=read_site_settings(context),
     )
 
 

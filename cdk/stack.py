@@ -1,74 +1,18 @@
-"""The stack: everything that one installation of Tidegate is made of."""
+"""The stack that ``make deploy`` deploys: one installation, and nothing else."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-
-from aws_cdk import CfnOutput, DefaultStackSynthesizer, Stack, Tags
+from aws_cdk import DefaultStackSynthesizer, Stack, Tags
 from constructs import Construct
 
-from cdk.acknowledgements import acknowledge_findings
-from cdk.alarms import Alarms
-from cdk.architecture import ARCHITECTURES
-from cdk.asl_state_machine import AslStateMachine, TaskToRun, Value
-from cdk.capabilities import Surroundings
-from cdk.engine_denials import EngineDenials
-from cdk.function_specs import SPECS
-from cdk.functions import Functions
-from cdk.grants import grant
-from cdk.http_api import PublicApi
-from cdk.layers import ROOT, Layers
-from cdk.messaging import Messaging
-from cdk.network import Network
-from cdk.runners import Runners
-from cdk.schedules import Schedules
-from cdk.settings import Settings
-from cdk.storage import Storage
-from cdk.triggers import Triggers
-
-_DEPLOY_TASKS = (
-    "claim_deployment",
-    "validate_revision",
-    "record_outcome",
-    "wait_for_signal",
-    "close_worker",
-    "hand_over_worker",
-)
-_TERRAFORM_TASKS = (
-    "begin_job",
-    "hand_over_job",
-    "record_plan",
-    "check_policies",
-    "judge_plan",
-    "wait_at_gate",
-    "wait_for_requirements",
-    "request_review",
-    "record_result",
-)
-_PULL_REQUEST_TASKS = (
-    "discover_pull_request",
-    "begin_speculation",
-    "wait_for_place",
-    "hand_over_job",
-    "record_speculation",
-    "check_policies",
-    "publish_pull_request",
-)
-_DRIFT_TASKS = (
-    "discover_drift",
-    "begin_speculation",
-    "wait_for_place",
-    "hand_over_job",
-    "record_speculation",
-    "conclude_drift",
-)
+from cdk.construct import Tidegate, behave_as_tested
+from cdk.props import TidegateProps
 
 
 class TidegateStack(Stack):
-    """One installation."""
+    """One installation in a stack of its own, which nobody deletes by mistake."""
 
-    def __init__(self, scope: Construct, construct_id: str, settings: Settings) -> None:
+    def __init__(self, scope: Construct, construct_id: str, props: TidegateProps) -> None:
         # The rule and parameter that check the bootstrap version are left out: the CDK command line checks it too.
         super().__init__(
             scope,
@@ -77,165 +21,7 @@ class TidegateStack(Stack):
             synthesizer=DefaultStackSynthesizer(generate_bootstrap_version_rule=False),
             termination_protection=True,
         )
-        Tags.of(self).add("tidegate", settings.prefix)
-        self.settings = settings
-        self._make_parts()
-        self._grant()
-        self._make_machines()
-        self._watch()
-        self._outputs()
-        acknowledge_findings(self)
-
-    def _make_parts(self) -> None:
-        settings = self.settings
-        self.storage = Storage(self, "Storage")
-        self.messaging = Messaging(self, "Messaging", prefix=settings.prefix, alarm_email=settings.alarm_email)
-        self.network = Network(self, "Network")
-        self.runners = Runners(
-            self,
-            "Runners",
-            settings=settings,
-            storage=self.storage,
-            network=self.network,
-            terraform_machine=self._name("terraform"),
-            speculating_machines=(self._name("pull-request"), self._name("drift")),
-        )
-        self.schedules = Schedules(
-            self,
-            "Schedules",
-            name=self._name("drift"),
-            machine=self._name("drift"),
-            undelivered=self.messaging.undelivered,
-        )
-        layers = Layers(self, "Layers", ARCHITECTURES[settings.architecture])
-        self.functions = Functions(self, "Functions", layers=layers, undelivered=self.messaging.undelivered).by_name
-        self.api = PublicApi(self, "WebhookApi", name=settings.prefix, forge=settings.forge, functions=self.functions)
-        EngineDenials(
-            self,
-            "EngineDenials",
-            settings=settings,
-            roles=self.runners.engine_roles.values(),
-            bucket_arn=self.storage.bucket.bucket_arn,
-            api=self.api.api,
-        )
-
-    def _make_machines(self) -> None:
-        self.terraform = self._machine("Terraform", self._terraform_values())
-        self.deploy = self._machine("Deploy", self._deploy_values())
-        plans = {"Plan all that it changes": int(self.settings.pull_request_plans)}
-        self.pull_request = self._machine("PullRequest", self._pull_request_values(), plans)
-        self.drift = self._machine("Drift", self._drift_values())
-
-    def _watch(self) -> None:
-        Triggers(
-            self,
-            "Triggers",
-            functions=self.functions,
-            messaging=self.messaging,
-            # An execution for a pull request ends without its own doing whenever a newer commit comes. After one that
-            # looks for drift, the next one finds what it left.
-            machines=(self.deploy, self.terraform),
-            runners=self.runners,
-        )
-        Alarms(
-            self,
-            "Alarms",
-            prefix=self.settings.prefix,
-            functions=self.functions,
-            messaging=self.messaging,
-            machines=(self.deploy, self.terraform, self.pull_request, self.drift),
-        )
-
-    def _name(self, machine: str) -> str:
-        return f"{self.settings.prefix}-{machine}"
-
-    def _grant(self) -> None:
-        around = Surroundings(
-            stack=self,
-            settings=self.settings,
-            storage=self.storage,
-            messaging=self.messaging,
-            deploy_machine=self._name("deploy"),
-            terraform_machine=self._name("terraform"),
-            pull_request_machine=self._name("pull-request"),
-            drift_machine=self._name("drift"),
-            schedules=self.schedules,
-            cluster=self.runners.cluster,
-            web_url=self.settings.web_url or self.api.api.api_endpoint,
-        )
-        for spec in SPECS:
-            for capability in spec.capabilities:
-                grant(self.functions[spec.name], capability, around)
-
-    def _machine(
-        self, construct_id: str, values: Mapping[str, Value], at_once: Mapping[str, int] | None = None
-    ) -> AslStateMachine:
-        words = re.findall("[A-Z][a-z]+", construct_id)
-        file = ROOT / "stepfunctions" / f"{'_'.join(words).lower()}.asl.json"
-        name = self._name("-".join(words).lower())
-        return AslStateMachine(self, construct_id, file=file, name=name, values=values, at_once=at_once)
-
-    def _tasks(self, names: tuple[str, ...]) -> dict[str, Value]:
-        return {spec.id: self.functions[spec.name] for spec in SPECS if spec.name in names}
-
-    def _deploy_values(self) -> dict[str, Value]:
-        return {**self._tasks(_DEPLOY_TASKS), "TerraformStateMachine": self.terraform}
-
-    def _terraform_values(self) -> dict[str, Value]:
-        return {
-            **self._tasks(_TERRAFORM_TASKS),
-            "PlanTaskDefinition": TaskToRun(self.runners.plan, self.runners.cluster),
-            "ApplyTaskDefinition": TaskToRun(self.runners.apply, self.runners.cluster),
-            **self._place_of_runners(),
-        }
-
-    def _pull_request_values(self) -> dict[str, Value]:
-        return {
-            **self._tasks(_PULL_REQUEST_TASKS),
-            "SpeculateTaskDefinition": TaskToRun(self.runners.speculate, self.runners.cluster),
-            **self._place_of_runners(),
-        }
-
-    def _drift_values(self) -> dict[str, Value]:
-        return {
-            **self._tasks(_DRIFT_TASKS),
-            "SpeculateTaskDefinition": TaskToRun(self.runners.speculate, self.runners.cluster),
-            **self._place_of_runners(),
-        }
-
-    def _place_of_runners(self) -> dict[str, Value]:
-        return {
-            "Cluster": self.runners.cluster.cluster_arn,
-            "Subnets": ",".join(self.network.subnets),
-            "RunnerSecurityGroup": self.network.security_group.security_group_id,
-            # Public subnets without NAT: a runner needs an address of its own to reach the forge.
-            "AssignPublicIp": "ENABLED",
-        }
-
-    def _outputs(self) -> None:
-        for name, value in {
-            "WebhookUrl": self.api.url,
-            "ApiUrl": self.api.api.api_endpoint,
-            "ForgeUrl": self.settings.forge_url,
-            "ForgeApiUrl": self.settings.forge_api_url,
-            "WebhookSecretName": self.settings.webhook_secret_name,
-            "AppSecretName": self.settings.app_secret_name,
-            "TableName": self.storage.table.table_name,
-            "ArtifactBucket": self.storage.bucket.bucket_name,
-            "DeployStateMachine": self.deploy.machine.state_machine_arn,
-            "TerraformStateMachine": self.terraform.machine.state_machine_arn,
-            "PullRequestStateMachine": self.pull_request.machine.state_machine_arn,
-            "DriftStateMachine": self.drift.machine.state_machine_arn,
-            "AuditTopic": self.messaging.audit.topic_arn,
-            "AlarmTopic": self.messaging.alarm.topic_arn,
-            "EventBus": self.messaging.bus.event_bus_name,
-            "Cluster": self.runners.cluster.cluster_arn,
-            "RunnerLogGroup": self.runners.log_group.log_group_name,
-            "PlanEngineRole": self.runners.engine_roles["plan"].role_arn,
-            "ApplyEngineRole": self.runners.engine_roles["apply"].role_arn,
-            "PullRequestEngineRole": self.runners.engine_roles["speculate"].role_arn,
-            "PlanRunnerRole": self.runners.task_roles["plan"].role_arn,
-            "ApplyRunnerRole": self.runners.task_roles["apply"].role_arn,
-            "PullRequestRunnerRole": self.runners.task_roles["speculate"].role_arn,
-        }.items():
-            CfnOutput(self, name, value=value)
+        behave_as_tested(self)
+        # The CDK leaves this id out of the names of resources and outputs.
+        self.tidegate = Tidegate(self, "Default", props)
+        Tags.of(self).add("tidegate", self.tidegate.settings.prefix)

@@ -15,8 +15,9 @@ from typing import Any
 
 import aws_cdk
 
-from cdk.layers import ROOT
+from cdk.props import TidegateProps
 from cdk.settings import read_settings
+from cdk.sources import ROOT
 from cdk.stack import TidegateStack
 
 #: Makes a plugin that checks the template of an app.
@@ -37,6 +38,6 @@ def synthesize(outdir: Path | None = None, plugins: Iterable[Plugin] = ()) -> Pa
     app = aws_cdk.App(analytics_reporting=False, context=context, outdir=directory)
     for plugin in plugins:
         aws_cdk.Validations.of(app).add_plugins(plugin(app))
-    settings = read_settings(app.node)
-    stack = TidegateStack(app, settings.stack, settings)
+    props = TidegateProps.from_context(app.node)
+    stack = TidegateStack(app, read_settings(props).stack, props)
     return Path(app.synth().directory) / stack.template_file

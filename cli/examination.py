@@ -15,10 +15,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from cli import aws
 from cli.builders import base_image, find_builder, try_architecture
+from cli.definitions import judge_definitions
 from cli.diagnosis import Finding
 from cli.gitlab_examination import GitLabExamination
 from cli.options import PREFIX
 from cli.secret import APP, GITLAB, WEBHOOK, storing
+from cli.site_examination import SiteExamination
 
 #: Two plans and two applies at once, at one vCPU each.
 NEEDED_VCPUS = 4
@@ -73,7 +75,7 @@ AskForge = Callable[[str, str, str], App]
 class Doctor:
     """Runs the checks. ``ask_forge`` takes the API's address, the App's id and key, and may raise the errors above.
 
-    ``image`` is what containers are tried with, if they are.
+    ``image`` is what containers are tried with, if they are, and ``definitions`` the folder of the state machines.
     """
 
     def __init__(
@@ -82,7 +84,9 @@ class Doctor:
         environ: Mapping[str, str],
         client: Callable[[str], Any],
         ask_forge: AskForge,
+        *,
         image: str = "",
+        definitions: Path | None = None,
     ) -> None:
         self._is_gitlab = context.get("forge") == "gitlab"
         prefix, app = context.get("prefix") or PREFIX, GITLAB if self._is_gitlab else APP
@@ -92,6 +96,7 @@ class Doctor:
         self._client = client
         self._ask_forge = ask_forge
         self._image = image
+        self._definitions = definitions
 
     def findings(self) -> Iterator[Finding]:
         """Yield what each check found. Without credentials, what needs them is not looked at."""
@@ -112,8 +117,11 @@ class Doctor:
         yield self._bootstrap()
         yield self._webhook_secret()
         yield from self._gitlab() if self._is_gitlab else self._app()
+        yield from SiteExamination(self._context, self._client, region.found).findings()
         yield self._quota("Fargate vCPUs", "fargate", NEEDED_VCPUS)
         yield self._quota("Lambda concurrency", "lambda", NEEDED_CONCURRENCY)
+        if self._definitions is not None:
+            yield judge_definitions(self._client("stepfunctions"), self._definitions)
 
     def _node(self) -> Finding:
         try:
@@ -364,4 +372,5 @@ def examine(configuration: Path, given: Mapping[str, str]) -> Iterator[Finding]:
     """
     context = {**read_context(configuration), **given}
     image = base_image(configuration.parent / "runner" / "Dockerfile")
-    yield from Doctor(context, os.environ, aws_client, ask_github, image).findings()
+    definitions = configuration.parent / "stepfunctions"
+    yield from Doctor(context, os.environ, aws_client, ask_github, image=image, definitions=definitions).findings()

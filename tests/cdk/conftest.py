@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from local.stack.synth import synthesize
+from tests.cdk.own_site import OWN
 
 OTHER = {
     "prefix": "acme-prod",
@@ -29,7 +30,7 @@ OTHER = {
 @pytest.fixture(scope="session")
 def template_file() -> Path:
     """Return the template's path; beside it lies what is deployed with it."""
-    from cdk.layers import ROOT
+    from cdk.sources import ROOT
 
     return synthesize(ROOT, {}) / "Tidegate.template.json"
 
@@ -42,7 +43,7 @@ def template(template_file: Path) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def other_file() -> Path:
     """Return the path of the template of another installation, which sets what makes more resources or rights."""
-    from cdk.layers import ROOT
+    from cdk.sources import ROOT
 
     (file,) = synthesize(ROOT, OTHER).glob("*.template.json")
     return file
@@ -51,6 +52,15 @@ def other_file() -> Path:
 @pytest.fixture(scope="session")
 def other(other_file: Path) -> dict[str, Any]:
     return json.loads(other_file.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def own() -> dict[str, Any]:
+    """Return the template of an installation with a network, a domain and keys of its own."""
+    from cdk.sources import ROOT
+
+    (file,) = synthesize(ROOT, OWN).glob("*.template.json")
+    return json.loads(file.read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="session")

@@ -81,7 +81,7 @@ def test_wildcards_within_resources_are_prefixes_of_one_thing(allowed: list[Perm
         r"<StorageArtifacts>/(plans|logs)/\*-speculate-(\?){1,2}(/\*|/plan\.json|\.txt)",
         r"<StorageArtifacts>/plans/\*-plan-(\?){1,2}/plan\.json",
         r"<StorageArtifacts>/plans/\*/lock\.hcl",
-        r"arn:aws:states:REGION:ACCOUNT:execution:tidegate-(deploy|terraform|pull-request|drift):\*",
+        r"arn:aws:states:REGION:ACCOUNT:execution:tidegate-(deploy|terraform|(pull-request|drift)(/Layers)?):\*",
         r"arn:aws:scheduler:REGION:ACCOUNT:schedule/tidegate-drift/\*",
         r"arn:aws:ecs:REGION:ACCOUNT:task-definition/tidegate-(plan|apply|speculate):\*",
         r"arn:aws:ecs:REGION:ACCOUNT:task/<RunnersCluster>/\*",
@@ -154,12 +154,18 @@ def test_the_terraform_machine_may_run_its_two_tasks_in_its_cluster(allowed: lis
     assert "states:StartExecution" not in machine
 
 
-@pytest.mark.parametrize("role", ["PullRequestRole", "DriftRole"])
-def test_what_does_not_deploy_may_run_the_task_that_only_reads(allowed: list[Permission], role: str):
+@pytest.mark.parametrize(("role", "name"), [("PullRequestRole", "pull-request"), ("DriftRole", "drift")])
+def test_what_does_not_deploy_may_run_the_task_that_only_reads_and_its_own_items(
+    allowed: list[Permission], role: str, name: str
+):
     machine = _of(allowed, role)
     family = "arn:aws:ecs:REGION:ACCOUNT:task-definition/tidegate-speculate:*"
     assert machine["ecs:RunTask"] == {(family, "ecs:cluster ArnEquals <RunnersCluster>")}
-    assert "states:StartExecution" not in machine
+    states = "arn:aws:states:REGION:ACCOUNT"
+    assert machine["states:StartExecution"] == {(f"{states}:stateMachine:tidegate-{name}", "")}
+    for action in ("states:DescribeExecution", "states:StopExecution"):
+        executions = (f"{states}:execution:tidegate-{name}{of}:*" for of in ("", "/Layers"))
+        assert machine[action] == {(arn, "") for arn in executions}
 
 
 @pytest.mark.parametrize("role", ["TerraformRole", "PullRequestRole", "DriftRole"])
@@ -186,7 +192,12 @@ def test_machines_may_invoke_exactly_the_functions_of_their_file_in_all_versions
     [
         ("Plan", {"terraform"}, {"plans/*/lock.hcl"}, {"plans/*", "logs/*"}),
         ("Apply", {"terraform"}, {"plans/*"}, {"logs/*", "errored/*"}),
-        ("Speculate", {"pull-request", "drift"}, set(), SPECULATIVE),
+        (
+            "Speculate",
+            {"pull-request", "pull-request/Layers", "drift", "drift/Layers"},
+            set(),
+            SPECULATIVE,
+        ),
     ],
 )
 def test_a_runner_has_its_jobs_its_prefixes_its_tokens_and_its_engine(
@@ -262,14 +273,14 @@ def test_every_use_of_the_table_is_limited_to_kinds_of_records(allowed: list[Per
 
 
 def test_a_speculative_plan_may_read_states_and_write_nothing_of_them(tmp_path: Path):
-    from cdk.settings import read_settings
+    from cdk.props import TidegateProps
     from cdk.stack import TidegateStack
     from cdk.synthesis import file_context
 
     app = aws_cdk.App(
         analytics_reporting=False, context={**file_context(), "state_bucket": "states"}, outdir=str(tmp_path)
     )
-    stack = TidegateStack(app, "Tidegate", read_settings(app.node))
+    stack = TidegateStack(app, "Tidegate", TidegateProps.from_context(app.node))
     found = json.loads((Path(app.synth().directory) / stack.template_file).read_text(encoding="utf-8"))
     engine = [p for p in permissions(found) if p.role == "RunnersSpeculateEngineRole" and p.effect == "Allow"]
     assert {action for p in engine for action in p.actions} == {"s3:ListBucket", "s3:GetObject"}

@@ -9,8 +9,8 @@ from typing import Any
 import aws_cdk
 import pytest
 
+from cdk.props import TidegateProps
 from cdk.runner_settings import InvalidContext, read_runner_settings
-from cdk.settings import read_settings
 from cdk.stack import TidegateStack
 from cdk.synthesis import file_context
 
@@ -36,7 +36,7 @@ def tasks(tmp_path_factory) -> dict[str, dict[str, Any]]:
     }
     outdir = tmp_path_factory.mktemp("own")
     app = aws_cdk.App(analytics_reporting=False, context={**file_context(), **context}, outdir=str(outdir))
-    stack = TidegateStack(app, "Tidegate", read_settings(app.node))
+    stack = TidegateStack(app, "Tidegate", TidegateProps.from_context(app.node))
     file = Path(app.synth().directory) / stack.template_file
     return json.loads(file.read_text(encoding="utf-8"))["Resources"]
 

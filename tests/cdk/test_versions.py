@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from cdk.layers import ROOT
 from cdk.permissions import resource_name
+from cdk.sources import ROOT
 from local.stack.synth import synthesize
 
 

@@ -294,7 +294,7 @@ def test_a_builder_that_never_answers_is_not_waited_for(aws: None, tmp_path: Pat
 
 def _architecture(directory: Path, **context: str) -> Finding:
     environment = {"PATH": f"{directory}:{os.environ['PATH']}", "AWS_REGION": REGION}
-    doctor = Doctor(context, environment, _client, lambda *_: COMPLETE, "python:3.13")
+    doctor = Doctor(context, environment, _client, lambda *_: COMPLETE, image="python:3.13")
     return next(finding for finding in doctor.findings() if finding.check.startswith("images for"))
 
 

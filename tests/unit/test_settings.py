@@ -58,10 +58,10 @@ def test_a_repository_has_as_many_places_for_plans_as_the_installation_says():
             _ = PlaceSettings.from_env({"TIDEGATE_PULL_REQUEST_PLANS": wrong}).limit
 
 
-def test_an_execution_works_for_two_hundred_rounds_unless_said_otherwise():
+def test_an_execution_works_for_a_hundred_rounds_unless_less_is_said():
     assert MachineSettings.from_env({}).rounds == ROUNDS_PER_EXECUTION
     assert MachineSettings.from_env({"TIDEGATE_ROUNDS_PER_EXECUTION": "2"}).rounds == 2
-    for wrong in ("0", "many"):
+    for wrong in ("0", "101", "many"):
         with pytest.raises(ValueError, match=wrong):
             _ = MachineSettings.from_env({"TIDEGATE_ROUNDS_PER_EXECUTION": wrong}).rounds
 

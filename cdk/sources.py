@@ -1,0 +1,10 @@
+"""Where the code lies that is deployed: in this repository, or inside of the package where that is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+#: The wheel carries functions, layers, runner and state machines here (pyproject.toml beside this file).
+_INSTALLED = _PACKAGE / "sources"
+ROOT = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent
