@@ -43,7 +43,10 @@ lint: setup ## ruff, mypy --strict, statelint, asl-validator, cdk-nag and cfn-li
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/statelint --eval-jsonata stepfunctions/*.asl.json
+	@# statelint does not know the label of a distributed Map, which AWS allows: it looks at copies without.
+	@mkdir -p build/statelint
+	for file in stepfunctions/*.asl.json; do sed '/"Label": /d' $$file > build/statelint/$${file##*/}; done
+	$(BIN)/statelint --eval-jsonata build/statelint/*.asl.json
 	$(PYTHON) -m stepfunctions.validate
 	$(PYTHON) -m cdk.check
 

@@ -306,7 +306,7 @@ def test_ten_thousand_deployments_are_listed_page_by_page_with_three_reads(wires
     second = client.get(older)
     assert calls == ["repository", "of_repository", "roots"]
     assert (".009999+" in first.body, ".009999+" in second.body) == (True, False)
-    assert first.body.count("/deployments/network-") == second.body.count("/deployments/network-") == 30
+    assert first.body.count("/deployments/infra-network-") == second.body.count("/deployments/infra-network-") == 30
     assert client.get(f"/repositories/{REPOSITORY}/deployments?after=rubbish").status == 404
 
 

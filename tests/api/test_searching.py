@@ -87,7 +87,7 @@ def test_the_page_says_how_many_were_searched_and_goes_on(wires, browser):
     page = browser.get(f"{LIST}?query=stack_name:prod")
     assert "None of the 1,000 deployments that were searched matches." in page.text
     following = page.body.partition('rel="next" href="')[2].partition('"')[0].replace("&amp;", "&")
-    assert "/deployments/network-0000000-" in browser.get(following).body
+    assert "/deployments/infra-network-0000000-" in browser.get(following).body
 
 
 def test_deployments_of_one_change_stand_together_stack_by_stack(made, browser):

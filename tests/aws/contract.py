@@ -61,8 +61,11 @@ class Template:
                 yield from self._tasks(name, properties)
 
     def _tasks(self, name: str, properties: Mapping[str, Any]) -> Iterator[Source]:
-        """Yield the tasks of a state machine, each with the task definition that it runs, if it runs one."""
+        """Yield the tasks of a state machine, each with the task definition that it runs, and its distributed Maps."""
         for title, state in states(json.loads(properties["DefinitionString"])):
+            if "Label" in state:
+                found = {**{key: properties[key] for key in ("RoleArn", "StateMachineName")}, "Label": state["Label"]}
+                yield Source(f"{resource_name(name)}, {title!r}", "Distributed Map", found)
             if state["Type"] == "Task":
                 arguments = _placed(state.get("Arguments", {}), properties["DefinitionSubstitutions"])
                 definition = self.referred(arguments.get("TaskDefinition"))
@@ -113,6 +116,9 @@ class Template:
         if target.kind == "AWS::IAM::Role":
             trusting = target.properties["AssumeRolePolicyDocument"]["Statement"]
             return [{**s, "Resource": "*"} for s in trusting if s["Principal"] == {"Service": principal}]
+        if target.kind == "AWS::KMS::Key":
+            every = target.properties["KeyPolicy"]["Statement"]
+            return [each for each in every if principal in map(readable, listed(each["Principal"].get("Service", [])))]
         policy, where = _POLICIES[target.kind]
         statements = [
             statement
@@ -176,8 +182,12 @@ def _who(template: Template, source: Source, row: Mapping[str, Any], it: Any) ->
     target = template.referred(it)
     if row["as"].endswith(".amazonaws.com"):
         if target is not None and target.kind == row["to"]:
-            # A row may name what a target must not have, such as a key that other services may not use.
-            shut = any(_holds(template, target, each) for each in row.get("target_without", []))
+            # A row may name what a target must not have, such as a key that other services may not use. One of the
+            # template itself is judged by a row of its own.
+            shut = any(
+                _holds(template, target, each) and not _holds(template, target, f"{each}->KeyPolicy.Version")
+                for each in row.get("target_without", [])
+            )
             yield [] if shut else template.resource_statements(target, row["as"]), f"<{target.name}>"
     elif target is None or "to" not in row or target.kind == row["to"]:
         for role in template.values(source.properties, row["as"]):

@@ -93,6 +93,20 @@ def _key_of_sns(template: dict[str, Any]) -> None:
             each["Properties"]["KmsMasterKeyId"] = "alias/aws/sns"
 
 
+def _items_never_start(template: dict[str, Any]) -> None:
+    for _, statements in _statements(template, {"AWS::IAM::Policy"}):
+        for each in statements:
+            if each["Action"] == "states:StartExecution":
+                each["Resource"] = "arn:aws:states:REGION:ACCOUNT:stateMachine:another"
+
+
+def _items_never_stop(template: dict[str, Any]) -> None:
+    for _, statements in _statements(template, {"AWS::IAM::Policy"}):
+        for each in statements:
+            if "states:StopExecution" in each["Action"]:
+                each["Action"] = "states:DescribeExecution"
+
+
 def _deaf_queue(template: dict[str, Any]) -> None:
     _without(template, "AWS::SQS::QueuePolicy", "events.amazonaws.com")
 
@@ -150,6 +164,8 @@ def _unknown_integration(template: dict[str, Any]) -> None:
         (_condition_on_a_rule, "events.amazonaws.com may not call sns:Publish"),
         (_no_condition_on_alarms, "may call sns:Publish also with aws:SourceAccount OTHER"),
         (_key_of_sns, "cloudwatch.amazonaws.com may not call sns:Publish"),
+        (_items_never_start, "'Plan all that it changes': RoleArn may not call states:StartExecution"),
+        (_items_never_stop, "'Look at all of it': RoleArn may not call states:StopExecution"),
         (_deaf_queue, "events.amazonaws.com may not call sqs:SendMessage"),
         (_unpassed_roles, "RoleArn may not call iam:PassRole"),
         (_url_for_arn, "EventSourceArn takes arn and gets url"),

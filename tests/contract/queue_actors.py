@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.builders import NOW
 from tidegate.adapters.memory import (
     MemoryForge,
 )
+from tidegate.domain.deploys.queue import ROUNDS_PER_EXECUTION
 from tidegate.domain.errors import NotFound, TooLate
 from tidegate.domain.revision import Comparison
 
@@ -81,7 +83,8 @@ class Execution:
 
     name: str
     step: str = "claim"
-    rounds: int = 198
+    rounds: int = ROUNDS_PER_EXECUTION - 2
+    started: str = NOW
     version: int = 0
     deployment: str = ""
     token: str = ""

@@ -101,7 +101,7 @@ class World(Rules):
             deployments, workflows, announcements, finisher, MemoryArtifacts(), BranchCheck(forge)
         )
         self.releaser = QueueReleaser(queues, deployments, announcements, ender, workers)
-        self.claimer, self.closer = DeploymentClaimer(queues, announcements), WorkerCloser(queues)
+        self.claimer, self.closer = DeploymentClaimer(queues, announcements, clock), WorkerCloser(queues)
         formers = FormerRoots(self.stores.catalog, self.stores.deployments)
         undone = UndoneBefore(self.stores.deployments, self.stores.change_sets)
         self.validator = RevisionValidator(queues, forge, announcements, clock, formers, undone)
@@ -215,7 +215,9 @@ class World(Rules):
         return call()
 
     def _claim(self, execution: Execution) -> None:
-        message = ClaimDeployment(queue=self.queue, execution=execution.name, rounds=execution.rounds)
+        message = ClaimDeployment(
+            queue=self.queue, execution=execution.name, rounds=execution.rounds, started=execution.started
+        )
         claimed = self._task(lambda: self.claimer.claim(message))
         execution.rounds += 1
         execution.version, execution.deployment, execution.error = claimed.version, claimed.deployment or "", None

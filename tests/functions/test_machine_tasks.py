@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.builders import (
+    NOW,
     REPOSITORY,
     any_delivery,
     any_deployment,
@@ -33,7 +34,7 @@ def test_a_deployment_goes_from_its_queue_to_its_outcome(wires):
     (execution, _) = wires.workflows.starts[0]
     worker = {"queue": queue, "execution": execution}
 
-    claimed = call("claim_deployment", {**worker, "rounds": 0})
+    claimed = call("claim_deployment", {**worker, "rounds": 0, "started": NOW})
     assert (claimed["step"], claimed["deployment"]) == ("deploy", deployment.id)
     assert call("validate_revision", {"queue": queue, "deployment": deployment.id})["allowed"] is True
 
@@ -56,7 +57,7 @@ def test_a_deployment_goes_from_its_queue_to_its_outcome(wires):
     assert call("record_result", result) == {"state": "applied", "end": "recorded"}
     assert call("record_outcome", {"queue": queue, "deployment": deployment.id, "error": None}) == {"state": "applied"}
 
-    claimed = call("claim_deployment", {**worker, "rounds": 1})
+    claimed = call("claim_deployment", {**worker, "rounds": 1, "started": NOW})
     assert claimed["step"] == "wait"
     wires.workflows.waiting.add("worker-token")
     assert call("wait_for_signal", {**worker, "version": claimed["version"], "token": "worker-token"}) is None
@@ -87,7 +88,7 @@ def press_message(wires, deployment, identifier, by="reviewer"):
 def test_a_worker_hands_over_to_the_next_generation(wires):
     wires.enqueuer.enqueue(any_deployment())
     ((execution, queue),) = wires.workflows.starts
-    call("claim_deployment", {"queue": queue, "execution": execution, "rounds": 0})
+    call("claim_deployment", {"queue": queue, "execution": execution, "rounds": 0, "started": NOW})
     assert call("hand_over_worker", {"queue": queue, "execution": execution}) == {}
     assert len(wires.workflows.starts) == 2
 
@@ -244,7 +245,7 @@ def test_an_aborted_deploy_execution_releases_its_queue(wires):
     deployment = any_deployment()
     wires.enqueuer.enqueue(deployment)
     ((execution, queue),) = wires.workflows.starts
-    call("claim_deployment", {"queue": queue, "execution": execution, "rounds": 0})
+    call("claim_deployment", {"queue": queue, "execution": execution, "rounds": 0, "started": NOW})
     call("execution_closed", closed_event(DEPLOY_MACHINE, queue, execution))
     head, first = wires.queues.read(queue)
     assert head.in_flight is None

@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.stepfunctions.interpreter import Fails
 from tests.stepfunctions.way import (
+    ABOUT,
     REFUSED,
     TIMEOUT,
     Way,
@@ -53,7 +54,9 @@ DEPLOY = [
         (*CLAIMED, "Record the outcome", *RESTED, *_QUIET),
         "deploy",
         "wait",
-        answers={"Compare with the revision deployed last": {"allowed": False, "reason": "", "waits": False}},
+        answers={
+            "Compare with the revision deployed last": {"allowed": False, "reason": "", "waits": False, "about": ABOUT}
+        },
     ),
     _queue(
         "cannot compare the revision",

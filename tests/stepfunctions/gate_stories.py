@@ -11,6 +11,19 @@ from tidegate.domain.deploys.rerun import run_again
 from tidegate.ports import Enrolled
 
 AFTER_DEV = Waits(apply_after=("dev",))
+#: What is run again must be in its stack still. The directories are empty: only what the stories enqueue is deployed.
+_STACKS = """
+version: 1
+dirs:
+  retried-dev: {tags: [dev]}
+  retried-prod-plan-only-adds: {tags: [prod]}
+  two-stacks: {tags: [dev, prod]}
+stacks:
+  allow_workspace_in_multiple_stacks: true
+  names:
+    dev: {tag_query: dev}
+    prod: {tag_query: prod, rules: {apply_after: [dev]}}
+"""
 #: What follows once an apply begins, from its beginning on.
 _APPLIED = (*APPLYING[-3:], "Record that it was applied", "Applied")
 
@@ -84,7 +97,8 @@ def a_blocked_deployment_is_rejected_by_its_button(world: World) -> None:
 
 
 def a_retry_runs_again_what_blocks_and_all_goes_on_when_that_is_applied(world: World) -> None:
-    dev, prod = world.root("retried-dev"), world.root("retried-prod-plan-only-adds")
+    commits = world.make_repository("paths-retried/roots", _STACKS)
+    dev, prod = world.root("retried-dev", commits), world.root("retried-prod-plan-only-adds", commits)
     first, second = dev.in_change("retried", "dev"), prod.in_change("retried", "prod", AFTER_DEV)
     dev.enqueue(first)
     prod.enqueue(second)
@@ -113,7 +127,7 @@ def a_newer_revision_takes_the_place_of_a_blocked_one(world: World) -> None:
 
 
 def two_stacks_of_one_root_share_its_queue_and_what_is_run_again_goes_first(world: World) -> None:
-    root = world.root("two-stacks")
+    root = world.root("two-stacks", world.make_repository("paths-two-stacks/roots", _STACKS))
     first = root.in_change("two-stacks", "dev", shared=True)
     second = root.in_change("two-stacks", "prod", AFTER_DEV, shared=True)
     root.enqueue(first, second)

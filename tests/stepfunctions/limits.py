@@ -30,7 +30,7 @@ def _patience(kind: str) -> str:
 PLANS = 1
 
 #: Claims after which an execution hands over, as the installation is told: more than other stories need.
-ROUNDS = 3
+ROUNDS = 6
 
 _LIMITS: dict[str, dict[str, dict[str, Any]]] = {
     "deploy": {

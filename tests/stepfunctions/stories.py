@@ -115,9 +115,11 @@ def a_rejected_deployment_is_run_again_before_merges_that_wait(world: World) -> 
 
 @story
 def a_diverged_revision_waits_for_a_review_that_its_plan_does_not_need(world: World) -> None:
-    root = world.root("diverges-plan-only-adds")
-    _deployed(root, root.deployment(world.commits.second))
-    beside = root.deployment(world.commits.beside)
+    commits = world.make_repository("paths-diverged/roots")
+    root = world.root("diverges-plan-only-adds", commits)
+    _deployed(root, root.deployment(commits.second))
+    world.forge.force_push("paths-diverged/roots", "main", commits.beside)
+    beside = root.deployment(commits.beside)
     root.enqueue(beside)
     assert "diverged" in (root.until_state(beside, State.AWAITING_REVIEW).must_review or "")
     root.press(beside, "Confirm")

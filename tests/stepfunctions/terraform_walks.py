@@ -197,6 +197,12 @@ TERRAFORM = [
     ),
     _deployment("is planned after what it depends on", (*PLANNED_AFTER_OTHERS, *_FROM_APPLY), given=_WAITS),
     _deployment(
+        "is not let in at its gate once more",
+        (*PLANNED, *BEFORE_APPLY, *EXPIRED),
+        "GateStaysShut",
+        answers={"Record the plan": _GATE, "Wait for the stacks before this one": Fails("GateStaysShut")},
+    ),
+    _deployment(
         "waits at its gate for too long",
         (*PLANNED, *BEFORE_APPLY, *EXPIRED),
         "States.Timeout",

@@ -7,11 +7,11 @@ import re
 import jsonata
 import pytest
 
+from cdk.asl_state_machine import LAYERS
 from tests.stepfunctions.machines import MACHINES, Machine, expressions
 from tidegate.domain.changes.gate import GATE_DAYS
 from tidegate.domain.deploys.requirements_gate import REQUIREMENTS_DAYS
 from tidegate.domain.deploys.review import REVIEW_DAYS
-from tidegate.usecases.pull_requests.affected_layers import MOST_LAYERS
 
 pytestmark = pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 
@@ -172,7 +172,7 @@ def test_every_expression_parses_and_is_short(machine: Machine):
 def test_expressions_select_and_compare_and_use_no_function_beyond_the_common_ones(machine: Machine):
     for text in expressions(machine.definition):
         used = set(re.findall(r"\$(\w+)\(", text))
-        assert used <= {"not", "split", "exists", "parse", "join"}, text
+        assert used <= {"count", "not", "split", "exists", "parse", "join"}, text
         assert "function" not in text
         assert "$parse(" not in text, "jsonata-python does not know it"
 
@@ -250,10 +250,46 @@ def test_expected_outcomes_succeed_and_only_faults_of_tidegate_fail(machine: Mac
     assert set(machine.states["Tidegate failed"]) >= {"Error", "Cause"}
 
 
-def test_the_history_of_an_execution_has_room_for_all_layers(machine: Machine):
-    """An execution ends at 25,000 events: a state has two to six of them, a plan is tried twice at most."""
-    for around in (name for name in machine.states if "ItemProcessor" in machine.states[name]):
-        inside = [state for name, state in machine.states.items() if machine.map_around(name) == around]
-        tasks = sum(6 for state in inside if state["Type"] == "Task")
-        once = tasks + sum(2 for state in inside if state["Type"] != "Task")
-        assert once * MOST_LAYERS < 25_000
+def test_items_of_a_map_are_executions_of_their_own_that_read_only_what_they_assign(machine: Machine):
+    """Step Functions shows a distributed Map's items no variable from around it, and keeps 256 KiB of their results."""
+    for name in (name for name, state in machine.states.items() if state["Type"] == "Map"):
+        around = machine.states[name]
+        inside = {each: state for each, state in machine.states.items() if machine.map_around(each) == name}
+        assert around["ItemProcessor"]["ProcessorConfig"] == {"Mode": "DISTRIBUTED", "ExecutionType": "STANDARD"}
+        assert (around["Label"], around["ToleratedFailurePercentage"]) == (LAYERS, 100)
+        rules = [rule for state in inside.values() for rule in (state, *state.get("Catch", []))]
+        own = {key for rule in rules for key in rule.get("Assign", {})}
+        read = {word for text in expressions(inside) for word in re.findall(r"\$(\w+)(?![\w(])", text)} - {"states"}
+        assert read <= own
+        assert "context.Execution" not in "".join(expressions(inside))
+        outputs = [state["Output"] for state in inside.values() if state["Type"] == "Succeed"]
+        assert all(len(output) < 16 and not output.startswith("{%") for output in outputs)
+
+
+def test_an_item_that_left_no_result_is_a_fault(machine: Machine):
+    for state in (state for state in machine.states.values() if state["Type"] == "Map"):
+        ends = [each["Output"] for each in state["ItemProcessor"]["States"].values() if each["Type"] == "Succeed"]
+        good = [end for end in ends if end != "fault"]
+        failed = {"Error": "States.Runtime", "Cause": ""}
+        for results, is_fault in (
+            ([*good, *good], False),
+            ([*good, *good[1:], "fault"], True),
+            ([*good, *good[1:], failed], True),
+            ([*good, *good[1:]], True),
+            ([], True),
+        ):
+            bound = {"states": {"result": results}, "layers": [*good, *good]}
+            assert jsonata.Jsonata(_only_expression(state["Assign"])).evaluate(None, bound) is is_fault
+
+
+def _only_expression(assigned: dict[str, str]) -> str:
+    [expression] = expressions(assigned)
+    return expression
+
+
+def test_every_runner_tells_what_started_it(machine: Machine):
+    """RunTask has ``startedBy``; the optimized integration takes what the API takes (docs: connect-ecs.html)."""
+    runs = [state for state in machine.states.values() if state.get("Resource", "").endswith(_START_OF_RUNNER)]
+    started_by = {state["Arguments"]["StartedBy"] for state in runs}
+    assert started_by <= {"{% $deployment %}", "{% $layer %}"}
+    assert len(started_by) == (machine.name != "deploy")

@@ -32,6 +32,7 @@ def claimed(step: str) -> Answer:
     return {"step": step, "reason": "", "version": 1, "deployment": "deployment-1" if step == "deploy" else None}
 
 
+ABOUT = {"repository": "acme/infra", "root": "app", "stack": "default", "commit": "0" * 40}
 LAYERS = {"next": "plan", "layers": ["layer-1"]}
 SPECULATED = {"state": "planned", "policies": False}
 _LAYER: dict[str, Answer] = {
@@ -72,7 +73,7 @@ PLAIN: dict[str, dict[str, Answer]] = {
         "Record that Tidegate failed": {"state": "engine_fault", "end": "recorded"},
     },
     "deploy": {
-        "Compare with the revision deployed last": {"allowed": True, "reason": "", "waits": False},
+        "Compare with the revision deployed last": {"allowed": True, "reason": "", "waits": False, "about": ABOUT},
         "Plan, review and apply": {},
         "Record the outcome": {"state": "applied"},
         "Wait for a revision or an unlock": Fails("States.Timeout"),

@@ -96,9 +96,9 @@ class World:
     def commits(self) -> Commits:
         return self.make_repository(REPOSITORY)
 
-    def make_repository(self, repository: str) -> Commits:
+    def make_repository(self, repository: str, configuration: str = "version: 1\n") -> Commits:
         """Push what holds no root module: then only what the cases enqueue is deployed."""
-        first = self.forge.push(repository, {"README.md": "first"}, "first")
+        first = self.forge.push(repository, {"README.md": "first", "tidegate.yaml": configuration}, "first")
         beside = self.forge.push(repository, {"beside.md": "beside"}, "beside", branch="beside", base="main")
         second, third = (self.forge.push(repository, {"README.md": text}, text) for text in ("second", "third"))
         owner = self.forge.call("GET", f"/repos/{repository}")["owner"]

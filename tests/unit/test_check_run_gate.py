@@ -16,6 +16,7 @@ from tidegate.domain.check_runs.awaited import NAMED, are_enough, waited_for
 from tidegate.domain.check_runs.check_run import Button, Conclusion
 from tidegate.domain.check_runs.face import Awaited, Mark, PlaceInLine, View, WaitedFor
 from tidegate.domain.deploys.deployment import AfterGate, Gate, State
+from tidegate.domain.errors import GateStaysShut
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
 NEWER = Mark("network-0000002", "2" * 40, "https://forge.example/runs/2")
@@ -273,6 +274,14 @@ def test_a_gate_that_expired_says_after_how_long_and_what_was_not_done():
     assert "was not deployed within 28 days**, so it ended on 2026-03-02 08:00 UTC" in summary
     assert "Nothing was planned or applied" in summary
     assert "so it ended. Nothing" in shown(State.GATE_EXPIRED, changed_at="").summary
+
+
+def test_a_gate_that_stays_shut_says_so_and_what_to_do():
+    refusal = str(GateStaysShut("deployment", 7))
+    summary = shown(State.GATE_EXPIRED, error="GateStaysShut", reason=refusal, missing=("1 approval.",)).summary
+    assert "has waited 7 times" in summary
+    assert "run this one again" in summary
+    assert "28 days" not in summary
 
 
 @pytest.mark.parametrize(

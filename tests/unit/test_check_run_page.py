@@ -38,6 +38,7 @@ EXAMPLES = [
     (deployment_in(State.BLOCKED, gate=Gate("plan", NOW, circle="They wait for each other.")), View()),
     (deployment_in(State.REJECTED, error="CommitLeftBranch"), View()),
     (deployment_in(State.AWAITING_REQUIREMENTS, missing=FROZEN.sentences, frozen=FROZEN.frozen), View()),
+    (deployment_in(State.GATE_EXPIRED, error="GateStaysShut", reason="It waited often."), View()),
     (deployment_in(State.GATE_EXPIRED, missing=("1 approval is required.",)), View()),
     *(
         (deployment_in(state), View())

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_lock, any_queue, deployment_in
 from tidegate.domain.deploys.deployment import State, Trigger, is_final, moves_baseline
 from tidegate.domain.deploys.queue import (
+    EXECUTION_AGE,
     ROUNDS_PER_EXECUTION,
     QueueHead,
     Step,
+    Worked,
     Worker,
     attempt_after,
     baseline_after,
@@ -51,32 +54,47 @@ def test_a_lock_holds_back_all_that_is_not_by_hand(first, lock, allowed):
 
 
 def test_a_worker_takes_the_first_in_line():
-    step = next_step(HEAD, MERGE, "me", 0)
+    step = next_step(HEAD, MERGE, "me", Worked())
     assert (step.step, step.take) == (Step.DEPLOY, MERGE)
 
 
 @pytest.mark.parametrize("head", [replace(HEAD, worker=None), replace(HEAD, worker=Worker("another", 2))])
 def test_an_execution_that_is_not_the_worker_stops(head):
-    assert next_step(head, MERGE, "me", 0).step is Step.STOP
+    assert next_step(head, MERGE, "me", Worked()).step is Step.STOP
     assert not works_here(head, "me")
 
 
 @pytest.mark.parametrize("rounds", [0, ROUNDS_PER_EXECUTION])
 def test_what_is_in_flight_comes_before_everything_else(rounds):
-    step = next_step(replace(HEAD, in_flight="deployment"), MANUAL, "me", rounds)
+    step = next_step(replace(HEAD, in_flight="deployment"), MANUAL, "me", Worked(rounds))
     assert (step.step, step.take) == (Step.DEPLOY, None)
 
 
 @pytest.mark.parametrize(("first", "lock"), [(None, None), (MERGE, any_lock())])
 def test_a_worker_waits_when_nothing_may_be_taken(first, lock):
-    step = next_step(replace(HEAD, lock=lock), first, "me", ROUNDS_PER_EXECUTION)
+    step = next_step(replace(HEAD, lock=lock), first, "me", Worked(ROUNDS_PER_EXECUTION - 1))
     assert step.step is Step.WAIT
     assert ("locked" in step.reason) is (lock is not None)
 
 
-def test_a_worker_hands_over_after_many_rounds():
-    assert next_step(HEAD, MERGE, "me", ROUNDS_PER_EXECUTION - 1).step is Step.DEPLOY
-    assert next_step(HEAD, MERGE, "me", ROUNDS_PER_EXECUTION).step is Step.HAND_OVER
+@pytest.mark.parametrize(
+    ("worked", "step"),
+    [
+        (Worked(ROUNDS_PER_EXECUTION - 1), Step.DEPLOY),
+        (Worked(ROUNDS_PER_EXECUTION), Step.HAND_OVER),
+        (Worked(1, EXECUTION_AGE - timedelta(seconds=1)), Step.DEPLOY),
+        (Worked(1, EXECUTION_AGE), Step.HAND_OVER),
+    ],
+)
+def test_a_worker_hands_over_after_many_rounds_or_in_old_age(worked, step):
+    assert next_step(HEAD, MERGE, "me", worked).step is step
+
+
+@pytest.mark.parametrize("worked", [Worked(ROUNDS_PER_EXECUTION), Worked(1, EXECUTION_AGE)])
+@pytest.mark.parametrize("lock", [None, any_lock()])
+def test_a_worker_whose_signals_change_nothing_hands_over_as_well(worked, lock):
+    first = MERGE if lock else None
+    assert next_step(replace(HEAD, lock=lock), first, "me", worked).step is Step.HAND_OVER
 
 
 def test_each_generation_has_another_name():

@@ -113,6 +113,15 @@ def test_execution_names_are_legal_whatever_the_root_is_called(name, generation)
     assert len(identifier) <= 64
 
 
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_ids_begin_with_repository_and_root_and_name_the_commit(repository, root):
+    identifier = deployment_id(f"acme/{repository}", root, sha(), "merge")
+    assert identifier.startswith(slug(repository, 16))
+    assert sha()[:7] in identifier
+    assert re.fullmatch(r"[A-Za-z0-9/_-]{1,64}", identifier)
+    assert deployment_id("acme/infra", "live/app", sha(), "merge").startswith("infra-live-app-")
+
+
 def test_ids_tell_apart_what_slugs_do_not():
     assert deployment_id("a/b", "x-y", sha(), "merge") != deployment_id("a/b", "x.y", sha(), "merge")
     assert deployment_id("a/b", "x", sha(), "merge") != deployment_id("a/b", "x", sha(), "again")

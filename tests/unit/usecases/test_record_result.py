@@ -285,6 +285,13 @@ def test_a_gate_that_expires_says_what_was_waited_for(world, state):
     assert world.audit.published == []
 
 
+def test_a_gate_that_stays_shut_says_why_instead(world):
+    waiting = world.put(deployment_in(State.GATED, reason="It waits for app (dev)."))
+    cause = json.dumps({"errorType": "GateStaysShut", "errorMessage": "It has waited 7 times."})
+    ended = record(world, waiting, "gate_expired", error="GateStaysShut", cause=cause)
+    assert (ended.state, ended.reason) == (State.GATE_EXPIRED, "It has waited 7 times.")
+
+
 @pytest.mark.parametrize("begun", [True, False])
 def test_an_apply_that_was_to_follow_a_gate_has_an_end_where_it_was_audited(world, begun):
     """Whoever began the apply died after the audit message, and before the record said so."""

@@ -15,7 +15,7 @@ from tidegate.domain.deploys.freeze import LONGEST_FREEZE_DAYS, MissingBeforeApp
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.requirements_gate import expires_at, gate_id, looked_at
 from tidegate.domain.deploys.review import REVIEW_DAYS
-from tidegate.domain.errors import CloudUnavailable, NotFound, RequirementsMissing, WrongState
+from tidegate.domain.errors import CloudUnavailable, GateStaysShut, NotFound, RequirementsMissing, WrongState
 from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.domain.pull_requests.withdrawal import is_waiting_for_people, may_be_withdrawn
 from tidegate.usecases.repairs.look_at_requirements import LookAtRequirements
@@ -163,6 +163,15 @@ def test_what_was_fulfilled_before_the_token_came_goes_on_at_once(world):
     world.deployments.save(replace(world.now, requires=(Requirements(),)))
     world.wait()
     assert world.settled == ["apply"]
+
+
+def test_what_has_waited_too_often_for_its_requirements_is_refused(world):
+    with pytest.raises(RequirementsMissing):
+        world.begin()
+    with pytest.raises(GateStaysShut, match="run this one again"):
+        world.wait(before=7)
+    with pytest.raises(NotFound):
+        world.deployments.gate_token(world.id, gate_id(world.now))
 
 
 def test_a_late_copy_of_an_earlier_attempt_does_nothing_and_what_does_not_wait_is_refused(waiting):

@@ -9,7 +9,7 @@ from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tidegate.domain.changes.waits import Waits
 from tidegate.domain.deploys.deployment import State
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.errors import Conflict, NotFound, WrongState
+from tidegate.domain.errors import Conflict, GateStaysShut, NotFound, WrongState
 from tidegate.messages import WaitAtGate
 
 LATE = "2026-03-02T20:00:00.000000+00:00"
@@ -145,6 +145,22 @@ def test_a_late_wait_for_an_earlier_plan_does_not_hold_back_the_next(world):
     with pytest.raises(WrongState):
         world.waiter.wait(WaitAtGate(deployment=planned.id, token="token", job=planned.plan.job))
     assert world.now(planned) == planning
+
+
+def test_what_has_waited_too_often_stays_at_its_gate_and_is_refused(world):
+    planned = world.planned()
+    for _ in range(2):  # The call comes again.
+        with pytest.raises(GateStaysShut, match="waited 7 times"):
+            world.waiter.wait(WaitAtGate(deployment=planned.id, token="token", job=planned.plan.job, before=7))
+        assert world.now(planned).state is State.GATED
+    with pytest.raises(NotFound):
+        world.deployments.gate_token(planned.id, planned.plan.job)
+
+
+def test_the_seventh_wait_is_let_in(world):
+    planned = world.planned()
+    world.waiter.wait(WaitAtGate(deployment=planned.id, token="token", job=planned.plan.job, before=6))
+    assert world.deployments.gate_token(planned.id, planned.plan.job) == "token"
 
 
 def test_nothing_waits_that_does_not_exist(world):

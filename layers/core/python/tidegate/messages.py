@@ -23,11 +23,15 @@ class Message(BaseModel):
 
 
 class ClaimDeployment(Message):
-    """Asks for the worker's next step. ``rounds`` counts the claims of this execution so far."""
+    """Asks for the worker's next step.
+
+    ``rounds`` counts the claims of this execution so far; ``started`` is when it was started (ISO 8601, with its zone).
+    """
 
     queue: str
     execution: str
     rounds: int = Field(ge=0)
+    started: str
 
 
 class Claimed(Message):
@@ -49,11 +53,21 @@ class ValidateRevision(Message):
     deployment: str
 
 
+class About(Message):
+    """What an execution deploys, so that people find it in the console: ``OWNER/REPO``, root, stack, commit."""
+
+    repository: str
+    root: str
+    stack: str
+    commit: str
+
+
 class RevisionValidated(Message):
     """Whether the revision may be deployed, and why; ``waits`` tells that its plan waits for others of its change."""
 
     allowed: bool
     reason: str
+    about: About
     waits: bool = False
 
 
@@ -187,7 +201,13 @@ class Waiting(WithToken):
     deployment: str
 
 
-class WaitAtGate(Waiting):
+class WaitBefore(Waiting):
+    """A deployment that waits for something else before it goes on; ``before`` counts such waits that are over."""
+
+    before: int = Field(default=0, ge=0)
+
+
+class WaitAtGate(WaitBefore):
     """Lets a deployment wait for others of its change; the token is answered with what follows.
 
     ``job`` is the one that made the plan, None before there is a plan.
@@ -196,7 +216,7 @@ class WaitAtGate(Waiting):
     job: str | None = None
 
 
-class WaitForRequirements(Waiting):
+class WaitForRequirements(WaitBefore):
     """Lets a deployment wait for what its root requires before an apply; the token is answered as that of a gate."""
 
 

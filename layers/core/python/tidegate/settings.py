@@ -269,8 +269,9 @@ class MachineSettings(Settings):
 
     @property
     def rounds(self) -> int:
-        """Return the number; raise ValueError for what is none above zero."""
+        """Return the number; raise ValueError for what is none from 1 to what a history has room for."""
         rounds = int(self.most_rounds)
-        if rounds < 1:
-            raise ValueError(f"TIDEGATE_ROUNDS_PER_EXECUTION is {rounds}, and must be 1 or more")
+        if not 1 <= rounds <= ROUNDS_PER_EXECUTION:
+            allowed = f"must be from 1 to {ROUNDS_PER_EXECUTION}"
+            raise ValueError(f"TIDEGATE_ROUNDS_PER_EXECUTION is {rounds}, and {allowed}")
         return rounds

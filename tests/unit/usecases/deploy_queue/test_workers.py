@@ -92,3 +92,20 @@ def test_a_queue_is_handed_over_to_the_next_generation_once(world):
     world.handover.hand_over(message)
     assert world.head.worker == Worker(world.head.worker.execution, 2)
     assert [name for name, _ in world.workflows.starts] == [old, world.head.worker.execution]
+
+
+def test_an_old_worker_hands_over_before_it_claims_more(world):
+    world.enqueuer.enqueue(any_deployment())
+    assert world.claim(started="2025-09-03T07:59:59.123Z").step == "hand over"
+    assert world.head.in_flight is None
+    assert world.claim(started="2025-09-04T07:59:59.123Z").step == "deploy"
+
+
+def test_a_queue_without_work_is_released_and_the_next_deployment_starts_the_next_generation(idle):
+    execution = idle.head.worker.execution
+    message = HandOverWorker(queue=QUEUE, execution=execution)
+    idle.handover.hand_over(message)
+    idle.handover.hand_over(message)
+    assert (idle.head.worker, idle.head.token, len(idle.workflows.starts)) == (None, None, 1)
+    idle.enqueuer.enqueue(any_deployment(2))
+    assert [name for name, _ in idle.workflows.starts] == [execution, idle.head.worker.execution]

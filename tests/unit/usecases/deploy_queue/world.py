@@ -59,7 +59,7 @@ class World:
         finisher = Finisher(self.deployments, self.jobs, self.audit)
         ender = DeploymentEnder(self.queues, self.jobs, finisher, self.announcements, clock)
         self.enqueuer = Enqueuer(self.queues, self.deployments, self.audit, self.announcements, workers)
-        self.claimer = DeploymentClaimer(self.queues, self.announcements)
+        self.claimer = DeploymentClaimer(self.queues, self.announcements, clock)
         formers = FormerRoots(MemoryCatalog(self.deployments, self.queues), self.deployments)
         undone = UndoneBefore(self.deployments, self.change_sets)
         self.validator = RevisionValidator(self.queues, self.forge, self.announcements, clock, formers, undone)
@@ -89,9 +89,10 @@ class World:
     def change(self, **fields):
         return self.queues.commit(self.head, replace(self.head, **fields))
 
-    def claim(self, rounds=0, execution=None):
+    def claim(self, rounds=0, execution=None, started=NOW):
         worker = self.head.worker.execution if self.head.worker else ""
-        return self.claimer.claim(ClaimDeployment(queue=QUEUE, execution=execution or worker, rounds=rounds))
+        message = ClaimDeployment(queue=QUEUE, execution=execution or worker, rounds=rounds, started=started)
+        return self.claimer.claim(message)
 
     def in_flight(self, deployment):
         """Bring a deployment in flight in any state, and return its worker's execution."""

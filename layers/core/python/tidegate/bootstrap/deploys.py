@@ -97,7 +97,7 @@ class Deploys(Adapters):
         from tidegate.usecases.queues.claim_deployment import DeploymentClaimer
 
         rounds = MachineSettings.from_env(self.environ).rounds
-        return DeploymentClaimer(self.queues, self.announcements, rounds)
+        return DeploymentClaimer(self.queues, self.announcements, self.clock, rounds)
 
     @cached_property
     def revision_validator(self) -> RevisionValidator:
@@ -229,14 +229,15 @@ class Deploys(Adapters):
     def gate_decider(self) -> GateDecider:
         from tidegate.domain.access import Action
         from tidegate.usecases.gates.decide_gate import GateDecider
+        from tidegate.usecases.gates.retry_blocked import RetryHandover
 
-        enqueue, may = self.enqueuer.enqueue, self.authorizer.may
+        may = self.authorizer.may
         return GateDecider(
             self.deployments,
             self.change_sets,
             self.workflows,
             self.announcements,
-            enqueue,
+            RetryHandover(self.deliveries, self.events).hand_over,
             lambda deployment, login: may(deployment, Action.APPLY, login),
             self.requirements_decider,
         )

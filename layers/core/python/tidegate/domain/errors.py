@@ -237,6 +237,16 @@ class GateShut(TidegateError):
         )
 
 
+class GateStaysShut(TidegateError):
+    """A deployment has waited for others or for its requirements as often as an execution may."""
+
+    def __init__(self, deployment: str, waits: int) -> None:
+        super().__init__(
+            f"{deployment} has waited {waits} times for others of its change or for its requirements, and would have "
+            "to once more. Nothing was applied. Look at what is run again before it, then run this one again."
+        )
+
+
 class CommitLeftBranch(TidegateError):
     """A forced push took the commit of a deployment away from its branch: its plan is not applied."""
 

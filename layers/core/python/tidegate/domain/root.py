@@ -130,16 +130,23 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
+def _readable(repository: str, root: str) -> str:
+    """Return at most 43 characters for ``OWNER/REPO`` and a root: the repository's name without its owner gets 16."""
+    name = slug(repository.partition("/")[2], 16)
+    return f"{name}-{slug(root, 42 - len(name))}"
+
+
 def deployment_id(repository: str, root: str, sha: str, request: str, stack: str = "") -> str:
     """Return the id of a deployment: the same for the same root, revision and request.
 
     ``request`` tells attempts at one revision apart: ``merge`` for the one that a merge makes,
     however often its webhook arrives; the id of the demand for every other. ``stack`` is given for roots that are
     in several only, so that the others keep their ids when stacks come.
-    At most 64 characters of ``[A-Za-z0-9-]``, so that it is legal as an execution name.
+    At most 64 characters of ``[A-Za-z0-9-]``, so that it is legal as an execution name. It begins with the repository
+    and the root, and the commit follows: lists in the cloud's console are searched by the beginning of names.
     """
     apart = (repository, root, sha, request, *([stack] if stack else ()))
-    return f"{slug(root, 40)}-{sha[:7]}-{_digest(*apart)}"
+    return f"{_readable(repository, root)}-{sha[:7]}-{_digest(*apart)}"
 
 
 def change_set_id(repository: str, sha: str, request: str) -> str:
@@ -152,7 +159,8 @@ def layer_id(pull_request: str, root: str, stack: str, revision: str, attempt: i
 
     ``pull_request`` is ``OWNER/REPO#NUMBER``. At most 64 characters of ``[A-Za-z0-9-]``, as for deployments.
     """
-    return f"{slug(root, 40)}-{revision[:7]}-{_digest(pull_request, root, stack, revision, str(attempt))}"
+    of = _readable(pull_request.partition("#")[0], root)
+    return f"{of}-{revision[:7]}-{_digest(pull_request, root, stack, revision, str(attempt))}"
 
 
 def pull_request_execution(pull_request: str, revision: str, attempt: int) -> str:
@@ -167,7 +175,7 @@ def schedule_name(repository: str, schedule: str) -> str:
 
 def drift_layer_id(repository: str, root: str, stack: str, sha: str, execution: str) -> str:
     """Return the id of a layer that looks for drift: the same for the same run. As for those of pull requests."""
-    return f"{slug(root, 40)}-{sha[:7]}-{_digest(repository, root, stack, sha, execution, 'drift')}"
+    return f"{_readable(repository, root)}-{sha[:7]}-{_digest(repository, root, stack, sha, execution, 'drift')}"
 
 
 def worker_name(queue: str, generation: int) -> str:

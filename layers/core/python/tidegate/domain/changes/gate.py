@@ -22,6 +22,9 @@ from tidegate.domain.sentences import listed
 #: How long the Terraform machine waits at a gate (its TimeoutSeconds): what is waited for may itself wait through the
 #: longest freeze window and for its review, or for its review and then be run again.
 GATE_DAYS = LONGEST_FREEZE_DAYS + REVIEW_DAYS
+#: How often an execution waits for others or for requirements. Seven times four weeks, with a review of a week after
+#: each, leave a quarter of the year that Step Functions lets an execution live.
+WAITS_PER_EXECUTION = 7
 #: The id of the gate before the plan. The one before the apply has the id of the plan's job.
 BEFORE_PLAN = "plan"
 #: So many are named in a reason, and so many are counted one by one. Of more it tells the power of two below: each

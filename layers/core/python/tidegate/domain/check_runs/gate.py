@@ -25,6 +25,7 @@ from tidegate.domain.check_runs.face import (
 from tidegate.domain.check_runs.requirements import requirements_expired
 from tidegate.domain.deploys.deployment import AfterGate, Deployment, State, is_final
 from tidegate.domain.deploys.review import moment
+from tidegate.domain.errors import GateStaysShut
 from tidegate.domain.markdown import code, escaped
 from tidegate.domain.sentences import listed
 
@@ -123,6 +124,8 @@ def _can_retry(deployment: Deployment) -> bool:
 
 def gate_expired(deployment: Deployment, _: View) -> Face:
     """Return how a deployment looks that gave up waiting."""
+    if deployment.error == GateStaysShut.__name__:
+        return Face("Waited too often", (f"**{escaped(deployment.reason)}**",), conclusion=Conclusion.TIMED_OUT)
     if deployment.missing:
         return requirements_expired(deployment)
     on = f" on {moment(deployment.changed_at)}" if deployment.changed_at else ""

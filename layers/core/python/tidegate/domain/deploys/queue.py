@@ -8,15 +8,19 @@ that waits or closes does so only at the version that it decided on: so no wake-
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from enum import StrEnum
 
 from tidegate.domain.actor import TIDEGATE
 from tidegate.domain.deploys.deployment import DONE, Deployment, State, Trigger, Unlocking, moves_baseline
 from tidegate.domain.root import QUEUE_SEPARATOR, Revision, worker_name
 
-#: Rounds (claims) after which a worker hands over to a fresh execution. A round takes under 60 events
-#: of the deploy machine's history; 200 stay below half of the 25,000 that Step Functions allows.
-ROUNDS_PER_EXECUTION = 200
+#: Rounds (claims) after which a worker hands over to a fresh execution, and the most that may be configured. A round of
+#: which all is tried again takes some 170 of the 25,000 events that Step Functions allows.
+ROUNDS_PER_EXECUTION = 100
+#: Age at which it hands over whatever its rounds: Step Functions ends an execution after a year, and a round that has
+#: begun takes three months at most.
+EXECUTION_AGE = timedelta(days=180)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +173,14 @@ class Step(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Worked:
+    """What an execution has behind it: the claims before this one, and the time since it was started."""
+
+    rounds: int = 0
+    age: timedelta = timedelta()
+
+
+@dataclass(frozen=True, slots=True)
 class NextStep:
     """A worker's next step and why."""
 
@@ -226,13 +238,19 @@ def has_work(head: QueueHead, first: Waiting | None) -> bool:
 
 
 def next_step(
-    head: QueueHead, first: Waiting | None, execution: str, rounds: int, most_rounds: int = ROUNDS_PER_EXECUTION
+    head: QueueHead, first: Waiting | None, execution: str, worked: Worked, most_rounds: int = ROUNDS_PER_EXECUTION
 ) -> NextStep:
-    """Decide what the worker ``execution`` does next, given the first in line."""
+    """Decide what the worker ``execution`` does next, given the first in line.
+
+    A worker that has worked for long enough does not wait, either: each signal that changes nothing is a round.
+    """
     if not works_here(head, execution):
         return NextStep(Step.STOP, "Another execution works on this queue.")
     if head.in_flight is not None:
         return NextStep(Step.DEPLOY, "This deployment was claimed before and has not ended.")
+    if worked.rounds >= most_rounds or worked.age >= EXECUTION_AGE:
+        reason = f"This execution has worked for {worked.rounds} rounds and {worked.age.days} days."
+        return NextStep(Step.HAND_OVER, reason)
     if not may_take(first, head.lock):
         reason = (
             "Nothing is waiting."
@@ -240,8 +258,6 @@ def next_step(
             else "The queue is locked, and nothing that was asked for by hand is waiting."
         )
         return NextStep(Step.WAIT, reason)
-    if rounds >= most_rounds:
-        return NextStep(Step.HAND_OVER, f"This execution has worked for {rounds} rounds.")
     return NextStep(Step.DEPLOY, "It is the first in line.", first)
 
 

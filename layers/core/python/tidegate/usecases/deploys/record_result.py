@@ -10,6 +10,7 @@ from typing import Literal
 from tidegate.domain.deploys.deployment import Deployment, Ending, State, ends_without_result, is_final
 from tidegate.domain.deploys.held_plan import POLICIES_REFUSED
 from tidegate.domain.deploys.review import missing_approvals
+from tidegate.domain.errors import GateStaysShut
 from tidegate.messages import RecordResult, ResultRecorded
 from tidegate.ports import Announcements, Clock, Deployments, Jobs
 from tidegate.usecases.deploys.finish import Finisher
@@ -121,7 +122,7 @@ def _reason(deployment: Deployment, state: State, message: RecordResult, failure
     if state is State.REVIEW_EXPIRED:
         return _expired(deployment)
     if state is State.GATE_EXPIRED:
-        return deployment.reason
+        return failure.message if message.error == GateStaysShut.__name__ else deployment.reason
     if message.error is None or state is State.APPLIED:
         return ""
     words = in_words(message.error, failure)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tidegate.domain.changes.gate import BEFORE_PLAN, looked_at
+from tidegate.domain.changes.gate import BEFORE_PLAN, WAITS_PER_EXECUTION, looked_at
 from tidegate.domain.deploys.cancelling import not_cancelled
 from tidegate.domain.deploys.deployment import Deployment, Gate, State
-from tidegate.domain.errors import WrongState
+from tidegate.domain.errors import GateStaysShut, WrongState
 from tidegate.messages import WaitAtGate
 from tidegate.ports import Announcements, ChangeSets, Clock, Deployments, Workflows
 from tidegate.usecases.decide_again import deciding_again
@@ -32,11 +32,15 @@ class GateWaiter:
     def wait(self, message: WaitAtGate) -> None:
         """Wait with ``message.token``; go on at once when the gate is open.
 
-        Raise WrongState when the deployment is not at this gate, DeploymentCancelled, or Conflict when others keep
-        writing. A late copy of an earlier attempt, with which nobody waits any more, does nothing.
+        Raise WrongState when the deployment is not at this gate, DeploymentCancelled, GateStaysShut when it has waited
+        too often, whatever it waits for, or Conflict when others keep writing. A late copy of an earlier attempt, with
+        which nobody waits any more, does nothing.
         """
         gate = message.job or BEFORE_PLAN
         _check(not_cancelled(self.deployments.get(message.deployment)), gate)
+        if message.before >= WAITS_PER_EXECUTION:
+            deciding_again(lambda: self._enter(message.deployment, gate))  # It expires at its gate, as others do.
+            raise GateStaysShut(message.deployment, message.before)
         if not self.deployments.keep_gate_token(message.deployment, gate, message.token, message.attempt):
             return
         deciding_again(lambda: self._enter(message.deployment, gate))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidegate.domain.changes.gate import WAITS_PER_EXECUTION
 from tidegate.domain.deploys.cancelling import not_cancelled
 from tidegate.domain.deploys.deployment import Deployment, State
 from tidegate.domain.deploys.requirements_gate import gate_id, looked_at, waits
-from tidegate.domain.errors import WrongState
+from tidegate.domain.errors import GateStaysShut, WrongState
 from tidegate.messages import WaitForRequirements
 from tidegate.ports import Announcements, Clock, Deployments, Workflows
 from tidegate.usecases.decide_again import deciding_again
@@ -32,12 +33,15 @@ class RequirementsGate:
     def wait(self, message: WaitForRequirements) -> None:
         """Wait with ``message.token``; go on at once if nothing is missing any more.
 
-        Raise WrongState when the deployment is not at this gate, DeploymentCancelled, and ForgeUnavailable. A late
-        copy of an earlier attempt, with which nobody waits any more, does nothing.
+        Raise WrongState when the deployment is not at this gate, DeploymentCancelled, GateStaysShut when it has waited
+        too often, and ForgeUnavailable. A late copy of an earlier attempt, with which nobody waits any more, does
+        nothing.
         """
         deployment = not_cancelled(self.deployments.get(message.deployment))
         if deployment.state is not State.AWAITING_REQUIREMENTS:
             raise WrongState(deployment.id, deployment.state, "waiting for its requirements")
+        if message.before >= WAITS_PER_EXECUTION:
+            raise GateStaysShut(deployment.id, message.before)
         if not self.deployments.keep_gate_token(deployment.id, gate_id(deployment), message.token, message.attempt):
             return
         self.announcements.changed(not_cancelled(self._look(deployment)))

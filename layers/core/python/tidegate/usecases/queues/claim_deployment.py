@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 
-from tidegate.domain.deploys.queue import ROUNDS_PER_EXECUTION, NextStep, QueueHead, Step, Worker, next_step
+from tidegate.domain.deploys.queue import ROUNDS_PER_EXECUTION, NextStep, QueueHead, Step, Worked, Worker, next_step
 from tidegate.messages import ClaimDeployment, Claimed
-from tidegate.ports import Announcements, DeployQueues
+from tidegate.ports import Announcements, Clock, DeployQueues
 from tidegate.usecases.decide_again import deciding_again
 
 
@@ -14,11 +15,12 @@ from tidegate.usecases.decide_again import deciding_again
 class DeploymentClaimer:
     """Claims deployments. The same claim again gives the deployment that is in flight.
 
-    A worker hands over after ``most_rounds`` claims.
+    A worker hands over after ``most_rounds`` claims, or at its age.
     """
 
     queues: DeployQueues
     announcements: Announcements
+    clock: Clock
     most_rounds: int = ROUNDS_PER_EXECUTION
 
     def claim(self, message: ClaimDeployment) -> Claimed:
@@ -27,7 +29,7 @@ class DeploymentClaimer:
 
     def _claim(self, message: ClaimDeployment) -> Claimed:
         head, first = self.queues.read(message.queue)
-        next_ = next_step(head, first, message.execution, message.rounds, self.most_rounds)
+        next_ = next_step(head, first, message.execution, self._worked(message), self.most_rounds)
         after = _after(head, next_)
         if after != head:
             head = self.queues.commit(head, after, take=next_.take)
@@ -35,6 +37,10 @@ class DeploymentClaimer:
             self.announcements.line_changed(message.queue)
         deployment = head.in_flight if next_.step is Step.DEPLOY else None
         return Claimed(step=next_.step.value, reason=next_.reason, version=head.version, deployment=deployment)
+
+    def _worked(self, message: ClaimDeployment) -> Worked:
+        age = datetime.fromisoformat(self.clock.now()) - datetime.fromisoformat(message.started)
+        return Worked(message.rounds, age)
 
 
 def _after(head: QueueHead, next_: NextStep) -> QueueHead:

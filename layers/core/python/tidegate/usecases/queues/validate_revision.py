@@ -11,7 +11,7 @@ from tidegate.domain.deploys.lock_text import apply_refusal
 from tidegate.domain.deploys.oversized import TOO_LARGE, is_reduced
 from tidegate.domain.deploys.queue import Deployed, QueueHead, Standing, lock_when_let_in, standing_of
 from tidegate.domain.revision import Comparison, Relations, RevisionVerdict, is_on_branch, judge_revision, renamed
-from tidegate.messages import RevisionValidated, ValidateRevision
+from tidegate.messages import About, RevisionValidated, ValidateRevision
 from tidegate.ports import Announcements, Clock, DeployQueues, Forge
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.deploys.find_authors import find_authors
@@ -47,7 +47,7 @@ class RevisionValidator:
     def _validate(self, message: ValidateRevision) -> RevisionValidated:
         head, deployment = self.queues.read_with(message.queue, message.deployment)
         if head.in_flight != deployment.id:
-            return RevisionValidated(allowed=False, reason="This deployment is not in flight.")
+            return _answer(deployment, allowed=False, reason="This deployment is not in flight.")
         if deployment.state not in _NOT_BEGUN or is_cancelled(deployment):
             goes_on = not (is_final(deployment.state) or is_cancelled(deployment))
             return _answer(deployment, allowed=goes_on, reason=deployment.reason)
@@ -167,4 +167,10 @@ class RevisionValidator:
 
 
 def _answer(deployment: Deployment, *, allowed: bool, reason: str) -> RevisionValidated:
-    return RevisionValidated(allowed=allowed, reason=reason, waits=deployment.waits.before_plan)
+    about = About(
+        repository=deployment.repository,
+        root=deployment.root.name,
+        stack=deployment.stack,
+        commit=deployment.revision.sha,
+    )
+    return RevisionValidated(allowed=allowed, reason=reason, about=about, waits=deployment.waits.before_plan)

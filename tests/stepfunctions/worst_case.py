@@ -1,0 +1,185 @@
+"""How long the history of an execution can get, and how old the execution, worked out from its definition alone.
+
+A path through a machine is cut where it comes to a state that ``AGAIN`` bounds. Between two of them a path has no loop,
+so there is a dearest one; no execution costs more than each of these as often as its state may be entered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from tidegate.domain.changes.gate import WAITS_PER_EXECUTION
+from tidegate.domain.deploys.queue import EXECUTION_AGE, ROUNDS_PER_EXECUTION
+from tidegate.usecases.deploys.begin_job import PLAN_ATTEMPTS
+from tidegate.usecases.pull_requests.affected_layers import MOST_LAYERS
+from tidegate.usecases.pull_requests.begin_speculation import SPECULATIONS
+
+States = Mapping[str, Mapping[str, Any]]
+#: Seconds that a call of a function takes at most before it fails: Lambda's own limit.
+_CALL = 900
+_DAY = 86_400
+
+#: Plans of a deployment: one, and another after each wait.
+_PLANS = 1 + WAITS_PER_EXECUTION
+#: Times that a layer begins a plan, for each attempt: it has a place, or waits for one and begins again. It waits once
+#: more where its place was given back meanwhile.
+_BEGINS = 3
+
+#: How often the states are entered that loops go through, together where they share a bound, by what bounds them. A
+#: worker's last claim hands over, and a deployment's last wait is refused.
+AGAIN: Mapping[str, Mapping[tuple[str, ...], int]] = {
+    "deploy": {("Claim the next deployment",): ROUNDS_PER_EXECUTION + 1},
+    "terraform": {
+        ("Begin the plan",): _PLANS * PLAN_ATTEMPTS,
+        ("Judge the plan by its policies",): _PLANS,
+        ("Wait for the plan review",): _PLANS,
+        ("Wait for the stacks before this one", "Wait for its requirements"): WAITS_PER_EXECUTION + 1,
+        ("Begin the apply",): _PLANS,
+    },
+    "pull_request/Layers": {
+        ("Begin the plan",): _BEGINS * SPECULATIONS,
+        ("Wait for a free place",): (_BEGINS - 1) * SPECULATIONS,
+    },
+    "drift/Layers": {("Begin the plan",): _BEGINS, ("Wait for a free place",): _BEGINS - 1},
+}
+
+#: The age, in seconds, at which an execution ends when it comes to its state of ``AGAIN``.
+ENDS_AT = {"deploy": EXECUTION_AGE.total_seconds()}
+
+
+class UnboundedLoop(ValueError):  # Named for what it tells.
+    """A loop without a state in ``AGAIN``."""
+
+    def __init__(self, machine: str, state: str) -> None:
+        super().__init__(f"{machine}: nothing bounds the loop through '{state}'. Give its bound in AGAIN.")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Events of a history, and seconds."""
+
+    events: int = 0
+    seconds: float = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.events + other.events, self.seconds + other.seconds)
+
+    def __mul__(self, times: float) -> Cost:
+        return Cost(round(self.events * times), self.seconds * times)
+
+    def or_worse(self, other: Cost) -> Cost:
+        return Cost(max(self.events, other.events), max(self.seconds, other.seconds))
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The worst case of a machine's executions."""
+
+    name: str
+    cost: Cost
+
+    @property
+    def days(self) -> float:
+        return self.cost.seconds / _DAY
+
+
+def worst_cases(name: str, definition: Mapping[str, Any]) -> Iterator[Worst]:
+    """Yield the worst case of an execution of a machine, and those of its items that are executions of their own."""
+    yield worst_case(name, definition)
+    for state in definition["States"].values():
+        if _is_distributed(state):
+            yield worst_case(f"{name}/{state['Label']}", state["ItemProcessor"])
+
+
+def worst_case(name: str, definition: Mapping[str, Any]) -> Worst:
+    """Return the worst case of an execution of a machine, or of an item: its time limit ends it at the latest."""
+    worst = _without_limit(name, definition)
+    limit = definition.get("TimeoutSeconds", worst.seconds)
+    return Worst(name, Cost(worst.events, min(worst.seconds, limit)))
+
+
+def _without_limit(name: str, definition: Mapping[str, Any]) -> Cost:
+    states: States = definition["States"]
+    bounds = AGAIN.get(name, {})
+    dearest = _dearest(name, states, {state for group in bounds for state in group})
+    start = Cost(2) + dearest(definition["StartAt"])  # ExecutionStarted, and how it ended.
+    total = start
+    for group, times in bounds.items():
+        each = Cost()
+        for state in group:
+            each = each.or_worse(dearest(state))
+        total += each * times
+        if name in ENDS_AT:
+            total = Cost(total.events, start.seconds + ENDS_AT[name] + each.seconds)
+    return total
+
+
+def _dearest(name: str, states: States, bounded: set[str]) -> Callable[[str], Cost]:
+    """Return what the dearest path costs from a state on until it ends or comes to a bounded state."""
+    under_way: set[str] = set()
+
+    @cache
+    def dearest(state: str) -> Cost:
+        if state in under_way:
+            raise UnboundedLoop(name, state)
+        under_way.add(state)
+        after = Cost()
+        for follows in _after(states[state]):
+            after = after.or_worse(Cost() if follows in bounded else dearest(follows))
+        under_way.remove(state)
+        return _visit(name, states[state]) + after
+
+    return dearest
+
+
+def _after(state: Mapping[str, Any]) -> Iterator[str]:
+    yield from (state[key] for key in ("Next", "Default") if key in state)
+    yield from (each["Next"] for key in ("Choices", "Catch") for each in state.get(key, ()))
+
+
+def _visit(name: str, state: Mapping[str, Any]) -> Cost:
+    """Return what a state costs that is entered once: StateEntered, StateExited, and what it does between them."""
+    if state["Type"] == "Task":
+        return Cost(2) + _attempts(state)
+    if state["Type"] == "Map":
+        return Cost(2) + _items(name, state)
+    return Cost(2, state.get("Seconds", 0))
+
+
+def _items(name: str, state: Mapping[str, Any]) -> Cost:
+    """Return what all items of a Map cost: MapStateStarted and its end, and for each inline item its start and end.
+
+    A distributed Map has a MapRun in place of them. Items come in turns of as many as may run at a time.
+    """
+    item = _without_limit(f"{name}/Layers", state["ItemProcessor"])
+    turns = math.ceil(MOST_LAYERS / state["MaxConcurrency"])
+    return Cost(4 if _is_distributed(state) else 2 + (item.events + 2) * MOST_LAYERS, item.seconds * turns)
+
+
+def _is_distributed(state: Mapping[str, Any]) -> bool:
+    return state.get("ItemProcessor", {}).get("ProcessorConfig", {}).get("Mode") == "DISTRIBUTED"
+
+
+def _attempts(state: Mapping[str, Any]) -> Cost:
+    """Return what all attempts of a task cost.
+
+    Each has TaskScheduled, TaskStarted and its end, and TaskSubmitted where something is waited for. Only the last one,
+    and one that is tried again after its time-out, takes the task's time: others fail in the call.
+    """
+    limit: float = state["TimeoutSeconds"]
+    each = 4 if ".waitForTaskToken" in state["Resource"] or ".sync" in state["Resource"] else 3
+    cost = Cost(each, limit)
+    for retry in state.get("Retry", ()):
+        once = limit if "States.Timeout" in retry["ErrorEquals"] else min(limit, _CALL)
+        cost += Cost(each, once) * retry["MaxAttempts"] + Cost(0, sum(_pauses(retry)))
+    return cost
+
+
+def _pauses(retry: Mapping[str, Any]) -> Iterator[float]:
+    for number in range(retry["MaxAttempts"]):
+        pause = retry["IntervalSeconds"] * retry["BackoffRate"] ** number
+        yield min(pause, retry.get("MaxDelaySeconds", pause))
