@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import secrets
 from pathlib import PurePosixPath
 
@@ -10,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
+# moto reads 600 machine images for each account with a network: no test starts a virtual machine.
+os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "false"
 #: What a busy machine or an unlucky draw decides, and not what is tested.
 _BY_CHANCE = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
 # Each run of the suite tries a few examples that no run before it tried; its head says the seed that repeats them. A
