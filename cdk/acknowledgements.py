@@ -95,7 +95,7 @@ def _machines(tidegate: Tidegate) -> None:
         for function in machine.functions:
             versions = f"AwsSolutions-IAM5[Resource::{_arn_of(function)}:*]"
             _say(machine.role, versions, "Versions of one function: executions call the one of their own definition.")
-    names = ("reconcile", "discover_roots", "discover_drift", "api")
+    names = ("reconcile", "discover_roots", "discovery_steps", "api")
     reconcile, discover, look, api = (tidegate.functions[name].role for name in names)
     watched = (
         (reconcile, tidegate.deploy),

@@ -14,22 +14,16 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from cdk.asl_state_machine import AslStateMachine
+from cdk.capabilities import Capability
+from cdk.function_specs import FUNCTION_OF, SPECS
 from cdk.messaging import Messaging
 
 _PERIOD = Duration.minutes(5)
 #: Functions that publish to the audit topic, and say AuditUnavailable in their log when they cannot.
-_AUDITING = (
-    "begin_job",
-    "record_result",
-    "record_outcome",
-    "execution_closed",
-    "reconcile",
-    "answer_button",
-    "discover_roots",
-    "api",
-)
+_AUDITING = tuple(spec.name for spec in SPECS if Capability.AUDIT in spec.capabilities)
 #: Functions that may end a deployment with an unknown outcome.
-_ENDING = ("record_result", "record_outcome", "execution_closed", "reconcile")
+_ENDS = ("record_result", "record_outcome", "execution_closed", "reconcile")
+_ENDING = tuple(sorted({FUNCTION_OF[verb] for verb in _ENDS}))
 #: What tidegate.adapters.announcements says in the log when the event bus takes no event.
 _LOST_EVENT = "the event bus did not take an event"
 

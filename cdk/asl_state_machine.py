@@ -40,6 +40,11 @@ class PlaceholderMismatch(ValueError):  # Named for what it tells.
         )
 
 
+def placeholders_in(file: Path) -> set[str]:
+    """Return the placeholders of a state machine's file."""
+    return set(PLACEHOLDER.findall(file.read_text(encoding="utf-8")))
+
+
 def machine_arn(scope: Construct, name: str) -> str:
     """Return the ARN of a state machine by its name, which does not tie two resources into a circle."""
     return Stack.of(scope).format_arn(

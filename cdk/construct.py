@@ -11,7 +11,7 @@ from constructs import Construct
 from cdk.acknowledgements import acknowledge_findings
 from cdk.alarms import Alarms
 from cdk.architecture import ARCHITECTURES
-from cdk.asl_state_machine import AslStateMachine, TaskToRun, Value
+from cdk.asl_state_machine import AslStateMachine, TaskToRun, Value, placeholders_in
 from cdk.capabilities import Surroundings
 from cdk.engine_denials import EngineDenials
 from cdk.function_specs import SPECS
@@ -41,42 +41,6 @@ FLAGS: Mapping[str, bool] = {
     "@aws-cdk/aws-lambda:useCdkManagedLogGroup": True,
     "@aws-cdk/aws-stepfunctions-tasks:fixRunEcsTaskPolicy": True,
 }
-_DEPLOY_TASKS = (
-    "claim_deployment",
-    "validate_revision",
-    "record_outcome",
-    "wait_for_signal",
-    "close_worker",
-    "hand_over_worker",
-)
-_TERRAFORM_TASKS = (
-    "begin_job",
-    "hand_over_job",
-    "record_plan",
-    "check_policies",
-    "judge_plan",
-    "wait_at_gate",
-    "wait_for_requirements",
-    "request_review",
-    "record_result",
-)
-_PULL_REQUEST_TASKS = (
-    "discover_pull_request",
-    "begin_speculation",
-    "wait_for_place",
-    "hand_over_job",
-    "record_speculation",
-    "check_policies",
-    "publish_pull_request",
-)
-_DRIFT_TASKS = (
-    "discover_drift",
-    "begin_speculation",
-    "wait_for_place",
-    "hand_over_job",
-    "record_speculation",
-    "conclude_drift",
-)
 
 
 def behave_as_tested(construct: Construct) -> None:
@@ -148,8 +112,8 @@ class Tidegate(Construct):
         self.terraform = self._machine("Terraform", self._terraform_values())
         self.deploy = self._machine("Deploy", self._deploy_values())
         plans = {"Plan all that it changes": int(self.settings.pull_request_plans)}
-        self.pull_request = self._machine("PullRequest", self._pull_request_values(), plans)
-        self.drift = self._machine("Drift", self._drift_values())
+        self.pull_request = self._machine("PullRequest", self._speculating_values(), plans)
+        self.drift = self._machine("Drift", self._speculating_values())
 
     def _watch(self) -> None:
         Triggers(
@@ -175,7 +139,14 @@ class Tidegate(Construct):
         return f"{self.settings.prefix}-{machine}"
 
     def _grant(self) -> None:
-        around = Surroundings(
+        for spec in SPECS:
+            for capability in spec.capabilities:
+                grant(self.functions[spec.name], capability, self.around)
+
+    @property
+    def around(self) -> Surroundings:
+        """What capabilities are about."""
+        return Surroundings(
             stack=Stack.of(self),
             settings=self.settings,
             storage=self.storage,
@@ -188,42 +159,30 @@ class Tidegate(Construct):
             cluster=self.runners.cluster,
             web_url=self.settings.web_url or self.api.address,
         )
-        for spec in SPECS:
-            for capability in spec.capabilities:
-                grant(self.functions[spec.name], capability, around)
 
     def _machine(
         self, construct_id: str, values: Mapping[str, Value], at_once: Mapping[str, int] | None = None
     ) -> AslStateMachine:
         words = re.findall("[A-Z][a-z]+", construct_id)
         file = ROOT / "stepfunctions" / f"{'_'.join(words).lower()}.asl.json"
-        name = self._name("-".join(words).lower())
-        return AslStateMachine(self, construct_id, file=file, name=name, values=values, at_once=at_once)
-
-    def _tasks(self, names: tuple[str, ...]) -> dict[str, Value]:
-        return {spec.id: self.functions[spec.name] for spec in SPECS if spec.name in names}
+        name, called = self._name("-".join(words).lower()), placeholders_in(file)
+        functions = {spec.id: self.functions[spec.name] for spec in SPECS if spec.id in called}
+        return AslStateMachine(
+            self, construct_id, file=file, name=name, values={**functions, **values}, at_once=at_once
+        )
 
     def _deploy_values(self) -> dict[str, Value]:
-        return {**self._tasks(_DEPLOY_TASKS), "TerraformStateMachine": self.terraform}
+        return {"TerraformStateMachine": self.terraform}
 
     def _terraform_values(self) -> dict[str, Value]:
         return {
-            **self._tasks(_TERRAFORM_TASKS),
             "PlanTaskDefinition": TaskToRun(self.runners.plan, self.runners.cluster),
             "ApplyTaskDefinition": TaskToRun(self.runners.apply, self.runners.cluster),
             **self._place_of_runners(),
         }
 
-    def _pull_request_values(self) -> dict[str, Value]:
+    def _speculating_values(self) -> dict[str, Value]:
         return {
-            **self._tasks(_PULL_REQUEST_TASKS),
-            "SpeculateTaskDefinition": TaskToRun(self.runners.speculate, self.runners.cluster),
-            **self._place_of_runners(),
-        }
-
-    def _drift_values(self) -> dict[str, Value]:
-        return {
-            **self._tasks(_DRIFT_TASKS),
             "SpeculateTaskDefinition": TaskToRun(self.runners.speculate, self.runners.cluster),
             **self._place_of_runners(),
         }

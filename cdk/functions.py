@@ -19,6 +19,7 @@ from cdk.function_specs import SPECS, FunctionSpec
 from cdk.images import FUNCTION_CONTEXT
 from cdk.layers import RUNTIME, Layers
 from cdk.sources import ROOT
+from cdk.verbs import NEEDS
 
 #: A version outlives its place in the template. One whose own deployment is rolled back goes: Lambda publishes the same
 #: code and configuration no second time, so that the next try would fail on what stayed.
@@ -42,7 +43,7 @@ class Functions(Construct):
             place,
             "Role",
             assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
-            description=f"The function {spec.name}",
+            description=f"The function {spec.name}: {', '.join(spec.verbs)}",
         )
         log_group = logs.LogGroup(
             place, "Log", retention=logs.RetentionDays.THREE_MONTHS, removal_policy=RemovalPolicy.DESTROY
@@ -56,6 +57,7 @@ class Functions(Construct):
         resource = function.node.default_child
         assert isinstance(resource, lambda_.CfnFunction)  # noqa: S101  # For the type checker.
         resource.add_metadata("Tidegate::Source", f"functions/{spec.name}")
+        resource.add_metadata("Tidegate::Verbs", {verb: [need.value for need in NEEDS[verb]] for verb in spec.verbs})
         return function
 
     def _zip(self, place: Construct, spec: FunctionSpec, role: iam.Role, log_group: logs.LogGroup) -> lambda_.Function:

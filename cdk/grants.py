@@ -26,12 +26,17 @@ _READ_MANY = (*_READ, "dynamodb:BatchGetItem")
 _WRITE = ("dynamodb:PutItem", "dynamodb:UpdateItem")
 
 
+def given(capability: Capability, around: Surroundings) -> Grant:
+    """Return what a capability needs."""
+    return _GRANTS[capability](around)
+
+
 def grant(function: lambda_.Function, capability: Capability, around: Surroundings) -> None:
     """Give a function what a capability needs."""
-    given = _GRANTS[capability](around)
-    for statement in given.statements:
+    needed = given(capability, around)
+    for statement in needed.statements:
         function.add_to_role_policy(statement)
-    for name, value in given.environment.items():
+    for name, value in needed.environment.items():
         function.add_environment(name, value)
 
 
@@ -88,6 +93,12 @@ def _send_events(around: Surroundings) -> Grant:
         (allow("sqs:SendMessage", on=push.queue_arn), allow("sqs:SendMessage", on=press.queue_arn)),
         {"TIDEGATE_PUSH_QUEUE": push.queue_url, "TIDEGATE_PRESS_QUEUE": press.queue_url},
     )
+
+
+def _send_pushes(around: Surroundings) -> Grant:
+    """What sends events knows both queues; this one may use but one of them."""
+    push = around.messaging.push.queue
+    return Grant((allow("sqs:SendMessage", on=push.queue_arn),), _send_events(around).environment)
 
 
 def _announce(around: Surroundings) -> Grant:
@@ -168,22 +179,30 @@ def _places(around: Surroundings) -> Grant:
     return Grant(statements, environment)
 
 
-def _schedule_drift(around: Surroundings) -> Grant:
-    schedules, machine = around.schedules, machine_arn(around.stack, around.drift_machine)
-    to_scheduler = {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}}
-    writing = ("scheduler:CreateSchedule", "scheduler:UpdateSchedule", "scheduler:DeleteSchedule")
+def _remove_schedules(around: Surroundings) -> Grant:
+    schedules = around.schedules
     statements = (
-        on_records(around.storage.table.table_arn, ("drift",), "dynamodb:Query", "dynamodb:DeleteItem"),
-        allow(*writing, on=schedules.each_arn),
+        on_records(around.storage.table.table_arn, ("drift",), "dynamodb:DeleteItem"),
+        allow("scheduler:DeleteSchedule", on=schedules.each_arn),
+    )
+    return Grant(statements, {"TIDEGATE_DRIFT_SCHEDULES": schedules.name})
+
+
+def _schedule_drift(around: Surroundings) -> Grant:
+    """Who may make schedules may start executions: a schedule does it in the role that it is given."""
+    schedules, removing = around.schedules, _remove_schedules(around)
+    to_scheduler = {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}}
+    statements = (
+        on_records(around.storage.table.table_arn, ("drift",), "dynamodb:Query"),
+        allow("scheduler:CreateSchedule", "scheduler:UpdateSchedule", on=schedules.each_arn),
         allow("iam:PassRole", on=schedules.role.role_arn, under=to_scheduler),
     )
     environment = {
-        "TIDEGATE_DRIFT_SCHEDULES": schedules.name,
-        "TIDEGATE_DRIFT_STATE_MACHINE": machine,
+        "TIDEGATE_DRIFT_STATE_MACHINE": machine_arn(around.stack, around.drift_machine),
         "TIDEGATE_SCHEDULER_ROLE": schedules.role.role_arn,
         "TIDEGATE_UNDELIVERED_QUEUE_ARN": around.messaging.undelivered.queue_arn,
     }
-    return Grant(statements, environment)
+    return Grant((*removing.statements, *statements), {**removing.environment, **environment})
 
 
 def _watch_drift(around: Surroundings) -> Grant:
@@ -323,6 +342,7 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.DRIFTS: _records("drift", actions=(*_READ, "dynamodb:PutItem")),
     Capability.READ_DRIFTS: _records("drift", actions=_READ_MANY),
     Capability.SCHEDULE_DRIFT: _schedule_drift,
+    Capability.REMOVE_SCHEDULES: _remove_schedules,
     Capability.START_DRIFT: _start_drift,
     Capability.WATCH_DRIFT: _watch_drift,
     Capability.SPECULATION_JOBS: _speculation_jobs,
@@ -335,6 +355,7 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.DELIVERIES: _records("delivery", actions=(*_READ, *_WRITE)),
     Capability.OPEN_INDEX: _open_index,
     Capability.SEND_EVENTS: _send_events,
+    Capability.SEND_PUSHES: _send_pushes,
     Capability.ANNOUNCE: _announce,
     Capability.TELL_BUS: _tell_bus,
     Capability.ASK_GATES: _ask_gates,

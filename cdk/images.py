@@ -26,8 +26,7 @@ class BuildContext:
 FUNCTION_CONTEXT = BuildContext(
     (
         "functions/discover_roots",
-        "functions/discover_pull_request",
-        "functions/discover_drift",
+        "functions/discovery_steps",
         "functions/check_policies",
         "layers/core",
         "layers/deps",

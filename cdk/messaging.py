@@ -16,8 +16,8 @@ from constructs import Construct
 #: Six times the time limit of the function behind the queue (AWS's advice), which leaves room for throttled starts. As
 #: soon as discovery runs, it holds its message for much less (docs/decisions/0205).
 _PUSH_VISIBILITY = Duration.seconds(6 * 300)
+_PRESS_VISIBILITY = Duration.seconds(6 * 29)
 _VISIBILITY = Duration.seconds(6 * 60)
-_LINE_VISIBILITY = Duration.seconds(6 * 30)
 #: What is sent about a queue within one second is one message; a second later, with another to spare for clocks that
 #: differ, all that asked for it can be read.
 _LINE_DELAY = Duration.seconds(2)
@@ -39,12 +39,12 @@ class Messaging(Construct):
         super().__init__(scope, construct_id)
         # While the forge is down, attempts come after 1, 2, 4, … seconds: the last one after a quarter of an hour.
         self.push = self._standard("Push", _PUSH_VISIBILITY, attempts=11)
-        self.press = self._standard("Press", _VISIBILITY, attempts=11)
+        self.press = self._standard("Press", _PRESS_VISIBILITY, attempts=11)
         # The forge may refuse for a long time (limits by the hour): many attempts before a check run is given up.
         self.check_run = self._fifo("CheckRun", f"{prefix}-check-run", attempts=30)
-        self.line = self._fifo("Line", f"{prefix}-line", attempts=8, visibility=_LINE_VISIBILITY, delay=_LINE_DELAY)
+        self.line = self._fifo("Line", f"{prefix}-line", attempts=8, delay=_LINE_DELAY)
         self.change = self._fifo("Change", f"{prefix}-change", attempts=8)
-        self.line_later = self._standard("LineLater", _LINE_VISIBILITY, attempts=8)
+        self.line_later = self._standard("LineLater", _VISIBILITY, attempts=8)
         self.undelivered = self._dead("Undelivered", None)
         self.audit = sns.Topic(
             self,
@@ -94,7 +94,6 @@ class Messaging(Construct):
         name: str,
         *,
         attempts: int,
-        visibility: Duration = _VISIBILITY,
         delay: Duration | None = None,
     ) -> QueueWithDeadLetters:
         dead = self._dead(f"{construct_id}Dead", f"{name}-dead.fifo")
@@ -107,7 +106,7 @@ class Messaging(Construct):
             content_based_deduplication=False,
             deduplication_scope=sqs.DeduplicationScope.MESSAGE_GROUP,
             fifo_throughput_limit=sqs.FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
-            visibility_timeout=visibility,
+            visibility_timeout=_VISIBILITY,
             delivery_delay=delay,
             retention_period=_KEPT,
             encryption=sqs.QueueEncryption.SQS_MANAGED,

@@ -25,6 +25,10 @@ Every role of an installation and all that it may do, generated from the templat
 this page is stale. Names in angle brackets, like `<StorageTable>`, are resources of the stack; `REGION` and `ACCOUNT`
 are the installation's.
 
+A function has the rights that its verbs need together: a verb is what a message or an event is for. Before the rights
+of a function stands what each of its verbs needs by itself. None of them knows the forge's secret, answers task tokens
+or starts executions without needing that ([decision 0218](decisions/0218-functions-by-what-they-may-do.md)).
+
 These actions know no resource, so they are allowed on `*`: X-Ray's, vended log deliveries, `ecr:GetAuthorizationToken`.
 Nothing else is. Denials of the engines' roles stand on `*` too: they say
 [what no engine may touch](security.md#what-no-engine-may-touch).
@@ -113,17 +117,31 @@ def page(template: Mapping[str, Any]) -> str:
     by_role: dict[str, list[Permission]] = {}
     for permission in permissions(template):
         by_role.setdefault(permission.role, []).append(permission)
-    parts = [_INTRODUCTION]
+    parts, verbs = [_INTRODUCTION], _verbs(template)
     for role, properties in sorted(roles(template).items()):
-        parts.append(_section(role, properties, by_role.get(role, [])))
+        parts.append(_section(role, properties, verbs.get(role, {}), by_role.get(role, [])))
     return "\n".join(parts)
 
 
-def _section(role: str, properties: Mapping[str, Any], statements: Sequence[Permission]) -> str:
+def _verbs(template: Mapping[str, Any]) -> dict[str, Mapping[str, Sequence[str]]]:
+    """Return by role what each verb of its function needs, as the function's metadata say."""
+    functions = (item for item in template["Resources"].values() if item["Type"] == "AWS::Lambda::Function")
+    return {
+        readable(function["Properties"]["Role"]).strip("<>"): function.get("Metadata", {}).get("Tidegate::Verbs", {})
+        for function in functions
+    }
+
+
+def _section(
+    role: str, properties: Mapping[str, Any], verbs: Mapping[str, Sequence[str]], statements: Sequence[Permission]
+) -> str:
     lines = [f"## {role}", "", f"{properties.get('Description', '')}. Assumed by {_trusted(properties)}.", ""]
     managed = [readable(policy) for policy in properties.get("ManagedPolicyArns", [])]
     if managed:
         lines += [f"Managed policies: {', '.join(f'`{policy}`' for policy in managed)}", ""]
+    if verbs:
+        lines += ["| Verb | Needs |", "|---|---|"]
+        lines += [f"| `{verb}` | {'; '.join(needs)} |" for verb, needs in verbs.items()] + [""]
     lines += ["| Effect | Actions | On | Condition |", "|---|---|---|---|"]
     for statement in sorted(statements, key=lambda item: (item.effect, item.resources, item.actions)):
         actions, on = _cell(statement.actions), _cell(statement.resources)

@@ -12,6 +12,7 @@ from aws_cdk.aws_lambda_event_sources import SqsEventSource
 from constructs import Construct
 
 from cdk.asl_state_machine import AslStateMachine
+from cdk.function_specs import FUNCTION_OF
 from cdk.messaging import Messaging
 from cdk.runners import Runners
 
@@ -63,30 +64,28 @@ class Triggers(Construct):
         self._on_schedule()
 
     def _from_queues(self) -> None:
-        messaging, functions = self._messaging, self._functions
-        functions["discover_roots"].add_event_source(
+        messaging = self._messaging
+        self._function("discover_roots").add_event_source(
             SqsEventSource(
                 messaging.push.queue, batch_size=1, report_batch_item_failures=True, max_concurrency=_DISCOVERIES
             )
         )
-        functions["answer_button"].add_event_source(
-            SqsEventSource(messaging.press.queue, batch_size=5, report_batch_item_failures=True)
+        self._function("answer_button").add_event_source(
+            SqsEventSource(messaging.press.queue, batch_size=1, report_batch_item_failures=True)
         )
-        functions["publish_check_run"].add_event_source(
+        self._function("publish_check_run").add_event_source(
             SqsEventSource(messaging.check_run.queue, batch_size=5, report_batch_item_failures=True, max_concurrency=5)
         )
-        functions["open_gates"].add_event_source(
+        self._function("open_gates").add_event_source(
             SqsEventSource(messaging.change.queue, batch_size=10, report_batch_item_failures=True, max_concurrency=5)
         )
         for queue in (messaging.line.queue, messaging.line_later.queue):
-            functions["refresh_line"].add_event_source(
+            self._function("refresh_line").add_event_source(
                 SqsEventSource(queue, batch_size=1, report_batch_item_failures=True, max_concurrency=5)
             )
 
-    def _rule(self, construct_id: str, description: str, function: str, pattern: events.EventPattern) -> None:
-        events.Rule(
-            self, construct_id, description=description, event_pattern=pattern, targets=[self._target(function)]
-        )
+    def _rule(self, construct_id: str, description: str, verb: str, pattern: events.EventPattern) -> None:
+        events.Rule(self, construct_id, description=description, event_pattern=pattern, targets=[self._target(verb)])
 
     def _on_schedule(self) -> None:
         events.Rule(
@@ -97,7 +96,10 @@ class Triggers(Construct):
             targets=[self._target("reconcile")],
         )
 
-    def _target(self, function: str) -> targets.LambdaFunction:
+    def _function(self, verb: str) -> lambda_.Function:
+        return self._functions[FUNCTION_OF[verb]]
+
+    def _target(self, verb: str) -> targets.LambdaFunction:
         return targets.LambdaFunction(
-            self._functions[function], dead_letter_queue=self._messaging.undelivered, retry_attempts=20
+            self._function(verb), dead_letter_queue=self._messaging.undelivered, retry_attempts=20
         )

@@ -83,6 +83,7 @@ class Cloud:
     def start(self) -> None:
         """Answer the AWS API, and install."""
         self.gateway.function_of = self.lambdas.function_of
+        self.gateway.event_of = self.lambdas.event_of
         self.gateway.kill = self._kill
         self.gateway.control = Control(self)
         own_services.connect(self.gateway, self.lambdas, self.later, self.tasks)

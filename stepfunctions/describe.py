@@ -109,8 +109,9 @@ def _does(state: Mapping[str, Any]) -> str:
         )
     arguments = state["Arguments"]
     what = arguments.get("FunctionName") or arguments.get("TaskDefinition") or arguments.get("StateMachineArn")
-    waiting = ", waits for its token" if state["Resource"].endswith("waitForTaskToken") else ""
-    return f"`{what}`{waiting}"
+    kind = arguments.get("Payload", {}).get("kind")
+    asked = f"`{kind}` by `{what}`" if kind else f"`{what}`"
+    return asked + (", waits for its token" if state["Resource"].endswith("waitForTaskToken") else "")
 
 
 def _limit(state: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""HTTP API: answers programs with JSON and browsers with pages."""
+"""What people ask: the HTTP API, for programs and browsers, and the press queue: buttons, and comments that decide."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from tidegate.bootstrap import wiring
+from tidegate.bootstrap.dispatch import handler_of
+
+_from_queue = handler_of("api")
 
 
-def lambda_handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
-    """Answer one request."""
-    return wiring().web.answer(event, context)
+def lambda_handler(event: Mapping[str, Any], context: object) -> Any:
+    """Answer one request, or a batch of the queue."""
+    return wiring().web.answer(event, context) if "requestContext" in event else _from_queue(event, context)

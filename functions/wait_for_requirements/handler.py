@@ -1,16 +1,7 @@
-"""*Wait for its requirements*: keeps the task token of a deployment that is not applied yet, and looks at why."""
+"""*Wait for its requirements*: keeps the task token of a deployment, and asks the forge why it must wait."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from tidegate.bootstrap.dispatch import handler_of
 
-from tidegate.bootstrap import wiring
-from tidegate.messages import WaitForRequirements
-from tidegate.telemetry import observed
-
-
-@observed
-def lambda_handler(event: Mapping[str, Any], _context: object) -> None:
-    """Parse, call, return nothing: the answer comes through the token."""
-    wiring().requirements_gate.wait(WaitForRequirements.model_validate(event))
+lambda_handler = handler_of("wait_for_requirements")

@@ -1,10 +1,10 @@
 """Faults that tests inject into AWS calls: errors before or after the effect, delays, deaths.
 
 A fault is JSON: ``service`` and ``action`` name the call (``*`` wildcards), ``role`` and ``function``
-narrow who makes it; ``when`` is ``before`` (nothing happens) or ``after`` (it happened, but the caller
-sees a failure); ``error`` is an error code (``ThrottlingException``), ``status`` its HTTP status,
-``delay`` seconds to wait, ``kill`` ends the calling process instead of answering it; ``skip`` calls
-pass first, then ``times`` calls are hit (null: all).
+narrow who makes it, ``event`` what the function works on then; ``when`` is ``before`` (nothing happens)
+or ``after`` (it happened, but the caller sees a failure); ``error`` is an error code
+(``ThrottlingException``), ``status`` its HTTP status, ``delay`` seconds to wait, ``kill`` ends the calling
+process instead of answering it; ``skip`` calls pass first, then ``times`` calls are hit (null: all).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ class Fault(BaseModel):
     action: str = "*"
     role: str = "*"
     function: str = "*"
+    event: str = "*"
     parameters: str = "*"
     when: Literal["before", "after"] = "before"
     error: str | None = None
@@ -71,11 +72,11 @@ class Faults:
         """Return how often each active fault has struck."""
         return {fault_id: active.hits for fault_id, active in self._active.items()}
 
-    def striking(self, call: str, who: tuple[str, str], *, write: bool, parameters: str) -> Fault | None:
-        """Return the fault that strikes this call (``service:action``) of (role, function), if one does."""
+    def striking(self, call: str, who: tuple[str, str, str], *, write: bool, parameters: str) -> Fault | None:
+        """Return the fault that strikes this call (``service:action``) of (role, function, event), if one does."""
         if not self._active:
             return None
-        role, function = who
+        role, function, event = who
         with self._lock:
             for active in self._active.values():
                 fault = active.fault
@@ -83,6 +84,7 @@ class Faults:
                     matches(f"{fault.service}:{fault.action}", call)
                     and matches(fault.role, role)
                     and matches(fault.function, function)
+                    and matches(fault.event, event)
                     and matches(fault.parameters, parameters)
                     and (write or not fault.writes_only)
                 ):

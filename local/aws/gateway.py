@@ -73,6 +73,7 @@ class Gateway:
         self._counts: Counter[tuple[str, str]] = Counter()
         self.control: Application | None = None
         self.function_of: Callable[[str], str] = lambda _process: ""
+        self.event_of: Callable[[str], str] = lambda _process: ""
         self.kill: Callable[[str], None] = lambda _process: None
 
     def handle(self, name: str, handler: Handler) -> None:
@@ -137,7 +138,9 @@ class Gateway:
             self._credentials.remember_assumed(str(call.parameters.get("RoleArn")), process, response.body)
 
     def _fault(self, call: Call, who: Principal) -> Fault | None:
-        names = (who.role.rpartition("/")[2], self.function_of(who.process))
+        if not self._faults.hits():
+            return None
+        names = (who.role.rpartition("/")[2], self.function_of(who.process), self.event_of(who.process))
         write = not call.action.startswith(_READS)
         return self._faults.striking(call.name, names, write=write, parameters=_text(call))
 

@@ -146,6 +146,11 @@ class Instance:
             "AWS_XRAY_SDK_ENABLED": "false",
         }
 
+    @property
+    def event(self) -> bytes:
+        """The event that the process has got last."""
+        return self._current.event if self._current else b""
+
     def give(self, invocation: Invocation) -> None:
         """Hand an event to the process. If it ends before it answers, the answer says so."""
         self._current = invocation
@@ -210,6 +215,11 @@ class Lambdas:
     def function_of(self, process: str) -> str:
         """Return the name of the function whose instance has this id, or an empty string."""
         return next((name for name, pool in self._pools.items() if process in pool.all), "")
+
+    def event_of(self, process: str) -> str:
+        """Return the event that the instance with this id works on, as JSON, or an empty string."""
+        instance = next((pool.all[process] for pool in self._pools.values() if process in pool.all), None)
+        return json.dumps(json.loads(instance.event or b"null")) if instance else ""
 
     def kill(self, name: str) -> None:
         """Kill every instance of a function. None of them gets another event, and they have ended when this returns."""

@@ -97,8 +97,7 @@ def test_tasks_are_stopped_and_listed_in_the_runners_cluster_only(allowed: list[
     stopping = [permission for permission in allowed if {"ecs:StopTask", "ecs:ListTasks"} & set(permission.actions)]
     assert all("ecs:cluster" in permission.condition for permission in stopping)
     may = {action: {p.role for p in stopping if action in p.actions} for action in ("ecs:StopTask", "ecs:ListTasks")}
-    functions = ("BeginJob", "RecordResult", "BeginSpeculation", "RecordSpeculation", "Reconcile")
-    functions = (*functions, "AnswerButton", "FunctionsApi")
+    functions = ("FunctionsForgeSteps", "FunctionsSteps", "PullRequestSteps", "Reconcile", "FunctionsApi")
     assert may["ecs:StopTask"] == {role for role in may["ecs:StopTask"] if any(name in role for name in functions)}
     assert len(may["ecs:StopTask"]) == len(functions)
     assert len(may["ecs:ListTasks"]) == 1
@@ -247,10 +246,7 @@ def test_the_denials_fit_into_one_policy(template: dict[str, Any]):
 
 def test_only_what_answers_tokens_may_answer_them(allowed: list[Permission]):
     answering = {permission.role for permission in allowed if set(permission.actions) & TOKENS}
-    functions = {"DiscoverRoots", "AnswerButton", "ExecutionClosed", "RunnerStopped", "Reconcile"}
-    functions |= {"WaitForSignal", "WaitAtGate", "OpenGates", "RequestReview", "HandOverWorker", "Api"}
-    functions |= {"WaitForRequirements"}
-    functions |= {"BeginSpeculation", "WaitForPlace", "RecordSpeculation"}
+    functions = {"DiscoverRoots", "Waits", "Workers", "WaitForRequirements", "PullRequestSteps", "Reconcile", "Api"}
     assert answering == {f"Functions{name}FunctionRole" for name in functions} | {
         "RunnersPlanTaskRole",
         "RunnersApplyTaskRole",
@@ -260,8 +256,7 @@ def test_only_what_answers_tokens_may_answer_them(allowed: list[Permission]):
 
 def test_only_what_speaks_with_the_forge_knows_the_apps_key(allowed: list[Permission]):
     knowing = {permission.role for permission in allowed if any("github-app" in on for on in permission.resources)}
-    names = {"DiscoverRoots", "AnswerButton", "PublishCheckRun", "ValidateRevision", "HandOverJob", "Reconcile", "Api"}
-    names |= {"DiscoverPullRequest", "DiscoverDrift", "ConcludeDrift", "JudgePlan", "BeginJob", "WaitForRequirements"}
+    names = {"DiscoverRoots", "DiscoverySteps", "ForgeSteps", "WaitForRequirements", "Reconcile", "Api"}
     assert knowing == {f"Functions{name}FunctionRole" for name in names}
 
 
@@ -310,7 +305,9 @@ def test_schedules_start_runs_that_look_for_drift_and_nothing_else(allowed: list
 
 
 def test_only_who_reads_configurations_makes_schedules(allowed: list[Permission]):
-    making = {p.role for p in allowed if any(action.startswith("scheduler:") for action in p.actions)}
-    assert making == {"FunctionsDiscoverRootsFunctionRole", "FunctionsDiscoverDriftFunctionRole"}
+    making = {p.role for p in allowed if "scheduler:CreateSchedule" in p.actions}
+    assert making == {"FunctionsDiscoverRootsFunctionRole"}
+    removing = {p.role for p in allowed if "scheduler:DeleteSchedule" in p.actions}
+    assert removing == making | {"FunctionsDiscoveryStepsFunctionRole"}
     passing = {p.role for p in allowed if "<SchedulesRole>" in p.resources}
     assert passing == making

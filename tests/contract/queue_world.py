@@ -288,7 +288,7 @@ class World(Rules):
             self.fate.countdown = None
 
     def _child_plan(self, child: Child, _outcome: State) -> None:
-        self.beginner.begin(BeginJob(deployment=child.deployment, kind="plan", attempt=1))
+        self.beginner.begin(BeginJob(deployment=child.deployment, phase="plan", attempt=1))
         child.step = "planned"
 
     def _child_planned(self, child: Child, outcome: State) -> None:
@@ -320,7 +320,7 @@ class World(Rules):
             child.step = "apply" if deployment.state is State.APPROVED else "end"
 
     def _child_apply(self, child: Child, _outcome: State) -> None:
-        self.beginner.begin(BeginJob(deployment=child.deployment, kind="apply", attempt=1))
+        self.beginner.begin(BeginJob(deployment=child.deployment, phase="apply", attempt=1))
         child.step = "take"
 
     def _child_take(self, child: Child, _outcome: State) -> None:

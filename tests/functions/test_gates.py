@@ -48,7 +48,7 @@ def waiting(wires, dev):
     wires.deployments.add(deployment)
     wires.change_sets.enroll(CHANGE, [Enrolled("network", "prod", deployment.id, deployment.requested_at)])
     wires.workflows.waiting.add("token")
-    assert call("wait_at_gate", {"deployment": deployment.id, "job": plan.job, "token": "token"}) is None
+    assert call("wait_at_gate", {"deployment": deployment.id, "job": plan.job, "token": "token"}) == {}
     return deployment
 
 

@@ -18,8 +18,9 @@ from tests.builders import (
     any_plan,
     deployment_in,
 )
-from tests.functions.wires import DEPLOY_MACHINE, call, failures, handler_of, sqs_event
+from tests.functions.wires import DEPLOY_MACHINE, call, call_function, failures, sqs_event
 from tidegate.adapters.deliveries import to_message
+from tidegate.bootstrap.sources import read_runner
 from tidegate.domain.deploys.deployment import State
 from tidegate.domain.errors import ApplyAlreadyStarted, AuditUnavailable, ForgeUnavailable, NoFreePlace, NotFound
 from tidegate.domain.pull_requests.temporary_layer import LayerState
@@ -38,19 +39,19 @@ def test_a_deployment_goes_from_its_queue_to_its_outcome(wires):
     assert (claimed["step"], claimed["deployment"]) == ("deploy", deployment.id)
     assert call("validate_revision", {"queue": queue, "deployment": deployment.id})["allowed"] is True
 
-    job = call("begin_job", {"deployment": deployment.id, "kind": "plan", "attempt": 1})["job"]
-    assert call("hand_over_job", {"job": job, "token": "plan-token"}) is None
+    job = call("begin_job", {"deployment": deployment.id, "phase": "plan", "attempt": 1})["job"]
+    assert call("hand_over_job", {"job": job, "token": "plan-token"}) == {}
     assert wires.jobs.take(job, TASK).token == "plan-token"
     plan = {"deployment": deployment.id, "plan": json.loads(json.dumps(asdict(any_plan(job=job))))}
     assert call("record_plan", plan)["next"] == "review"
     wires.workflows.waiting.add("review-token")
-    assert call("request_review", {"deployment": deployment.id, "token": "review-token"}) is None
+    assert call("request_review", {"deployment": deployment.id, "token": "review-token"}) == {}
 
     call("publish_check_run", check_run_message(deployment.id))
     call("answer_button", press_message(wires, deployment.id, "Confirm"))
     assert wires.workflows.settled["review-token"]["approved"] is True
 
-    job = call("begin_job", {"deployment": deployment.id, "kind": "apply", "attempt": 1})["job"]
+    job = call("begin_job", {"deployment": deployment.id, "phase": "apply", "attempt": 1})["job"]
     call("hand_over_job", {"job": job, "token": "apply-token"})
     wires.jobs.take(job, TASK)
     result = {"deployment": deployment.id, "state": "applied", "error": None, "cause": None, "last_lines": "Done."}
@@ -60,7 +61,7 @@ def test_a_deployment_goes_from_its_queue_to_its_outcome(wires):
     claimed = call("claim_deployment", {**worker, "rounds": 1, "started": NOW})
     assert claimed["step"] == "wait"
     wires.workflows.waiting.add("worker-token")
-    assert call("wait_for_signal", {**worker, "version": claimed["version"], "token": "worker-token"}) is None
+    assert call("wait_for_signal", {**worker, "version": claimed["version"], "token": "worker-token"}) == {}
     assert call("close_worker", worker) == {"closed": True}
     assert wires.audit.states == ["RUNNING", "SUCCESS"]
 
@@ -96,11 +97,11 @@ def test_a_worker_hands_over_to_the_next_generation(wires):
 @pytest.mark.parametrize(
     ("function", "event", "refusal"),
     [
-        ("begin_job", {"deployment": "none", "kind": "plan", "attempt": 1}, NotFound),
+        ("begin_job", {"deployment": "none", "phase": "plan", "attempt": 1}, NotFound),
         ("hand_over_job", {"job": "none", "token": "t"}, NotFound),
         ("record_result", {"deployment": "none", "state": "applied"}, NotFound),
-        ("begin_job", {"deployment": "none", "kind": "destroy", "attempt": 1}, ValidationError),
-        ("begin_job", {"deployment": "none", "kind": "plan", "attempt": 1, "typo": 1}, ValidationError),
+        ("begin_job", {"deployment": "none", "phase": "destroy", "attempt": 1}, ValidationError),
+        ("begin_job", {"deployment": "none", "phase": "plan", "attempt": 1, "typo": 1}, ValidationError),
         ("claim_deployment", {"queue": "q"}, ValidationError),
     ],
 )
@@ -112,7 +113,7 @@ def test_a_refusal_leaves_the_function_under_its_own_name(wires, function, event
 def test_refusals_of_an_apply_leave_the_function_under_their_own_names(wires):
     approved = deployment_in(State.APPROVED)
     wires.deployments.add(approved)
-    begin = {"deployment": approved.id, "kind": "apply", "attempt": 1}
+    begin = {"deployment": approved.id, "phase": "apply", "attempt": 1}
     wires.audit.unavailable = True
     with pytest.raises(AuditUnavailable):
         call("begin_job", begin)
@@ -136,7 +137,7 @@ def test_a_call_is_logged_with_its_ids_and_without_its_token(wires, caplog):
 
 def test_a_failed_call_is_logged_with_the_name_of_its_refusal(wires, caplog):
     with pytest.raises(NotFound):
-        call("begin_job", {"deployment": "none", "kind": "plan", "attempt": 1})
+        call("begin_job", {"deployment": "none", "phase": "plan", "attempt": 1})
     line = vars(caplog.records[-1])
     assert (line["levelname"], line["refusal"], line["deployment"]) == ("ERROR", "NotFound", "none")
 
@@ -200,6 +201,7 @@ def test_a_press_is_postponed_while_the_forge_is_down_and_others_are_answered(wi
 def stopped_event(job, **fields):
     environment = [{"name": "TIDEGATE_JOB", "value": job}, {"name": "TIDEGATE_START_TOKEN", "value": "start-token"}]
     return {
+        "source": "aws.ecs",
         "detail-type": "ECS Task State Change",
         "detail": {
             "taskArn": TASK,
@@ -225,7 +227,7 @@ def test_a_stopped_task_fails_its_start_with_all_that_is_known(wires):
 
 def test_a_stopped_task_that_no_machine_started_belongs_to_no_job(wires):
     event = stopped_event("job-1", overrides={}, containers=[], stoppedReason=None)
-    stopped = handler_of("runner_stopped").read_event(event["detail"])
+    stopped = read_runner(event["detail"])
     assert (stopped.job, stopped.start_token) == ("", None)
     assert stopped.reason == "The task stopped without a reason."
 
@@ -238,7 +240,7 @@ def closed_event(machine, queue, execution, status="ABORTED"):
         "status": status,
         "input": json.dumps({"queue": queue}),
     }
-    return {"detail-type": "Step Functions Execution Status Change", "detail": detail}
+    return {"source": "aws.states", "detail-type": "Step Functions Execution Status Change", "detail": detail}
 
 
 def test_an_aborted_deploy_execution_releases_its_queue(wires):
@@ -260,7 +262,7 @@ def test_a_terraform_execution_is_left_to_the_deploy_execution_above_it(wires):
 
 def test_the_reconciler_says_how_much_it_repaired(wires):
     wires.queues.enqueue(any_deployment())
-    repaired = call("reconcile", {})
+    repaired = call_function("reconcile", {})
     assert (repaired.pop("start_workers"), repaired.pop("refresh_lines")) == (1, 1)
     assert set(repaired.values()) == {0}
     assert len(wires.workflows.starts) == 1
@@ -272,7 +274,7 @@ def test_what_the_reconciler_cannot_repair_fails_its_call_after_all_else_is_repa
     wires.clock.advance(7200)
     wires.events.refusals = 1
     with pytest.raises(ExceptionGroup, match="next run"):
-        call("reconcile", {})
+        call_function("reconcile", {})
     assert len(wires.workflows.starts) == 1
 
 
@@ -280,7 +282,7 @@ def test_a_layer_goes_from_its_job_to_its_plan(wires):
     wires.temporary_layers.create([any_layer()])
     layer = {"layer": any_layer().id}
     begun = call("begin_speculation", {**layer, "attempt": 1})
-    assert call("hand_over_job", {"job": begun["job"], "token": "plan-token"}) is None
+    assert call("hand_over_job", {"job": begun["job"], "token": "plan-token"}) == {}
     assert wires.jobs.take(begun["job"], TASK).job.kind == "speculate"
     plan = json.loads(json.dumps(asdict(any_plan(job=begun["job"]))))
     assert call("record_speculation", {**layer, "plan": plan}) == {"state": "planned", "policies": False}
@@ -295,7 +297,7 @@ def test_a_layer_without_a_place_waits_for_the_one_before_it(wires):
     with pytest.raises(NoFreePlace):
         call("begin_speculation", {"layer": second.id, "attempt": 1})
     wires.workflows.waiting.add("token")
-    assert call("wait_for_place", {"layer": second.id, "token": "token", "entered": "now", "retry": 0}) is None
+    assert call("wait_for_place", {"layer": second.id, "token": "token", "entered": "now", "retry": 0}) == {}
     assert wires.workflows.settled == {}
     call("record_speculation", {"layer": first.id, "error": "RunnerStopped"})
     assert wires.workflows.settled == {"token": {}}

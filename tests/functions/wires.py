@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from tidegate import bootstrap
 from tidegate.adapters.memory import (
     MemoryAnnouncements,
     MemoryArtifacts,
@@ -38,8 +39,13 @@ from tidegate.adapters.memory.change_sets import MemoryChangeSets
 from tidegate.adapters.memory.lines import MemoryLineBoards
 from tidegate.adapters.memory.redeliveries import MemoryRedeliveries
 from tidegate.bootstrap import Bootstrap
+from tidegate.bootstrap.sources import QUEUES, SOURCES
+from tidegate.bootstrap.steps import STEPS
 
+ARN = "arn:aws:sqs:eu-central-1:123456789012:"
 FUNCTIONS = Path(__file__).parents[2] / "functions"
+#: The verbs of each function.
+VERBS = {name: {**STEPS.get(name, {}), **SOURCES.get(name, {})} for name in {**STEPS, **SOURCES}}
 DEPLOY_MACHINE = "arn:aws:states:eu-central-1:123456789012:stateMachine:deploy"
 
 
@@ -64,6 +70,8 @@ class MemoryBootstrap(Bootstrap):
                 "TIDEGATE_EVENT_BUS": "bus",
                 "TIDEGATE_CHANGE_QUEUE": "https://sqs.example/changes.fifo",
                 "TIDEGATE_CHECK_RUN_QUEUE": "https://sqs.example/check-runs.fifo",
+                "TIDEGATE_LINE_QUEUE": "https://sqs.example/lines.fifo",
+                "TIDEGATE_LINE_LATER_QUEUE": "https://sqs.example/later-lines",
                 "TIDEGATE_PULL_REQUEST_PLANS": "1",
                 "TIDEGATE_PRESS_QUEUE": "https://sqs.example/presses",
                 "TIDEGATE_PUSH_QUEUE": "https://sqs.example/pushes",
@@ -119,9 +127,22 @@ def handler_of(function):
     return module
 
 
-def call(function, event):
-    """Call a function with an event, as Lambda does."""
+def call(verb, event):
+    """Call the function that has a verb, with a message of its kind, or with what comes by its queue."""
+    return call_function(next(name for name, verbs in VERBS.items() if verb in verbs), _for(verb, event))
+
+
+def call_function(function, event):
+    """Call a function with an event as it is."""
     return handler_of(function).lambda_handler(event, Context())
+
+
+def _for(verb, event):
+    if "Records" in event:
+        queue = next(queue for queue, kind in QUEUES.items() if kind == verb)
+        arn = ARN + bootstrap.wiring().environ[queue].rpartition("/")[2]
+        return {"Records": [{**record, "eventSourceARN": arn} for record in event["Records"]]}
+    return event if "detail-type" in event or verb == "answer_request" else {"kind": verb, **event}
 
 
 def sqs_event(*bodies, group=None, receives=1):
@@ -138,7 +159,7 @@ def sqs_event(*bodies, group=None, receives=1):
                 },
                 "messageAttributes": {},
                 "eventSource": "aws:sqs",
-                "eventSourceARN": "arn:aws:sqs:eu-central-1:123456789012:queue",
+                "eventSourceARN": f"{ARN}queue",
                 "awsRegion": "eu-central-1",
             }
             for number, body in enumerate(bodies)

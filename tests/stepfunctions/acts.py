@@ -40,27 +40,27 @@ def override(root: RootInWorld, deployment: Deployment) -> None:
     assert decision.done, decision.reason
 
 
-def refuses(function: str, pattern: str, how: dict[str, Any] | None = None, times: int | None = None) -> Faults:
-    """AWS refuses to invoke a function for this deployment. ``{id}`` and ``{queue}`` stand in the pattern."""
+def refuses(step: str, pattern: str, how: dict[str, Any] | None = None, times: int | None = None) -> Faults:
+    """AWS refuses to invoke a step's function for this deployment. ``{id}`` and ``{queue}`` stand in the pattern."""
 
     def faults(root: RootInWorld, deployment: Deployment) -> list[dict[str, Any]]:
         text = pattern.replace("{id}", deployment.id).replace("{queue}", f'{root.queue}"')
-        return [invokes(function, text, how or FOR_GOOD, times)]
+        return [invokes(step, text, how or FOR_GOOD, times)]
 
     return faults
 
 
-def stumbles(*functions: str) -> Faults:
-    """Each function is throttled once, and once more cannot reach its table."""
+def stumbles(*steps: str) -> Faults:
+    """The function of each step is throttled once, and once more cannot reach its table."""
 
     def faults(root: RootInWorld, deployment: Deployment) -> list[dict[str, Any]]:
-        return [fault for function in functions for fault in stumbling(function, root, deployment)]
+        return [fault for step in steps for fault in stumbling(step, root, deployment)]
 
     return faults
 
 
-_BY_QUEUE = {"claim-deployment", "wait-for-signal", "close-worker", "hand-over-worker"}
+_BY_QUEUE = {"claim_deployment", "wait_for_signal", "close_worker", "hand_over_worker"}
 
 
-def stumbling(function: str, root: RootInWorld, deployment: Deployment) -> list[dict[str, Any]]:
-    return throttled_then_unavailable(function, f'{root.queue}"' if function in _BY_QUEUE else deployment.id)
+def stumbling(step: str, root: RootInWorld, deployment: Deployment) -> list[dict[str, Any]]:
+    return throttled_then_unavailable(step, f'{root.queue}"' if step in _BY_QUEUE else deployment.id)

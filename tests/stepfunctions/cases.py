@@ -80,9 +80,9 @@ def _audit_fails(_: RootInWorld, deployment: Deployment) -> list[dict[str, Any]]
 def _confirm_then_stumble(root: RootInWorld, deployment: Deployment) -> None:
     """What begins the apply stumbles as well: only now, as the same functions began the plan."""
     root.until_state(deployment, State.AWAITING_REVIEW)
-    for fault in stumbling("begin-job", root, deployment):
+    for fault in stumbling("begin_job", root, deployment):
         root.world.cloud.add_fault(**fault)
-    root.world.cloud.add_fault(**invokes("hand-over-job", f"{deployment.id}-apply-", THROTTLED))
+    root.world.cloud.add_fault(**invokes("hand_over_job", f"{deployment.id}-apply-", THROTTLED))
     confirm(root, deployment)
 
 
@@ -92,7 +92,7 @@ _APPROVAL = (Requirements(approvals=1),)
 _SUCCESS = ("RUNNING", "SUCCESS")
 _FAILURE = ("RUNNING", "FAILURE")
 _LOST = ("RUNNING", "UNKNOWN")
-_RECORD_REFUSED = refuses("record-result", "{id}")
+_RECORD_REFUSED = refuses("record_result", "{id}")
 _NEVER_RAN = (BEGAN, *CLAIMED, "Plan, review and apply", "Record the outcome", *RESTED)
 
 CASES = [
@@ -103,7 +103,7 @@ CASES = [
         (*REVIEWED[:-1], "Record that the review expired", "Review expired"),
         State.REVIEW_EXPIRED,
         "timed_out",
-        faults=stumbles("record-result"),
+        faults=stumbles("record_result"),
     ),
     Case("plan-is-empty", (*PLANNED, "Nothing to change"), State.NO_CHANGES, "success"),
     Case("plan-only-adds", APPLIED, State.APPLIED, "success", _SUCCESS),
@@ -112,7 +112,7 @@ CASES = [
         (*PLANNED[:-2], "Record that the plan failed", "Plan failed"),
         State.PLAN_FAILED,
         "failure",
-        faults=stumbles("record-result"),
+        faults=stumbles("record_result"),
     ),
     Case(
         "plan-faults",
@@ -128,7 +128,7 @@ CASES = [
         ),
         State.ENGINE_FAULT,
         "failure",
-        faults=stumbles("record-result"),
+        faults=stumbles("record_result"),
     ),
     Case("dies-in-plan-once-plan-is-empty", (*REPLANNED, "Nothing to change"), State.NO_CHANGES, "success"),
     Case("silent-in-plan-once-plan-is-empty", (*REPLANNED, "Nothing to change"), State.NO_CHANGES, "success"),
@@ -157,7 +157,7 @@ CASES = [
         State.APPLY_FAILED,
         "failure",
         _FAILURE,
-        faults=stumbles("record-result"),
+        faults=stumbles("record_result"),
     ),
     Case(
         "plan-only-adds-apply-altered",
@@ -172,7 +172,7 @@ CASES = [
         State.OUTCOME_UNKNOWN,
         "action_required",
         _LOST,
-        faults=stumbles("record-result"),
+        faults=stumbles("record_result"),
         locked=True,
     ),
     Case(
@@ -199,15 +199,15 @@ CASES = [
         _confirm_then_stumble,
         _all_at_once(
             stumbles(
-                "claim-deployment",
-                "validate-revision",
-                "begin-job",
-                "hand-over-job",
-                "record-plan",
-                "request-review",
-                "record-result",
-                "record-outcome",
-                "wait-for-signal",
+                "claim_deployment",
+                "validate_revision",
+                "begin_job",
+                "hand_over_job",
+                "record_plan",
+                "request_review",
+                "record_result",
+                "record_outcome",
+                "wait_for_signal",
             ),
             _starts({"error": "ThrottlingException", "status": 400}, 1),
         ),
@@ -225,7 +225,7 @@ CASES = [
         (*PLANNED, *HELD, "Policies refuse the plan", "Record that the plan failed", "Plan failed"),
         State.PLAN_FAILED,
         "failure",
-        faults=stumbles("check-policies", "judge-plan"),
+        faults=stumbles("check_policies", "judge_plan"),
         policy="true",
     ),
     Case(
@@ -233,7 +233,7 @@ CASES = [
         (*PLANNED, HELD[0], *FAULTED),
         State.ENGINE_FAULT,
         "failure",
-        faults=refuses("check-policies", "{id}"),
+        faults=refuses("check_policies", "{id}"),
         policy="true",
     ),
     Case(
@@ -241,7 +241,7 @@ CASES = [
         (*PLANNED, *HELD[:2], *FAULTED),
         State.ENGINE_FAULT,
         "failure",
-        faults=refuses("judge-plan", "{id}"),
+        faults=refuses("judge_plan", "{id}"),
         policy="true",
     ),
     Case("start-is-refused", (), State.ENGINE_FAULT, "failure", faults=_starts(FOR_GOOD, None), deploy=_NEVER_RAN),
@@ -250,7 +250,7 @@ CASES = [
         (),
         State.ENGINE_FAULT,
         "failure",
-        faults=refuses("validate-revision", "{id}"),
+        faults=refuses("validate_revision", "{id}"),
         deploy=(BEGAN, *CLAIMED[:-1], "Record the outcome", *RESTED),
     ),
     Case(
@@ -258,21 +258,21 @@ CASES = [
         (*PLANNED[:3], *FAULTED),
         State.ENGINE_FAULT,
         "failure",
-        faults=refuses("begin-job", "{id}"),
+        faults=refuses("begin_job", "{id}"),
     ),
     Case(
         "recording-the-plan-is-refused",
         (*PLANNED[:-1], *FAULTED),
         State.ENGINE_FAULT,
         "failure",
-        faults=refuses("record-plan", "{id}"),
+        faults=refuses("record_plan", "{id}"),
     ),
     Case(
         "review-is-refused",
         (*REVIEWED[:-1], *FAULTED),
         State.ENGINE_FAULT,
         "failure",
-        faults=refuses("request-review", "{id}"),
+        faults=refuses("request_review", "{id}"),
     ),
     Case(
         "plan-only-adds-record-refused",
@@ -320,7 +320,7 @@ CASES = [
         (*PLANNED[:3], *FAULTED),
         State.ENGINE_FAULT,
         "failure",
-        faults=_all_at_once(refuses("begin-job", "{id}"), _RECORD_REFUSED),
+        faults=_all_at_once(refuses("begin_job", "{id}"), _RECORD_REFUSED),
     ),
     Case(
         "never-ends",
@@ -333,7 +333,7 @@ CASES = [
         (*BEGUN, *BEFORE_PLAN, *EXPIRED),
         State.GATE_EXPIRED,
         "timed_out",
-        faults=stumbles("record-result"),
+        faults=stumbles("record_result"),
         waits=_FOR_ROOTS,
     ),
     Case(
@@ -356,7 +356,7 @@ CASES = [
         (*BEGUN, *BEFORE_PLAN, *FAULTED),
         State.ENGINE_FAULT,
         "failure",
-        faults=refuses("wait-at-gate", "{id}"),
+        faults=refuses("wait_at_gate", "{id}"),
         waits=_FOR_ROOTS,
     ),
     Case(
@@ -364,7 +364,7 @@ CASES = [
         (*PLANNED, *BEFORE_APPLY, *FAULTED),
         State.ENGINE_FAULT,
         "failure",
-        faults=refuses("wait-at-gate", "{id}"),
+        faults=refuses("wait_at_gate", "{id}"),
         waits=_FOR_STACKS,
     ),
     Case(
@@ -374,7 +374,7 @@ CASES = [
         "success",
         ("OVERRIDDEN", *_SUCCESS),
         override,
-        faults=stumbles("wait-for-requirements"),
+        faults=stumbles("wait_for_requirements"),
         requires=_APPROVAL,
     ),
     Case(
@@ -389,7 +389,7 @@ CASES = [
         (*PLANNED, *LACKING, *FAULTED),
         State.ENGINE_FAULT,
         "failure",
-        faults=refuses("wait-for-requirements", "{id}"),
+        faults=refuses("wait_for_requirements", "{id}"),
         requires=_APPROVAL,
     ),
 ]

@@ -1,4 +1,4 @@
-"""What functions take and answer, and the errors that are answered for them."""
+"""What steps take and answer, and the errors that are answered for them."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from pydantic import BaseModel
 from runner import faults
 from tidegate import messages
 
-#: Functions by placeholder: their input and, unless a person or a runner answers by token, their output.
+#: Steps by their kind: their input and, unless a person or a runner answers by token, their output.
 CONTRACTS: dict[str, tuple[type[BaseModel], type[BaseModel] | None]] = {
-    "ClaimDeploymentFunction": (messages.ClaimDeployment, messages.Claimed),
-    "ValidateRevisionFunction": (messages.ValidateRevision, messages.RevisionValidated),
-    "RecordOutcomeFunction": (messages.RecordOutcome, messages.OutcomeRecorded),
-    "WaitForSignalFunction": (messages.WaitForSignal, None),
-    "CloseWorkerFunction": (messages.CloseWorker, messages.WorkerClosed),
-    "HandOverWorkerFunction": (messages.HandOverWorker, None),
-    "BeginJobFunction": (messages.BeginJob, messages.JobBegun),
-    "HandOverJobFunction": (messages.HandOverJob, None),
-    "RecordPlanFunction": (messages.RecordPlan, messages.PlanRecorded),
-    "JudgePlanFunction": (messages.JudgePlan, messages.PlanRecorded),
-    "WaitAtGateFunction": (messages.WaitAtGate, messages.GateDecided),
-    "WaitForRequirementsFunction": (messages.WaitForRequirements, messages.GateDecided),
-    "RequestReviewFunction": (messages.RequestReview, messages.ReviewDecided),
-    "RecordResultFunction": (messages.RecordResult, messages.ResultRecorded),
-    "DiscoverPullRequestFunction": (messages.DiscoverPullRequest, messages.PullRequestDiscovered),
-    "BeginSpeculationFunction": (messages.BeginSpeculation, messages.JobBegun),
-    "WaitForPlaceFunction": (messages.WaitForPlace, None),
-    "RecordSpeculationFunction": (messages.RecordSpeculation, messages.SpeculationRecorded),
-    "CheckPoliciesFunction": (messages.CheckPolicies, messages.PoliciesChecked),
-    "PublishPullRequestFunction": (messages.PublishPullRequest, messages.PullRequestPublished),
-    "DiscoverDriftFunction": (messages.DiscoverDrift, messages.DriftDiscovered),
-    "ConcludeDriftFunction": (messages.ConcludeDrift, messages.DriftConcluded),
+    "claim_deployment": (messages.ClaimDeployment, messages.Claimed),
+    "validate_revision": (messages.ValidateRevision, messages.RevisionValidated),
+    "record_outcome": (messages.RecordOutcome, messages.OutcomeRecorded),
+    "wait_for_signal": (messages.WaitForSignal, None),
+    "close_worker": (messages.CloseWorker, messages.WorkerClosed),
+    "hand_over_worker": (messages.HandOverWorker, None),
+    "begin_job": (messages.BeginJob, messages.JobBegun),
+    "hand_over_job": (messages.HandOverJob, None),
+    "record_plan": (messages.RecordPlan, messages.PlanRecorded),
+    "judge_plan": (messages.JudgePlan, messages.PlanRecorded),
+    "wait_at_gate": (messages.WaitAtGate, messages.GateDecided),
+    "wait_for_requirements": (messages.WaitForRequirements, messages.GateDecided),
+    "request_review": (messages.RequestReview, messages.ReviewDecided),
+    "record_result": (messages.RecordResult, messages.ResultRecorded),
+    "discover_pull_request": (messages.DiscoverPullRequest, messages.PullRequestDiscovered),
+    "begin_speculation": (messages.BeginSpeculation, messages.JobBegun),
+    "wait_for_place": (messages.WaitForPlace, None),
+    "record_speculation": (messages.RecordSpeculation, messages.SpeculationRecorded),
+    "check_policies": (messages.CheckPolicies, messages.PoliciesChecked),
+    "publish_pull_request": (messages.PublishPullRequest, messages.PullRequestPublished),
+    "discover_drift": (messages.DiscoverDrift, messages.DriftDiscovered),
+    "conclude_drift": (messages.ConcludeDrift, messages.DriftConcluded),
 }
 #: What answers the token of a job.
 BY_TOKEN = {"Apply": messages.ApplyResult}

@@ -16,12 +16,12 @@ def calls(pattern: str, service: str, action: str, how: dict[str, Any], **more: 
     return {"service": service, "action": action, "parameters": f"*{pattern}*", **how, **more}
 
 
-def invokes(function: str, pattern: str, how: dict[str, Any], times: int | None = 1) -> dict[str, Any]:
-    """Return a fault of a state's invocation of a function."""
-    return calls(f'{pattern}*"FunctionName": "*{function}', "lambda", "Invoke", how, times=times)
+def invokes(step: str, pattern: str, how: dict[str, Any], times: int | None = 1) -> dict[str, Any]:
+    """Return a fault of a state's invocation of a function for a step."""
+    return calls(f'"kind": "{step}"*{pattern}', "lambda", "Invoke", how, times=times)
 
 
-def throttled_then_unavailable(function: str, pattern: str) -> list[dict[str, Any]]:
-    """Return faults of a function that is throttled once, and once more cannot reach its table."""
-    table = calls(pattern, "dynamodb", "*", UNAVAILABLE, function=f"tidegate-{function}")
-    return [invokes(function, pattern, THROTTLED), table]
+def throttled_then_unavailable(step: str, pattern: str) -> list[dict[str, Any]]:
+    """Return faults of a step whose function is throttled once, and once more cannot reach its table."""
+    table = calls(pattern, "dynamodb", "*", UNAVAILABLE, event=f'*"kind": "{step}"*')
+    return [invokes(step, pattern, THROTTLED), table]

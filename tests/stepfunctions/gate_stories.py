@@ -35,7 +35,7 @@ def _ends_as(root: RootInWorld, deployment: Deployment, state: State, *states: s
 
 
 def _stumbles(root: RootInWorld, deployment: Deployment) -> None:
-    for fault in stumbling("wait-at-gate", root, deployment):
+    for fault in stumbling("wait_at_gate", root, deployment):
         root.world.cloud.add_fault(**fault)
 
 

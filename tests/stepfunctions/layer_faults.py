@@ -10,12 +10,12 @@ from tests.stepfunctions.faults import FOR_GOOD, calls, invokes, throttled_then_
 #: By the repository's name.
 Faults = Callable[[str], list[dict[str, Any]]]
 
-#: What is in the calls of functions that are about more than a layer; in those of all others it is the layer's id.
+#: What is in the calls of steps that are about more than a layer; in those of all others it is the layer's id.
 _WHOLE = {
-    "discover-drift": '{}"',
-    "conclude-drift": '{}"',
-    "discover-pull-request": "{}#",
-    "publish-pull-request": "{}#",
+    "discover_drift": '{}"',
+    "conclude_drift": '{}"',
+    "discover_pull_request": "{}#",
+    "publish_pull_request": "{}#",
 }
 
 
@@ -23,16 +23,16 @@ def no_faults(_: str) -> list[dict[str, Any]]:
     return []
 
 
-def stumbles(*functions: str) -> Faults:
-    """Each function is throttled once, and once more cannot reach its table."""
+def stumbles(*steps: str) -> Faults:
+    """The function of each step is throttled once, and once more cannot reach its table."""
     return lambda repository: [
-        fault for each in functions for fault in throttled_then_unavailable(each, _own(each, repository))
+        fault for each in steps for fault in throttled_then_unavailable(each, _own(each, repository))
     ]
 
 
-def refuses(*functions: str) -> Faults:
-    """AWS refuses to invoke these functions."""
-    return lambda repository: [invokes(each, _own(each, repository), FOR_GOOD, None) for each in functions]
+def refuses(*steps: str) -> Faults:
+    """AWS refuses to invoke the functions of these steps."""
+    return lambda repository: [invokes(each, _own(each, repository), FOR_GOOD, None) for each in steps]
 
 
 def both(*many: Faults) -> Faults:
@@ -44,8 +44,8 @@ def throttled_runs(repository: str) -> list[dict[str, Any]]:
     return [calls(_on_layer(repository), "ecs", "RunTask", {"error": "ThrottlingException", "status": 400})]
 
 
-def _own(function: str, repository: str) -> str:
-    return _WHOLE[function].format(repository) if function in _WHOLE else _on_layer(repository)
+def _own(step: str, repository: str) -> str:
+    return _WHOLE[step].format(repository) if step in _WHOLE else _on_layer(repository)
 
 
 def _on_layer(repository: str) -> str:

@@ -151,7 +151,7 @@ def a_quiet_queue_is_closed_and_opened_again(world: World) -> None:
     assert root.until_ended(_generation(root, 1)).states == (*DEPLOYED, *closed)
     assert root.head().worker is None
     second = root.deployment(world.commits.second)
-    for fault in stumbling("close-worker", root, second):
+    for fault in stumbling("close_worker", root, second):
         world.cloud.add_fault(**fault)
     root.enqueue(second)
     assert root.until_ended(_generation(root, 2)).states == (*DEPLOYED, *closed)
@@ -161,7 +161,7 @@ def a_quiet_queue_is_closed_and_opened_again(world: World) -> None:
 def a_revision_that_arrives_while_the_queue_closes_is_deployed(world: World) -> None:
     root = world.root("idle-closing-plan-is-empty")
     first, second = root.deployment(world.commits.first), root.deployment(world.commits.second)
-    fault = world.cloud.add_fault(**invokes("close-worker", f'{root.queue}"', THROTTLED, times=None))
+    fault = world.cloud.add_fault(**invokes("close_worker", f'{root.queue}"', THROTTLED, times=None))
     root.enqueue(first)
     root.until_in(_generation(root, 1), "Close the queue if nothing came")
     root.enqueue(second)
@@ -202,7 +202,7 @@ def _reconcile_until_final(root: RootInWorld, deployment: Deployment) -> None:
 @story
 def a_queue_that_cannot_be_closed_is_released_by_the_event(world: World) -> None:
     root = world.root("idle-unclosed-plan-is-empty")
-    world.cloud.add_fault(**invokes("close-worker", f'{root.queue}"', FOR_GOOD, times=None))
+    world.cloud.add_fault(**invokes("close_worker", f'{root.queue}"', FOR_GOOD, times=None))
     root.enqueue(root.deployment())
     failed = ("Close the queue if nothing came", "Tidegate failed")
     assert root.until_ended(_generation(root, 1)).states == (*DEPLOYED, *failed)
@@ -223,7 +223,7 @@ def a_revision_wakes_the_queue_that_waits(world: World) -> None:
 def after_many_rounds_a_new_execution_takes_over(world: World) -> None:
     root = world.root("hands-over-plan-is-empty")
     many = _more_than_one_execution_takes(root)
-    for fault in stumbling("hand-over-worker", root, many[0]):
+    for fault in stumbling("hand_over_worker", root, many[0]):
         world.cloud.add_fault(**fault)
     root.enqueue(*many)
     handed = ("Claim the next deployment", "What to do next?", "Hand over to a new execution", "Handed over")
@@ -240,7 +240,7 @@ def _more_than_one_execution_takes(root: RootInWorld) -> list[Deployment]:
 def a_queue_that_cannot_be_handed_over_is_released_and_taken_up_by_the_reconciler(world: World) -> None:
     root = world.root("never-hands-over-plan-is-empty")
     many = _more_than_one_execution_takes(root)
-    fault = world.cloud.add_fault(**invokes("hand-over-worker", f'{root.queue}"', FOR_GOOD, times=None))
+    fault = world.cloud.add_fault(**invokes("hand_over_worker", f'{root.queue}"', FOR_GOOD, times=None))
     root.enqueue(*many)
     history = root.until_ended(_generation(root, 1))
     assert history.states[-2:] == ("Hand over to a new execution", "Tidegate failed")
@@ -267,7 +267,7 @@ def an_execution_that_does_not_own_the_queue_leaves_it_alone(world: World) -> No
 @story
 def a_claim_that_fails_leaves_the_deployment_in_line_for_the_reconciler(world: World) -> None:
     root = world.root("unclaimed-plan-is-empty")
-    fault = world.cloud.add_fault(**invokes("claim-deployment", f'{root.queue}"', FOR_GOOD, times=None))
+    fault = world.cloud.add_fault(**invokes("claim_deployment", f'{root.queue}"', FOR_GOOD, times=None))
     deployment = root.deployment()
     root.enqueue(deployment)
     history = root.until_ended(_generation(root, 1))
@@ -282,7 +282,7 @@ def a_claim_that_fails_leaves_the_deployment_in_line_for_the_reconciler(world: W
 @story
 def a_wait_that_cannot_begin_releases_the_queue(world: World) -> None:
     root = world.root("restless-plan-is-empty")
-    fault = world.cloud.add_fault(**invokes("wait-for-signal", f'{root.queue}"', FOR_GOOD, times=None))
+    fault = world.cloud.add_fault(**invokes("wait_for_signal", f'{root.queue}"', FOR_GOOD, times=None))
     root.enqueue(root.deployment())
     assert root.until_ended(_generation(root, 1)).states == (*DEPLOYED, "Tidegate failed")
     _until_released(root)
@@ -293,7 +293,7 @@ def a_wait_that_cannot_begin_releases_the_queue(world: World) -> None:
 def an_outcome_that_cannot_be_recorded_is_kept_by_the_event(world: World) -> None:
     root = world.root("outcome-lost-plan-only-adds")
     deployment = root.deployment()
-    world.cloud.add_fault(**invokes("record-outcome", deployment.id, FOR_GOOD, times=None))
+    world.cloud.add_fault(**invokes("record_outcome", deployment.id, FOR_GOOD, times=None))
     root.enqueue(deployment)
     assert root.until_ended(_generation(root, 1)).states == (BEGAN, *RAN, "Tidegate failed")
     _until_released(root)
@@ -307,7 +307,7 @@ def an_outcome_that_cannot_be_recorded_is_kept_by_the_event(world: World) -> Non
 def a_deploy_execution_that_is_stopped_before_the_plan_puts_its_deployment_back_in_line(world: World) -> None:
     root = world.root("stopped-early-plan-is-empty")
     deployment = root.deployment()
-    fault = world.cloud.add_fault(**invokes("validate-revision", deployment.id, {"delay": 60}, times=None))
+    fault = world.cloud.add_fault(**invokes("validate_revision", deployment.id, {"delay": 60}, times=None))
     root.enqueue(deployment)
     root.until_in(_generation(root, 1), "Compare with the revision deployed last")
     world.states.stop_execution(executionArn=_generation(root, 1))
@@ -368,13 +368,12 @@ def an_apply_waits_for_the_forge_to_give_a_token(world: World) -> None:
     commits = world.make_repository("paths-without-token/roots")
     root = world.root("tokenless-plan-only-adds", commits)
     deployment = root.deployment()
-    fault = world.cloud.add_fault(**invokes("hand-over-job", f"{deployment.id}-apply-", THROTTLED, times=None))
+    fault = world.cloud.add_fault(**invokes("hand_over_job", f"{deployment.id}-apply-", THROTTLED, times=None))
     root.enqueue(deployment)
     root.until_in(root.terraform_arn(deployment), "Apply")
-    # An instance keeps the token that it got for the plan.
-    world.cloud.kill_function(world.cloud.functions["hand_over_job"])
-    # What shows the apply asks for a token of its own: it must have it already.
     until(lambda: root.title(deployment).startswith("Applying"), "a check run that shows the apply")
+    # An instance keeps the token that it got for the plan, or to show the apply.
+    world.cloud.kill_function(world.cloud.functions["forge_steps"])
     path = f".*/app/installations/{commits.installation}/access_tokens"
     world.forge.inject("secondary_limit", method="POST", path=path, times=1)
     world.cloud.remove_fault(fault)

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from cdk.function_specs import SPECS
 from tests.stepfunctions.contracts import BY_TOKEN, CONTRACTS, REPORTED, STOPPED
 from tests.stepfunctions.machines import MACHINES, Machine, expressions
+from tidegate.bootstrap.steps import STEPS
 from tidegate.domain import errors
 
 AWS = re.compile(r"(States|Lambda|Runtime|Sandbox|StepFunctions|Sfn|ECS|AmazonECS)\.\w+")
@@ -19,25 +21,36 @@ TASKS = [
 ]
 
 
-def _function(state: dict[str, Any]) -> str:
-    return state["Arguments"]["FunctionName"].removeprefix("${").removesuffix("}")
+def _kind(state: dict[str, Any]) -> str:
+    return state["Arguments"]["Payload"]["kind"]
+
+
+def _fields(state: dict[str, Any]) -> dict[str, Any]:
+    return {field: value for field, value in state["Arguments"]["Payload"].items() if field != "kind"}
 
 
 @pytest.mark.parametrize(("machine", "name"), TASKS)
 def test_a_task_sends_exactly_its_functions_input(machine: Machine, name: str):
     state = machine.states[name]
-    expected, _ = CONTRACTS[_function(state)]
-    payload = state["Arguments"]["Payload"]
+    expected, _ = CONTRACTS[_kind(state)]
+    payload = _fields(state)
     fields = expected.model_fields
     assert set(payload) <= set(fields)
     assert {field for field, info in fields.items() if info.is_required()} <= set(payload)
 
 
 @pytest.mark.parametrize(("machine", "name"), TASKS)
+def test_a_task_calls_the_function_that_takes_its_kind(machine: Machine, name: str):
+    state = machine.states[name]
+    (function,) = (spec for spec in SPECS if state["Arguments"]["FunctionName"] == f"${{{spec.id}}}")
+    assert STEPS[function.name][_kind(state)].message is CONTRACTS[_kind(state)][0]
+
+
+@pytest.mark.parametrize(("machine", "name"), TASKS)
 def test_constants_in_a_payload_are_allowed_by_the_message(machine: Machine, name: str):
     state = machine.states[name]
-    expected, _ = CONTRACTS[_function(state)]
-    for field, value in state["Arguments"]["Payload"].items():
+    expected, _ = CONTRACTS[_kind(state)]
+    for field, value in _fields(state).items():
         if isinstance(value, str) and "{%" in value:
             continue
         annotation = expected.model_fields[field]
@@ -48,7 +61,7 @@ def test_constants_in_a_payload_are_allowed_by_the_message(machine: Machine, nam
 @pytest.mark.parametrize(("machine", "name"), TASKS)
 def test_a_token_reaches_the_function_that_keeps_it(machine: Machine, name: str):
     state = machine.states[name]
-    payload = state["Arguments"]["Payload"]
+    payload = _fields(state)
     waits = state["Resource"].endswith("waitForTaskToken")
     assert waits == ("token" in payload)
     if waits:
@@ -58,7 +71,7 @@ def test_a_token_reaches_the_function_that_keeps_it(machine: Machine, name: str)
 @pytest.mark.parametrize(("machine", "name"), TASKS)
 def test_what_a_task_reads_of_its_result_is_a_field_of_it(machine: Machine, name: str):
     state = machine.states[name]
-    _, answer = CONTRACTS[_function(state)]
+    _, answer = CONTRACTS[_kind(state)]
     fields = set((BY_TOKEN.get(name) or answer or BaseModel).model_fields)
     read = set()
     for text in expressions({"Assign": state.get("Assign", {}), "Output": state.get("Output", "")}):
@@ -75,7 +88,7 @@ def test_a_choice_reads_only_fields_of_the_answer_before_it(machine: Machine):
         for before, task in machine.lambdas():
             normal = {target for how, target in machine.edges(before) if how == "next"}
             if name in normal and read:
-                answer = CONTRACTS[_function(task)][1]
+                answer = CONTRACTS[_kind(task)][1]
                 assert answer is not None, before
                 assert read <= set(answer.model_fields), f"{name} after {before}"
 
@@ -88,7 +101,7 @@ def test_a_choice_asks_for_every_word_that_the_answer_can_be(machine: Machine):
         field = {word for text in expressions(state.get("Choices", [])) for word in re.findall(r"input\.(\w+) =", text)}
         for before, task in machine.lambdas():
             if words and name in {target for how, target in machine.edges(before) if how == "next"}:
-                answer = CONTRACTS[_function(task)][1]
+                answer = CONTRACTS[_kind(task)][1]
                 assert answer is not None
                 (only,) = field
                 allowed = set(answer.model_json_schema()["properties"][only]["enum"])
@@ -105,6 +118,6 @@ def test_every_error_that_is_retried_or_caught_exists(machine: Machine):
                 assert error in ours | REPORTED | {STOPPED} or AWS.fullmatch(error), f"{name}: {error}"
 
 
-def test_every_contract_belongs_to_a_function_that_a_machine_calls():
-    called = {_function(state) for machine in MACHINES for _, state in machine.lambdas()}
+def test_every_contract_belongs_to_a_step_that_a_machine_calls():
+    called = {_kind(state) for machine in MACHINES for _, state in machine.lambdas()}
     assert called == set(CONTRACTS)

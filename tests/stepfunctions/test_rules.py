@@ -78,17 +78,16 @@ def test_every_task_has_a_time_limit(machine: Machine):
 
 def test_people_are_told_how_long_it_really_waits_for_them_and_for_others(machine: Machine):
     limits = {name: task["TimeoutSeconds"] for name, task in machine.tasks()}
-    days = {"WaitAtGateFunction": GATE_DAYS, "RequestReviewFunction": REVIEW_DAYS}
-    days["WaitForRequirementsFunction"] = REQUIREMENTS_DAYS
+    days = {"wait_at_gate": GATE_DAYS, "request_review": REVIEW_DAYS, "wait_for_requirements": REQUIREMENTS_DAYS}
     for name, state in machine.lambdas():
-        function = state["Arguments"]["FunctionName"].strip("${}")
-        if function in days:
-            assert limits[name] == days[function] * 24 * 3600, name
+        kind = state["Arguments"]["Payload"]["kind"]
+        if kind in days:
+            assert limits[name] == days[kind] * 24 * 3600, name
 
 
 def test_a_wait_for_a_runner_has_a_heartbeat_shorter_than_its_time_limit(machine: Machine):
     for name, task in machine.tasks():
-        if "${HandOverJobFunction}" in str(task):
+        if "hand_over_job" in str(task):
             assert task["HeartbeatSeconds"] < task["TimeoutSeconds"], name
 
 

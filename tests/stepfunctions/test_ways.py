@@ -47,20 +47,22 @@ def test_a_machine_goes_its_way_and_records_what_failed(walked, way):
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-def test_every_function_is_asked_what_it_understands_and_answers_what_it_may(walked, way):
+def test_every_step_is_asked_what_it_understands_and_answers_what_it_may(walked, way):
     for state, payload in walked(way).asked:
-        function = _function(way.machine, state)
-        if function:
-            CONTRACTS[function][0].model_validate(payload)
+        fields = dict(payload)
+        kind = fields.pop("kind", None)
+        assert kind == _kind(way.machine, state)
+        if kind:
+            CONTRACTS[kind][0].model_validate(fields)
     for state, answers in way.script().items():
-        output = BY_TOKEN.get(state) or CONTRACTS.get(_function(way.machine, state), (None, None))[1]
+        output = BY_TOKEN.get(state) or CONTRACTS.get(_kind(way.machine, state), (None, None))[1]
         for answer in answers:
             if output is not None and not isinstance(answer, Fails):
                 assert output.model_validate(answer).model_dump(mode="json") == answer
 
 
-def _function(machine, state):
-    return _BY_NAME[machine].states[state].get("Arguments", {}).get("FunctionName", "").strip("${}")
+def _kind(machine, state):
+    return _BY_NAME[machine].states[state].get("Arguments", {}).get("Payload", {}).get("kind")
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)

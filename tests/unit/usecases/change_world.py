@@ -233,7 +233,7 @@ class ChangeWorld(World):
         worker.step = "claim"
 
     def _plan(self, child, _):
-        message = BeginJob(deployment=child.deployment, kind="plan", attempt=child.plans + 1)
+        message = BeginJob(deployment=child.deployment, phase="plan", attempt=child.plans + 1)
         child.job = self.beginner.begin(message).job
         child.plans, child.step, child.came_to = child.plans + 1, "planned", None
 
@@ -269,7 +269,7 @@ class ChangeWorld(World):
 
     def _apply(self, child, _):
         try:
-            self.beginner.begin(BeginJob(deployment=child.deployment, kind="apply", attempt=1))
+            self.beginner.begin(BeginJob(deployment=child.deployment, phase="apply", attempt=1))
         except GateShut:
             child.step = "gate"
         else:

@@ -82,7 +82,7 @@ class DriftWorld:
             source,
             self.catalog,
             self.schedules,
-            self.aligner.align,
+            self.aligner.remove,
             self.workflows.ending,
             self.clock,
         )

@@ -44,7 +44,7 @@ class Waiting(World):
         judge = GateJudge(self.deployments, self.change_sets)
         ports = self.jobs, self.forge, self.audit, self.announcements, self.clock
         beginner = JobBeginner(self.deployments, *ports, judge, [].append, self.requirements, self.branches)
-        return beginner.begin(BeginJob(deployment=self.id, kind="apply", attempt=1))
+        return beginner.begin(BeginJob(deployment=self.id, phase="apply", attempt=1))
 
     def wait(self, token="token", entered=NOW, before=0):
         self.workflows.waiting.add(token)

@@ -41,7 +41,7 @@ def beginner(world):
 
 
 def begin(beginner, deployment, kind="plan", attempt=1, tries=1):
-    return beginner.begin(BeginJob(deployment=deployment.id, kind=kind, attempt=attempt, tries=tries)).job
+    return beginner.begin(BeginJob(deployment=deployment.id, phase=kind, attempt=attempt, tries=tries)).job
 
 
 def test_a_plan_creates_its_job_and_shows_that_planning_begins(world, beginner):

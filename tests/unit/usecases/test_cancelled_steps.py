@@ -33,7 +33,7 @@ def begin(world, deployment, kind):
     beginner = JobBeginner(
         world.deployments, world.jobs, *ports, world.stopper.stop, world.requirements, world.branches
     )
-    beginner.begin(BeginJob(deployment=deployment.id, kind=kind, attempt=1, tries=1))
+    beginner.begin(BeginJob(deployment=deployment.id, phase=kind, attempt=1, tries=1))
 
 
 def recorder(world):

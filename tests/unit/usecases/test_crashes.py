@@ -132,7 +132,7 @@ def death(request):
 def test_an_apply_is_audited_as_running_once(world, death):
     world.waiting(State.APPROVED)
     world.dies_and_is_done_again(
-        death, lambda: world.beginner.begin(BeginJob(deployment=DEPLOYMENT, kind="apply", attempt=1))
+        death, lambda: world.beginner.begin(BeginJob(deployment=DEPLOYMENT, phase="apply", attempt=1))
     )
     assert world.audit.states == ["RUNNING"]
     assert world.deployments.get(DEPLOYMENT).state is State.APPLYING
@@ -140,7 +140,7 @@ def test_an_apply_is_audited_as_running_once(world, death):
 
 def test_an_apply_that_never_came_to_run_is_audited_with_one_end_if_at_all(world, death):
     world.waiting(State.APPROVED)
-    world.dies(death, lambda: world.beginner.begin(BeginJob(deployment=DEPLOYMENT, kind="apply", attempt=1)))
+    world.dies(death, lambda: world.beginner.begin(BeginJob(deployment=DEPLOYMENT, phase="apply", attempt=1)))
     world.outcomes.record(RecordOutcome(queue=any_queue(), deployment=DEPLOYMENT, error="States.Timeout"))
     assert world.audit.states in ([], ["FAILURE"], ["RUNNING", "FAILURE"])
     assert (world.audit.states == []) or world.deployments.get(DEPLOYMENT).audited

@@ -1,4 +1,4 @@
-"""Input and output of every task of the state machines: a Lambda's payload is one of these, no more.
+"""Input and output of every task of the state machines: a Lambda's payload is one of these and its ``kind``, no more.
 
 The keys of each task's ``Payload`` in ``stepfunctions/*.asl.json`` are the input's fields, and a
 Choice reads only fields of the output before it. A test holds the files to that.
@@ -117,11 +117,11 @@ class HandOverWorker(Message):
 class BeginJob(Message):
     """Begins a plan or an apply: the job is created and the new state is announced.
 
-    ``attempt`` numbers the jobs of this kind, ``tries`` counts those of them that make the same plan.
+    ``attempt`` numbers the jobs of this phase, ``tries`` counts those of them that make the same plan.
     """
 
     deployment: str
-    kind: Literal["plan", "apply"]
+    phase: Literal["plan", "apply"]
     attempt: int = Field(ge=1)
     tries: int = Field(default=1, ge=1)
 

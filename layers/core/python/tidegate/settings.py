@@ -167,12 +167,15 @@ class DriftRunSettings(Settings):
 
 @dataclass(frozen=True)
 class ScheduleSettings(Settings):
-    """The group of the schedules for drift, what they start, the role that they do it in, and what takes failures."""
+    """The group of the schedules for drift, what they start, the role that they do it in, and what takes failures.
+
+    What only removes schedules needs their group alone.
+    """
 
     group: str = _variable("TIDEGATE_DRIFT_SCHEDULES")
-    machine: str = _variable("TIDEGATE_DRIFT_STATE_MACHINE")
-    role: str = _variable("TIDEGATE_SCHEDULER_ROLE")
-    undelivered: str = _variable("TIDEGATE_UNDELIVERED_QUEUE_ARN")
+    machine: str = _variable("TIDEGATE_DRIFT_STATE_MACHINE", "")
+    role: str = _variable("TIDEGATE_SCHEDULER_ROLE", "")
+    undelivered: str = _variable("TIDEGATE_UNDELIVERED_QUEUE_ARN", "")
 
 
 @dataclass(frozen=True)

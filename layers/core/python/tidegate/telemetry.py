@@ -12,7 +12,7 @@ from aws_lambda_powertools import Logger
 logger = Logger(service="tidegate", serialize_stacktrace=False)
 
 #: Fields of events that identify what a call was about. Tokens are not among them.
-_IDENTIFIERS = ("deployment", "queue", "job", "kind", "attempt", "execution", "state", "error")
+_IDENTIFIERS = ("deployment", "queue", "job", "kind", "phase", "attempt", "execution", "state", "error")
 
 Handler = Callable[[Mapping[str, Any], Any], Any]
 

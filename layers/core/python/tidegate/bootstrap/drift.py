@@ -88,7 +88,7 @@ class DriftWork(PullRequestWork):
             self._repository_source,
             self.catalog,
             self.schedules,
-            self.drift_aligner.align,
+            self.drift_aligner.remove,
             self.drift_runs.ending,
             self.clock,
         )

@@ -48,7 +48,7 @@ class JobBeginner:
         Conflict when somebody else changed the deployment meanwhile, and ForgeUnavailable.
         """
         deployment = not_cancelled(self.deployments.get(message.deployment))
-        kind = JobKind(message.kind)
+        kind = JobKind(message.phase)
         job = self._job(deployment, kind, job_id(deployment.id, kind, message.attempt))
         if kind is JobKind.PLAN:
             self._begin_plan(deployment, job, message.tries)

@@ -37,12 +37,12 @@ class DriftAligner:
         if not (wanted or stored) or self.catalog.repository(known.name).seen != known.seen:
             return ()
         for name in sorted(stored.keys() - wanted.keys()):
-            self._remove(stored[name])
+            self.remove(stored[name])
         problems = [deciding_again(partial(self._put, known, entry)) for entry in wanted.values()]
         return tuple(filter(None, problems))
 
-    def _remove(self, record: DriftRecord) -> None:
-        """Remove the record last: until then, whoever tries again finds it."""
+    def remove(self, record: DriftRecord) -> None:
+        """Remove one that the file does not name; its record last: until then, whoever tries again finds it."""
         self.schedules().remove(record.repository, record.entry.name)
         self.withdraw(record)
         self.drifts.remove(record.repository, record.entry.name)

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Literal
 
 from tidegate.config.configured import ConfiguredRoot
-from tidegate.config.declarations import Drift, DriftSchedule
+from tidegate.config.declarations import DriftSchedule
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.resolution import configure
 from tidegate.domain.deploys.queue import QueueHead
@@ -19,7 +19,7 @@ from tidegate.domain.drift.drift import DriftRecord, begun, why_not_looked_at
 from tidegate.domain.errors import ForgeRefused, InvalidConfiguration, NotFound
 from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState, TemporaryLayer
 from tidegate.domain.root import drift_layer_id
-from tidegate.ports import Catalog, Clock, Drifts, KnownRepository, Schedules, TemporaryLayers
+from tidegate.ports import Catalog, Clock, Drifts, Schedules, TemporaryLayers
 from tidegate.usecases.decide_again import deciding_again
 from tidegate.usecases.discovery.discover_roots import read_configuration
 from tidegate.usecases.discovery.find_roots import CommitModules
@@ -45,8 +45,8 @@ class Look:
 class DriftDiscoverer:
     """Begins runs, one at a time for each schedule. Begun again with the same name, a run goes on.
 
-    ``align`` brings the cloud's schedules to what the file of a repository says. ``ending`` tells how an execution of
-    the drift machine ended, None while it goes on; it raises NotFound when there is none.
+    ``remove`` removes a schedule that the file does not name any more. ``ending`` tells how an execution of the drift
+    machine ended, None while it goes on; it raises NotFound when there is none.
     """
 
     drifts: Drifts
@@ -54,7 +54,7 @@ class DriftDiscoverer:
     source: RepositorySource
     catalog: Catalog
     schedules: Schedules
-    align: Callable[[KnownRepository, Drift], object]
+    remove: Callable[[DriftRecord], object]
     ending: Callable[[str], str | None]
     clock: Clock
 
@@ -117,7 +117,7 @@ class DriftDiscoverer:
             configuration = read_configuration(trees, self.source.reading(record.repository))
             schedule = _schedule(configuration, record.entry.name)
             if schedule is None:
-                self.align(self.catalog.repository(record.repository), configuration.drift)
+                self.remove(record)
                 return None
             configuring = partial(configure, branch=branch, dest_branch=branch)
             index = RootIndex(CommitModules(trees), record.repository, configuration, configuring)

@@ -1,0 +1,81 @@
+"""Each event of a function finds the verb that it is for, and what none is for is refused."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from cdk.function_specs import FUNCTION_OF, SPECS
+from tests.builders import any_deployment
+from tests.functions.wires import VERBS, call_function, handler_of, sqs_event
+from tidegate.bootstrap.dispatch import UnknownKind
+from tidegate.bootstrap.sources import QUEUES, RULES, SOURCES
+from tidegate.bootstrap.steps import STEPS
+
+#: What has a handler of its own.
+OF_ITS_OWN = {"receive_webhook", "answer_request", "reconcile"}
+QUEUE = "arn:aws:sqs:eu-central-1:123456789012:"
+
+
+def test_a_function_has_the_verbs_that_its_rights_are_for():
+    assert {spec.name: set(spec.verbs) - OF_ITS_OWN for spec in SPECS if set(spec.verbs) - OF_ITS_OWN} == {
+        name: set(verbs) for name, verbs in VERBS.items()
+    }
+    assert sum(len(spec.verbs) for spec in SPECS) == len(FUNCTION_OF), "a verb has one function"
+
+
+def test_what_comes_from_elsewhere_has_a_source():
+    assert {kind for verbs in SOURCES.values() for kind in verbs} == {*QUEUES.values(), *RULES.values()}
+
+
+@pytest.mark.parametrize("function", [name for name in VERBS if STEPS.get(name)])
+def test_a_function_takes_no_step_of_another(wires, function):
+    for kind in {kind for verbs in STEPS.values() for kind in verbs} - set(STEPS[function]):
+        with pytest.raises(UnknownKind, match=f"{function} takes no event of the kind '{kind}'"):
+            call_function(function, {"kind": kind, "queue": "q"})
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {},
+        {"kind": None},
+        {"kind": "publish_check_run"},
+        {"Records": []},
+        sqs_event("{}"),
+        {**sqs_event("{}"), "source": "aws.states"},
+        {"source": "aws.states", "detail-type": "Scheduled Event"},
+        {"source": "aws.ecs", "detail-type": "ECS Task State Change", "detail": {}},
+    ],
+)
+@pytest.mark.parametrize("function", ["steps", "forge_steps", "api", "workers"])
+def test_an_event_that_no_verb_is_for_is_refused(wires, function, event):
+    with pytest.raises(UnknownKind):
+        call_function(function, event)
+
+
+def test_a_queue_is_known_by_its_whole_name(wires):
+    deployment = any_deployment()
+    wires.deployments.add(deployment)
+    event = sqs_event(json.dumps({"deployment": deployment.id}), group=["one"])
+    (record,) = event["Records"]
+    for name in ("other-check-runs.fifo", "check-runs", "presses"):
+        with pytest.raises(UnknownKind):
+            call_function("forge_steps", {"Records": [{**record, "eventSourceARN": QUEUE + name}]})
+    call_function("forge_steps", {"Records": [{**record, "eventSourceARN": f"{QUEUE}check-runs.fifo"}]})
+    assert wires.check_runs.published(deployment.id) is not None
+
+
+def test_a_queue_that_the_function_does_not_know_is_none_of_its_own(wires):
+    del wires.environ["TIDEGATE_PRESS_QUEUE"]
+    with pytest.raises(UnknownKind):
+        call_function("api", {"Records": [{**sqs_event("{}")["Records"][0], "eventSourceARN": ""}]})
+
+
+def test_a_request_is_answered_and_nothing_of_it_logged(wires, caplog):
+    request = {"requestContext": {"http": {"method": "GET", "path": "/static/none"}}, "rawPath": "/static/none"}
+    vars(wires)["web"] = SimpleNamespace(answer=lambda event, _context: {"statusCode": 404, "body": event["rawPath"]})
+    assert handler_of("api").lambda_handler(request, None) == {"statusCode": 404, "body": "/static/none"}
+    assert not caplog.records
