@@ -1,4 +1,8 @@
-"""The alarms. docs/operations.md says for each one what it means and what to do."""
+"""The alarms. Each says in its description what it means, and which part of docs/operations.md says what to do.
+
+An alarm costs for each metric that it looks at (docs/costs.md), so functions that say the same in their logs are
+counted by one metric.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +30,19 @@ _ENDS = ("record_result", "record_outcome", "execution_closed", "reconcile")
 _ENDING = tuple(sorted({FUNCTION_OF[verb] for verb in _ENDS}))
 #: What tidegate.adapters.announcements says in the log when the event bus takes no event.
 _LOST_EVENT = "the event bus did not take an event"
+#: What is in each dead-letter queue.
+_DEAD = {
+    "Queued": "Pushes, buttons or positions in queues could not be processed after several tries",
+    "Ordered": "Check runs, queues or gates could not be brought up to date after several tries",
+    "Undelivered": "Events reached no function after all tries",
+}
 
 
 class Alarms(Construct):
-    """Alarms on what people must know of. All go to the alarm topic."""
+    """Alarms on what people must know of. All go to the alarm topic.
+
+    ``docs`` is where people read docs/, ``dashboard`` the address of the dashboard, or empty.
+    """
 
     def __init__(
         self,
@@ -40,10 +53,13 @@ class Alarms(Construct):
         functions: Mapping[str, lambda_.Function],
         messaging: Messaging,
         machines: Iterable[AslStateMachine],
+        docs: str,
+        dashboard: str,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._prefix, self._messaging = prefix, messaging
+        self._prefix, self._messaging, self._docs, self._dashboard = prefix, messaging, docs, dashboard
         self._action = actions.SnsAction(messaging.alarm)
+        self.all: list[cloudwatch.Alarm] = []
         self._dead_letters()
         for machine in machines:
             self._failed(machine)
@@ -54,21 +70,22 @@ class Alarms(Construct):
     def _dead_letters(self) -> None:
         for construct_id, queue in self._messaging.dead_letters.items():
             metric = queue.metric_approximate_number_of_messages_visible(period=_PERIOD, statistic="Maximum")
-            self._alarm(f"{construct_id}DeadLetters", "Messages could not be processed after several tries", metric)
+            self._alarm(f"{construct_id}DeadLetters", "dead-letters", _DEAD[construct_id], metric)
 
     def _failed(self, machine: AslStateMachine) -> None:
-        construct_id = f"{machine.node.id}Failed"
+        """Watch for executions that fail. Their waits end long before the time limit of an execution, if it has one."""
+        what = f"An execution of {machine.name} failed: a fault of Tidegate's own"
         failed = machine.machine.metric_failed(period=_PERIOD, statistic="Sum")
-        timed_out = machine.machine.metric_timed_out(period=_PERIOD, statistic="Sum")
-        both = _sum({"failed": failed, "late": timed_out})
-        self._alarm(construct_id, f"An execution of {machine.name} failed: a fault of Tidegate's own", both)
+        self._alarm(f"{machine.node.id}Failed", "failed-executions", what, failed)
 
     def _webhook(self, webhook: lambda_.Function) -> None:
         errors = webhook.metric_errors(period=_PERIOD, statistic="Sum")
         throttles = webhook.metric_throttles(period=_PERIOD, statistic="Sum")
-        refused = self._lines("WebhookNotStored", webhook, logs.FilterPattern.string_value("$.result", "=", "failed"))
+        pattern = logs.FilterPattern.string_value("$.result", "=", "failed")
+        refused = self._lines(["webhook"], {"webhook": webhook}, "WebhookNotStored", pattern)
         every = _sum({"errors": errors, "throttles": throttles, "refused": refused})
-        self._alarm("WebhookErrors", "Webhooks were not stored: redeliver them in the App's settings", every)
+        what = "Webhooks were not stored: redeliver them in the App's settings"
+        self._alarm("WebhookErrors", "webhook-errors", what, every)
 
     def _outcome_unknown(self, functions: Mapping[str, lambda_.Function]) -> None:
         """Watch the bus, where whichever function records the state announces it, and the log for what it refused."""
@@ -94,43 +111,43 @@ class Alarms(Construct):
             logs.FilterPattern.string_value("$.message", "=", _LOST_EVENT),
             logs.FilterPattern.string_value("$.state", "=", "outcome_unknown"),
         )
-        lost = self._lines_of(_ENDING, functions, "OutcomeUnknownUnsaid", pattern)
-        both = _sum({"matched": matched, **lost})
-        self._alarm("OutcomeUnknown", "An apply ended without a report: its queue is locked until a person looks", both)
+        lost = self._lines(_ENDING, functions, "OutcomeUnknownUnsaid", pattern)
+        both = _sum({"matched": matched, "lost": lost})
+        what = "An apply ended without a report: its queue is locked until a person looks"
+        self._alarm("OutcomeUnknown", "outcome-unknown", what, both)
 
     def _audit_failures(self, functions: Mapping[str, lambda_.Function]) -> None:
-        pattern = logs.FilterPattern.any_term("AuditUnavailable")
-        refused = self._lines_of(_AUDITING, functions, "AuditUnavailable", pattern)
-        self._alarm("AuditFailures", "The audit topic refused messages: applies do not start", _sum(refused))
-
-    def _lines_of(
-        self, names: Iterable[str], functions: Mapping[str, lambda_.Function], prefix: str, pattern: logs.IFilterPattern
-    ) -> dict[str, cloudwatch.Metric]:
-        """Count the lines that match in each of these functions' logs."""
-        return {
-            name.replace("_", ""): self._lines(f"{prefix}{name.title().replace('_', '')}", functions[name], pattern)
-            for name in names
-        }
-
-    def _lines(self, construct_id: str, function: lambda_.Function, pattern: logs.IFilterPattern) -> cloudwatch.Metric:
-        """Count the lines of a function's log that match."""
-        counted = logs.MetricFilter(
-            self,
-            construct_id,
-            log_group=function.log_group,
-            filter_pattern=pattern,
-            metric_namespace=self._prefix,
-            metric_name=construct_id,
-            metric_value="1",
+        refused = self._lines(_AUDITING, functions, "AuditUnavailable", logs.FilterPattern.any_term("AuditUnavailable"))
+        self._alarm(
+            "AuditFailures", "audit-failures", "The audit topic refused messages: applies do not start", refused
         )
-        return counted.metric(period=_PERIOD, statistic="Sum")
 
-    def _alarm(self, construct_id: str, description: str, metric: cloudwatch.IMetric) -> None:
+    def _lines(
+        self, names: Iterable[str], functions: Mapping[str, lambda_.Function], metric: str, pattern: logs.IFilterPattern
+    ) -> cloudwatch.Metric:
+        """Count the lines that match in the logs of these functions, all by one metric of the installation's own."""
+        for name in names:
+            logs.MetricFilter(
+                self,
+                f"{metric}{name.title().replace('_', '')}",
+                log_group=functions[name].log_group,
+                filter_pattern=pattern,
+                metric_namespace=self._prefix,
+                metric_name=metric,
+                metric_value="1",
+            )
+        return cloudwatch.Metric(namespace=self._prefix, metric_name=metric, period=_PERIOD, statistic="Sum")
+
+    def _alarm(self, construct_id: str, part: str, what: str, metric: cloudwatch.IMetric) -> None:
+        """Make an alarm. ``part`` is the heading of docs/operations.md that says what to do."""
+        links = [f"What to do: {self._docs}/operations.md#{part}"]
+        if self._dashboard:
+            links.append(f"Dashboard: {self._dashboard}")
         alarm = cloudwatch.Alarm(
             self,
             construct_id,
             alarm_name=f"{self._prefix}-{construct_id}",
-            alarm_description=f"{description}. See docs/operations.md",
+            alarm_description="\n".join([f"{what}.", *links]),
             metric=metric,
             threshold=1,
             # Data may come after their period ended, and FILL has judged it by then: it is judged again.
@@ -140,6 +157,7 @@ class Alarms(Construct):
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
         alarm.add_alarm_action(self._action)
+        self.all.append(alarm)
 
 
 def _sum(metrics: Mapping[str, cloudwatch.Metric]) -> cloudwatch.MathExpression:

@@ -13,6 +13,7 @@ from cdk.alarms import Alarms
 from cdk.architecture import ARCHITECTURES
 from cdk.asl_state_machine import AslStateMachine, TaskToRun, Value, placeholders_in
 from cdk.capabilities import Surroundings
+from cdk.dashboard import Dashboard, dashboard_url
 from cdk.engine_denials import EngineDenials
 from cdk.function_specs import SPECS
 from cdk.functions import Functions
@@ -116,7 +117,7 @@ class Tidegate(Construct):
         self.drift = self._machine("Drift", self._speculating_values())
 
     def _watch(self) -> None:
-        Triggers(
+        triggers = Triggers(
             self,
             "Triggers",
             functions=self.functions,
@@ -126,14 +127,29 @@ class Tidegate(Construct):
             machines=(self.deploy, self.terraform),
             runners=self.runners,
         )
-        Alarms(
+        settings, machines = self.settings, (self.deploy, self.terraform, self.pull_request, self.drift)
+        alarms = Alarms(
             self,
             "Alarms",
-            prefix=self.settings.prefix,
+            prefix=settings.prefix,
             functions=self.functions,
             messaging=self.messaging,
-            machines=(self.deploy, self.terraform, self.pull_request, self.drift),
+            machines=machines,
+            docs=settings.docs_url,
+            dashboard=dashboard_url(Stack.of(self), settings.prefix) if settings.dashboard else "",
         )
+        if settings.dashboard:
+            Dashboard(
+                self,
+                "Dashboard",
+                settings=settings,
+                alarms=alarms.all,
+                messaging=self.messaging,
+                functions=self.functions,
+                machines=machines,
+                api=self.api.api,
+                runner_stopped=triggers.runner_stopped,
+            )
 
     def _name(self, machine: str) -> str:
         return f"{self.settings.prefix}-{machine}"

@@ -1,4 +1,4 @@
-"""Queues, topics and the bus. Each queue has a dead-letter queue, which an alarm watches."""
+"""Queues, topics and the bus. What no queue could hand over is in one of three, which alarms watch."""
 
 from __future__ import annotations
 
@@ -37,6 +37,9 @@ class Messaging(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, prefix: str, alarm_email: str) -> None:
         super().__init__(scope, construct_id)
+        # One for all queues of a kind, as an alarm costs by the month: each message names the queue that it was in.
+        self.dead = self._dead("Dead", None)
+        self.dead_in_order = self._dead("DeadInOrder", f"{prefix}-dead.fifo")
         # While the forge is down, attempts come after 1, 2, 4, … seconds: the last one after a quarter of an hour.
         self.push = self._standard("Push", _PUSH_VISIBILITY, attempts=11)
         self.press = self._standard("Press", _PRESS_VISIBILITY, attempts=11)
@@ -64,19 +67,10 @@ class Messaging(Construct):
 
     @property
     def dead_letters(self) -> dict[str, sqs.Queue]:
-        """The dead-letter queues by what was in them."""
-        return {
-            "Push": self.push.dead,
-            "Press": self.press.dead,
-            "CheckRun": self.check_run.dead,
-            "Line": self.line.dead,
-            "Change": self.change.dead,
-            "LineLater": self.line_later.dead,
-            "Undelivered": self.undelivered,
-        }
+        """The dead-letter queues by what was in them: messages of standard and of ordered queues, and events."""
+        return {"Queued": self.dead, "Ordered": self.dead_in_order, "Undelivered": self.undelivered}
 
     def _standard(self, construct_id: str, visibility: Duration, *, attempts: int) -> QueueWithDeadLetters:
-        dead = self._dead(f"{construct_id}Dead", None)
         queue = sqs.Queue(
             self,
             construct_id,
@@ -84,9 +78,9 @@ class Messaging(Construct):
             retention_period=_KEPT,
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
-            dead_letter_queue=sqs.DeadLetterQueue(queue=dead, max_receive_count=attempts),
+            dead_letter_queue=sqs.DeadLetterQueue(queue=self.dead, max_receive_count=attempts),
         )
-        return QueueWithDeadLetters(queue, dead)
+        return QueueWithDeadLetters(queue, self.dead)
 
     def _fifo(
         self,
@@ -96,7 +90,6 @@ class Messaging(Construct):
         attempts: int,
         delay: Duration | None = None,
     ) -> QueueWithDeadLetters:
-        dead = self._dead(f"{construct_id}Dead", f"{name}-dead.fifo")
         queue = sqs.Queue(
             self,
             construct_id,
@@ -111,9 +104,9 @@ class Messaging(Construct):
             retention_period=_KEPT,
             encryption=sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
-            dead_letter_queue=sqs.DeadLetterQueue(queue=dead, max_receive_count=attempts),
+            dead_letter_queue=sqs.DeadLetterQueue(queue=self.dead_in_order, max_receive_count=attempts),
         )
-        return QueueWithDeadLetters(queue, dead)
+        return QueueWithDeadLetters(queue, self.dead_in_order)
 
     def _dead(self, construct_id: str, fifo_name: str | None) -> sqs.Queue:
         return sqs.Queue(

@@ -53,6 +53,8 @@ class TidegateProps:
     rounds_per_execution: int | None = None
     execution_url: str | None = None
     web_url: str | None = None
+    dashboard: bool | None = None
+    docs_url: str | None = None
     operators_team: str | None = None
     comment_prefixes: str | None = None
     vpc: str | None = None

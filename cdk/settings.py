@@ -52,6 +52,8 @@ class Settings:
     web_url: str
     operators_team: str
     comment_prefixes: str
+    dashboard: bool
+    docs_url: str
     runners: RunnerSettings
     site: SiteSettings
 
@@ -96,6 +98,8 @@ def read_settings(context: Context) -> Settings:
         web_url=text.optional("web_url", _URL, "a URL").rstrip("/"),
         comment_prefixes=text.matching("comment_prefixes", _PREFIXES, "words with blanks between", "tidegate"),
         operators_team=text.optional("operators_team", _TEAM, "a team of the form organization/slug"),
+        dashboard=text.matching("dashboard", _YES_OR_NO, "true or false", "false") == "true",
+        docs_url=text.optional("docs_url", _URL, "a URL").rstrip("/") or "docs",
         runners=read_runner_settings(context),
         site=read_site_settings(context),
     )

@@ -51,7 +51,7 @@ class Triggers(Construct):
                 },
             ),
         )
-        self._rule(
+        self.runner_stopped = self._rule(
             "RunnerStopped",
             "A runner stopped: a token that still waits for it fails at once",
             "runner_stopped",
@@ -84,8 +84,8 @@ class Triggers(Construct):
                 SqsEventSource(queue, batch_size=1, report_batch_item_failures=True, max_concurrency=5)
             )
 
-    def _rule(self, construct_id: str, description: str, verb: str, pattern: events.EventPattern) -> None:
-        events.Rule(self, construct_id, description=description, event_pattern=pattern, targets=[self._target(verb)])
+    def _rule(self, construct_id: str, description: str, verb: str, pattern: events.EventPattern) -> events.Rule:
+        return events.Rule(self, construct_id, description=description, event_pattern=pattern, targets=[self._target(verb)])
 
     def _on_schedule(self) -> None:
         events.Rule(

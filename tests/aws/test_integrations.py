@@ -62,7 +62,7 @@ def _rule_by_reference(template: dict[str, Any]) -> None:
 def _unfilled(template: dict[str, Any]) -> None:
     for each in template["Resources"].values():
         for query in each.get("Properties", {}).get("Metrics", []) if "Alarm" in each["Type"] else ():
-            query["Expression"] = re.sub(r"FILL\((failed|late), 0\)", r"\1", query.get("Expression", ""))
+            query["Expression"] = re.sub(r"FILL\((errors|matched), 0\)", r"\1", query.get("Expression", ""))
             if not query["Expression"]:
                 del query["Expression"]
 
@@ -159,7 +159,7 @@ def _unknown_integration(template: dict[str, Any]) -> None:
         (_untagged, "RoleArn may not call ecs:TagResource"),
         (_silent_alarms, "cloudwatch.amazonaws.com may not call sns:Publish"),
         (_rule_by_reference, "has the name as RuleName, not bus|rule"),
-        (_unfilled, "periods without data of late count for nothing"),
+        (_unfilled, "periods without data of matched count for nothing"),
         (_judged_at_once, "FILL stands for data that come late"),
         (_condition_on_a_rule, "events.amazonaws.com may not call sns:Publish"),
         (_no_condition_on_alarms, "may call sns:Publish also with aws:SourceAccount OTHER"),

@@ -24,6 +24,8 @@ OTHER = {
     "pull_request_target_roles": [{"role": "arn:aws:iam::210987654321:role/named-plan", "repositories": ["acme/*"]}],
     "runner_secrets": {"TF_VAR_token": "acme/token"},
     "alarm_email": "operators@example.com",
+    "dashboard": "true",
+    "docs_url": "https://docs.example.com/tidegate/",
 }
 
 

@@ -105,11 +105,9 @@ def test_messages_are_hidden_longer_than_their_function_runs(resources):
 def test_check_runs_lines_and_changes_are_looked_at_in_order(resources):
     fifo = [queue for queue in resources("AWS::SQS::Queue").values() if queue.get("FifoQueue")]
     assert sorted(queue["QueueName"] for queue in fifo) == [
-        "tidegate-change-dead.fifo",
         "tidegate-change.fifo",
-        "tidegate-check-run-dead.fifo",
         "tidegate-check-run.fifo",
-        "tidegate-line-dead.fifo",
+        "tidegate-dead.fifo",
         "tidegate-line.fifo",
     ]
 
@@ -224,18 +222,14 @@ def test_events_that_reach_no_function_are_kept(resources):
 def test_every_alarm_tells_people(resources):
     alarms = resources("AWS::CloudWatch::Alarm")
     assert {alarm["AlarmName"].removeprefix("tidegate-") for alarm in alarms.values()} == {
-        "PushDeadLetters",
-        "PressDeadLetters",
-        "CheckRunDeadLetters",
+        "QueuedDeadLetters",
+        "OrderedDeadLetters",
         "UndeliveredDeadLetters",
         "DeployFailed",
         "TerraformFailed",
         "PullRequestFailed",
         "DriftFailed",
         "WebhookErrors",
-        "LineDeadLetters",
-        "LineLaterDeadLetters",
-        "ChangeDeadLetters",
         "OutcomeUnknown",
         "AuditFailures",
     }
