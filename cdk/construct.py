@@ -90,7 +90,7 @@ class Tidegate(Construct):
             machine=self._name("drift"),
             undelivered=self.messaging.undelivered,
         )
-        layers = Layers(self, "Layers", ARCHITECTURES[settings.architecture])
+        layers = Layers(self, "Layers", ARCHITECTURES[settings.architecture], prefix=settings.prefix)
         self.functions = Functions(self, "Functions", layers=layers, undelivered=self.messaging.undelivered).by_name
         self.api = PublicApi(
             self,

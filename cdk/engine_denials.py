@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from aws_cdk import Stack
+from aws_cdk import Stack, Token
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_iam as iam
 from constructs import Construct
@@ -23,14 +23,19 @@ _NAMED: dict[str, tuple[str, ...]] = {
     "dynamodb": ("table/{name}-*",),
     "ecs": ("cluster/{name}", "*/{name}/*", "task-definition/{name}-*"),
     "events": ("event-bus/{name}", "rule/{name}*"),
-    "lambda": ("function:{name}-*",),
-    "logs": ("log-group:{name}-*", "log-group:/aws/vendedlogs/*/{name}*"),
+    "lambda": ("function:{name}-*", "layer:{name}-*"),
+    "logs": ("log-group:{name}-*", "log-group:/aws/vendedlogs/*/{name}*", "log-group:/aws/ecs/*/{name}/*"),
     "scheduler": ("schedule/{name}-*", "schedule-group/{name}-*"),
     "sns": ("{name}-*",),
     "sqs": ("{name}-*",),
     "states": ("*:{name}-*",),
 }
-_NAMED_WITHOUT_REGION: dict[str, tuple[str, ...]] = {"iam": ("role/{name}-*", "policy/{name}-*")}
+_NAMED_WITHOUT_REGION: dict[str, tuple[str, ...]] = {
+    "cloudwatch": ("dashboard/{name}",),
+    "iam": ("role/{name}-*", "policy/{name}-*"),
+}
+#: CloudFormation takes so much of a stack's name for a role or a function, whose names may have 64 characters.
+_TAKEN = 24
 #: Reads that AWS limits to no resource: what others requested in the account, and what they found in logs.
 _UNLIMITED_READS = ("cloudtrail:LookupEvents", "logs:GetQueryResults")
 
@@ -61,9 +66,25 @@ class EngineDenials(Construct):
                 _deny("*", on=["*"], under={"StringEquals": {"aws:ResourceTag/tidegate": settings.prefix}}),
                 _deny("*", on=[*own, api_arn, f"{api_arn}/*"]),
                 # The CDK's roles and assets deploy the installation: its code, and what its functions may do.
-                _deny("*", on=list(_bootstrap(stack))),
+                _deny("*", on=[*_bootstrap(stack), *_of_step_functions(stack)]),
                 _deny(*_UNLIMITED_READS, on=["*"]),
+                *_domain(stack, settings),
             ],
+        )
+
+
+def _domain(stack: Stack, settings: Settings) -> Iterator[iam.PolicyStatement]:
+    """Yield denials for the installation's domain: where webhooks and people's sessions go."""
+    if name := settings.site.domain:
+        arn = stack.format_arn(service="apigateway", account="", resource="/domainnames", resource_name=name)
+        yield _deny("*", on=[arn, f"{arn}/*"])
+        record = {"ForAnyValue:StringEquals": {"route53:ChangeResourceRecordSetsNormalizedRecordNames": [name]}}
+        zone = stack.format_arn(service="route53", region="", account="", resource="hostedzone", resource_name="*")
+        yield iam.PolicyStatement(
+            effect=iam.Effect.DENY,
+            actions=["route53:ChangeResourceRecordSets"],
+            resources=[zone],
+            conditions=record,
         )
 
 
@@ -79,6 +100,10 @@ def _named(stack: Stack, settings: Settings) -> Iterator[str]:
         for service, forms in _NAMED_WITHOUT_REGION.items():
             for form in forms:
                 yield f"arn:{stack.partition}:{service}::{stack.account}:{form.format(name=name)}"
+    if not Token.is_unresolved(stack.stack_name) and len(stack.stack_name) > _TAKEN:
+        begun = stack.stack_name[:_TAKEN]
+        yield f"arn:{stack.partition}:iam::{stack.account}:role/{begun}-*"
+        yield f"arn:{stack.partition}:lambda:{stack.region}:{stack.account}:function:{begun}-*"
 
 
 def _secrets(stack: Stack, settings: Settings) -> Iterator[str]:
@@ -92,3 +117,11 @@ def _bootstrap(stack: Stack) -> Iterator[str]:
     yield f"arn:{stack.partition}:ecr:{stack.region}:{stack.account}:repository/{name}-*"
     for what in (f"{name}-assets-*", f"{name}-assets-*/*"):
         yield f"arn:{stack.partition}:s3:::{what}"
+    own = f"{stack.region}:{stack.account}"
+    yield f"arn:{stack.partition}:ssm:{own}:parameter/cdk-bootstrap/*"
+    yield f"arn:{stack.partition}:cloudformation:{own}:stack/CDKToolkit/*"
+
+
+def _of_step_functions(stack: Stack) -> Iterator[str]:
+    """Yield the rule by which a deploy hears that its execution ended: the one of the account and region."""
+    yield f"arn:{stack.partition}:events:{stack.region}:{stack.account}:rule/StepFunctionsGetEventsForStepFunctions*"

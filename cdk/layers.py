@@ -48,9 +48,9 @@ class UvBundling:
 class Layers(Construct):
     """``core`` is what every function needs, ``third_party`` what all but the webhook function need."""
 
-    def __init__(self, scope: Construct, construct_id: str, architecture: Architecture) -> None:
+    def __init__(self, scope: Construct, construct_id: str, architecture: Architecture, *, prefix: str) -> None:
         super().__init__(scope, construct_id)
-        self.architecture = architecture
+        self.architecture, self._prefix = architecture, prefix
         self.core = self._layer("Core", lambda_.Code.from_asset(str(ROOT / "layers/core"), exclude=_CORE_EXCLUDE))
         bundling = BundlingOptions(image=DockerImage.from_registry("scratch"), local=UvBundling(architecture.wheels))
         self.third_party = self._layer("Deps", lambda_.Code.from_asset(str(ROOT / "layers/deps"), bundling=bundling))
@@ -59,6 +59,8 @@ class Layers(Construct):
         return lambda_.LayerVersion(
             self,
             construct_id,
+            # Named, as CloudFormation gives it nothing of the stack's name, by which engines are kept away from it.
+            layer_version_name=f"{self._prefix}-{construct_id.lower()}",
             code=code,
             compatible_runtimes=[RUNTIME],
             compatible_architectures=[self.architecture.functions],
