@@ -74,6 +74,8 @@ def _functions(tidegate: Tidegate) -> None:
 
 def _runners(tidegate: Tidegate) -> None:
     bucket = _arn_of(tidegate.storage.bucket)
+    insights = "Its metrics cost more than the runners that they are about: container_insights asks for them."
+    _say(tidegate.runners.cluster, "AwsSolutions-ECS4", insights)
     for definition in (tidegate.runners.plan, tidegate.runners.apply, tidegate.runners.speculate):
         _say(definition, "AwsSolutions-ECS2", "The variables hold names and versions, no secrets.")
         _say(definition.obtain_execution_role(), _ANY, _REGISTRY)

@@ -192,7 +192,7 @@ def _by_the_hour(resources: Mapping[str, Any]) -> Iterator[Line]:
 def opt_ins() -> Iterator[tuple[str, float]]:
     """Yield the settings that cost by the month, each with its price for one."""
     for row in TABLE["opt_in"]:
-        units = _ASSUMED["hours"] if row.get("hours") else 1
+        units = _ASSUMED["hours"] if row.get("hours") else row.get("units", 1)
         yield row["setting"], Line("", row["price"], units).dollars
 
 

@@ -54,6 +54,7 @@ class TidegateProps:
     execution_url: str | None = None
     web_url: str | None = None
     dashboard: bool | None = None
+    container_insights: bool | None = None
     docs_url: str | None = None
     operators_team: str | None = None
     comment_prefixes: str | None = None

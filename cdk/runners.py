@@ -75,7 +75,9 @@ class Runners(Construct):
             "Cluster",
             cluster_name=settings.prefix,
             vpc=network.vpc,
-            container_insights_v2=ecs.ContainerInsights.ENABLED,
+            container_insights_v2=ecs.ContainerInsights.ENABLED
+            if settings.container_insights
+            else ecs.ContainerInsights.DISABLED,
         )
         self.log_group = logs.LogGroup(
             self, "Log", retention=logs.RetentionDays.SIX_MONTHS, removal_policy=RemovalPolicy.DESTROY

@@ -53,6 +53,7 @@ class Settings:
     operators_team: str
     comment_prefixes: str
     dashboard: bool
+    container_insights: bool
     docs_url: str
     runners: RunnerSettings
     site: SiteSettings
@@ -99,6 +100,7 @@ def read_settings(context: Context) -> Settings:
         comment_prefixes=text.matching("comment_prefixes", _PREFIXES, "words with blanks between", "tidegate"),
         operators_team=text.optional("operators_team", _TEAM, "a team of the form organization/slug"),
         dashboard=text.matching("dashboard", _YES_OR_NO, "true or false", "false") == "true",
+        container_insights=text.matching("container_insights", _YES_OR_NO, "true or false", "false") == "true",
         docs_url=text.optional("docs_url", _URL, "a URL").rstrip("/") or "docs",
         runners=read_runner_settings(context),
         site=read_site_settings(context),

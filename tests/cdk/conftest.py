@@ -25,6 +25,7 @@ OTHER = {
     "runner_secrets": {"TF_VAR_token": "acme/token"},
     "alarm_email": "operators@example.com",
     "dashboard": "true",
+    "container_insights": "true",
     "docs_url": "https://docs.example.com/tidegate/",
 }
 

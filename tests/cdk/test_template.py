@@ -214,6 +214,31 @@ def test_executions_that_end_without_their_own_doing_are_closed(resources):
     assert stopping["detail"]["lastStatus"] == ["STOPPED"]
 
 
+def test_runners_are_measured_on_request_as_that_costs_more_than_they_do(resources, other: dict[str, Any]):
+    settings = _only(resources("AWS::ECS::Cluster"))["ClusterSettings"]
+    assert settings == [{"Name": "containerInsights", "Value": "disabled"}]
+    (asked,) = [each for each in other["Resources"].values() if each["Type"] == "AWS::ECS::Cluster"]
+    assert asked["Properties"]["ClusterSettings"] == [{"Name": "containerInsights", "Value": "enabled"}]
+
+
+def test_what_is_no_more_tried_goes_to_a_queue_of_its_kind_and_is_kept_as_long(resources):
+    """Those of FIFO queues are FIFO, those of rules, functions and schedules are not; messages keep their age."""
+    queues = resources("AWS::SQS::Queue")
+    for queue in queues.values():
+        if "RedrivePolicy" in queue:
+            dead = queues[queue["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0]]
+            assert dead.get("FifoQueue") == queue.get("FifoQueue")
+            assert dead["MessageRetentionPeriod"] >= queue["MessageRetentionPeriod"]
+    configs = [t["DeadLetterConfig"]["Arn"] for r in resources("AWS::Events::Rule").values() for t in r["Targets"]]
+    configs += [
+        each["DeadLetterConfig"]["TargetArn"]
+        for each in resources("AWS::Lambda::Function").values()
+        if "DeadLetterConfig" in each
+    ]
+    assert configs
+    assert not any(queues[arn["Fn::GetAtt"][0]].get("FifoQueue") for arn in configs)
+
+
 def test_events_that_reach_no_function_are_kept(resources):
     for rule in resources("AWS::Events::Rule").values():
         assert all("DeadLetterConfig" in target for target in rule["Targets"])
