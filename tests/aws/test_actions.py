@@ -77,8 +77,8 @@ def _keys(name: str) -> set[str]:
     service, found = name.partition(":")[0], _action(name) or {}
     known = set(found.get("conditionKeys", ()))
     for each in found.get("resourceTypes", ()):
-        known |= {*each["conditionKeys"]}
-        known |= {*_REFERENCE.resources.get_resource_type_details(service, each["name"])["conditionKeys"]}
+        known |= {*each.get("conditionKeys", ())}
+        known |= {*_REFERENCE.resources.get_resource_type_details(service, each["name"]).get("conditionKeys", ())}
     return {key.lower() for key in known}
 
 
