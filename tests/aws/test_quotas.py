@@ -170,6 +170,13 @@ def _bursts(template: Template) -> Iterator[int]:
             yield each["ThrottlingBurstLimit"]
 
 
+def _batches(template: Template) -> Iterator[int]:
+    for each in _of(template, "AWS::Lambda::EventSourceMapping"):
+        queue = template.referred(each["EventSourceArn"])
+        if queue and queue.properties.get("FifoQueue"):
+            yield int(each["BatchSize"])
+
+
 def _numbers(kind: str, key: str) -> Callable[[Template], Iterator[int]]:
     return lambda template: (int(each.get(key, 0)) for each in _of(template, kind))
 
@@ -265,11 +272,7 @@ COUNTED: Mapping[str, Callable[[Template], Iterable[int]]] = {
     "containers of a task definition": _lengths("AWS::ECS::TaskDefinition", "ContainerDefinitions"),
     "subnets of a task": _subnets,
     "receives of a message before it is a dead letter": _receives,
-    "messages of a batch from a FIFO queue": lambda t: (
-        each["BatchSize"]
-        for each in _of(t, "AWS::Lambda::EventSourceMapping")
-        if t.referred(each["EventSourceArn"]).properties.get("FifoQueue")
-    ),
+    "messages of a batch from a FIFO queue": _batches,
     "requests at once of a route": _bursts,
     "metrics of a dashboard that is free": lambda t: [
         sum(isinstance(each[0], str) for widget in _widgets(t) for each in widget.get("metrics", []))
