@@ -17,6 +17,7 @@ from constructs import Construct
 
 from cdk.asl_state_machine import AslStateMachine
 from cdk.costs import runner_second
+from cdk.function_specs import FUNCTION_OF
 from cdk.messaging import Messaging
 from cdk.settings import Settings
 
@@ -29,7 +30,7 @@ _REVIEW = "Wait for the plan review"
 _STARTS = ("Start a runner for the plan", "Start a runner for the apply")
 _WORK = ("Plan", "Apply")
 #: Functions that people wait for, or that nothing else watches; those of state machines fail their executions.
-_FUNCTIONS = ("webhook", "api", "discover_roots", "publish_check_run", "reconcile")
+_FUNCTIONS = ("webhook", "api", "discover_roots", FUNCTION_OF["publish_check_run"], "reconcile")
 
 #: A state's time is from its first entry to its last exit in an execution.
 _SECONDS = "stats (max(event_timestamp) - min(event_timestamp)) / 1000 as seconds by execution_arn, details.name"
