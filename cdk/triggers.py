@@ -85,7 +85,9 @@ class Triggers(Construct):
             )
 
     def _rule(self, construct_id: str, description: str, verb: str, pattern: events.EventPattern) -> events.Rule:
-        return events.Rule(self, construct_id, description=description, event_pattern=pattern, targets=[self._target(verb)])
+        return events.Rule(
+            self, construct_id, description=description, event_pattern=pattern, targets=[self._target(verb)]
+        )
 
     def _on_schedule(self) -> None:
         events.Rule(
