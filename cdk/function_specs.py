@@ -104,7 +104,7 @@ SPECS: tuple[FunctionSpec, ...] = (
     FunctionSpec(
         "waits",
         "Keeps the tokens of what waits, and fails those of runners that stopped",
-        ("wait_for_signal", "wait_at_gate", "request_review", "runner_stopped"),
+        ("wait_for_signal", "wait_at_gate", "wait_for_slot", "request_review", "runner_stopped"),
         invoked_by_events=True,
     ),
     FunctionSpec(

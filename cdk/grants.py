@@ -179,6 +179,22 @@ def _places(around: Surroundings) -> Grant:
     return Grant(statements, environment)
 
 
+def _read_places(around: Surroundings) -> Grant:
+    given = _records("places", actions=_READ)(around)
+    return Grant(given.statements, {**given.environment, **_runner_slots(around)})
+
+
+def _slots(around: Surroundings) -> Grant:
+    """Who takes and gives back slots wakes nobody: that is left to what takes the change queue's messages."""
+    table, asking = around.storage.table, _ask_gates(around)
+    statements = (on_records(table.table_arn, ("places",), *_READ, *_WRITE), *asking.statements)
+    return Grant(statements, {**asking.environment, "TIDEGATE_TABLE": table.table_name, **_runner_slots(around)})
+
+
+def _runner_slots(around: Surroundings) -> dict[str, str]:
+    return {"TIDEGATE_RUNNER_SLOTS": around.settings.runner_slots}
+
+
 def _remove_schedules(around: Surroundings) -> Grant:
     schedules = around.schedules
     statements = (
@@ -334,7 +350,8 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.PULL_REQUESTS: _records("pull", actions=(*_READ_MANY, "dynamodb:PutItem")),
     Capability.READ_PULL_REQUESTS: _records("pull", actions=_READ_MANY),
     Capability.PLACES: _places,
-    Capability.READ_PLACES: _records("places", actions=_READ),
+    Capability.READ_PLACES: _read_places,
+    Capability.SLOTS: _slots,
     Capability.READ_LAYERS: _records("layer", actions=_READ_MANY),
     Capability.LAYERS: _records("layer", actions=(*_READ_MANY, "dynamodb:PutItem")),
     Capability.PULL_CHECKS: _pull_checks,

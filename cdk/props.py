@@ -41,6 +41,7 @@ class TidegateProps:
     apply_policies: Sequence[str] | None = None
     pull_request_policies: Sequence[str] | None = None
     pull_request_plans: int | None = None
+    runner_slots: int | None = None
     plan_target_roles: Sequence[str | TargetRole] | None = None
     apply_target_roles: Sequence[str | TargetRole] | None = None
     pull_request_target_roles: Sequence[str | TargetRole] | None = None

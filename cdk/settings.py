@@ -20,9 +20,15 @@ _PREFIXES = re.compile(r"[A-Za-z0-9@/_-]{1,40}( [A-Za-z0-9@/_-]{1,40}){0,9}")
 _PLAN_REVIEW = re.compile("always|manual|never")
 _ROUNDS = re.compile(r"[1-9]\d?|100")
 _PLANS = re.compile(r"[1-9]\d{0,1}")
+_SLOTS = re.compile(r"[1-9]\d{0,2}")
 _TEAM = re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+")
 _YES_OR_NO = re.compile("true|false")
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
+
+
+#: A runner of the usual size has one vCPU, and a new account has six on demand: Fargate's default of quota L-3032A538
+#: (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-quotas.html). `tidegate doctor` reads the quota.
+RUNNER_SLOTS = "6"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,7 @@ class Settings:
     apply_policies: tuple[str, ...]
     pull_request_policies: tuple[str, ...]
     pull_request_plans: str
+    runner_slots: str
     alarm_email: str
     plan_review: str
     rounds_per_execution: str
@@ -92,6 +99,7 @@ def read_settings(context: Context) -> Settings:
         apply_policies=_names(context, "apply_policies", ()),
         pull_request_policies=_names(context, "pull_request_policies", ("ReadOnlyAccess",)),
         pull_request_plans=text.matching("pull_request_plans", _PLANS, "a number from 1 to 99", "10"),
+        runner_slots=text.matching("runner_slots", _SLOTS, "a number from 1 to 999", RUNNER_SLOTS),
         alarm_email=text.optional("alarm_email", re.compile(r"[^@\s]+@[^@\s]+"), "an e-mail address"),
         plan_review=text.matching("plan_review", _PLAN_REVIEW, "always, manual or never", "always"),
         rounds_per_execution=text.matching("rounds_per_execution", _ROUNDS, "a number from 1 to 100", "100"),

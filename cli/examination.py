@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from cli.site_examination import SiteExamination
 
 #: Two plans and two applies at once, at one vCPU each.
 NEEDED_VCPUS = 4
+#: Runners at a time where the context says nothing: the CDK app's default.
+RUNNER_SLOTS = "6"
 #: Half of what a new account gets: functions run for seconds, but many at once after a large merge.
 NEEDED_CONCURRENCY = 50
 #: The bootstrap version that the CDK's default synthesizer asks for.
@@ -119,6 +122,7 @@ class Doctor:
         yield from self._gitlab() if self._is_gitlab else self._app()
         yield from SiteExamination(self._context, self._client, region.found).findings()
         yield self._quota("Fargate vCPUs", "fargate", NEEDED_VCPUS)
+        yield from self._slots()
         yield self._quota("Lambda concurrency", "lambda", NEEDED_CONCURRENCY)
         if self._definitions is not None:
             yield judge_definitions(self._client("stepfunctions"), self._definitions)
@@ -261,10 +265,31 @@ class Doctor:
             yield Finding("GitHub App", "ok", f"{app.name} has its permissions and events.")
         yield from _optional(app)
 
+    def _quota_value(self, service: str) -> float:
+        """Return a quota of this account and region. Raise BotoCoreError, ClientError."""
+        quota = self._client("service-quotas").get_service_quota(ServiceCode=service, QuotaCode=_QUOTAS[service])
+        return float(quota["Quota"]["Value"])
+
+    def _slots(self) -> Iterator[Finding]:
+        """Compare the runners that may run at a time with what the quota allows of the usual size."""
+        check, slots = "runner slots", int(self._context.get("runner_slots") or RUNNER_SLOTS)
+        vcpus = _vcpus(self._context)
+        try:
+            allowed = int(self._quota_value("fargate") / vcpus)
+        except (BotoCoreError, ClientError):
+            return  # The check of the quota itself has told why.
+        size = f"of {vcpus:g} vCPU"
+        if slots > allowed:
+            needed = f"ask for at least {math.ceil(slots * vcpus)} in the Service Quotas console"
+            do = f"Set runner_slots to {max(allowed, 1)} at most, or {needed} (fargate, {_QUOTAS['fargate']})."
+            yield Finding(check, "warn", f"runner_slots is {slots}, and the quota allows {allowed} runners {size}.", do)
+        else:
+            found = f"runner_slots is {slots}; the quota allows {allowed} runners {size}, with all else of the account."
+            yield Finding(check, "ok", found)
+
     def _quota(self, check: str, service: str, needed: int) -> Finding:
         try:
-            quota = self._client("service-quotas").get_service_quota(ServiceCode=service, QuotaCode=_QUOTAS[service])
-            value = float(quota["Quota"]["Value"])
+            value = self._quota_value(service)
         except (BotoCoreError, ClientError) as error:
             return Finding(check, "warn", _reason(error), "Look at it in the Service Quotas console.")
         if value < needed:
@@ -287,6 +312,13 @@ def _sign_in(content: Mapping[str, Any], command: str) -> Finding:
         "No client id and client secret are stored: nobody can open the web pages.",
         f"Run {command}.",
     )
+
+
+def _vcpus(context: Mapping[str, Any]) -> float:
+    """Return the vCPUs of a runner of the usual size: 1,024 units of CPU are one."""
+    runner = context.get("runner")
+    units = runner.get("cpu") if isinstance(runner, Mapping) else None
+    return float(units or 1024) / 1024
 
 
 def _missing(app: App, needed: Mapping[str, str]) -> list[str]:

@@ -25,6 +25,10 @@ _INPUTS = ("cdk", "stepfunctions", "functions", "layers", "runner", "tests/confo
 _SKIPPED = {"__pycache__", ".venv", "cdk.out", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 
 
+#: Runners at a time: as many as an established installation has.
+LOCAL_SLOTS = "40"
+
+
 class SynthFailed(Exception):
     """The CDK app failed; the message is the end of its output."""
 
@@ -38,11 +42,8 @@ def node() -> Path:
 
 def synthesize(project: Path, context: Mapping[str, Any]) -> Path:
     """Return the directory of the cloud assembly for this context. Raise SynthFailed."""
-    full = {
-        **_own_context(project),
-        "aws:cdk:bundling-stacks": [],
-        **context,
-    }  # Layers are not built: they run from source.
+    # Layers are not built: they run from source. This machine has no quota of Fargate's.
+    full = {**_own_context(project), "runner_slots": LOCAL_SLOTS, "aws:cdk:bundling-stacks": [], **context}
     target = cache_directory() / "synth" / _digest(project, full)
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.with_suffix(".lock").open("w") as lock:

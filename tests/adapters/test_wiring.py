@@ -24,6 +24,7 @@ ENVIRONMENT = {
     "TIDEGATE_DEPLOY_STATE_MACHINE": f"arn:aws:states:{REGION}:123456789012:stateMachine:deploy",
     "TIDEGATE_APP_SECRET_NAME": "tidegate/github-app",
     "TIDEGATE_PULL_REQUEST_PLANS": "10",
+    "TIDEGATE_RUNNER_SLOTS": "6",
     "TIDEGATE_DRIFT_SCHEDULES": "tidegate-drift",
     "TIDEGATE_DRIFT_STATE_MACHINE": f"arn:aws:states:{REGION}:123456789012:stateMachine:drift",
     "TIDEGATE_SCHEDULER_ROLE": "arn:aws:iam::123456789012:role/scheduler",

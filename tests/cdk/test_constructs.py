@@ -67,6 +67,8 @@ def test_policies_may_be_given_on_the_command_line():
         ("alarm_email", "nobody"),
         ("plan_review", "sometimes"),
         ("rounds_per_execution", "0"),
+        ("runner_slots", "0"),
+        ("runner_slots", "1000"),
         ("pull_request_plans", "0"),
         ("pull_request_plans", "100"),
         ("allow_local_state", "perhaps"),

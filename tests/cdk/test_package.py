@@ -149,12 +149,14 @@ def test_typed_settings_are_read_as_those_of_cdk_json():
         prefix="platform",
         allow_local_state=True,
         pull_request_plans=3,
+        runner_slots=40,
         apply_policies=("PowerUserAccess",),
         plan_target_roles=[plan, TargetRole(role=f"{plan}-*", repositories=["acme/*"])],
         runner_variables={"TF_VAR_region": "eu-west-1"},
     )
     settings = read_settings(props)
     assert (settings.prefix, settings.allow_local_state, settings.pull_request_plans) == ("platform", "true", "3")
+    assert settings.runner_slots == "40"
     assert settings.apply_policies == ("PowerUserAccess",)
     assert settings.runners.target_roles["plan"] == (plan,)
     assert [each.role for each in settings.runners.allowed_roles.phases[Phase.PLAN]] == [f"{plan}-*"]

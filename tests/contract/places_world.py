@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,9 +19,10 @@ from tidegate.adapters.memory import (
     MemoryRunners,
     MemoryWorkflows,
 )
-from tidegate.domain.errors import Conflict, NoFreePlace, NotFound, TooLate, WrongState
+from tidegate.domain.errors import Conflict, NoFreePlace, NoFreeSlot, NotFound, TooLate, WrongState
 from tidegate.domain.plan_places.plan_places import Places
 from tidegate.domain.pull_requests.record import judged
+from tidegate.domain.slots.slots import INSTALLATION
 from tidegate.messages import BeginSpeculation, RecordSpeculation, WaitForPlace
 from tidegate.usecases.deploys.stop_runner import RunnerStopper
 from tidegate.usecases.plan_places.give_places import PlaceGiver
@@ -30,9 +31,13 @@ from tidegate.usecases.pull_requests.begin_speculation import SpeculationBeginne
 from tidegate.usecases.pull_requests.close_pull_request import PullRequestStopper
 from tidegate.usecases.pull_requests.record_speculation import SpeculationRecorder
 from tidegate.usecases.repairs.free_places import FreePlaces
+from tidegate.usecases.repairs.free_slots import FreeSlots
 from tidegate.usecases.repairs.turn import Turn
+from tidegate.usecases.slots.keep_slots import SlotKeeper
 
 LIMIT = 2
+#: Fewer than the repository has places, so that who has one may have to wait once more.
+SLOTS = 1
 _OVER = (NotFound, WrongState)
 
 
@@ -54,7 +59,7 @@ class Witnessed:
 
     def __init__(self, places: Any) -> None:
         self._places = places
-        self.waiting: list[str] = []
+        self.waiting: dict[str, list[str]] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._places, name)
@@ -67,9 +72,10 @@ class Witnessed:
 
     def join(self, repository: str, layer: str) -> Places:
         after: Places = self._places.join(repository, layer)
-        self.waiting = [*(each for each in self.waiting if each in after.line and each != layer), *after.line[-1:]]
-        assert list(after.line) == self.waiting or layer not in self.waiting[-1:], "the line was not joined at its end"
-        self.waiting = list(after.line)
+        before = self.waiting.get(repository, [])
+        waiting = [*(each for each in before if each in after.line and each != layer), *after.line[-1:]]
+        assert list(after.line) == waiting or layer not in waiting[-1:], "the line was not joined at its end"
+        self.waiting[repository] = list(after.line)
         return after
 
     def hand_over(self, repository: str, layer: str, limit: int) -> bool:
@@ -94,30 +100,36 @@ class PlacesWorld:
         self._tokens: Iterator[int] = itertools.count(1)
         self._entries: Iterator[int] = itertools.count(1)
         places, layers, jobs = (Mortal(port, self.fate) for port in (self.places, self.stores.layers, self.stores.jobs))
-        announcements, workflows = Mortal(MemoryAnnouncements(), self.fate), Mortal(self, self.fate)
+        self.told = MemoryAnnouncements()
+        announcements, workflows = Mortal(self.told, self.fate), Mortal(self, self.fate)
         self.giver = PlaceGiver(places, workflows.settle, LIMIT)
+        self.slots = SlotKeeper(places, self.stores.deployments, announcements, SLOTS)
+        self.slot_giver = PlaceGiver(places, workflows.settle, SLOTS)
         self.beginner = SpeculationBeginner(
             layers,
             places,
+            self.slots,
             jobs,
             MemoryForge(),
             announcements,
             self.clock,
             LIMIT,
-            self.giver.leave,
+            self.leave,
             RunnerStopper(jobs, MemoryRunners()).stop,
         )
-        self.waiter = PlaceWaiter(layers, places, self.giver, announcements)
+        self.waiter = PlaceWaiter(layers, places, self.giver, self.slots, announcements)
         self.recorder = SpeculationRecorder(
-            layers, announcements, self.clock, self.giver.leave, RunnerStopper(jobs, MemoryRunners()).stop
+            layers, announcements, self.clock, self.leave, RunnerStopper(jobs, MemoryRunners()).stop
         )
         self.stopper = PullRequestStopper(
             layers,
             workflows,
             MemoryPullRequestChecks(),
             self.clock,
-            self.giver.leave,
+            self.leave,
         )
+        stores = places, self.stores.queues, self.stores.deployments, layers
+        self.repair_slots = FreeSlots(*stores, self.slot_giver, announcements)
         self.repair = FreePlaces(
             places,
             layers,
@@ -127,6 +139,10 @@ class PlacesWorld:
             self.ending,
             MemoryWorkflows().ending,
         )
+
+    def leave(self, repository: str, layers: Collection[str]) -> None:
+        self.giver.leave(repository, layers)
+        self.slots.leave(layers)
 
     # What Step Functions does.
 
@@ -191,7 +207,7 @@ class PlacesWorld:
 
     def repeat(self, one: Planned, what: str) -> None:
         """Let a late copy of an earlier call arrive."""
-        with suppress(*_OVER, NoFreePlace, Conflict, Died):
+        with suppress(*_OVER, NoFreePlace, NoFreeSlot, Conflict, Died):
             match what:
                 case "begin":
                     self.beginner.begin(BeginSpeculation(layer=one.id, attempt=one.attempt))
@@ -201,12 +217,19 @@ class PlacesWorld:
     def reconcile(self) -> int:
         turn = Turn(self.clock, "")
         turn.until = turn.ago(-600)
-        return self.repair.repair(turn)
+        return self.repair.repair(turn) + self.repair_slots.repair(turn)
+
+    def hand_on(self) -> None:
+        """Take the message that asks for slots to be handed on; who dies over it gets it again."""
+        if self.told.freed:
+            with suppress(Died, Conflict):
+                self.slot_giver.hand_on(self.places.read(INSTALLATION))
+                self.told.freed = 0
 
     def _begin(self, one: Planned) -> None:
         try:
             self.beginner.begin(BeginSpeculation(layer=one.id, attempt=one.attempt))
-        except NoFreePlace:
+        except (NoFreePlace, NoFreeSlot):
             one.step, one.entered, one.retry = "wait", next(self._entries), 0
         except _OVER:
             one.step = "record"
@@ -243,9 +266,13 @@ class PlacesWorld:
 
     def check_always(self) -> None:
         """Check that no more run than there are places, and that whatever runs has one."""
-        now = self.stores.places.read(REPOSITORY)
+        self._check(INSTALLATION, SLOTS)
+        self._check(REPOSITORY, LIMIT)
+
+    def _check(self, pool: str, limit: int) -> None:
+        now = self.stores.places.read(pool)
         running = [each.id for each in self.planned.values() if each.step == "running" and self.alive[each.number]]
-        assert len(now.held) <= LIMIT
+        assert len(now.held) <= limit
         assert set(running) <= set(now.held)
         assert len(set(now.line)) == len(now.line)
         assert not set(now.line) & set(now.held)
@@ -254,15 +281,18 @@ class PlacesWorld:
         """Check that nobody waits while there is room."""
         now = self.stores.places.read(REPOSITORY)
         assert not now.line or len(now.held) >= LIMIT, now
+        slots = self.stores.places.read(INSTALLATION)
+        assert not slots.line or len(slots.held) >= SLOTS or self.told.freed, slots
 
     def come_to_rest(self, *, repairs: bool) -> None:
         """Let everything that goes on end; check that everybody was served, and that nothing is left."""
         self.fate.countdown = None
         for number in [each for each in self.unstopped if repairs]:
             self.cancel(number)
-        for _ in range(len(self.planned) * 8 + 2):
+        for _ in range(len(self.planned) * 12 + 4):
             if repairs:
                 self.reconcile()
+            self.hand_on()
             for one in [each for each in self.planned.values() if each.step != "done"]:
                 self.step(one)
                 self.check_always()
@@ -270,3 +300,4 @@ class PlacesWorld:
         if repairs:
             self.reconcile()
         assert self.stores.places.read(REPOSITORY).is_quiet
+        assert self.stores.places.read(INSTALLATION).is_quiet

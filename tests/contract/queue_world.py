@@ -14,6 +14,7 @@ from tests.builders import any_deployment, any_plan, sha
 from tests.contract.queue_actors import Child, Died, Execution, Fate, Machines, Mortal, Revisions
 from tests.contract.queue_rules import Rules
 from tests.contract.stores import Stores
+from tests.slots import keeper
 from tidegate.adapters.memory import (
     MemoryAnnouncements,
     MemoryArtifacts,
@@ -100,12 +101,13 @@ class World(Rules):
         self.decider = ReviewDecider(
             deployments, workflows, announcements, finisher, MemoryArtifacts(), BranchCheck(forge)
         )
-        self.releaser = QueueReleaser(queues, deployments, announcements, ender, workers)
+        slots = self.slots = keeper(self.stores.deployments, places=self.stores.places)
+        self.releaser = QueueReleaser(queues, deployments, announcements, ender, workers, slots.leave)
         self.claimer, self.closer = DeploymentClaimer(queues, announcements, clock), WorkerCloser(queues)
         formers = FormerRoots(self.stores.catalog, self.stores.deployments)
         undone = UndoneBefore(self.stores.deployments, self.stores.change_sets)
         self.validator = RevisionValidator(queues, forge, announcements, clock, formers, undone)
-        self.recorder = OutcomeRecorder(queues, ender)
+        self.recorder = OutcomeRecorder(queues, ender, slots.give_back)
         self.waiter, self.handover = SignalWaiter(queues, workflows), WorkerHandover(queues, workers)
         repairs = {
             "release_queues": ReleaseQueues(queues, workflows, self.releaser.release),
@@ -116,9 +118,11 @@ class World(Rules):
         judge = GateJudge(deployments, self.stores.change_sets)
         required = ApplyRequirements(forge, self.stores.pull_requests)
         ports = forge, audit, announcements, clock
-        self.beginner = JobBeginner(deployments, jobs, *ports, judge, stopper.stop, required, BranchCheck(forge))
+        checks = required, BranchCheck(forge)
+        self.beginner = JobBeginner(deployments, jobs, *ports, judge, stopper.stop, *checks, slots)
         self.job_handover = JobHandover(jobs, deployments, forge)
-        self.result_recorder = ResultRecorder(deployments, jobs, finisher, announcements, clock, stopper.stop)
+        ports = finisher, announcements, clock, stopper.stop, slots.give_back
+        self.result_recorder = ResultRecorder(deployments, jobs, *ports)
         self.clock = clock
 
     # What people and events do. A call that dies is delivered again, as SQS and EventBridge do.

@@ -96,6 +96,11 @@ class PlacesMachine(RuleBasedStateMachine):
         self.world.repeat(self._any(index), what)
 
     @rule(death=DEATHS)
+    def hand_on(self, death):
+        self._fated(death)
+        self.world.hand_on()
+
+    @rule(death=DEATHS)
     def reconcile(self, death):
         self._fated(death)
         try:

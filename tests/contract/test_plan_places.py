@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.builders import any_layer, any_plan
+from tests.slots import keeper
 from tidegate.adapters.dynamodb.plan_places import DynamoPlanPlaces
 from tidegate.adapters.memory import (
     MemoryAnnouncements,
@@ -197,16 +198,17 @@ class Counted:
         return call
 
 
-def test_a_plan_that_finds_a_place_costs_two_calls(client, table):
+def test_a_plan_that_finds_a_place_and_a_slot_reads_nothing_before(client, table):
     counted, layers, clock = Counted(client), MemoryTemporaryLayers(), MemoryClock()
     layers.create([any_layer()])
     places = DynamoPlanPlaces(counted, table)
     giver = PlaceGiver(places, MemoryWorkflows().settle, 10)
+    slots = keeper(places=places)
     beginner = SpeculationBeginner(
-        layers, places, MemoryJobs(), MemoryForge(), MemoryAnnouncements(), clock, 10, giver.leave, [].append
+        layers, places, slots, MemoryJobs(), MemoryForge(), MemoryAnnouncements(), clock, 10, giver.leave, [].append
     )
     beginner.begin(BeginSpeculation(layer=any_layer().id, attempt=1))
     recorder = SpeculationRecorder(layers, MemoryAnnouncements(), clock, giver.leave, [].append)
     recorder.record(RecordSpeculation(layer=any_layer().id, plan=any_plan()))
-    assert counted.calls == ["update_item", "update_item"]
+    assert counted.calls == ["update_item"] * 3
     assert places.read(REPOSITORY).is_quiet

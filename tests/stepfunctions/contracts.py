@@ -20,6 +20,7 @@ CONTRACTS: dict[str, tuple[type[BaseModel], type[BaseModel] | None]] = {
     "record_plan": (messages.RecordPlan, messages.PlanRecorded),
     "judge_plan": (messages.JudgePlan, messages.PlanRecorded),
     "wait_at_gate": (messages.WaitAtGate, messages.GateDecided),
+    "wait_for_slot": (messages.WaitForSlot, None),
     "wait_for_requirements": (messages.WaitForRequirements, messages.GateDecided),
     "request_review": (messages.RequestReview, messages.ReviewDecided),
     "record_result": (messages.RecordResult, messages.ResultRecorded),

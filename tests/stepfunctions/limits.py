@@ -47,6 +47,7 @@ _LIMITS: dict[str, dict[str, dict[str, Any]]] = {
                 " : $tries = 1 and $contains($job, 'hangs-in-plan') ? 3 : $contains($job, 'plan-is-slow') ? 20 : 60 %}"
             ),
         },
+        "Wait for a concurrency slot": {"TimeoutSeconds": _short("deployment", "no-slot", 5, 43200)},
         "Wait before planning again": {"Seconds": _PAUSE},
         "Wait for the stacks before this one": {"TimeoutSeconds": _short("deployment", "gate-expires", 5, 2419200)},
         "Wait for the plan review": {"TimeoutSeconds": _short("deployment", "review-expires", 1, 604800)},

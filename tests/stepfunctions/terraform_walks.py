@@ -8,6 +8,7 @@ from tests.stepfunctions.interpreter import Fails
 from tests.stepfunctions.way import (
     ENGINE,
     JOB,
+    NO_SLOT,
     PLAIN,
     PLAN,
     REFUSED,
@@ -33,6 +34,7 @@ from tests.stepfunctions.ways import (
     FAULTED,
     GATED,
     HELD,
+    JUDGED,
     LACKING,
     OPENED,
     PLANNED,
@@ -41,6 +43,7 @@ from tests.stepfunctions.ways import (
     PLANNING,
     REPLANNED,
     REVIEWED,
+    SLOT,
     UNKNOWN,
 )
 
@@ -293,6 +296,32 @@ TERRAFORM = [
         (*PLANNED, *LACKING, *EXPIRED),
         "States.Timeout",
         answers={"Begin the apply": _LACKS, "Wait for its requirements": TIMEOUT},
+    ),
+    _deployment(
+        "waits for slots before its plan and before its apply",
+        (*BEGUN, PLANNING[0], *SLOT, *PLANNING, *JUDGED, APPLY[0], *SLOT, APPLY[0], *SLOT, *_FROM_APPLY),
+        answers={
+            "Begin the plan": [NO_SLOT, JOB],
+            "Begin the apply": [NO_SLOT, NO_SLOT, JOB],
+            "Wait for a concurrency slot": [*TWICE, {}],
+        },
+    ),
+    _deployment(
+        "waits for a slot for too long",
+        (*BEGUN, PLANNING[0], SLOT[0], *FAULTED),
+        "NoFreeSlot",
+        answers={"Begin the plan": NO_SLOT, "Wait for a concurrency slot": TIMEOUT},
+    ),
+    _deployment(
+        "cannot wait for a slot",
+        (*APPLYING[:-2], SLOT[0], *FAULTED),
+        REFUSED.error,
+        answers={"Begin the apply": NO_SLOT, "Wait for a concurrency slot": REFUSED},
+    ),
+    _deployment(
+        "is cancelled while it waits for a slot",
+        (*BEGUN, PLANNING[0], SLOT[0], "Cancelled"),
+        answers={"Begin the plan": NO_SLOT, "Wait for a concurrency slot": Fails("DeploymentCancelled")},
     ),
     _deployment(
         "cannot wait for its requirements",

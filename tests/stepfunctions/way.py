@@ -53,6 +53,7 @@ PLAIN: dict[str, dict[str, Answer]] = {
     "terraform": {
         "Wait for what this depends on": {"next": "plan"},
         "Begin the plan": JOB,
+        "Wait for a concurrency slot": {},
         "Start a runner for the plan": STARTED,
         "Plan": PLAN,
         "Record the plan": going_on("apply"),
@@ -121,7 +122,7 @@ class Way:
 REFUSED = Fails("Lambda.AccessDeniedException")
 TIMEOUT, SILENT, STOPPED = Fails("States.Timeout"), Fails("States.HeartbeatTimeout"), Fails("RunnerStopped")
 ENGINE, RUNNER = Fails("TerraformClientError"), Fails("RunnerFault")
-NO_PLACE = Fails("NoFreePlace")
+NO_PLACE, NO_SLOT = Fails("NoFreePlace"), Fails("NoFreeSlot")
 TWICE = [Fails("Lambda.TooManyRequestsException"), Fails("CloudUnavailable")]
 
 

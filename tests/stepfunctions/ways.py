@@ -16,6 +16,7 @@ RESTED = ("Claim the next deployment", "What to do next?", WAITING)
 BEGAN = "Begin to work on the queue"
 DEPLOYED = (BEGAN, *RAN, *RESTED)
 PLANNING = ("Begin the plan", "Start a runner for the plan", "Plan")
+SLOT = ("Wait for a concurrency slot", "What was the slot for?")
 AGAIN = ("May the plan be tried again?", "Wait before planning again")
 JUDGED = ("Record the plan", "What does the plan need?")
 HELD = ("Hold the plan against the policies", "Judge the plan by its policies", "What does the plan need?")

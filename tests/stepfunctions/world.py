@@ -63,6 +63,7 @@ class OperatorWiring(Bootstrap):
                 "TIDEGATE_PULL_REQUEST_STATE_MACHINE": cloud.state_machines["pull_request"],
                 "TIDEGATE_AUDIT_TOPIC": cloud.info["audit_topic"],
                 "TIDEGATE_PULL_REQUEST_PLANS": str(PLANS),
+                "TIDEGATE_RUNNER_SLOTS": "40",
             }
         )
         self._cloud = cloud

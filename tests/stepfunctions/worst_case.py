@@ -25,20 +25,29 @@ _DAY = 86_400
 
 #: Plans of a deployment: one, and another after each wait.
 _PLANS = 1 + WAITS_PER_EXECUTION
-#: Times that a layer begins a plan, for each attempt: it has a place, or waits for one and begins again. It waits once
-#: more where its place was given back meanwhile.
-_BEGINS = 3
+#: Times that a job is begun: it has a slot, or waits for one and begins again. It waits once more where its slot was
+#: given back meanwhile. A plan that is tried again has its slot still.
+_SLOT_WAITS = 2
+#: Times that a layer begins a plan, for each attempt: it waits so for its place, and for its slot.
+_BEGINS = 1 + 2 * _SLOT_WAITS
 
 #: How often the states are entered that loops go through, together where they share a bound, by what bounds them. A
 #: worker's last claim hands over, and a deployment's last wait is refused.
 AGAIN: Mapping[str, Mapping[tuple[str, ...], int]] = {
     "deploy": {("Claim the next deployment",): ROUNDS_PER_EXECUTION + 1},
     "terraform": {
-        ("Begin the plan",): _PLANS * PLAN_ATTEMPTS,
+        ("Begin the plan",): _PLANS * (PLAN_ATTEMPTS + _SLOT_WAITS),
+        ("Start a runner for the plan",): _PLANS * PLAN_ATTEMPTS,
+        ("Wait for a concurrency slot",): 2 * _PLANS * _SLOT_WAITS,
         ("Judge the plan by its policies",): _PLANS,
         ("Wait for the plan review",): _PLANS,
-        ("Wait for the stacks before this one", "Wait for its requirements"): WAITS_PER_EXECUTION + 1,
-        ("Begin the apply",): _PLANS,
+        (
+            "Wait for what this depends on",
+            "Wait for the stacks before this one",
+            "Wait for its requirements",
+        ): WAITS_PER_EXECUTION + 1,
+        ("Begin the apply",): _PLANS * (1 + _SLOT_WAITS),
+        ("Start a runner for the apply",): 1,
     },
     "pull_request/Layers": {
         ("Begin the plan",): _BEGINS * SPECULATIONS,

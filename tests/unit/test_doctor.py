@@ -249,6 +249,39 @@ def test_a_quota_is_compared_with_what_two_deploys_need(complete: None, path: st
     assert found["Fargate vCPUs"].verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("context", "quota", "verdict", "words"),
+    [
+        ({}, 6, "ok", "runner_slots is 6; the quota allows 6 runners of 1 vCPU"),
+        ({}, 5, "warn", "Set runner_slots to 5 at most, or ask for at least 6"),
+        ({"runner_slots": "40"}, 6, "warn", "runner_slots is 40, and the quota allows 6 runners of 1 vCPU"),
+        ({"runner_slots": "40"}, 4000, "ok", "the quota allows 4000 runners"),
+        (
+            {"runner_slots": "3", "runner": {"cpu": 4096}},
+            8,
+            "warn",
+            "ask for at least 12 in the Service Quotas console",
+        ),
+        ({"runner": "large"}, 0.5, "warn", "Set runner_slots to 1 at most"),
+    ],
+)
+def test_the_slots_of_runners_are_compared_with_the_quota(
+    complete: None, path: str, context: dict[str, Any], quota: float, verdict: str, words: str
+):
+    class Quotas:
+        def get_service_quota(self, ServiceCode: str, QuotaCode: str) -> dict[str, Any]:  # As AWS has it.
+            assert (ServiceCode, QuotaCode) in {("fargate", "L-3032A538"), ("lambda", "L-B99A9384")}
+            return {"Quota": {"Value": quota}}
+
+    def client(service: str) -> Any:
+        return Quotas() if service == "service-quotas" else _client(service)
+
+    doctor = Doctor(context, {"PATH": path, "AWS_REGION": REGION}, client, lambda *_: COMPLETE)
+    found = {finding.check: finding for finding in doctor.findings()}["runner slots"]
+    assert found.verdict == verdict
+    assert words in f"{found.found} {found.do}"
+
+
 def test_a_chosen_container_builder_must_be_there(aws: None, path: str):
     doctor = Doctor({}, {"PATH": path, "AWS_REGION": REGION, "CDK_DOCKER": "finch"}, _client, lambda *_: COMPLETE)
     found = {finding.check: finding for finding in doctor.findings()}

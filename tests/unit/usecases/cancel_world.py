@@ -8,6 +8,7 @@ from tests.builders import NOW, any_job, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.deploys.deployment import Gate, State
 from tidegate.domain.deploys.job import JobKind, job_id
+from tidegate.domain.slots.slots import INSTALLATION
 from tidegate.usecases.deploys.cancel_deployment import DeploymentCanceller
 from tidegate.usecases.deploys.finish import Finisher
 from tidegate.usecases.queues.end_deployment import DeploymentEnder
@@ -33,6 +34,7 @@ class CancelWorld(World):
             self.audit,
             finisher,
             ender.announce,
+            lambda deployment: self.slots.places.token(INSTALLATION, deployment),
         )
 
     def cancel(self, deployment, by="reviewer", at=LATER, *, is_apply=False, **ports):

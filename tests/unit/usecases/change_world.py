@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from tests.builders import NOW, any_deployment, any_plan, any_root
 from tests.contract.queue_actors import Died, Fate, Mortal, Revisions
+from tests.slots import keeper
 from tests.unit.usecases.change_actors import Execution, Machines, Mail
 from tests.unit.usecases.retries import at_once, retrying
 from tests.unit.usecases.terraform_world import World
@@ -95,7 +96,8 @@ class ChangeWorld(World):
         formers, undone = FormerRoots(_Nowhere(), self.deployments), UndoneBefore(deployments, changes)
         self.claimer = DeploymentClaimer(queues, mail, self.clock)
         self.validator = RevisionValidator(queues, forge, mail, clock, formers, undone)
-        self.recorder, self.waiter = OutcomeRecorder(queues, ender), SignalWaiter(queues, machines)
+        slots = keeper(self.deployments)
+        self.recorder, self.waiter = OutcomeRecorder(queues, ender, slots.give_back), SignalWaiter(queues, machines)
         self.gates = GateWaiter(deployments, changes, machines, mail, clock)
         self.opener = GateOpener(queues, deployments, changes, machines, mail, clock, self.enqueuer.enqueue)
         may = lambda deployment, login: _Granted()  # noqa: E731
@@ -106,13 +108,13 @@ class ChangeWorld(World):
         self.reviews = ReviewDecider(deployments, machines, mail, finisher, self.artifacts, BranchCheck(forge))
         stop = RunnerStopper(jobs, self.runners).stop
         self.beginner = JobBeginner(
-            deployments, jobs, forge, audit, mail, clock, judge, stop, required, BranchCheck(forge)
+            deployments, jobs, forge, audit, mail, clock, judge, stop, required, BranchCheck(forge), slots
         )
         self.plans, self.requester = (
-            PlanRecorder(deployments, mail, clock),
+            PlanRecorder(deployments, mail, clock, slots.give_back),
             ReviewRequester(deployments, machines, mail, clock),
         )
-        self.results = ResultRecorder(deployments, jobs, finisher, mail, clock, stop)
+        self.results = ResultRecorder(deployments, jobs, finisher, mail, clock, stop, slots.give_back)
         self.handover = JobHandover(jobs, deployments, forge)
         waiting = WaitingTeller(changes, deployments, mail)
         self.publisher = CheckRunPublisher(deployments, check_runs, forge, mail, self.painter(), waiting)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.builders import NOW, any_root, deployment_in
+from tests.slots import no_token
 from tests.unit.usecases.retries import at_once, retrying
 from tests.unit.usecases.shown_check_runs import publisher_of
 from tests.unit.usecases.terraform_world import World
@@ -104,7 +105,7 @@ class PressedWorld(World):
     def _canceller(self, records, finisher):
         ender = DeploymentEnder(self.queues, self.jobs, finisher, self.announcements, self.clock)
         ports = self.jobs, self.runners, self.workflows, self.announcements, self.audit
-        return DeploymentCanceller(self.queues, records, *ports, finisher, ender.announce)
+        return DeploymentCanceller(self.queues, records, *ports, finisher, ender.announce, no_token)
 
     def show_answers(self):
         """Show why presses had no effect, as the check-run queue does."""

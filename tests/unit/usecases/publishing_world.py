@@ -72,7 +72,7 @@ class World:
         self.publisher = PullRequestPublisher(
             records, layers, forge, self.checks, keeper, plans, announcements, *stores, teller
         )
-        looker = PlaceLooker(self.places, layers)
+        looker = PlaceLooker(self.places, layers, 1)
         self.progress = ProgressShower(records, layers, keeper, plans, self.clock, looker)
         self.asker = PublicationAsker(records, announcements)
 

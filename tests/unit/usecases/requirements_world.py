@@ -43,7 +43,7 @@ class Waiting(World):
     def begin(self):
         judge = GateJudge(self.deployments, self.change_sets)
         ports = self.jobs, self.forge, self.audit, self.announcements, self.clock
-        beginner = JobBeginner(self.deployments, *ports, judge, [].append, self.requirements, self.branches)
+        beginner = JobBeginner(self.deployments, *ports, judge, [].append, self.requirements, self.branches, self.slots)
         return beginner.begin(BeginJob(deployment=self.id, phase="apply", attempt=1))
 
     def wait(self, token="token", entered=NOW, before=0):

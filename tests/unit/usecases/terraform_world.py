@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tests.builders import any_plan
+from tests.slots import keeper
 from tidegate.adapters.memory import (
     MemoryAnnouncements,
     MemoryArtifacts,
@@ -25,6 +26,7 @@ from tidegate.usecases.deploys.check_branch import BranchCheck
 from tidegate.usecases.deploys.check_run_view import CheckRunPainter, Links
 from tidegate.usecases.deploys.stop_runner import RunnerStopper
 from tidegate.usecases.gates.apply_requirements import ApplyRequirements
+from tidegate.usecases.slots.get_slot_wait import SlotWaits
 
 
 @dataclass
@@ -49,6 +51,8 @@ class World:
         self.queues = MemoryDeployQueues(self.deployments)
         self.stopper = RunnerStopper(self.jobs, self.runners)
         self.branches = BranchCheck(self.forge)
+        self.slots = keeper(self.deployments, announcements=self.announcements)
+        self.slot_waits = SlotWaits(self.slots.places, self.slots.limit)
         self.requirements = ApplyRequirements(self.forge, self.pull_requests)
         self.artifacts.put(any_plan().text.key, b"  + resource\n")
 
@@ -65,6 +69,7 @@ class World:
             self.check_runs,
             self.artifacts,
             self.forge,
+            self.slot_waits,
             Links(**links),
         )
 

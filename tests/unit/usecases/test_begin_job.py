@@ -37,7 +37,8 @@ def world():
 def beginner(world):
     gates = GateJudge(world.deployments, world.change_sets)
     ports = world.forge, world.audit, world.announcements, world.clock, gates
-    return JobBeginner(world.deployments, world.jobs, *ports, world.stopper.stop, world.requirements, world.branches)
+    checks = world.requirements, world.branches
+    return JobBeginner(world.deployments, world.jobs, *ports, world.stopper.stop, *checks, world.slots)
 
 
 def begin(beginner, deployment, kind="plan", attempt=1, tries=1):
@@ -230,7 +231,7 @@ def begin_apply(gates, deployment):
     judge = GateJudge(gates.deployments, gates.change_sets)
     ports = gates.jobs, gates.forge, gates.audit, gates.announcements, gates.clock
     return begin(
-        JobBeginner(gates.deployments, *ports, judge, [].append, gates.requirements, gates.branches),
+        JobBeginner(gates.deployments, *ports, judge, [].append, gates.requirements, gates.branches, gates.slots),
         deployment,
         "apply",
     )
@@ -268,6 +269,7 @@ def test_what_was_run_again_since_the_review_sends_the_apply_back_to_its_gate(ga
             [].append,
             gates.requirements,
             gates.branches,
+            gates.slots,
         ),
         prod,
         attempt=2,

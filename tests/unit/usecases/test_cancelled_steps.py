@@ -31,13 +31,13 @@ def begin(world, deployment, kind):
     gates = GateJudge(world.deployments, world.change_sets)
     ports = world.forge, world.audit, world.announcements, world.clock, gates
     beginner = JobBeginner(
-        world.deployments, world.jobs, *ports, world.stopper.stop, world.requirements, world.branches
+        world.deployments, world.jobs, *ports, world.stopper.stop, world.requirements, world.branches, world.slots
     )
     beginner.begin(BeginJob(deployment=deployment.id, phase=kind, attempt=1, tries=1))
 
 
 def recorder(world):
-    return PlanRecorder(world.deployments, world.announcements, world.clock)
+    return PlanRecorder(world.deployments, world.announcements, world.clock, world.slots.give_back)
 
 
 def record(world, deployment):

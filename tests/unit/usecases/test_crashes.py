@@ -13,6 +13,7 @@ import pytest
 
 from tests.builders import NOW, any_job, any_lock, any_queue, deployment_in
 from tests.contract.queue_actors import Died, Fate, Mortal
+from tests.slots import keeper
 from tests.unit.usecases.terraform_world import World
 from tidegate.adapters.memory.pull_requests import MemoryPullRequests
 from tidegate.domain.deploys.deployment import State, Trigger, Unlocking, is_final
@@ -55,6 +56,7 @@ class MortalWorld(World):
         ender = DeploymentEnder(queues, jobs, finisher, announcements, self.clock)
         stopper = RunnerStopper(jobs, self.runners)
         judge = GateJudge(deployments, self.change_sets)
+        slots = keeper(self.deployments)
         self.beginner = JobBeginner(
             deployments,
             jobs,
@@ -66,12 +68,14 @@ class MortalWorld(World):
             stopper.stop,
             ApplyRequirements(self.forge, MemoryPullRequests()),
             BranchCheck(self.forge),
+            slots,
         )
         self.decider = ReviewDecider(
             deployments, workflows, announcements, finisher, self.artifacts, BranchCheck(self.forge)
         )
-        self.results = ResultRecorder(deployments, jobs, finisher, announcements, self.clock, stopper.stop)
-        self.outcomes = OutcomeRecorder(queues, ender)
+        ports = finisher, announcements, self.clock, stopper.stop
+        self.results = ResultRecorder(deployments, jobs, *ports, slots.give_back)
+        self.outcomes = OutcomeRecorder(queues, ender, slots.give_back)
         self.enqueuer = Enqueuer(queues, deployments, audit, announcements, workers)
         self.unlocker = QueueUnlocker(queues, deployments, audit, announcements, workers)
 

@@ -180,7 +180,13 @@ def test_a_rejection_that_died_on_its_way_stays_one_whatever_ends_the_deployment
     waiting = world.waiting()
     world.deployments.save(decided(waiting, Answer.REJECT, "reviewer", LATER))
     recorder = ResultRecorder(
-        world.deployments, world.jobs, world.finisher, world.announcements, world.clock, world.stopper.stop
+        world.deployments,
+        world.jobs,
+        world.finisher,
+        world.announcements,
+        world.clock,
+        world.stopper.stop,
+        world.slots.give_back,
     )
     assert recorder.record(RecordResult(deployment=waiting.id, state=state)).state == "rejected"
     assert world.audit.states == ["REJECTED"]

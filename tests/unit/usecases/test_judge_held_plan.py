@@ -51,7 +51,7 @@ class Applying(World):
         self.checker = PolicyChecker(
             MemoryTemporaryLayers(), self.deployments, self.artifacts, self.engine, self.announcements, self.clock
         )
-        self.recorder = PlanRecorder(self.deployments, self.announcements, self.clock)
+        self.recorder = PlanRecorder(self.deployments, self.announcements, self.clock, self.slots.give_back)
         self.judge = HeldPlanJudge(self.deployments, self.records, PolicyJudge(self.forge), self.recorder)
         key, content = packed({"main.rego": b"package main"})
         self.artifacts.put(key, content)
@@ -215,7 +215,13 @@ def test_the_check_run_of_a_refused_plan_says_which_rule_who_may_approve_and_wha
     judged = world.goes_through(DENIED)
     finisher = Finisher(world.deployments, world.jobs, world.audit)
     recorder = ResultRecorder(
-        world.deployments, world.jobs, finisher, world.announcements, world.clock, world.stopper.stop
+        world.deployments,
+        world.jobs,
+        finisher,
+        world.announcements,
+        world.clock,
+        world.stopper.stop,
+        world.slots.give_back,
     )
     cause = judged.reason
     recorder.record(RecordResult(deployment=world.id, state="plan_failed", error=POLICIES_REFUSED, cause=cause))

@@ -19,7 +19,7 @@ LATER = "2026-03-02T08:15:00.000000+00:00"
 @pytest.fixture
 def looker():
     layers = MemoryTemporaryLayers()
-    return PullRequestLooker(MemoryPullRequests(), layers, PlaceLooker(MemoryPlanPlaces(), layers))
+    return PullRequestLooker(MemoryPullRequests(), layers, PlaceLooker(MemoryPlanPlaces(), layers, 1))
 
 
 def test_open_ones_of_the_repositories_that_are_asked_for_are_listed_newest_first(looker):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import REPOSITORY, any_deployment, any_drift_finding, deployment_in
+from tests.slots import keeper
 from tests.unit.usecases.drift_world import CHANGED, HEAD, NIGHTLY, DriftWorld
 from tidegate.adapters.memory import MemoryAnnouncements, MemoryDeployments, MemoryJobs, MemoryPlanPlaces
 from tidegate.domain.deploys.deployment import State
@@ -144,7 +145,16 @@ def test_layers_of_drift_are_begun_and_recorded_without_a_pull_request(world):
     places = MemoryPlanPlaces()
     giver = PlaceGiver(places, world.workflows.settle, 1)
     beginner = SpeculationBeginner(
-        world.layers, places, jobs, world.forge, heard, world.clock, giver.limit, giver.leave, [].append
+        world.layers,
+        places,
+        keeper(places=places),
+        jobs,
+        world.forge,
+        heard,
+        world.clock,
+        giver.limit,
+        giver.leave,
+        [].append,
     )
     job = jobs.get(beginner.begin(BeginSpeculation(layer=layer, attempt=1)).job)
     assert (job.sha, job.base_sha, job.merges) == (HEAD, HEAD, False)

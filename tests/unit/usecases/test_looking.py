@@ -17,6 +17,7 @@ from tests.builders import (
     any_root,
     deployment_in,
 )
+from tests.slots import nobody_waits
 from tidegate.adapters.memory import (
     MemoryArtifacts,
     MemoryCatalog,
@@ -155,7 +156,9 @@ class Desk:
         deployments = MemoryDeployments()
         self.queues = MemoryDeployQueues(deployments)
         self.jobs, self.check_runs, self.artifacts = MemoryJobs(), MemoryCheckRuns(), MemoryArtifacts()
-        self.looker = DeploymentLooker(self.queues, self.jobs, self.check_runs, self.artifacts, MemoryForge())
+        self.looker = DeploymentLooker(
+            self.queues, self.jobs, self.check_runs, self.artifacts, MemoryForge(), nobody_waits()
+        )
 
     def look(self, deployment):
         return self.looker.look(deployment)

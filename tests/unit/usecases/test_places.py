@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import REPOSITORY, any_drift, any_layer, any_pull_request_record
+from tests.slots import keeper
 from tidegate.adapters.memory import (
     MemoryAnnouncements,
     MemoryClock,
@@ -18,6 +19,7 @@ from tidegate.adapters.memory import (
 )
 from tidegate.domain.errors import NotFound, WrongState
 from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.domain.slots.slots import INSTALLATION
 from tidegate.messages import WaitForPlace
 from tidegate.usecases.plan_places import give_places
 from tidegate.usecases.plan_places.give_places import PlaceGiver
@@ -36,7 +38,8 @@ class World:
         self.records, self.drifts, self.clock = MemoryPullRequests(), MemoryDrifts(), MemoryClock()
         self.announcements = MemoryAnnouncements()
         self.giver = PlaceGiver(self.places, self.workflows.settle, LIMIT)
-        self.waiter = PlaceWaiter(self.layers, self.places, self.giver, self.announcements)
+        self.slots = keeper(places=self.places, announcements=self.announcements)
+        self.waiter = PlaceWaiter(self.layers, self.places, self.giver, self.slots, self.announcements)
         ending = self.workflows.pull_request_ending
         self.repair = FreePlaces(
             self.places, self.layers, self.records, self.drifts, self.giver, ending, self.workflows.ending
@@ -127,7 +130,10 @@ class TestWaiting:
     def test_who_was_given_a_place_by_an_older_token_goes_on_with_the_newer_one(self, world):
         world.take("b")
         world.wait("b")
-        assert (world.now, world.woken) == ((("b",), ()), ["b"])
+        slots = world.places.read(INSTALLATION)
+        assert (world.now, slots.line, world.announcements.freed) == ((("b",), ()), ("b",), 1)
+        PlaceGiver(world.places, world.workflows.settle, LIMIT).hand_on(slots)
+        assert world.woken == ["b"]
 
     def test_drift_is_shown_nowhere_while_it_waits(self, world):
         world.layer("nightly", pull_request=0, schedule="nightly")

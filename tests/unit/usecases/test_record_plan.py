@@ -27,7 +27,7 @@ def world():
 def record(world, plan, when=PlanReview.ALWAYS, **fields):
     deployment = deployment_in(State.PLANNING, review_rule=ReviewRule(when), **fields)
     world.deployments.add(deployment)
-    recorder = PlanRecorder(world.deployments, world.announcements, world.clock)
+    recorder = PlanRecorder(world.deployments, world.announcements, world.clock, world.slots.give_back)
     recorded = recorder.record(RecordPlan(deployment=deployment.id, plan=plan))
     return recorded, world.deployments.get(deployment.id)
 

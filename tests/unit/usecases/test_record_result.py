@@ -28,7 +28,13 @@ def world():
 def record(world, deployment, state, **fields):
     finisher = Finisher(world.deployments, world.jobs, world.audit)
     recorder = ResultRecorder(
-        world.deployments, world.jobs, finisher, world.announcements, world.clock, world.stopper.stop
+        world.deployments,
+        world.jobs,
+        finisher,
+        world.announcements,
+        world.clock,
+        world.stopper.stop,
+        world.slots.give_back,
     )
     message = RecordResult(deployment=deployment.id, state=state, **fields)
     assert recorder.record(message).state == world.deployments.get(deployment.id).state
@@ -370,6 +376,12 @@ def test_the_machine_is_told_how_it_ended(world, state, asked, end):
     one = world.put(deployment_in(state))
     finisher = Finisher(world.deployments, world.jobs, world.audit)
     recorder = ResultRecorder(
-        world.deployments, world.jobs, finisher, world.announcements, world.clock, world.stopper.stop
+        world.deployments,
+        world.jobs,
+        finisher,
+        world.announcements,
+        world.clock,
+        world.stopper.stop,
+        world.slots.give_back,
     )
     assert recorder.record(RecordResult(deployment=one.id, state=asked)).end == end

@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.builders import any_layer, any_plan, sha
+from tests.slots import keeper
 from tidegate.adapters.memory import (
     MemoryAnnouncements,
     MemoryClock,
@@ -40,7 +41,7 @@ class World:
     def __init__(self, **fields):
         self.layers, self.jobs, self.clock = MemoryTemporaryLayers(), MemoryJobs(), MemoryClock()
         self.announcements, self.places = MemoryAnnouncements(), MemoryPlanPlaces()
-        self.workflows = MemoryWorkflows()
+        self.workflows, self.slots = MemoryWorkflows(), keeper(places=self.places)
         self.giver = PlaceGiver(self.places, self.workflows.settle, LIMIT)
         self.runners = MemoryRunners()
         self.stopper = RunnerStopper(self.jobs, self.runners)
@@ -58,6 +59,7 @@ class World:
         beginner = SpeculationBeginner(
             self.layers,
             self.places,
+            self.slots,
             self.jobs,
             MemoryForge(),
             self.announcements,

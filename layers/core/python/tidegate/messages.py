@@ -220,6 +220,10 @@ class WaitForRequirements(WaitBefore):
     """Lets a deployment wait for what its root requires before an apply; the token is answered as that of a gate."""
 
 
+class WaitForSlot(Waiting):
+    """Lets a job of a deployment wait for a concurrency slot; the token is answered with {}."""
+
+
 class GateDecided(Message):
     """What follows from a gate."""
 

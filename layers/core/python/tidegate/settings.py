@@ -265,6 +265,21 @@ class PlaceSettings(Settings):
 
 
 @dataclass(frozen=True)
+class SlotSettings(Settings):
+    """How many runners the installation may have at a time."""
+
+    slots: str = _variable("TIDEGATE_RUNNER_SLOTS")
+
+    @property
+    def limit(self) -> int:
+        """Return the number; raise ValueError for what is none above zero."""
+        limit = int(self.slots)
+        if limit < 1:
+            raise ValueError(f"TIDEGATE_RUNNER_SLOTS is {limit}, and must be 1 or more")
+        return limit
+
+
+@dataclass(frozen=True)
 class MachineSettings(Settings):
     """How many rounds a deploy execution works before it hands over."""
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_root, deployment_in, sha
+from tests.slots import no_token
 from tests.unit.usecases.deploy_queue.world import LATER, QUEUE
 from tidegate.adapters.memory import MemoryRunners
 from tidegate.domain.changes.waits import Waits
@@ -36,7 +37,7 @@ def push(number):
 def cancel(world, deployment):
     ender = world.recorder.ender
     ports = world.queues, world.deployments, world.jobs, MemoryRunners(), world.workflows, world.announcements
-    canceller = DeploymentCanceller(*ports, world.audit, ender.finisher, ender.announce)
+    canceller = DeploymentCanceller(*ports, world.audit, ender.finisher, ender.announce, no_token)
     assert canceller.cancel(deployment.id, "author", LATER).done
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tests.builders import NOW, any_deployment, any_job, any_lock, any_queue, any_revision, deployment_in
+from tests.slots import keeper
 from tidegate.adapters.memory import (
     MemoryAnnouncements,
     MemoryAuditLog,
@@ -63,11 +64,14 @@ class World:
         formers = FormerRoots(MemoryCatalog(self.deployments, self.queues), self.deployments)
         undone = UndoneBefore(self.deployments, self.change_sets)
         self.validator = RevisionValidator(self.queues, self.forge, self.announcements, clock, formers, undone)
-        self.recorder = OutcomeRecorder(self.queues, ender)
+        self.slots = keeper(self.deployments)
+        self.recorder = OutcomeRecorder(self.queues, ender, self.slots.give_back)
         self.waiter = SignalWaiter(self.queues, self.workflows)
         self.closer = WorkerCloser(self.queues)
         self.handover = WorkerHandover(self.queues, workers)
-        self.releaser = QueueReleaser(self.queues, self.deployments, self.announcements, ender, workers)
+        self.releaser = QueueReleaser(
+            self.queues, self.deployments, self.announcements, ender, workers, self.slots.leave
+        )
         self.unlocker = QueueUnlocker(self.queues, self.deployments, self.audit, self.announcements, workers)
 
     def lock_by(self, deployment) -> None:

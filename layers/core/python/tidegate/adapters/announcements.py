@@ -24,7 +24,8 @@ what is sent about one queue within a second is one message there: whoever takes
 after that second is over, so it sees each change that asked for it. The other holds back what is not due yet.
 
 A message of the change queue is ``{"change_set": …}``. It is FIFO, and its group is the change set, so that one at a
-time looks at the gates of a change.
+time looks at the gates of a change. With ``{"slots": "freed"}`` it asks for free concurrency slots to be handed on, by
+one at a time as well.
 
 A check run must be brought up to date: what cannot be sent is raised. The bus is for others, so a bus
 that takes no events after several tries holds up no deploy: the loss is logged.
@@ -131,6 +132,15 @@ class AwsAnnouncements:
                 QueueUrl=self._channels.change_queue,
                 MessageBody=json.dumps({"change_set": change_set}),
                 MessageGroupId=_digest(change_set),
+                MessageDeduplicationId=uuid.uuid4().hex,
+            )
+
+    def slots_freed(self) -> None:
+        with cloud_errors("SQS"):
+            self._sqs.send_message(
+                QueueUrl=self._channels.change_queue,
+                MessageBody=json.dumps({"slots": "freed"}),
+                MessageGroupId="slots",
                 MessageDeduplicationId=uuid.uuid4().hex,
             )
 

@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tidegate.bootstrap.adapters import Adapters
-from tidegate.settings import MachineSettings
+from tidegate.settings import MachineSettings, SlotSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tidegate.usecases.authorize import Authorizer
     from tidegate.usecases.deploys.begin_job import JobBeginner
     from tidegate.usecases.deploys.cancel_deployment import DeploymentCanceller
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from tidegate.usecases.gates.open_gates import GateOpener
     from tidegate.usecases.gates.wait_at_gate import GateWaiter
     from tidegate.usecases.gates.wait_for_requirements import RequirementsGate
+    from tidegate.usecases.plan_places.give_places import PlaceGiver
     from tidegate.usecases.presses.lock import QueueLocker
     from tidegate.usecases.presses.lock_many import RepositoryLocker
     from tidegate.usecases.presses.unlock import QueueUnlocker
@@ -42,6 +45,9 @@ if TYPE_CHECKING:
     from tidegate.usecases.reviews.carry_out_review import ReviewCarrier
     from tidegate.usecases.reviews.decide_review import ReviewDecider
     from tidegate.usecases.reviews.request_review import ReviewRequester
+    from tidegate.usecases.slots.get_slot_wait import SlotWaits
+    from tidegate.usecases.slots.keep_slots import SlotKeeper
+    from tidegate.usecases.slots.wait_for_slot import SlotWaiter
 
 
 class Deploys(Adapters):
@@ -119,7 +125,7 @@ class Deploys(Adapters):
     def outcome_recorder(self) -> OutcomeRecorder:
         from tidegate.usecases.queues.record_outcome import OutcomeRecorder
 
-        return OutcomeRecorder(self.queues, self.deployment_ender)
+        return OutcomeRecorder(self.queues, self.deployment_ender, self.slot_keeper.give_back)
 
     @cached_property
     def signal_waiter(self) -> SignalWaiter:
@@ -144,7 +150,12 @@ class Deploys(Adapters):
         from tidegate.usecases.queues.execution_closed import QueueReleaser
 
         return QueueReleaser(
-            self.queues, self.deployments, self.announcements, self.deployment_ender, self.worker_ensurer
+            self.queues,
+            self.deployments,
+            self.announcements,
+            self.deployment_ender,
+            self.worker_ensurer,
+            self.slot_keeper.leave,
         )
 
     @cached_property
@@ -164,7 +175,50 @@ class Deploys(Adapters):
             self.stop_runner,
             self.apply_requirements,
             self.branch_check,
+            self.slot_keeper,
         )
+
+    @cached_property
+    def slot_keeper(self) -> SlotKeeper:
+        from tidegate.usecases.slots.keep_slots import SlotKeeper
+
+        limit = SlotSettings.from_env(self.environ).limit
+        return SlotKeeper(self.plan_places, self.deployments, self.announcements, limit)
+
+    @cached_property
+    def slot_waits(self) -> SlotWaits:
+        from tidegate.usecases.slots.get_slot_wait import SlotWaits
+
+        return SlotWaits(self.plan_places, SlotSettings.from_env(self.environ).limit)
+
+    @cached_property
+    def slot_waiter(self) -> SlotWaiter:
+        from tidegate.usecases.slots.wait_for_slot import SlotWaiter
+
+        return SlotWaiter(
+            self.deployments, self.plan_places, self.slot_keeper, self.settle, self.announcements, self.clock
+        )
+
+    @cached_property
+    def slot_giver(self) -> PlaceGiver:
+        from tidegate.usecases.plan_places.give_places import PlaceGiver
+
+        return PlaceGiver(self.plan_places, self.settle, SlotSettings.from_env(self.environ).limit)
+
+    def hand_on_slots(self) -> int:
+        """Hand free concurrency slots to those who wait longest; return how many were woken."""
+        from tidegate.domain.slots.slots import INSTALLATION
+
+        return self.slot_giver.hand_on(self.plan_places.read(INSTALLATION))
+
+    def settle(self, token: str, output: Mapping[str, Any]) -> None:
+        """Answer a task token, of whichever machine. Raise TooLate."""
+        self.workflows.settle(token, output)
+
+    def _slot_token(self, deployment: str) -> str:
+        from tidegate.domain.slots.slots import INSTALLATION
+
+        return self.plan_places.token(INSTALLATION, deployment)
 
     @cached_property
     def branch_check(self) -> BranchCheck:
@@ -197,7 +251,10 @@ class Deploys(Adapters):
     def plan_recorder(self) -> PlanRecorder:
         from tidegate.usecases.deploys.record_plan import PlanRecorder
 
-        return PlanRecorder(self.deployments, self.announcements, self.clock)
+        def give_back(deployment: str) -> None:
+            self.slot_keeper.give_back(deployment)
+
+        return PlanRecorder(self.deployments, self.announcements, self.clock, give_back)
 
     @cached_property
     def review_requester(self) -> ReviewRequester:
@@ -264,6 +321,7 @@ class Deploys(Adapters):
             self.audit,
             self.finisher,
             self.deployment_ender.announce,
+            self._slot_token,
         )
 
     @cached_property
@@ -271,7 +329,13 @@ class Deploys(Adapters):
         from tidegate.usecases.deploys.record_result import ResultRecorder
 
         return ResultRecorder(
-            self.deployments, self.jobs, self.finisher, self.announcements, self.clock, self.stop_runner
+            self.deployments,
+            self.jobs,
+            self.finisher,
+            self.announcements,
+            self.clock,
+            self.stop_runner,
+            self.slot_keeper.give_back,
         )
 
     def stop_runner(self, job: str | None) -> None:

@@ -58,6 +58,7 @@ class Events(Deploys):
             self.check_runs,
             self.artifacts,
             self.addresses,
+            self.slot_waits,
             links,
         )
 

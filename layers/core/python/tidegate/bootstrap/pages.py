@@ -77,7 +77,9 @@ class WebPages(Repairs):
     def deployment_looker(self) -> DeploymentLooker:
         from tidegate.usecases.deploys.look_at_deployment import DeploymentLooker
 
-        return DeploymentLooker(self.queues, self.jobs, self.check_runs, self.artifacts, self.addresses)
+        return DeploymentLooker(
+            self.queues, self.jobs, self.check_runs, self.artifacts, self.addresses, self.slot_waits
+        )
 
     @cached_property
     def log_reader(self) -> LogReader:

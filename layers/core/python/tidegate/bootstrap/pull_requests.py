@@ -5,10 +5,10 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidegate.bootstrap.events import Events
-from tidegate.settings import LinkSettings, PlaceSettings
+from tidegate.settings import LinkSettings, PlaceSettings, SlotSettings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -322,6 +322,7 @@ class PullRequestWork(Events):
         return SpeculationBeginner(
             self.temporary_layers,
             self.plan_places,
+            self.slot_keeper,
             self.jobs,
             self.addresses,
             self.announcements,
@@ -335,25 +336,25 @@ class PullRequestWork(Events):
     def place_giver(self) -> PlaceGiver:
         from tidegate.usecases.plan_places.give_places import PlaceGiver
 
-        def settle(token: str, output: Mapping[str, Any]) -> None:
-            self.workflows.settle(token, output)
-
-        return PlaceGiver(self.plan_places, settle, PlaceSettings.from_env(self.environ).limit)
+        return PlaceGiver(self.plan_places, self.settle, PlaceSettings.from_env(self.environ).limit)
 
     @cached_property
     def place_waiter(self) -> PlaceWaiter:
         from tidegate.usecases.plan_places.wait_for_place import PlaceWaiter
 
-        return PlaceWaiter(self.temporary_layers, self.plan_places, self.place_giver, self.announcements)
+        parts = self.place_giver, self.slot_keeper, self.announcements
+        return PlaceWaiter(self.temporary_layers, self.plan_places, *parts)
 
     @cached_property
     def place_looker(self) -> PlaceLooker:
         from tidegate.usecases.plan_places.look_at_places import PlaceLooker
 
-        return PlaceLooker(self.plan_places, self.temporary_layers)
+        return PlaceLooker(self.plan_places, self.temporary_layers, SlotSettings.from_env(self.environ).limit)
 
     def _leave_places(self, repository: str, layers: Collection[str]) -> None:
+        """Give back the places of layers, and their slots of the installation."""
         self.place_giver.leave(repository, layers)
+        self.slot_keeper.leave(layers)
 
     @cached_property
     def speculation_recorder(self) -> SpeculationRecorder:

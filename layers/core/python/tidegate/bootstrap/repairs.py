@@ -84,6 +84,7 @@ class Repairs(DriftWork):
     def _of_pull_requests(self) -> dict[str, Repair]:
         from tidegate.usecases.repairs.follow_pull_requests import FollowPullRequests, RestartPullRequests
         from tidegate.usecases.repairs.free_places import FreePlaces
+        from tidegate.usecases.repairs.free_slots import FreeSlots
         from tidegate.usecases.repairs.look_at_requirements import LookAtRequirements
 
         return {
@@ -96,6 +97,14 @@ class Repairs(DriftWork):
                 self.place_giver,
                 self.workflows.pull_request_ending,
                 self.drift_runs.ending,
+            ),
+            "free_slots": FreeSlots(
+                self.plan_places,
+                self.queues,
+                self.deployments,
+                self.temporary_layers,
+                self.slot_giver,
+                self.announcements,
             ),
             "look_at_requirements": LookAtRequirements(self.deployments, self.requirements_gate.look),
             "follow_pull_requests": FollowPullRequests(self.catalog, self.pull_requests, self.forge, self.deliveries),

@@ -133,17 +133,24 @@ def _publish_deployment(message: Event) -> None:
 
 
 def open_gates(event: Event, context: object) -> Any:
-    """Look once at the gates of each change that messages name: whoever sent one had saved what it is about."""
+    """Look once at what all messages name that say the same: whoever sent one had saved what it is about."""
     seen: set[str] = set()
 
     def take(body: str) -> None:
-        change_set = json.loads(body)["change_set"]
-        if change_set not in seen:
-            changed = wiring().gate_opener.open(change_set)
-            logger.info("looked at gates", extra={"change_set": change_set, "changed": changed})
-            seen.add(change_set)
+        if body not in seen:
+            _look(json.loads(body))
+            seen.add(body)
 
     return take_in_order(event, context, take, _postpone_in(CHANGES))
+
+
+def _look(message: Event) -> None:
+    """Look at the gates of a change, or hand on concurrency slots that were given back."""
+    if "slots" in message:
+        logger.info("handed on slots", extra={"woken": wiring().hand_on_slots()})
+        return
+    changed = wiring().gate_opener.open(message["change_set"])
+    logger.info("looked at gates", extra={"change_set": message["change_set"], "changed": changed})
 
 
 def refresh_line(event: Event, context: object) -> Any:

@@ -35,6 +35,7 @@ from tidegate.messages import (
     WaitForPlace,
     WaitForRequirements,
     WaitForSignal,
+    WaitForSlot,
 )
 
 M = TypeVar("M", bound=Message)
@@ -94,6 +95,7 @@ STEPS: Mapping[str, Mapping[str, Step[Any]]] = {
     "waits": {
         "wait_for_signal": Step(WaitForSignal, lambda wires, asked: wires.signal_waiter.wait(asked)),
         "wait_at_gate": Step(WaitAtGate, lambda wires, asked: wires.gate_waiter.wait(asked)),
+        "wait_for_slot": Step(WaitForSlot, lambda wires, asked: wires.slot_waiter.wait(asked)),
         "request_review": Step(RequestReview, lambda wires, asked: wires.review_requester.request(asked)),
     },
     "wait_for_requirements": {

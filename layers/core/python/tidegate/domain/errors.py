@@ -27,6 +27,8 @@
     ├── AuditUnavailable       the audit message could not be published
     ├── ApplyAlreadyStarted    a second apply of one deployment
     ├── NoFreePlace            a plan that has to wait until another of its repository has ended
+    ├── NoFreeSlot             a job that has to wait until another runner of the installation has ended
+    ├── TooManyWait            a job that would be one too many of those that wait for a runner
     ├── JobGone                a job that a runner has taken, or that was closed
     ├── DeploymentCancelled    a step of a deployment that somebody has cancelled
     └── WrongState             a step that a deployment cannot take from where it is
@@ -265,6 +267,23 @@ class NoFreePlace(TidegateError):
 
     def __init__(self, layer: str, reason: str) -> None:
         super().__init__(f"{layer} cannot be planned yet: {reason} It goes on by itself once it has a place.")
+
+
+class NoFreeSlot(TidegateError):
+    """As many runners are busy as the installation may have, or others wait already."""
+
+    def __init__(self, deployment: str, reason: str) -> None:
+        super().__init__(f"No runner can be started for {deployment} yet: {reason}. It goes on by itself.")
+
+
+class TooManyWait(TidegateError):
+    """More would wait for a concurrency slot than the item has room for."""
+
+    def __init__(self, holder: str, most: int) -> None:
+        super().__init__(
+            f"{holder} cannot wait for a concurrency slot: {most} others wait already. Nothing was changed. Raise "
+            "runner_slots (cdk/README.md), and run it again once fewer wait."
+        )
 
 
 class JobGone(TidegateError):

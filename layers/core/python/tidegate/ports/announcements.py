@@ -37,6 +37,9 @@ class Announcements(Protocol):
     def change_moved(self, change_set: str) -> None:
         """Ask for the gates of a change to be looked at, as one of its deployments ended, or is blocked."""
 
+    def slots_freed(self) -> None:
+        """Ask for free concurrency slots to be handed to those who wait."""
+
     def layer_changed(self, layer: TemporaryLayer) -> None:
         """Ask for the pull request's check run to be brought up to date, soon and once for many asks.
 

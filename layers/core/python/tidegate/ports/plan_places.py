@@ -36,6 +36,12 @@ class PlanPlaces(Protocol):
         Raise Conflict when others change the line.
         """
 
+    def free(self, seen: Places, layer: str) -> Places:
+        """Take the place, or the place in line, from a layer unless places changed hands since they were ``seen``.
+
+        Return the places as they are then. Raise Conflict when others took a place, or changed the line, meanwhile.
+        """
+
     def keep_token(self, repository: str, layer: str, token: str, attempt: str = "") -> bool:
         """Keep the task token with which a layer waits, of two that of the later attempt. Return whether it is kept."""
 

@@ -202,6 +202,16 @@ class RequirementsModel(Shown):
     override: OverrideModel | None = Field(description="Who passed over what was missing, and why")
 
 
+class SlotModel(Shown):
+    """Why no runner starts for a deployment yet."""
+
+    since: Moment
+    busy: int = Field(description="Runners that are busy")
+    limit: int = Field(description="Runners that the installation may have at a time (`runner_slots`)")
+    position: int = Field(description="Its position among those who wait, from 1; 0: it has just got a slot")
+    reason: str = Field(description="The same as a sentence, for people")
+
+
 class DeploymentDetails(DeploymentBrief):
     """Everything about a deployment."""
 
@@ -222,6 +232,7 @@ class DeploymentDetails(DeploymentBrief):
     review: ReviewModel | None
     review_rule: ReviewRuleModel
     requirements: RequirementsModel
+    slot: SlotModel | None = Field(default=None, description="Set while it waits for a concurrency slot")
     unlocked: ApprovalModel | None = Field(description="Who took away the lock that it had put on its queue")
     cancelled: ApprovalModel | None = Field(description="Who cancelled it, or interrupted its apply")
     jobs: list[JobLink]

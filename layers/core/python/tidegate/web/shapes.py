@@ -17,6 +17,7 @@ from tidegate.domain.deploys.review import excluded, expires_at, needed_approval
 from tidegate.domain.deploys.summary import DeploymentSummary
 from tidegate.domain.markdown import without_marks
 from tidegate.domain.policies.unapproved import asked_here
+from tidegate.domain.slots.slots import SlotWait
 from tidegate.ports import HistoryPage, KnownRepository
 from tidegate.usecases.deploys.look_at_deployment import DeploymentView
 from tidegate.usecases.deploys.read_log import LogPage, Subject
@@ -46,6 +47,7 @@ from tidegate.web.models import (
     ReviewModel,
     ReviewRuleModel,
     RootModel,
+    SlotModel,
     StepModel,
 )
 from tidegate.web.parts import WebLinks
@@ -153,6 +155,7 @@ class Shapes:
                     exclude_authors=one.review_rule.exclude_authors,
                     excluded=list(excluded(one)),
                 ),
+                "slot": _slot(view.slot),
                 "unlocked": _done_by(one.unlocked),
                 "cancelled": _done_by(one.cancelled),
                 "jobs": [self.job_link(job) for job in view.jobs],
@@ -349,6 +352,12 @@ def _orphaned(orphaned: Orphaned | None) -> OrphanedModel | None:
     if orphaned is None:
         return None
     return OrphanedModel(revision=orphaned.revision, at=orphaned.at, resources=orphaned.resources)
+
+
+def _slot(wait: SlotWait | None) -> SlotModel | None:
+    if wait is None:
+        return None
+    return SlotModel(since=wait.since, busy=wait.busy, limit=wait.limit, position=wait.position, reason=f"{wait}.")
 
 
 def _done_by(done: Unlocking | Cancellation | None) -> ApprovalModel | None:

@@ -40,9 +40,9 @@ class DynamoPlanPlaces:
         return _places(repository, self._table.get(_name(repository), _partition(repository), _HEAD))
 
     def take(self, repository: str, layer: str, limit: int) -> Places:
-        values = {":layers": {layer}, ":layer": layer, ":limit": limit, ":none": 0, **_open(repository)}
+        values = {":layers": {layer}, ":layer": layer, ":limit": limit, ":none": 0, ":one": 1, **_open(repository)}
         condition = f"contains(#held, :layer) OR ({_HAS_ROOM} AND {_NOBODY_WAITS})"
-        return self._update(repository, f"ADD #held :layers SET {_OPENS}", condition, values)[0]
+        return self._update(repository, f"ADD #held :layers, #version :one SET {_OPENS}", condition, values)[0]
 
     def join(self, repository: str, layer: str) -> Places:
         change = f"SET #line = list_append(if_not_exists(#line, :nobody), :layers), {_OPENS} ADD #version :one"
@@ -66,6 +66,14 @@ class DynamoPlanPlaces:
         places, is_done = self._update(repository, change, "#version = :before", values)
         if not is_done:
             raise Conflict(_name(repository))
+        return places
+
+    def free(self, seen: Places, layer: str) -> Places:
+        values: dict[str, Any] = {":layers": {layer}, ":line": list(left(seen, [layer]).line), ":one": 1}
+        change = "DELETE #held :layers SET #line = :line ADD #version :one"
+        places, is_done = self._update(seen.repository, change, "#version = :seen", {**values, ":seen": seen.version})
+        if not is_done:
+            raise Conflict(_name(seen.repository))
         return places
 
     def keep_token(self, repository: str, layer: str, token: str, attempt: str = "") -> bool:

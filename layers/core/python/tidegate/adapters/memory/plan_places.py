@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 
-from tidegate.domain.errors import NotFound
+from tidegate.domain.errors import Conflict, NotFound
 from tidegate.domain.plan_places.plan_places import Places, handed_over, joined, left, taken
 
 
@@ -41,6 +42,14 @@ class MemoryPlanPlaces:
         with self._lock:
             self._places[repository] = left(self._known(repository), layers)
             return self._places[repository]
+
+    def free(self, seen: Places, layer: str) -> Places:
+        with self._lock:
+            known = self._known(seen.repository)
+            if known.version != seen.version:
+                raise Conflict(f"The places of {seen.repository}")
+            self._places[seen.repository] = replace(left(known, [layer]), version=known.version + 1)
+            return self._places[seen.repository]
 
     def keep_token(self, repository: str, layer: str, token: str, attempt: str = "") -> bool:
         with self._lock:

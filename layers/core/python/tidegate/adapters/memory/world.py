@@ -133,6 +133,7 @@ class MemoryAnnouncements:
     ended: list[tuple[str, str, str, str]] = field(default_factory=list)
     applied: list[str] = field(default_factory=list)
     deployed: list[str] = field(default_factory=list)
+    freed: int = 0
 
     def changed(self, deployment: Deployment) -> None:
         self.announced.append(deployment)
@@ -157,6 +158,9 @@ class MemoryAnnouncements:
 
     def change_moved(self, change_set: str) -> None:
         self.moved.append(change_set)
+
+    def slots_freed(self) -> None:
+        self.freed += 1
 
     def layer_changed(self, layer: TemporaryLayer) -> None:
         self.layers.append(layer)

@@ -12,6 +12,7 @@ from tidegate.domain.deploys.queue import Lock
 from tidegate.domain.deploys.review import moment
 from tidegate.domain.markdown import code
 from tidegate.domain.sentences import listed
+from tidegate.domain.slots.slots import SlotWait
 
 CONFIRM = Action(Button.CONFIRM, "Apply exactly this plan")
 REJECT = Action(Button.REJECT, "Apply nothing and end this deployment")
@@ -92,7 +93,7 @@ class View:
     ``log_url`` is the log of its newest job, ``plan_url`` that of its plan. ``repeats`` is the deployment
     that this one runs again, ``repeated_by`` the one that runs this again; ``supersedes`` the one that gave up
     waiting for this one, ``superseded_by`` the one that this gave up for. ``waited_for`` is what holds its gate.
-    ``notice`` answers a press that had no effect.
+    ``slot`` says why no runner starts yet, ``notice`` answers a press that had no effect.
     """
 
     place: PlaceInLine | None = None
@@ -115,6 +116,7 @@ class View:
     supersedes: Mark | None = None
     superseded_by: Mark | None = None
     waited_for: WaitedFor | None = None
+    slot: SlotWait | None = None
     notice: str = ""
 
 

@@ -9,10 +9,11 @@ from tidegate.domain.check_runs.check_run import Conclusion
 from tidegate.domain.check_runs.face import CONFIRM, REJECT, Face, View, approval, counts_of, people, who_may
 from tidegate.domain.comments.decisions import confirm_command
 from tidegate.domain.deploys.deployment import Deployment, Review
-from tidegate.domain.deploys.review import REVIEW_DAYS, expires_at, needed_approvals
+from tidegate.domain.deploys.review import REVIEW_DAYS, expires_at, moment, needed_approvals
 from tidegate.domain.markdown import bounded, code, escaped
 from tidegate.domain.policies.text import verdict_lines
 from tidegate.domain.policies.unapproved import refusals
+from tidegate.domain.slots.slots import SlotWait
 
 #: Bytes of what policies say of a plan.
 _SHOWN = 10_000
@@ -102,6 +103,19 @@ def approved(deployment: Deployment, _: View) -> Face:
     return Face(
         f"Approved: {counts_of(deployment)}",
         (f"**{approval(deployment)}** The apply starts as soon as a runner is ready.",),
+        "in_progress",
+    )
+
+
+def waiting_for_slot(wait: SlotWait, view: View) -> Face:
+    """Return how a deployment looks whose plan or apply waits for a concurrency slot."""
+    cancel = f" [Its page]({view.page_url}) shows its position now; it can be cancelled there." if view.page_url else ""
+    return Face(
+        str(wait),
+        (
+            f"**{wait}.** It goes on by itself, first come, first served, and waits since {moment(wait.since)}.",
+            f"The installation runs {wait.limit} runners at a time (`runner_slots`).{cancel}",
+        ),
         "in_progress",
     )
 

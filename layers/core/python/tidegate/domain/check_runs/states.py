@@ -11,6 +11,7 @@ from tidegate.domain.check_runs import requirements as check_run_requirements
 from tidegate.domain.check_runs import running as check_run_running
 from tidegate.domain.check_runs import waiting as check_run_waiting
 from tidegate.domain.check_runs.face import CONFIRM, UNLOCK, Face, View
+from tidegate.domain.check_runs.running import waiting_for_slot
 from tidegate.domain.deploys.cancelling import APPLY_WARNING
 from tidegate.domain.deploys.deployment import Deployment, State, is_final
 from tidegate.domain.deploys.review import moment
@@ -42,7 +43,7 @@ _FACES: dict[State, Callable[[Deployment, View], Face]] = {
 
 def face_of(deployment: Deployment, view: View) -> Face:
     """Return how the deployment's check run looks now."""
-    face = _FACES[deployment.state](deployment, view)
+    face = _FACES[deployment.state](deployment, view) if view.slot is None else waiting_for_slot(view.slot, view)
     face = _with_interrupt(_without_altered_plan(face, deployment, view), deployment)
     return _with_supersession(_with_reruns(_with_lock(face, deployment, view), view), deployment, view)
 

@@ -320,7 +320,8 @@ class Deployment:
     back, and why, in plain text, if nothing else was missing, ``approved_here`` who approved it in the place of
     others, and ``override`` who passed over what is missing. ``cancelled`` is who cancelled it; while it applies, and
     after that, who interrupted its apply.
-    ``destroy`` tells that it destroys what the root made, in place of deploying it.
+    ``destroy`` tells that it destroys what the root made, in place of deploying it. ``slot_since`` is since when it
+    waits for a concurrency slot, empty if it does not.
     ``first_requested_at`` is when the first of those was asked for that this one runs again, if any;
     ``touched_at`` is when a deployment that this one runs again last may have changed infrastructure.
     """
@@ -389,6 +390,7 @@ class Deployment:
     approved_here: tuple[Approval, ...] = ()
     override: Override | None = None
     cancelled: Cancellation | None = None
+    slot_since: str = ""
     superseded_by: str | None = None
     destroy: Destruction | None = None
     error: str = ""
@@ -417,7 +419,7 @@ class Deployment:
         if not may_follow(self.state, state):
             raise ValueError(f"{self.id} cannot go from {self.state} to {state}")
         history = (*self.history, Step(state, at, by, reason))
-        return replace(self, state=state, reason=reason, changed_at=at, history=history)
+        return replace(self, state=state, reason=reason, changed_at=at, history=history, slot_since="")
 
     def begun(self) -> Deployment:
         """Return the record of a new deployment: its timeline begins when it was asked for."""

@@ -1,6 +1,7 @@
 """Places for speculative plans: each repository has so many, which are given away first come, first served.
 
-Who takes a place is a temporary layer, of a pull request or of a look for drift: all have the same runners.
+Who takes a place is a temporary layer, of a pull request or of a look for drift: all have the same runners. The
+installation's concurrency slots (``domain/slots``) are kept by the same rules, and are taken by deployments as well.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from dataclasses import dataclass, replace
 class Places:
     """Which layers of a repository have a place, and which wait for one, by their ids.
 
-    ``held`` are in no order, ``line`` begins with who has waited longest. ``version`` counts changes of the line.
+    ``held`` are in no order, ``line`` begins with who has waited longest. ``version`` counts changes of the line, and
+    how often a place was taken: so who gives back for others what they do not need sees that they took it once more.
     """
 
     repository: str
@@ -65,9 +67,10 @@ def next_turn(places: Places, limit: int) -> Turn:
 
 def taken(places: Places, layer: str, limit: int) -> Places:
     """Return the places once a layer has asked for one: as they were, if it has to wait."""
-    if layer in places.held or not asked(places, layer, limit).may_plan:
+    if not asked(places, layer, limit).may_plan:
         return places
-    return replace(places, held=(*places.held, layer))
+    held = places.held if layer in places.held else (*places.held, layer)
+    return replace(places, held=held, version=places.version + 1)
 
 
 def joined(places: Places, layer: str) -> Places:

@@ -49,6 +49,17 @@ def waiting_plans(places: Places, layers: Collection[str], holders: Iterable[Tem
     return WaitingPlans(behind, reasons) if reasons else NOBODY_WAITS
 
 
+def waiting_for_slots(slots: Places, layers: Collection[str], limit: int, found: WaitingPlans) -> WaitingPlans:
+    """Return what was found, with those of the layers that wait for a slot of the installation."""
+    busy = f"{len(slots.held)} of {limit} runners are busy"
+    reasons = {
+        each: f"It waits for a concurrency slot: {busy}, position {position}."
+        for position, each in enumerate(slots.line, 1)
+        if each in layers
+    }
+    return WaitingPlans(found.behind or busy, {**found.reasons, **reasons}) if reasons else found
+
+
 def _verb(places: Places) -> str:
     return "is" if len(places.held) == 1 else "are"
 

@@ -1,4 +1,4 @@
-"""Begin a plan or an apply: create the job that a runner takes, and show that it begins."""
+"""Begin a plan or an apply: take a concurrency slot, create the job that a runner takes, and show that it begins."""
 
 from __future__ import annotations
 
@@ -11,21 +11,37 @@ from tidegate.domain.deploys.cancelling import not_cancelled
 from tidegate.domain.deploys.deployment import AfterGate, Deployment, Ending, Gate, State
 from tidegate.domain.deploys.job import Job, JobKind, job_digest, job_id
 from tidegate.domain.deploys.requirements_gate import waiting, waits
-from tidegate.domain.errors import ApplyAlreadyStarted, CommitLeftBranch, GateShut, RequirementsMissing, WrongState
+from tidegate.domain.errors import (
+    ApplyAlreadyStarted,
+    CloudUnavailable,
+    CommitLeftBranch,
+    Conflict,
+    ForgeUnavailable,
+    GateShut,
+    NoFreeSlot,
+    RequirementsMissing,
+    TidegateError,
+    WrongState,
+)
 from tidegate.messages import BeginJob, JobBegun
 from tidegate.ports import Announcements, AuditLog, Clock, Deployments, ForgeAddresses, Jobs
 from tidegate.usecases.deploys.check_branch import BranchCheck
 from tidegate.usecases.gates.apply_requirements import ApplyRequirements
 from tidegate.usecases.gates.judge_gate import GateJudge
+from tidegate.usecases.slots.keep_slots import SlotKeeper
 
 #: Attempts to plan in all; the number is the Terraform machine's.
 PLAN_ATTEMPTS = 3
+#: After these the same is tried again, or the deployment waits for its slot: it keeps what it has.
+_TRIED_AGAIN = (Conflict, ForgeUnavailable, CloudUnavailable, NoFreeSlot)
 
 
 @dataclass(frozen=True, slots=True)
 class JobBeginner:
     """Begins jobs. Called again with the same message, it changes nothing more and answers the same.
 
+    A slot is taken last, when all else lets the job begin: who waits at a gate or for people has none. Who waited for
+    one is looked at as if it came anew.
     ``stop_runner`` stops whoever has taken a job: a plan is tried again because its runner was given up.
     """
 
@@ -39,14 +55,25 @@ class JobBeginner:
     stop_runner: Callable[[str | None], object]
     requirements: ApplyRequirements
     branches: BranchCheck
+    slots: SlotKeeper
 
     def begin(self, message: BeginJob) -> JobBegun:
         """Create the job and move the deployment on.
 
         Raise WrongState, DeploymentCancelled, AuditUnavailable, ApplyAlreadyStarted, CommitLeftBranch,
-        RequirementsMissing, or GateShut if an apply must wait at its gate once more: then no job was begun. Raise
-        Conflict when somebody else changed the deployment meanwhile, and ForgeUnavailable.
+        RequirementsMissing, GateShut if an apply must wait at its gate once more, or NoFreeSlot if it must wait for a
+        runner: then no job was begun. Raise Conflict when somebody else changed the deployment meanwhile, and
+        ForgeUnavailable.
         """
+        try:
+            return self._begin(message)
+        except _TRIED_AGAIN:
+            raise
+        except TidegateError:
+            self.slots.give_back(message.deployment)
+            raise
+
+    def _begin(self, message: BeginJob) -> JobBegun:
         deployment = not_cancelled(self.deployments.get(message.deployment))
         kind = JobKind(message.phase)
         job = self._job(deployment, kind, job_id(deployment.id, kind, message.attempt))
@@ -66,10 +93,11 @@ class JobBeginner:
             planning = _anew(deployment.moved(State.PLANNING, at, why))
         else:
             raise WrongState(deployment.id, deployment.state, "a plan")
+        self.slots.take(deployment.id)
         if tries > 1 and deployment.plan_job != job.id:
             self.stop_runner(deployment.plan_job)
         self.jobs.create(job)
-        self.announcements.changed(self.deployments.save(replace(planning, plan_job=job.id)))
+        self.announcements.changed(self.deployments.save(replace(planning, plan_job=job.id, slot_since="")))
 
     def _begin_apply(self, deployment: Deployment, job: Job) -> None:
         """Create the job, audit, move on: no runner is started for a job that this did not answer.
@@ -82,12 +110,23 @@ class JobBeginner:
             self.announcements.changed(deployment)
             return
         at = self.clock.now()
-        deployment = self._fulfilled(self._still_there(self._passed(deployment, at), at), at)
+        approved = self._fulfilled(self._still_there(self._passed(deployment, at), at), at)
+        deployment = self._with_slot(deployment, approved)
         applying = replace(deployment.moved(State.APPLYING, at), apply_job=job.id, apply_started_at=at)
         self.jobs.create(job)
         running = audit_message(applying, RUNNING, at)
         self.audit.publish(running)
         self.announcements.changed(self.deployments.save(with_audited(applying, running)))
+
+    def _with_slot(self, known: Deployment, approved: Deployment) -> Deployment:
+        """Take a slot for an approved deployment. Raise NoFreeSlot, once it is saved as one that nothing else holds."""
+        try:
+            self.slots.take(approved.id)
+        except NoFreeSlot:
+            if approved != known:
+                self.deployments.save(approved)
+            raise
+        return approved
 
     def _passed(self, deployment: Deployment, at: str) -> Deployment:
         """Return the approved deployment; a gate that leads here was looked at a moment ago.

@@ -31,7 +31,8 @@ class DeploymentCanceller:
     """Cancels deployments. Who may, the caller has looked up before. Once more is harmless, and repairs.
 
     That it ends as cancelled is decided by a conditional write to its record, which *Begin the apply* makes as well:
-    so one of the two fails. Whatever waits for it is told after that. ``announce`` tells of one that left the line.
+    so one of the two fails. Whatever waits for it is told after that. ``announce`` tells of one that left the line,
+    ``slot_token`` returns the token with which one waits for a concurrency slot, or raises NotFound.
     """
 
     queues: DeployQueues
@@ -43,6 +44,7 @@ class DeploymentCanceller:
     audit: AuditLog
     finisher: Finisher
     announce: Callable[[Deployment, QueueHead], None]
+    slot_token: Callable[[str], str]
 
     def cancel(self, deployment: str, by: str, at: str, *, is_apply: bool = False) -> Decision:
         """Cancel it for ``by``, who asked at ``at`` (ISO 8601 in UTC); an apply only if that is what they mean.
@@ -108,6 +110,8 @@ class DeploymentCanceller:
             self._fail(self.deployments.gate_token(deployment.id, gate.id) if gate else None)
         with suppress(NotFound):
             self._fail(self.deployments.review_token(deployment.id, review.id) if review else None)
+        with suppress(NotFound):
+            self._fail(self.slot_token(deployment.id))
 
     def _give_up(self, job: str) -> None:
         """Let nobody take the job any more, fail the token that waits for its result, and stop who has taken it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
 
 from tidegate.domain.check_runs.check_run import MAXIMUM_TEXT, CheckRun
@@ -23,6 +23,7 @@ from tidegate.ports import (
     ObjectStart,
 )
 from tidegate.usecases.gates.look_at_gate import GateLooker
+from tidegate.usecases.slots.get_slot_wait import SlotWaits
 
 #: Bytes of a plan that are read: more than a check run can show, so that its end is known if it is short.
 PLAN_START = 4 * MAXIMUM_TEXT
@@ -76,6 +77,7 @@ class CheckRunPainter:
     check_runs: CheckRuns
     artifacts: Artifacts
     addresses: ForgeAddresses
+    slot_waits: SlotWaits
     links: Links = Links()
 
     def paint(self, deployment: Deployment, notice: str = "", repeated_by: str = "") -> CheckRun:
@@ -87,7 +89,7 @@ class CheckRunPainter:
             view = self._waiting(deployment, notice)
         else:
             view = self._begun(deployment, notice, repeated_by)
-        return render(deployment, view)
+        return render(deployment, replace(view, slot=self.slot_waits.get(deployment)))
 
     def _waiting(self, deployment: Deployment, notice: str) -> View:
         """Return the view of a deployment in line: all that it says of others was read for the whole line at once."""

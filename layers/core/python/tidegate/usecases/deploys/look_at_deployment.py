@@ -10,8 +10,10 @@ from tidegate.domain.deploys.deployment import Deployment, State
 from tidegate.domain.deploys.job import JobKind, job_id, job_parts
 from tidegate.domain.deploys.queue import QueueHead
 from tidegate.domain.errors import NotFound
+from tidegate.domain.slots.slots import SlotWait
 from tidegate.ports import Artifacts, CheckRuns, DeployQueues, ForgeAddresses, Jobs
 from tidegate.usecases.deploys.begin_job import PLAN_ATTEMPTS
+from tidegate.usecases.slots.get_slot_wait import SlotWaits
 
 #: Bytes of a plan that a page shows: the job's log has the whole.
 SHOWN_PLAN = 400_000
@@ -32,13 +34,17 @@ class PlanText:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentView:
-    """A deployment and what belongs to it: its jobs by age, its plan, its queue's head, its check run's address."""
+    """A deployment and what belongs to it: its jobs by age, its plan, its queue's head, its check run's address.
+
+    ``slot`` says why no runner starts for it yet.
+    """
 
     deployment: Deployment
     jobs: tuple[str, ...]
     plan: PlanText | None
     head: QueueHead
     check_run: str | None
+    slot: SlotWait | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +56,15 @@ class DeploymentLooker:
     check_runs: CheckRuns
     artifacts: Artifacts
     addresses: ForgeAddresses
+    slot_waits: SlotWaits
 
     def look(self, deployment: Deployment) -> DeploymentView:
         """Return all that a page shows of ``deployment``."""
         head, _ = self.queues.read(deployment.queue)
         published = self.check_runs.published(deployment.id)
         address = self.addresses.check_run_url(deployment.repository, published.id) if published else None
-        return DeploymentView(deployment, self.jobs_of(deployment), self._plan(deployment), head, address)
+        jobs, plan, slot = self.jobs_of(deployment), self._plan(deployment), self.slot_waits.get(deployment)
+        return DeploymentView(deployment, jobs, plan, head, address, slot)
 
     def jobs_of(self, deployment: Deployment) -> tuple[str, ...]:
         """Return the ids of a deployment's jobs, oldest first."""

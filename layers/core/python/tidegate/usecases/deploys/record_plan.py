@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tidegate.domain.deploys.cancelling import not_cancelled
@@ -21,17 +22,26 @@ _STATES = {Need.NOTHING: State.NO_CHANGES, Need.APPLY: State.APPROVED}
 
 @dataclass(frozen=True, slots=True)
 class PlanRecorder:
-    """Records plans. Called again with the same plan, it changes nothing more and answers the same."""
+    """Records plans. Called again with the same plan, it changes nothing more and answers the same.
+
+    ``give_back`` gives back the deployment's concurrency slot, once no job of it runs.
+    """
 
     deployments: Deployments
     announcements: Announcements
     clock: Clock
+    give_back: Callable[[str], object]
 
     def record(self, message: RecordPlan) -> PlanRecorded:
-        """Store the plan and the decision.
+        """Store the plan and the decision, and give the runner's slot back.
 
         Raise WrongState when the deployment is not being planned, and DeploymentCancelled.
         """
+        recorded = self._record(message)
+        self.give_back(message.deployment)
+        return recorded
+
+    def _record(self, message: RecordPlan) -> PlanRecorded:
         deployment = not_cancelled(self.deployments.get(message.deployment))
         if not deployment.policy_sets or not message.plan.changes.any:
             return self.decide(deployment, message.plan)

@@ -31,6 +31,8 @@ _WORDS = {
     "TerraformClientError": "",
     POLICIES_REFUSED: "",
     "NoFreePlace": "",
+    "NoFreeSlot": "",
+    "TooManyWait": "",
     "RunnerFault": "",
     "PlanAltered": "",
     "ApplyNotStarted": "",
@@ -39,6 +41,19 @@ _WORDS = {
     "RunnerStopped": "The runner stopped: ",
     "Interrupted": "The runner was told to stop: ",
 }
+#: What *Start a runner …* tries again: ECS has these names for throttling and missing capacity in bursts, and for
+#: requests that are wrong for good. Names are all that a state machine sees, so both are tried for some minutes.
+START_REFUSED = frozenset(
+    {
+        "ECS.ThrottlingException",
+        "ECS.ServerException",
+        "ECS.AmazonECSException",
+        "ECS.ClientException",
+        "ECS.InvalidParameterException",
+        "ECS.LimitExceededException",
+        "AmazonECS.Unknown",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +75,7 @@ class Failure:
 class ResultRecorder:
     """Records results. A deployment that has ended stays as it is, and is shown again.
 
-    ``stop_runner`` stops whoever has taken a job that was given up.
+    ``stop_runner`` stops whoever has taken a job that was given up, ``give_back`` gives back the deployment's slot.
     """
 
     deployments: Deployments
@@ -69,6 +84,7 @@ class ResultRecorder:
     announcements: Announcements
     clock: Clock
     stop_runner: Callable[[str | None], object]
+    give_back: Callable[[str], object]
 
     def record(self, message: RecordResult) -> ResultRecorded:
         """End the deployment, as was decided first.
@@ -80,6 +96,7 @@ class ResultRecorder:
             self._stop_runner(deployment, message.error)
             ended = self.finisher.ended(deployment, self._ending(deployment, message))
             deployment = self.deployments.save(ended)
+        self.give_back(deployment.id)
         self.announcements.changed(deployment)
         asked: Literal["unknown", "recorded"] = "unknown" if message.state == "outcome_unknown" else "recorded"
         return ResultRecorded(state=deployment.state.value, end=_ENDS.get(deployment.state, asked))
@@ -133,6 +150,8 @@ def _reason(deployment: Deployment, state: State, message: RecordResult, failure
 def in_words(error: str, failure: Failure) -> str:
     """Return what people read of the failure that a state of a state machine ended with."""
     words = _WORDS.get(error, f"{error}: ")
+    if error in START_REFUSED:
+        words = f"AWS refused to start a runner, also after ten more tries in some minutes ({error}): "
     return f"{words}{failure.message}".rstrip(" :")
 
 

@@ -47,15 +47,35 @@ class PlaceGiver:
 
     def wake(self, repository: str, layer: str) -> bool:
         """Answer the token of a layer that has got a place; return False if nobody waits with it."""
+        return self._settled(self._token(repository, layer))
+
+    def _settled(self, token: str) -> bool:
         try:
-            self.settle(self.places.token(repository, layer), {})
-        except (TooLate, NotFound):
+            if token:
+                self.settle(token, {})
+        except TooLate:
             return False
-        return True
+        return bool(token)
+
+    def _token(self, repository: str, layer: str) -> str:
+        try:
+            return self.places.token(repository, layer)
+        except NotFound:
+            return ""
 
     def _goes_on(self, repository: str, layer: str) -> bool:
         """Wake a layer. One with which nobody waits any more, as its execution was stopped, needs no place."""
-        if self.wake(repository, layer):
+        token = self._token(repository, layer)
+        if self._settled(token):
             return True
-        deciding_again(partial(self.places.leave, repository, [layer]))
+        deciding_again(lambda: self._drop(repository, layer, token))
         return False
+
+    def _drop(self, repository: str, layer: str, token: str) -> None:
+        """Take back the place with whose token nobody waits.
+
+        A retried state keeps a newer token first, and then finds that it has the place: then it goes on by itself.
+        """
+        seen = self.places.read(repository)
+        if self._token(repository, layer) == token:
+            self.places.free(seen, layer)

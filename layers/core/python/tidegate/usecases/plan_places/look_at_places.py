@@ -1,21 +1,26 @@
-"""Look which plans wait for a free place, and behind what. Nothing is changed."""
+"""Look which plans wait for a free place, or for a slot of the installation, and behind what. Nothing is changed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tidegate.domain.plan_places.text import NOBODY_WAITS, WaitingPlans, waiting_plans
+from tidegate.domain.plan_places.text import NOBODY_WAITS, WaitingPlans, waiting_for_slots, waiting_plans
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
+from tidegate.domain.slots.slots import INSTALLATION
 from tidegate.ports import PlanPlaces, TemporaryLayers
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceLooker:
-    """Looks at places. Where all layers are begun, it reads nothing; otherwise one item, and what has a place."""
+    """Looks at places. Where all layers are begun, it reads nothing; otherwise one item or two, and what has a place.
+
+    ``limit`` is how many runners the installation may have.
+    """
 
     places: PlanPlaces
     layers: TemporaryLayers
+    limit: int
 
     def look(self, repository: str, layers: Sequence[TemporaryLayer]) -> WaitingPlans:
         """Return which of the layers of a repository wait for a place."""
@@ -23,6 +28,9 @@ class PlaceLooker:
         if not waiting:
             return NOBODY_WAITS
         places = self.places.read(repository)
-        if waiting.isdisjoint(places.line):
-            return NOBODY_WAITS
-        return waiting_plans(places, waiting, self.layers.many(places.held))
+        found = NOBODY_WAITS
+        if not waiting.isdisjoint(places.line):
+            found = waiting_plans(places, waiting, self.layers.many(places.held))
+        if waiting.isdisjoint(places.held):
+            return found
+        return waiting_for_slots(self.places.read(INSTALLATION), waiting, self.limit, found)

@@ -1,13 +1,15 @@
-"""Let a temporary layer wait for a free place: keep the token that waits, stand in line, and look whether it has to."""
+"""Let a temporary layer wait for a place, or for a slot of the installation: keep its token, join, and look again."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from tidegate.domain.errors import WrongState
+from tidegate.domain.slots.slots import INSTALLATION
 from tidegate.messages import WaitForPlace
 from tidegate.ports import Announcements, PlanPlaces, TemporaryLayers
 from tidegate.usecases.plan_places.give_places import PlaceGiver
+from tidegate.usecases.slots.keep_slots import SlotKeeper
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,22 +19,26 @@ class PlaceWaiter:
     layers: TemporaryLayers
     places: PlanPlaces
     giver: PlaceGiver
+    slots: SlotKeeper
     announcements: Announcements
 
     def wait(self, message: WaitForPlace) -> None:
         """Wait with ``message.token``; go on at once when it is its turn.
 
-        Raise NotFound when the layer is gone, and WrongState when it has ended. A late copy of an earlier attempt, with
-        which nobody waits any more, does nothing.
+        Raise NotFound when the layer is gone, WrongState when it has ended, and TooManyWait. A late
+        copy of an earlier attempt, with which nobody waits any more, does nothing.
         """
         layer = self.layers.get(message.layer)
         if layer.is_done:
             raise WrongState(layer.id, layer.state, "waiting for a place")
-        if not self.places.keep_token(layer.repository, layer.id, message.token, message.attempt):
+        has_place = layer.id in self.places.read(layer.repository).held
+        pool = INSTALLATION if has_place else layer.repository
+        if not self.places.keep_token(pool, layer.id, message.token, message.attempt):
             return
-        places = self.places.join(layer.repository, layer.id)
+        places = self.slots.join(layer.id) if has_place else self.places.join(pool, layer.id)
         if layer.id in places.held:
-            self.giver.wake(layer.repository, layer.id)
-        self.giver.hand_on(places)
+            self.giver.wake(pool, layer.id)
+        if not has_place:
+            self.giver.hand_on(places)
         if not layer.schedule:
             self.announcements.layer_changed(layer)

@@ -1,4 +1,4 @@
-"""Begin the speculative plan of a temporary layer: take a place for it, and create the job that a runner takes."""
+"""Begin the speculative plan of a temporary layer: take a place and a slot, and create the job that a runner takes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tidegate.domain.plan_places.plan_places import asked
 from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState, TemporaryLayer
 from tidegate.messages import BeginSpeculation, JobBegun
 from tidegate.ports import Announcements, Clock, ForgeAddresses, Jobs, PlanPlaces, TemporaryLayers
+from tidegate.usecases.slots.keep_slots import SlotKeeper
 
 #: Attempts to plan in all; the number is the pull-request machine's.
 SPECULATIONS = 2
@@ -20,12 +21,14 @@ SPECULATIONS = 2
 class SpeculationBeginner:
     """Begins speculative plans. Called again with the same message, it changes nothing more and answers the same.
 
-    A repository has places for ``limit`` of them at a time. ``leave`` gives back the places of layers, ``stop_runner``
-    stops whoever has taken the job of an attempt that was given up.
+    A repository has places for ``limit`` of them at a time, and each takes one of the installation's slots besides.
+    ``leave`` gives back the places and slots of layers, ``stop_runner`` stops whoever has taken the job of an attempt
+    that was given up.
     """
 
     layers: TemporaryLayers
     places: PlanPlaces
+    slots: SlotKeeper
     jobs: Jobs
     addresses: ForgeAddresses
     announcements: Announcements
@@ -35,15 +38,18 @@ class SpeculationBeginner:
     stop_runner: Callable[[str | None], object]
 
     def begin(self, message: BeginSpeculation) -> JobBegun:
-        """Take a place, create the job and move the layer on. A layer keeps its place from one attempt to the next.
+        """Take a place and a slot, create the job and move the layer on. It keeps both from one attempt to the next.
 
-        Raise NotFound when the layer is gone, WrongState when it has ended, and NoFreePlace when it has to wait: then
-        no job was begun. Raise Conflict when somebody else changed the layer meanwhile.
+        Raise NotFound when the layer is gone, WrongState when it has ended, and NoFreePlace or NoFreeSlot when it has
+        to wait: then no job was begun. Who waits for a place has no slot, so that nobody waits for each other.
+        Raise Conflict when somebody else changed the layer meanwhile.
         """
         layer = self._undone(message.layer)
         places = self.places.take(layer.repository, layer.id, self.limit)
         if layer.id not in places.held:
+            self.slots.leave([layer.id])
             raise NoFreePlace(layer.id, asked(places, layer.id, self.limit).reason)
+        self.slots.take(layer.id)
         try:
             return self._begin(layer, message)
         except Conflict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from tidegate.domain.deploys.deployment import State
@@ -23,13 +24,17 @@ class ClosedExecution:
 
 @dataclass(frozen=True, slots=True)
 class QueueReleaser:
-    """Releases queues. Told once more, it announces what it did and makes sure of a worker again."""
+    """Releases queues. Told once more, it announces what it did and makes sure of a worker again.
+
+    ``leave_slots`` gives back the concurrency slots of deployments of which no job begins any more.
+    """
 
     queues: DeployQueues
     deployments: Deployments
     announcements: Announcements
     ender: DeploymentEnder
     workers: WorkerEnsurer
+    leave_slots: Callable[[Collection[str]], object]
 
     def release(self, closed: ClosedExecution) -> None:
         """End or put back the deployment in flight, and start a new worker if there is work.
@@ -55,6 +60,7 @@ class QueueReleaser:
     def _release_deployment(self, head: QueueHead, in_flight: str, error: str) -> None:
         """Put a deployment that has not begun back in line; end any other."""
         deployment = self.deployments.get(in_flight)
+        self.leave_slots([in_flight])  # Its execution has ended; whoever claims it next comes after this.
         if deployment.state is State.QUEUED:
             after = replace(head, worker=None, in_flight=None, last=in_flight)
             self.queues.commit(head, after, put_back=waiting_for(deployment))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tidegate.messages import OutcomeRecorded, RecordOutcome
@@ -12,17 +13,23 @@ from tidegate.usecases.queues.end_deployment import DeploymentEnder
 
 @dataclass(frozen=True, slots=True)
 class OutcomeRecorder:
-    """Records outcomes. Recorded once more, nothing changes, and all that follows is announced again."""
+    """Records outcomes. Recorded once more, nothing changes, and all that follows is announced again.
+
+    ``give_back`` gives back the deployment's concurrency slot.
+    """
 
     queues: DeployQueues
     ender: DeploymentEnder
+    give_back: Callable[[str], object]
 
     def record(self, message: RecordOutcome) -> OutcomeRecorded:
         """End the deployment in its queue.
 
         Raise Conflict, or CloudUnavailable when the audit topic does not take the message: try again.
         """
-        return deciding_again(lambda: self._record(message))
+        recorded = deciding_again(lambda: self._record(message))
+        self.give_back(message.deployment)
+        return recorded
 
     def _record(self, message: RecordOutcome) -> OutcomeRecorded:
         head, deployment = self.queues.read_with(message.queue, message.deployment)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.domain.errors import NotFound
 from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
+from tidegate.domain.slots.slots import INSTALLATION
 from tidegate.ports import Drifts, PlanPlaces, PullRequests, TemporaryLayers
 from tidegate.usecases.plan_places.give_places import PlaceGiver
 from tidegate.usecases.repairs.turn import Turn
@@ -34,7 +35,7 @@ class FreePlaces:
     drift_ending: Ending
 
     def repair(self, turn: Turn) -> int:
-        return turn.each(sorted(self.places.busy()), self._free, WATCHED)
+        return turn.each(sorted(set(self.places.busy()) - {INSTALLATION}), self._free, WATCHED)
 
     def _free(self, repository: str) -> bool:
         places = self.places.read(repository)

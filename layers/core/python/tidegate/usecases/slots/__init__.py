@@ -1,0 +1,1 @@
+"""Concurrency slots: taken, waited for, given back, shown."""

@@ -1,0 +1,37 @@
+"""Concurrency slots for tests: enough of them, unless a test is about them."""
+
+from __future__ import annotations
+
+from tidegate.adapters.memory import MemoryAnnouncements, MemoryDeployments, MemoryPlanPlaces
+from tidegate.ports import Announcements, Deployments, PlanPlaces
+from tidegate.usecases.slots.get_slot_wait import SlotWaits
+from tidegate.usecases.slots.keep_slots import SlotKeeper
+
+#: More than any test has runners.
+ENOUGH = 1_000
+
+
+def keeper(
+    deployments: Deployments | None = None,
+    *,
+    places: PlanPlaces | None = None,
+    announcements: Announcements | None = None,
+    limit: int = ENOUGH,
+) -> SlotKeeper:
+    """Return what keeps slots."""
+    return SlotKeeper(
+        places or MemoryPlanPlaces(),
+        deployments or MemoryDeployments(),
+        announcements or MemoryAnnouncements(),
+        limit,
+    )
+
+
+def nobody_waits() -> SlotWaits:
+    """Return what says that nobody waits for a slot."""
+    return SlotWaits(MemoryPlanPlaces(), ENOUGH)
+
+
+def no_token(_deployment: str) -> str:
+    """Return the token of a deployment that waits for no slot."""
+    return ""

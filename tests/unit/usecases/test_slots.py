@@ -1,0 +1,337 @@
+"""Concurrency slots: taken, waited for, given back, handed on, and repaired."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import NOW, REPOSITORY, any_layer, any_plan, deployment_in
+from tests.slots import keeper
+from tests.stepfunctions.machines import MACHINES
+from tests.unit.usecases.cancel_world import CancelWorld
+from tidegate.adapters.memory import MemoryTemporaryLayers
+from tidegate.domain.deploys.deployment import Gate, State
+from tidegate.domain.errors import Conflict, DeploymentCancelled, NoFreeSlot, TooLate, TooManyWait, WrongState
+from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.domain.slots import slots as rules
+from tidegate.domain.slots.slots import INSTALLATION
+from tidegate.messages import BeginJob, WaitForSlot
+from tidegate.usecases.deploys.begin_job import JobBeginner
+from tidegate.usecases.deploys.record_result import START_REFUSED, in_words, read_cause
+from tidegate.usecases.gates.judge_gate import GateJudge
+from tidegate.usecases.plan_places.give_places import PlaceGiver
+from tidegate.usecases.plan_places.look_at_places import PlaceLooker
+from tidegate.usecases.repairs import free_slots
+from tidegate.usecases.repairs.free_slots import FreeSlots
+from tidegate.usecases.repairs.turn import Turn
+from tidegate.usecases.slots.get_slot_wait import SlotWaits
+from tidegate.usecases.slots.wait_for_slot import SlotWaiter
+
+LIMIT = 1
+OTHER = "another"
+
+
+class World(CancelWorld):
+    """One slot, deployments that want it, and what answers their tokens."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.slots = keeper(self.deployments, announcements=self.announcements, limit=LIMIT)
+        self.places, self.layers = self.slots.places, MemoryTemporaryLayers()
+        self.slot_waits = SlotWaits(self.places, LIMIT)
+        self.giver = PlaceGiver(self.places, self.workflows.settle, LIMIT)
+        parts = self.slots, self.workflows.settle, self.announcements, self.clock
+        self.waiter = SlotWaiter(self.deployments, self.places, *parts)
+        stores = self.places, self.queues, self.deployments, self.layers
+        self.repair = FreeSlots(*stores, self.giver, self.announcements)
+
+    def begin(self, deployment, kind="plan"):
+        judge = GateJudge(self.deployments, self.change_sets)
+        ports = self.forge, self.audit, self.announcements, self.clock, judge, self.stopper.stop
+        beginner = JobBeginner(self.deployments, self.jobs, *ports, self.requirements, self.branches, self.slots)
+        return beginner.begin(BeginJob(deployment=deployment.id, phase=kind, attempt=1))
+
+    def wait(self, deployment, token="token", *, alive=True, **attempt):
+        if alive:
+            self.workflows.waiting.add(token)
+        self.waiter.wait(WaitForSlot(deployment=deployment.id, token=token, **attempt))
+
+    def hand_on(self):
+        return self.giver.hand_on(self.places.read(INSTALLATION))
+
+    def reconcile(self):
+        turn = Turn(self.clock, "")
+        turn.until = turn.ago(-60)
+        count = self.repair.repair(turn)
+        assert turn.failures == []
+        return count
+
+    def now(self, deployment):
+        return self.deployments.get(deployment.id)
+
+    @property
+    def slots_now(self):
+        now = self.places.read(INSTALLATION)
+        return now.held, now.line
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+@pytest.fixture
+def approved(world):
+    """An approved deployment, while another one has the only slot."""
+    world.slots.take(OTHER)
+    return world.in_flight(deployment_in(State.APPROVED))
+
+
+def test_a_plan_takes_a_slot_and_an_apply_does(world):
+    queued = world.in_flight(deployment_in(State.QUEUED))
+    world.begin(queued)
+    assert world.slots_now == ((queued.id,), ())
+
+
+@pytest.mark.parametrize(("state", "kind"), [(State.QUEUED, "plan"), (State.APPROVED, "apply")])
+def test_what_finds_no_slot_begins_nothing_and_is_audited_by_nobody(world, state, kind):
+    world.slots.take(OTHER)
+    deployment = world.in_flight(deployment_in(state, apply_job=None))
+    with pytest.raises(NoFreeSlot, match=r"1 of 1 runners are busy\. It goes on by itself"):
+        world.begin(deployment, kind)
+    assert world.now(deployment).state is state
+    assert world.audit.published == []
+
+
+def test_an_apply_that_comes_from_a_gate_waits_as_one_that_is_approved(world):
+    world.slots.take(OTHER)
+    gate = Gate("gate", NOW, next=rules.AfterGate.APPLY)
+    deployment = world.in_flight(deployment_in(State.GATED, gate=gate))
+    with pytest.raises(NoFreeSlot):
+        world.begin(deployment, "apply")
+    assert world.now(deployment).state is State.APPROVED
+
+
+def test_nobody_passes_those_who_wait(world, approved):
+    world.wait(approved)
+    world.slots.leave([OTHER])
+    with pytest.raises(NoFreeSlot, match="0 of 1 runners are busy, and 1 wait already"):
+        world.slots.take("newcomer")
+
+
+def test_who_waits_is_shown_and_goes_on_once_a_slot_is_given_back(world, approved):
+    world.wait(approved)
+    waiting = world.now(approved)
+    assert waiting.slot_since
+    assert world.announcements.announced[-1] == waiting
+    assert world.slots_now == ((OTHER,), (approved.id,))
+    shown = world.painter(web="https://tidegate.example").paint(waiting)
+    assert shown.title == "Waiting for a concurrency slot: 1 of 1 runners are busy, position 1"
+    assert shown.status == "in_progress"
+    assert "it can be cancelled there" in shown.summary
+    assert world.announcements.freed == 0
+
+    world.slots.leave([OTHER])
+    assert world.announcements.freed == 1
+    assert world.hand_on() == 1
+    assert world.workflows.settled == {"token": {}}
+    assert world.slots_now == ((approved.id,), ())
+    assert "A concurrency slot is free" in world.painter().paint(waiting).title
+    world.begin(approved, "apply")
+    assert (world.now(approved).state, world.now(approved).slot_since) == (State.APPLYING, "")
+    assert world.slot_waits.get(world.now(approved)) is None
+
+
+def test_what_was_put_back_into_its_queue_is_not_shown_as_waiting(world):
+    assert world.slot_waits.get(deployment_in(State.QUEUED, slot_since=NOW)) is None
+
+
+def test_a_retried_wait_keeps_its_position_and_goes_on_with_a_slot_that_it_got_meanwhile(world, approved):
+    world.wait(approved, "first", alive=False, entered="1", retry=0)
+    since = world.now(approved).slot_since
+    world.wait(approved, "second", entered="1", retry=1)
+    assert (world.now(approved).slot_since, world.slots_now) == (since, ((OTHER,), (approved.id,)))
+    world.wait(approved, "late", entered="1", retry=0)
+    assert world.places.token(INSTALLATION, approved.id) == "second"
+    world.places.leave(INSTALLATION, [OTHER])
+    world.places.hand_over(INSTALLATION, approved.id, LIMIT)
+    world.wait(approved, "third", entered="1", retry=2)
+    world.wait(approved, "fourth", alive=False, entered="1", retry=3)
+    assert world.workflows.settled == {"third": {}}
+
+
+def test_what_does_not_begin_a_job_waits_for_no_slot(world):
+    reviewed = world.in_flight(deployment_in(State.AWAITING_REVIEW))
+    with pytest.raises(WrongState, match="waiting for a concurrency slot"):
+        world.wait(reviewed)
+
+
+def test_cancelling_ends_the_wait(world, approved):
+    world.wait(approved)
+    assert world.cancel(approved).done
+    assert world.workflows.failed["token"][0] == "DeploymentCancelled"
+    ending = world.in_flight(replace(deployment_in(State.APPROVED, 2), ending=world.now(approved).ending))
+    with pytest.raises(DeploymentCancelled):
+        world.wait(ending)
+
+
+def test_one_too_many_is_refused(world, approved, monkeypatch):
+    monkeypatch.setattr(rules, "MOST_WAITING", 0)
+    with pytest.raises(TooManyWait, match="Raise runner_slots"):
+        world.wait(approved)
+
+
+def test_a_slot_is_kept_while_a_job_runs_and_given_back_after_it(world):
+    planning = world.in_flight(deployment_in(State.PLANNING))
+    world.slots.take(planning.id)
+    world.slots.give_back(planning.id)
+    assert world.slots_now == ((planning.id,), ())
+    world.deployments.save(replace(world.now(planning), plan=any_plan()))
+    for _ in "once more":
+        world.slots.give_back(planning.id)
+        assert world.slots_now == ((), ())
+    world.slots.take("gone")
+    world.slots.give_back("gone")
+    world.slots.leave([])
+    assert world.slots_now == ((), ())
+
+
+def test_who_takes_a_slot_once_more_meanwhile_keeps_it(world):
+    world.slots.take(OTHER)
+    seen = world.places.read(INSTALLATION)
+    world.slots.take(OTHER)
+    with pytest.raises(Conflict):
+        world.places.free(seen, OTHER)
+    assert world.slots_now == ((OTHER,), ())
+
+
+def test_a_begin_that_is_refused_gives_its_slot_back(world):
+    reviewed = world.in_flight(deployment_in(State.AWAITING_REVIEW))
+    world.slots.take(reviewed.id)
+    with pytest.raises(WrongState):
+        world.begin(reviewed)
+    assert world.slots_now == ((), ())
+
+
+def test_a_slot_handed_to_a_token_that_nobody_waits_with_goes_to_the_next(world, approved):
+    world.wait(approved, alive=False)
+    second = world.in_flight(replace(deployment_in(State.APPROVED, 2), root=replace(approved.root, name="two")))
+    world.wait(second, "second")
+    world.slots.leave([OTHER])
+    assert world.hand_on() == 1
+    assert (world.slots_now, world.workflows.settled) == (((second.id,), ()), {"second": {}})
+
+
+def test_a_newer_token_keeps_the_slot_that_an_older_one_missed(world, approved):
+    world.wait(approved, "old", alive=False, entered="1")
+
+    def missed(_token, _output):
+        world.places.keep_token(INSTALLATION, approved.id, "new", "2")
+        raise TooLate
+
+    world.slots.leave([OTHER])
+    assert PlaceGiver(world.places, missed, LIMIT).hand_on(world.places.read(INSTALLATION)) == 0
+    assert world.slots_now == ((approved.id,), ())
+
+
+# The reconciler.
+
+
+def test_the_reconciler_rests_where_nobody_has_a_slot(world):
+    world.slots.take(OTHER)
+    world.slots.leave([OTHER])
+    assert world.reconcile() == 0
+    assert list(world.places.busy()) == []
+
+
+def test_the_reconciler_frees_what_no_job_needs_and_wakes_the_next(world, approved):
+    world.slots.leave([OTHER])
+    ended = world.in_flight(replace(deployment_in(State.APPLIED, 2), root=replace(approved.root, name="two")))
+    world.places.take(INSTALLATION, ended.id, LIMIT)
+    world.wait(approved)
+    assert world.reconcile() == 2
+    assert (world.slots_now, world.workflows.settled) == (((approved.id,), ()), {"token": {}})
+    world.workflows.waiting.add("token")
+    assert world.reconcile() == 1, "who has a slot and may wait is woken"
+
+
+def test_the_reconciler_frees_what_waits_in_its_queue_again(world):
+    queued = deployment_in(State.QUEUED)
+    world.queues.enqueue(queued)
+    world.places.take(INSTALLATION, queued.id, LIMIT)
+    assert world.reconcile() == 1
+    taken = world.in_flight(replace(deployment_in(State.QUEUED, 2), root=replace(queued.root, name="two")))
+    world.places.take(INSTALLATION, taken.id, LIMIT)
+    assert world.reconcile() == 0
+
+
+def test_the_reconciler_frees_layers_that_ended_or_lost_their_place(world):
+    layers = [any_layer("a", id="planned", state=LayerState.PLANNED), any_layer("b", id="lost"), any_layer("c", id="c")]
+    world.layers.create(layers)
+    for layer, freed in (("planned", 1), ("lost", 1), ("gone", 1), ("c", 0)):
+        world.places.take(INSTALLATION, layer, LIMIT)
+        if layer == "c":
+            world.places.take(REPOSITORY, layer, LIMIT)
+            world.places.join(INSTALLATION, "lost")
+        assert world.reconcile() == freed
+    assert world.slots_now == (("c",), ("lost",))
+
+
+def test_the_reconciler_leaves_a_slot_that_is_taken_meanwhile(world, monkeypatch):
+    world.places.take(INSTALLATION, "gone", LIMIT)
+
+    def refused(*_):
+        raise Conflict("slots")
+
+    monkeypatch.setattr(type(world.places), "free", refused)
+    assert world.reconcile() == 0
+    monkeypatch.undo()
+    reads = iter([world.places.read(INSTALLATION), rules.Places(INSTALLATION)])
+    monkeypatch.setattr(type(world.places), "read", lambda *_: next(reads, rules.Places(INSTALLATION)))
+    assert world.reconcile() == 0
+
+
+def test_the_reconciler_has_positions_shown_anew(world, approved, monkeypatch):
+    monkeypatch.setattr(free_slots, "SHOWN", 1)
+    world.wait(approved)
+    second = world.in_flight(replace(deployment_in(State.APPROVED, 2), root=replace(approved.root, name="two")))
+    world.wait(second, "second")
+    first = world.in_flight(replace(deployment_in(State.APPLYING, 3), root=replace(approved.root, name="three")))
+    world.places.leave(INSTALLATION, [OTHER])
+    world.places._places[INSTALLATION] = replace(world.places.read(INSTALLATION), held=(first.id,))
+    assert world.reconcile() == 0
+    assert world.announcements.places == [approved.id]
+
+
+# Plans of pull requests.
+
+
+def test_a_layer_that_waits_for_a_slot_says_so(world):
+    layer = any_layer("a", id="a", state=LayerState.WAITING)
+    world.places.take(REPOSITORY, "a", LIMIT)
+    looker = PlaceLooker(world.places, world.layers, LIMIT)
+    assert len(looker.look(REPOSITORY, [layer])) == 0
+    world.places.take(INSTALLATION, OTHER, LIMIT)
+    world.places.join(INSTALLATION, "a")
+    found = looker.look(REPOSITORY, [layer])
+    assert found.reasons == {"a": "It waits for a concurrency slot: 1 of 1 runners are busy, position 1."}
+    assert str(found) == "1 plan waits for a free place: 1 of 1 runners are busy."
+
+
+@pytest.mark.parametrize("error", sorted(START_REFUSED))
+def test_a_start_that_stays_refused_says_what_aws_says(error):
+    words = in_words(error, read_cause("The subnet ID 'subnet-1' does not exist"))
+    assert words == (
+        f"AWS refused to start a runner, also after ten more tries in some minutes ({error}): "
+        "The subnet ID 'subnet-1' does not exist"
+    )
+
+
+def test_the_machine_tries_just_these_again():
+    starts = [
+        state for machine in MACHINES for name, state in machine.states.items() if name.startswith("Start a runner")
+    ]
+    assert starts
+    for state in starts:
+        assert set(state["Retry"][0]["ErrorEquals"]) == START_REFUSED
