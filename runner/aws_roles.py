@@ -17,6 +17,8 @@ _REFUSED = frozenset({"AccessDenied", "AccessDeniedException"})
 def engine_credentials(aws: Aws, settings: Settings, job: Job) -> Credentials:
     """Return credentials for the engine, which live for an hour: AWS gives a role's session no more in another role.
 
+    Each call starts another session, with the same tags and source identity.
+
     Raise RoleRefused for a role that the installation does not allow here, before anything is asked of AWS, or that
     does not let the runner in; RunnerFault for what else is wrong.
     """
@@ -46,7 +48,9 @@ def _own(aws: Aws, settings: Settings, job: Job) -> Credentials:
     try:
         return aws.assume_role(role, session_name(job))
     except AwsError as error:
-        raise RunnerFault(f"The engine's role {role} cannot be assumed: {error.message or error.code}.") from error
+        advice = " Deploy Tidegate again: its stack lets the runner assume this role." * (error.code in _REFUSED)
+        text = f"The engine's role {role} cannot be assumed: {error.message or error.code}.{advice}"
+        raise RunnerFault(text) from error
 
 
 def _own_account(settings: Settings, target: AwsTarget) -> str:

@@ -1,11 +1,9 @@
-"""What the engine's process may see: a short list of variables, and the engine role's credentials."""
+"""What the engine's process may see: a short list of variables, and where it gets its role's credentials."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-
-from tidegate.adapters.aws.signing import Credentials
 
 _PASSED = frozenset(
     {
@@ -41,9 +39,11 @@ _GARBAGE_COLLECTION = {"GOGC": "200", "GOMEMLIMIT": "1GiB"}
 
 
 def engine_environment(
-    environ: Mapping[str, str], home: Path, credentials: Credentials, more: Collection[str] = ()
+    environ: Mapping[str, str], home: Path, access: Mapping[str, str], more: Collection[str] = ()
 ) -> dict[str, str]:
     """Return the engine's environment; ``more`` are the names of variables that the installation has for it.
+
+    ``access`` leads to the credentials of its role.
 
     The runner's own credentials and tokens are not in it. ``TF_CLI_ARGS`` is left out too: it would
     change what the runner asks the engine to do.
@@ -57,9 +57,7 @@ def engine_environment(
         "TF_IN_AUTOMATION": "1",
         "TF_INPUT": "0",
         "CHECKPOINT_DISABLE": "1",
-        "AWS_ACCESS_KEY_ID": credentials.access_key,
-        "AWS_SECRET_ACCESS_KEY": credentials.secret_key,
-        **({"AWS_SESSION_TOKEN": credentials.session_token} if credentials.session_token else {}),
+        **access,
         "AWS_EC2_METADATA_DISABLED": "true",
     }
 

@@ -13,6 +13,7 @@ from typing import IO
 from runner.aws_roles import engine_credentials, region_environment
 from runner.background import Background
 from runner.credentials import answering
+from runner.credentials_endpoint import CredentialsEndpoint
 from runner.engine import Engine
 from runner.engine_environment import engine_environment
 from runner.engine_install import InstalledEngine, find_engine
@@ -20,6 +21,7 @@ from runner.interruption import Interruption
 from runner.log import JobLog
 from runner.merging import check_out_merged
 from runner.process import ProcessRunner
+from runner.role_session import RoleSession
 from runner.settings import Settings
 from runner.submodules import check_out_submodules
 from runner.workspace import Git, addresses, check_out, git_environment
@@ -59,23 +61,34 @@ class Preparation:
         self._tools = tools
         self._job = job
         self._engine = Background(self._find_engine)
-        self._credentials = Background(self._assume_role)
+        self._session = Background(self._assume_role)
+        self._endpoint: CredentialsEndpoint | None = None
 
     def engine(self, taken: TakenJob) -> tuple[Engine, str]:
         """Check the commit out and return the engine in the root's directory, and its version."""
         tools, job = self._tools, self._job
         root = self._check_out(taken)
-        credentials = self._credentials.result()
+        endpoint = self._endpoint = CredentialsEndpoint(self._session.result())
+        tools.log.masker.add([endpoint.token])
         installed = self._engine.result()
-        secrets = (credentials.secret_key, credentials.session_token or "")
-        tools.log.masker.add(secrets)
         home = tools.directory / "home"
         home.mkdir(exist_ok=True)
         more = tools.settings.runner_variables
-        environ = {**engine_environment(_open(tools.environ, job, more), home, credentials, more), **_closed(job)}
+        open_environ = _open(tools.environ, job, more)
+        environ = {**engine_environment(open_environ, home, endpoint.environment, more), **_closed(job)}
         environ |= region_environment(job.run.aws)
         tools.log.say(f"{job.root.engine.name} {installed.version} in {job.root.dir}, commit {job.sha[:12]}")
         return Engine(job.root.engine.name, installed.program, root, environ, tools.processes), installed.version
+
+    @property
+    def credentials_problem(self) -> str:
+        """Why the engine's credentials could not be renewed, empty if they could, or did not have to be."""
+        return self._session.result().problem if self._endpoint else ""
+
+    def close(self) -> None:
+        """Give credentials to nobody any more."""
+        if self._endpoint:
+            self._endpoint.close()
 
     @contextmanager
     def modules_access(self, taken: TakenJob) -> Iterator[dict[str, str]]:
@@ -121,8 +134,12 @@ class Preparation:
         wanted = job.engine_version or job.root.engine.version
         return find_engine(job.root.engine.name, wanted, tools.settings, tools.directory, tools.environ)
 
-    def _assume_role(self) -> Credentials:
-        return engine_credentials(self._tools.aws, self._tools.settings, self._job)
+    def _assume_role(self) -> RoleSession:
+        tools = self._tools
+        return RoleSession(lambda: engine_credentials(tools.aws, tools.settings, self._job), self._mask)
+
+    def _mask(self, credentials: Credentials) -> None:
+        self._tools.log.masker.add((credentials.secret_key, credentials.session_token or ""))
 
 
 def _open(environ: Mapping[str, str], job: Job, more: Collection[str]) -> Mapping[str, str]:

@@ -76,6 +76,7 @@ def run_job(
         return _Ending(tools, sender, taken).report(outcome)
     finally:
         heartbeat.stop()
+        preparation.close()
 
 
 def _for_kind(settings: Settings, kind: JobKind) -> Settings:
@@ -110,15 +111,17 @@ def _outcome(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[st
                 kill_descendants()
     except EngineFailed as fault:
         reason = tools.interruption.reason
-        return _interrupted(reason, fault) if reason else _explained(fault, tools, taken)
+        return _interrupted(reason, fault) if reason else _explained(fault, tools, taken, preparation)
     except JobFault as fault:
         return fault
     except Exception as error:  # noqa: BLE001  # The runner's edge: whatever it is, it must be reported.
         return RunnerFault(f"The runner failed: {type(error).__name__}: {error}")
 
 
-def _explained(fault: EngineFailed, tools: Tools, taken: TakenJob) -> EngineFailed:
+def _explained(fault: EngineFailed, tools: Tools, taken: TakenJob, preparation: Preparation) -> EngineFailed:
     """Return a fault with what it may come of: a module in a submodule is not there where none is cloned."""
+    if problem := preparation.credentials_problem:
+        return EngineFailed(f"{fault} {problem}")
     cloned = taken.job.run.clone.submodules or not (tools.source / ".gitmodules").is_file()
     return fault if cloned or fault.command not in {"init", "get"} else EngineFailed(f"{fault} {_NOT_CLONED}")
 

@@ -40,6 +40,7 @@ class FakeAws:
         self.heartbeats = 0
         self.calls: list[tuple[str, str]] = []
         self.assumed: list[str] = []
+        self.session_seconds = 3600.0
         self.gone: set[str] = set()
         self.refuse: Callable[[str, str], Refusal | None] = lambda _service, _operation: None
         self.lose_answer_of = ""
@@ -147,9 +148,12 @@ class FakeAws:
 
     def _sts_AssumeRole(self, body: bytes) -> bytes:
         self.assumed.append(body.decode())
+        number = "" if len(self.assumed) == 1 else str(len(self.assumed))
+        ends = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + self.session_seconds))
         return (
-            "<AssumeRoleResponse><AccessKeyId>ASIAENGINE</AccessKeyId>"
-            f"<SecretAccessKey>{ENGINE_SECRET}</SecretAccessKey><SessionToken>engine-session-token</SessionToken>"
+            f"<AssumeRoleResponse><AccessKeyId>ASIAENGINE{number}</AccessKeyId>"
+            f"<SecretAccessKey>{ENGINE_SECRET}{number}</SecretAccessKey>"
+            f"<SessionToken>engine-session-token{number}</SessionToken><Expiration>{ends}</Expiration>"
             "</AssumeRoleResponse>"
         ).encode()
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from runner.engine_environment import engine_environment
-from tidegate.adapters.aws.signing import Credentials
 
-KEYS = Credentials("key", "secret", "token")
+KEYS = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://127.0.0.1:1/credentials"}
 
 
 def test_the_engine_collects_garbage_less_often_within_half_of_the_tasks_memory() -> None:

@@ -316,7 +316,7 @@ def test_nothing_but_the_engine_sees_the_engines_credentials_and_it_sees_no_othe
     job = bench.job(JobKind.APPLY, sha, bench.plan(sha))
     bench.run(job, TF_VAR_region="eu", TF_CLI_ARGS="-destroy", SECRET_OF_THE_RUNNER="x")
     environment = (bench.directory / "environment").read_text()
-    assert "AWS_ACCESS_KEY_ID=ASIAENGINE" in environment
+    assert "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://127.0.0.1:" in environment
     assert "TF_VAR_region=eu" in environment
     for absent in (
         "runner-secret",

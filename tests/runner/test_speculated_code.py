@@ -186,7 +186,7 @@ def test_nothing_that_expressions_could_read_holds_the_clone_token(bench: Bench)
     assert bench.result()["changes"]["add"] == 1
     for command in ("get", "init", "plan"):
         environment = (bench.directory / f"environment-of-{command}").read_text()
-        assert "AWS_ACCESS_KEY_ID=ASIAENGINE" in environment
+        assert "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://127.0.0.1:" in environment
         assert CLONE_TOKEN not in environment
         assert authorization(CLONE_TOKEN) not in environment
 

@@ -192,7 +192,7 @@ def test_the_engine_sees_no_credentials_but_those_of_its_role(bench: Bench, comm
         GITHUB_TOKEN="another-token",
     )
     seen = (bench.directory / "seen").read_text()
-    assert "AWS_ACCESS_KEY_ID=" in seen
+    assert "AWS_CONTAINER_CREDENTIALS_FULL_URI=" in seen
     for secret in ("AKIARUNNER", "runner-secret-key", "runner-session", "deploys-only", "another-token", "clone-token"):
         assert secret not in seen
     assert "clone_token" not in bench.aws.record(job.id)

@@ -51,7 +51,7 @@ def test_programs_see_what_the_job_is_about_and_the_stacks_variables(steps: Step
 def test_programs_see_the_engines_credentials_and_nothing_of_the_runners(steps: Steps, bench: Bench) -> None:
     steps.plan(INIT, run_step(f"env > {bench.directory}/seen"), PLAN)
     seen = (bench.directory / "seen").read_text()
-    assert "AWS_ACCESS_KEY_ID=ASIAENGINE" in seen
+    assert "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://127.0.0.1:" in seen
     for absent in ("runner-secret", START_TOKEN, JOB_TOKEN, CLONE_TOKEN, "TIDEGATE_TABLE", "GIT_CONFIG"):
         assert absent not in seen
 

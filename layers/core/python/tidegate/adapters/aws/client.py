@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import IO, Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from tidegate.adapters.aws.credentials import CredentialSource, NoCredentialsError, standard_source
+from tidegate.adapters.aws.credentials import CredentialSource, NoCredentialsError, end_of_session, standard_source
 from tidegate.adapters.aws.signing import Credentials, Request, signed_headers
 from tidegate.adapters.http_exchange import SmallAnswer, exchange
 
@@ -221,7 +221,7 @@ class Aws:
         url = self._endpoint("sts") + "/"
         answer = self._send(_Call("sts", "AssumeRole", "POST", url, headers, body, digest, len(body)))
         key, secret, token = (_element(answer, name) for name in ("AccessKeyId", "SecretAccessKey", "SessionToken"))
-        return Credentials(key, secret, token)
+        return Credentials(key, secret, token, _end(answer))
 
     def get_object(self, bucket: str, key: str, into: IO[bytes]) -> str:
         """Write an object of S3 to ``into``, a seekable file, and return its SHA-256. Raise AwsError."""
@@ -358,6 +358,11 @@ def _xml_error(answer: bytes) -> tuple[str, str]:
 def _bare(code: str) -> str:
     """Return ``InvalidToken`` of ``com.amazonaws.swf.service.v2.model#InvalidToken:http://…``."""
     return code.partition(":")[0].rpartition("#")[2]
+
+
+def _end(answer: bytes) -> float | None:
+    text = _element(answer, "Expiration")
+    return end_of_session(text) if text else None
 
 
 def _element(answer: bytes, name: str) -> str:

@@ -104,10 +104,15 @@ def _http_get(url: str, authorization: str | None) -> tuple[int, bytes]:
         connection.close()
 
 
+def end_of_session(text: str) -> float:
+    """Return when a session ends, in seconds since the epoch, of AWS's text. Raise ValueError for another one."""
+    return float(timegm(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")))
+
+
 def _parsed(body: bytes) -> Credentials:
     try:
         fields = json.loads(body)
-        expires = float(timegm(time.strptime(fields["Expiration"][:19], "%Y-%m-%dT%H:%M:%S")))
+        expires = end_of_session(fields["Expiration"])
         return Credentials(fields["AccessKeyId"], fields["SecretAccessKey"], fields["Token"], expires)
     except (ValueError, KeyError, TypeError) as error:
         raise NoCredentialsError("The container's credentials endpoint answered with something else.") from error

@@ -1,0 +1,75 @@
+"""The credentials of one role, renewed for as long as the job lasts: AWS ends a chained session after an hour."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from runner.faults import JobFault, RoleRefused
+from tidegate.adapters.aws.signing import Credentials
+
+#: A session is renewed in this last part of its life: 20 minutes of an hour. SDKs ask 5 minutes ahead (Go v2, the
+#: ExpiryWindow in config/resolve_credentials.go) to 15 (botocore, credentials.RefreshableCredentials), and would ask
+#: again with each call if they were given the same ones then.
+_LAST_PART = 1 / 3
+#: After a renewal that failed, the next is tried so much later, in seconds.
+_PAUSE = 10.0
+#: The life of a session whose end is not told: AWS's shortest.
+_SHORTEST = 900.0
+
+
+class RoleSession:
+    """Credentials of one role. May be used from several threads.
+
+    ``assume`` starts a session or raises a JobFault; ``learn`` is told each session's credentials before anybody else.
+    ``problem`` says why the last renewal failed, empty if it did not.
+    """
+
+    def __init__(
+        self,
+        assume: Callable[[], Credentials],
+        learn: Callable[[Credentials], object],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._assume, self._learn, self._now = assume, learn, now
+        self._lock = threading.Lock()
+        self._failed: JobFault | None = None
+        self._tried = float("-inf")
+        self._start()
+
+    @property
+    def problem(self) -> str:
+        return str(self._failed or "")
+
+    def get(self) -> tuple[Credentials, float]:
+        """Return credentials and when they end, in seconds since the epoch. Raise JobFault if there are none."""
+        with self._lock:
+            now = self._now()
+            if now >= self._due and now - self._tried >= _PAUSE:
+                self._renew(now)
+            if self._failed is not None and now >= self._ends:
+                raise self._failed
+            return self._current, self._ends
+
+    def _start(self) -> None:
+        current, now = self._assume(), self._now()
+        self._learn(current)
+        self._current = current
+        self._ends = current.expires or now + _SHORTEST
+        self._due = self._ends - (self._ends - now) * _LAST_PART
+
+    def _renew(self, now: float) -> None:
+        try:
+            self._start()
+        except JobFault as fault:
+            ends = time.strftime("%H:%M:%S UTC", time.gmtime(self._ends))
+            self._failed = type(fault)(f"The credentials of the engine end at {ends} and cannot be renewed. {fault}")
+            self._tried = now
+        else:
+            self._failed = None
+
+
+def is_final(fault: JobFault) -> bool:
+    """Tell whether to ask again is in vain: people must mend it first."""
+    return isinstance(fault, RoleRefused)
