@@ -75,6 +75,7 @@ class Capability(Enum):
     CHECK_POLICIES = "read stored policies, and plans in the form of JSON"
     PLAN_REVIEW = "know which plans wait for people where no configuration says so"
     COMMENT_PREFIXES = "know the words that comments begin with"
+    RUNNER_SIZES = "know how large runners are, and may be"
     ROUNDS = "know how long a deploy execution works"
     FORGE_ADDRESS = "know where the forge is"
     PUSH_QUEUE = "know the push queue, to put a message off"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from aws_cdk import ArnFormat
 from aws_cdk import aws_iam as iam
@@ -19,6 +20,7 @@ from cdk.capabilities import (
     on_records,
 )
 from cdk.indexes import LISTS
+from tidegate.domain.deploys.runner_size import to_text
 
 _COLON = ArnFormat.COLON_RESOURCE_NAME
 _READ = ("dynamodb:GetItem",)
@@ -253,6 +255,11 @@ def _comment_prefixes(around: Surroundings) -> Grant:
     return Grant((), {"TIDEGATE_COMMENT_PREFIXES": around.settings.comment_prefixes})
 
 
+def _runner_sizes(around: Surroundings) -> Grant:
+    settings = around.settings
+    return Grant((), {"TIDEGATE_RUNNERS": to_text(replace(settings.runners.offer, architecture=settings.architecture))})
+
+
 def _rounds(around: Surroundings) -> Grant:
     return Grant((), {"TIDEGATE_ROUNDS_PER_EXECUTION": around.settings.rounds_per_execution})
 
@@ -389,6 +396,7 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.CHECK_POLICIES: check_policies,
     Capability.PLAN_REVIEW: _plan_review,
     Capability.COMMENT_PREFIXES: _comment_prefixes,
+    Capability.RUNNER_SIZES: _runner_sizes,
     Capability.ROUNDS: _rounds,
     Capability.FORGE_ADDRESS: _forge_address,
     Capability.PUSH_QUEUE: _push_queue,

@@ -45,6 +45,8 @@ class TidegateProps:
     plan_target_roles: Sequence[str | TargetRole] | None = None
     apply_target_roles: Sequence[str | TargetRole] | None = None
     pull_request_target_roles: Sequence[str | TargetRole] | None = None
+    runner: Mapping[str, int | float | str] | None = None
+    runner_limits: Mapping[str, int | float | str] | None = None
     runner_image: str | None = None
     runner_variables: Mapping[str, str] | None = None
     runner_secrets: Mapping[str, str] | None = None

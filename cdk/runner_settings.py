@@ -4,19 +4,41 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from cdk.target_roles import KEYS, UnusableRole, allowed_roles, engine_roles
 from tidegate.domain.deploys.aws_target import AllowedRoles
 from tidegate.domain.deploys.mask_pattern import patterns_problem
+from tidegate.domain.deploys.runner_size import (
+    APPLY_SECONDS,
+    DISK,
+    MEMORY,
+    USUAL_LIMITS,
+    RunnerNeeds,
+    RunnerOffer,
+    RunnerSize,
+    cpu_units,
+    duration,
+    memory_mib,
+    size_of,
+    size_problem,
+)
 from tidegate.domain.deploys.workflow_rules import name_problem
+from tidegate.domain.errors import RunnerNotOffered
 
 _IMAGE = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::[0-9]{1,5})?/[a-z0-9._/-]{1,200}@sha256:[0-9a-f]{64}")
 _SECRET = re.compile(r"[A-Za-z0-9/_+=.@-]{1,256}(?:#[A-Za-z0-9_.-]{1,128})?")
 #: Lambda and ECS take more, but what is as long as this is a file.
 _LONGEST_VALUE = 2_000
+#: Keys of sizes, and what makes numbers of what is written.
+_SIZES: Mapping[str, Callable[[Any], int]] = {
+    "cpu": lambda value: cpu_units(_number(value)),
+    "memory": lambda value: memory_mib(_number(value)),
+    "disk": lambda value: int(_number(value)),
+    "apply_timeout": duration,
+}
 
 
 class Context(Protocol):
@@ -41,7 +63,7 @@ class RunnerSettings:
     """``variables`` are for the engine of deploys, ``secrets`` name the secrets of others, each with ``#field`` or not.
 
     ``target_roles`` are those that the engine of each kind of runner may assume besides its own. ``allowed_roles`` are
-    those that roots may name: the runner assumes them for the engine.
+    those that roots may name: the runner assumes them for the engine. ``offer`` is how large runners are, and may be.
     """
 
     image: str
@@ -50,6 +72,7 @@ class RunnerSettings:
     secrets: Mapping[str, str]
     target_roles: Mapping[str, tuple[str, ...]]
     allowed_roles: AllowedRoles
+    offer: RunnerOffer
 
 
 def read_runner_settings(context: Context) -> RunnerSettings:
@@ -66,7 +89,40 @@ def read_runner_settings(context: Context) -> RunnerSettings:
             raise InvalidContext("runner_secrets", name, "a name that runner_variables does not have")
         if not _SECRET.fullmatch(value):
             raise InvalidContext(f"runner_secrets.{name}", value, "the name of a secret, or NAME#FIELD for one of JSON")
-    return RunnerSettings(image, _patterns(context), variables, given, *_roles(context))
+    return RunnerSettings(image, _patterns(context), variables, given, *_roles(context), _offer(context))
+
+
+def _offer(context: Context) -> RunnerOffer:
+    usual, most = _size(context, "runner", RunnerSize()), _size(context, "runner_limits", USUAL_LIMITS)
+    offer = RunnerOffer(usual, most)
+    try:
+        size_of(None, offer)
+    except RunnerNotOffered:
+        asked = _parsed(context, "runner", {})
+        raise InvalidContext("runner", asked, f"within runner_limits: at most {most}") from None
+    return offer
+
+
+def _size(context: Context, key: str, default: RunnerSize) -> RunnerSize:
+    """Return a size of runners: what is left open is as usual, as far as Fargate has it with the rest."""
+    value = _parsed(context, key, {})
+    if not isinstance(value, dict) or not value.keys() <= _SIZES.keys():
+        raise InvalidContext(key, value, f"a mapping of {', '.join(_SIZES)}")
+    try:
+        cpu, memory, disk, seconds = (read(value[name]) if name in value else 0 for name, read in _SIZES.items())
+    except (TypeError, ValueError):
+        raise InvalidContext(key, value, 'sizes such as {"cpu": 2, "memory": 8, "disk": 50}, "90m"') from None
+    needs = RunnerNeeds(cpu, memory, disk, apply_seconds=seconds)
+    if problem := size_problem(needs):
+        raise InvalidContext(key, value, f"a size that Fargate has: {problem[0]}. {problem[1]}")
+    largest = RunnerSize(max(MEMORY), MEMORY[max(MEMORY)][-1], DISK[-1], APPLY_SECONDS[-1])
+    return size_of(needs, RunnerOffer(default, largest))
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError
+    return value
 
 
 def _patterns(context: Context) -> tuple[str, ...]:

@@ -29,8 +29,6 @@ from tidegate.domain.deploys.aws_target import AllowedRoles, to_text
 
 #: The largest that ECS allows: the engine gets one interrupt and most of this time to save its state.
 _STOP_TIMEOUT = Duration.seconds(120)
-#: A provider of AWS unpacks to 0.7 GB; a root may use several.
-_SCRATCH_GIB = 30
 _ECR_IMAGE = re.compile(r"([0-9]{12})\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com/([a-z0-9._/-]+)@(sha256:[0-9a-f]{64})")
 
 
@@ -123,13 +121,14 @@ class Runners(Construct):
     def _runner(self, kind: RunnerKind) -> ecs.FargateTaskDefinition:
         place = Construct(self, kind.name.capitalize())
         role = self._task_role(place, kind)
+        size = self._settings.runners.offer.usual
         definition = ecs.FargateTaskDefinition(
             place,
             "TaskDefinition",
             family=f"{self._settings.prefix}-{kind.name}",
-            cpu=1024,
-            memory_limit_mib=2048,
-            ephemeral_storage_gib=_SCRATCH_GIB,
+            cpu=size.cpu,
+            memory_limit_mib=size.memory,
+            ephemeral_storage_gib=size.disk,
             runtime_platform=ecs.RuntimePlatform(
                 cpu_architecture=self._architecture.tasks, operating_system_family=ecs.OperatingSystemFamily.LINUX
             ),

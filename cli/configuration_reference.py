@@ -58,6 +58,9 @@ def _section(section: type[Section], where: list[str], definitions: dict[str, An
     yield ""
 
 
+_KINDS = {"object": "mapping", "boolean": "`true`, `false`", "number": "number"}
+
+
 def _default(value: dict[str, Any]) -> str:
     default = value.get("default")
     return f"`{json.dumps(default)}`" if default not in (None, {}, []) and not isinstance(default, dict) else ""
@@ -80,7 +83,7 @@ def _value(value: dict[str, Any], definitions: dict[str, Any]) -> str:
 def _kind(value: dict[str, Any]) -> str:
     if value.get("type") == "integer":
         return f"{value['minimum']} to {value['maximum']}"
-    return {"object": "mapping", "boolean": "`true`, `false`"}.get(str(value.get("type")), "text")
+    return _KINDS.get(str(value.get("type")), "text")
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -16,6 +16,7 @@ from tidegate.domain.access import Action
 from tidegate.domain.changes.stack import Stack, StackRules
 from tidegate.domain.deploys.freeze import Freeze
 from tidegate.domain.deploys.requirements import Requirements
+from tidegate.domain.deploys.runner_size import cpu_text, duration_text, memory_text
 from tidegate.domain.deploys.workflow import StepKind, WorkflowStep
 from tidegate.domain.policies.policy_set import PolicySet, sets_for
 
@@ -105,6 +106,7 @@ def _rows(each: Explained) -> Iterator[tuple[str, str, int]]:
     engine = (one.root.engine.name.value, one.root.engine.version or _default(each.required), chosen)
     yield "Engine", " ".join(filter(None, engine)), 0 if chosen else line("engine", 0)
     yield "Account", _account(one), line("aws", 0)
+    yield "Runner", _runner(one), line("runner", 0)
     yield "Workflow", _workflow(one), line("workflow", 0)
     yield "Environment", one.run.environment, line("environment", 0)
     for name, value in one.run.variables:
@@ -142,6 +144,21 @@ def _account(one: ConfiguredRoot) -> str:
     roles = f"{aws.account}, planned by {aws.plan_role}, applied by {aws.apply_role}" if aws.account else ""
     allowed = "if the installation allows these roles for the repository" if roles else ""
     return ", ".join(filter(None, (roles, region, allowed)))
+
+
+def _runner(one: ConfiguredRoot) -> str:
+    """Return what the file asks of its runner, as far as it says it."""
+    needs = one.run.runner
+    if needs is None:
+        return ""
+    said = (
+        (needs.cpu, f"{cpu_text(needs.cpu)} vCPU"),
+        (needs.memory, f"{memory_text(needs.memory)} memory"),
+        (needs.disk, f"{needs.disk} GB disk"),
+        (needs.architecture, needs.architecture),
+        (needs.apply_seconds, f"{duration_text(needs.apply_seconds)} for the apply"),
+    )
+    return f"{', '.join(text for value, text in said if value)}, if the installation allows it"
 
 
 def _default(required: Sequence[str]) -> str:
@@ -241,6 +258,7 @@ def document(each: Explained) -> dict[str, Any]:
             "file": one.engine_file or None,
         },
         "aws": _aws(one),
+        "runner": asdict(one.run.runner) if one.run.runner else None,
         "workflow": one.workflow or None,
         "environment": one.run.environment or None,
         "variables": dict(one.run.variables),

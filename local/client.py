@@ -137,6 +137,10 @@ class LocalCloud:
         """Remove all faults."""
         self._control("DELETE", "faults")
 
+    def end_sessions_after(self, seconds: float | None) -> None:
+        """Let sessions of roles that are begun from now on live so long; None for as long as they say."""
+        self._control("POST", "sessions", {"seconds": seconds})
+
     def fire_schedule(self, name: str) -> None:
         """Run what has this in its name now: a rule with a schedule, or else a schedule, also by what it starts."""
         self._control("POST", f"schedules/{name}")

@@ -84,6 +84,8 @@ class Control:
         match parts:
             case ["faults"]:
                 return {"id": self._cloud.faults.add(Fault.model_validate(body))}
+            case ["sessions"]:
+                self._cloud.credentials.session_seconds = body["seconds"]
             case ["schedules", name]:
                 self._fire(name)
             case ["functions", name, "kill"]:

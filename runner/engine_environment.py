@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from tidegate.domain.deploys.runner_size import RunnerSize
+
 _PASSED = frozenset(
     {
         "AWS_CA_BUNDLE",
@@ -34,23 +36,24 @@ _PASSED = frozenset(
 _LONGEST_TEMPORARY = 80
 _PASSED_PREFIXES = ("AWS_ENDPOINT_URL", "TF_VAR_")
 #: The engine and its providers are Go programs that live for seconds: collecting garbage half as often saves a
-#: seventh of their CPU (docs/performance.md). Beyond half of the task's 2 GB they collect as often as they must.
-_GARBAGE_COLLECTION = {"GOGC": "200", "GOMEMLIMIT": "1GiB"}
+#: seventh of their CPU (docs/performance.md). Beyond ``RunnerSize.engine_memory`` they collect as often as they must.
+_GARBAGE_COLLECTION = "200"
 
 
 def engine_environment(
-    environ: Mapping[str, str], home: Path, access: Mapping[str, str], more: Collection[str] = ()
+    environ: Mapping[str, str], home: Path, access: Mapping[str, str], size: RunnerSize, more: Collection[str] = ()
 ) -> dict[str, str]:
     """Return the engine's environment; ``more`` are the names of variables that the installation has for it.
 
-    ``access`` leads to the credentials of its role.
+    ``access`` leads to the credentials of its role, ``size`` is that of the runner.
 
     The runner's own credentials and tokens are not in it. ``TF_CLI_ARGS`` is left out too: it would
     change what the runner asks the engine to do.
     """
     passed = {name: value for name, value in environ.items() if _is_passed(name) or name in more}
     return {
-        **_GARBAGE_COLLECTION,
+        "GOGC": _GARBAGE_COLLECTION,
+        "GOMEMLIMIT": f"{size.engine_memory}MiB",
         **passed,
         "HOME": str(home),
         "TMPDIR": _temporary(environ),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from runner import memory
 from runner.aws_roles import engine_credentials, region_environment
 from runner.background import Background
 from runner.credentials import answering
@@ -43,6 +44,8 @@ class Tools:
     directory: Path
     #: When the job began, on the monotonic clock.
     begun: float = field(default_factory=time.monotonic)
+    #: How many processes the kernel had killed by then.
+    kills: int = field(default_factory=memory.kills)
 
     @property
     def source(self) -> Path:
@@ -75,7 +78,7 @@ class Preparation:
         home.mkdir(exist_ok=True)
         more = tools.settings.runner_variables
         open_environ = _open(tools.environ, job, more)
-        environ = {**engine_environment(open_environ, home, endpoint.environment, more), **_closed(job)}
+        environ = {**engine_environment(open_environ, home, endpoint.environment, job.size, more), **_closed(job)}
         environ |= region_environment(job.run.aws)
         tools.log.say(f"{job.root.engine.name} {installed.version} in {job.root.dir}, commit {job.sha[:12]}")
         return Engine(job.root.engine.name, installed.program, root, environ, tools.processes), installed.version

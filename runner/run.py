@@ -8,6 +8,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
+from runner import memory
 from runner.apply_job import run_apply
 from runner.background import Background
 from runner.descendants import kill_descendants
@@ -24,6 +25,7 @@ from runner.report import NobodyWaits, Reporter
 from runner.settings import Settings
 from tidegate.adapters.aws.client import Aws, AwsError
 from tidegate.domain.deploys.job import JobKind, TakenJob, log_key
+from tidegate.domain.deploys.runner_size import out_of_memory
 
 #: How long an interrupted plan of a pull request may go on, which locks and leaves nothing.
 _SPECULATION_STOP_SECONDS = 10.0
@@ -120,10 +122,15 @@ def _outcome(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[st
 
 def _explained(fault: EngineFailed, tools: Tools, taken: TakenJob, preparation: Preparation) -> EngineFailed:
     """Return a fault with what it may come of: a module in a submodule is not there where none is cloned."""
-    if problem := preparation.credentials_problem:
+    if problem := _memory_problem(fault, tools, taken) or preparation.credentials_problem:
         return EngineFailed(f"{fault} {problem}")
     cloned = taken.job.run.clone.submodules or not (tools.source / ".gitmodules").is_file()
     return fault if cloned or fault.command not in {"init", "get"} else EngineFailed(f"{fault} {_NOT_CLONED}")
+
+
+def _memory_problem(fault: EngineFailed, tools: Tools, taken: TakenJob) -> str:
+    """Return what to do if memory was too small, else nothing. Nobody but the kernel kills what was not interrupted."""
+    return out_of_memory(taken.job.size) if fault.was_killed or memory.kills() > tools.kills else ""
 
 
 def _interrupted(reason: str, fault: EngineFailed) -> Interrupted:

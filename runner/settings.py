@@ -16,7 +16,7 @@ DEFAULT_STOP_SECONDS = 100.0
 DEFAULT_HEARTBEAT_SECONDS = 5.0
 #: ``hand_over_job`` runs right after the runner's first answer; it may be throttled or retried for a while.
 DEFAULT_HAND_OVER_SECONDS = 300.0
-#: The state machine gives a job an hour once it is handed over. A runner never lives longer, whoever waits for it.
+#: The state machine says how long a job has, and otherwise it is an hour. A runner never lives longer, whoever waits.
 DEFAULT_LIFE_SECONDS = 3600.0 + DEFAULT_HAND_OVER_SECONDS
 #: As long as the state machine waits for a heartbeat: whoever is silent for longer was given up.
 DEFAULT_SILENCE_SECONDS = 60.0

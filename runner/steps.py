@@ -19,8 +19,8 @@ from tidegate.domain.deploys.job import Job
 from tidegate.domain.deploys.workflow import RunOn, StepKind, WorkflowStep
 from tidegate.domain.deploys.workflow_rules import name_problem, substituted, unknown_variable
 
-#: The state machine gives a job an hour. What runs beside the engine must leave time to report what the engine did.
-JOB_SECONDS = 57 * 60
+#: Of the time of a job, what programs beside the engine must leave to report what the engine did.
+REPORT_SECONDS = 180
 #: What programs print before the plan, held back until its secrets are known.
 STEPS = "steps"
 _LONGEST_SHOWN = 200
@@ -41,6 +41,7 @@ class StepRunner:
         self._guard = guard
         self._tools = tools
         self._engine = engine
+        self._end = tools.begun + job.seconds - REPORT_SECONDS
         for name, _ in job.run.variables:
             if problem := name_problem(name):
                 raise StepFailed(f"The stack's variables cannot be used: {problem}.")
@@ -143,7 +144,7 @@ class StepRunner:
             raise StepFailed(f"{_name(step)} failed with exit code {code}.")
 
     def _seconds(self, step: WorkflowStep) -> float:
-        left = self._tools.begun + JOB_SECONDS - time.monotonic()
+        left = self._end - time.monotonic()
         if left <= 0:
             raise StepFailed(f"{_name(step)} was not run: the job's time is over.")
         return min(left, self._tools.settings.program_seconds)

@@ -125,7 +125,7 @@ def _limit(state: Mapping[str, Any]) -> str:
 
 def _duration(seconds: float) -> str:
     if not isinstance(seconds, (int, float)):
-        return str(seconds)
+        return f"`{seconds}`"
     for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size and seconds % size == 0:
             return f"{seconds // size} {unit}"

@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 import secrets
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 _CREDENTIAL = re.compile(r"Credential=([^/,\s]+)/\d{8}/([^/]+)/([^/]+)/aws4_request")
+_EXPIRATION = re.compile(rb"(<Expiration>)[^<]+(</Expiration>)")
 _ISSUED = re.compile(rb"<AccessKeyId>([^<]+)</AccessKeyId>")
 
 
@@ -47,7 +50,10 @@ class Credentials:
     def __init__(self) -> None:
         self._owners: dict[str, Principal] = {}
         self._shared: dict[str, Keys] = {}
+        self._ends: dict[str, float] = {}
         self._lock = threading.Lock()
+        #: How long sessions live that are begun from now on; None for as long as they say.
+        self.session_seconds: float | None = None
 
     def make(self, role: str, process: str = "") -> Keys:
         """Return new keys of the role for one process."""
@@ -66,11 +72,22 @@ class Credentials:
         """Return who has this key, or None for an operator's."""
         return self._owners.get(access_key_id)
 
-    def remember_assumed(self, role: str, process: str, sts_answer: bytes) -> None:
-        """Learn the key that an AssumeRole answer hands out."""
+    def has_ended(self, access_key_id: str) -> bool:
+        """Tell whether the session is over that a key was made for."""
+        return time.time() >= self._ends.get(access_key_id, float("inf"))
+
+    def remember_assumed(self, role: str, process: str, sts_answer: bytes) -> bytes:
+        """Learn the key that an AssumeRole answer hands out; return the answer, with the end that its session has."""
         found = _ISSUED.search(sts_answer)
-        if found:
-            self._owners[found.group(1).decode()] = Principal(role, process)
+        if not found:
+            return sts_answer
+        key = found.group(1).decode()
+        self._owners[key] = Principal(role, process)
+        if self.session_seconds is None:
+            return sts_answer
+        end = self._ends[key] = time.time() + self.session_seconds
+        told = datetime.fromtimestamp(end, UTC).strftime("%Y-%m-%dT%H:%M:%SZ").encode()
+        return _EXPIRATION.sub(lambda each: each[1] + told + each[2], sts_answer)
 
 
 @dataclass(frozen=True, slots=True)

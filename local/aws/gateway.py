@@ -13,7 +13,7 @@ import uuid
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from local.aws.credentials import Credentials, Principal, Scope, scope_of
@@ -109,9 +109,10 @@ class Gateway:
         call = read(environ, body, scope)
         who = self._credentials.owner(scope.access_key_id)
         if who is None:
-            response = self._route(environ, call, body)
-            self._learn(call, "", response)
-            return response
+            return self._learn(call, "", self._route(environ, call, body))
+        if self._credentials.has_ended(scope.access_key_id):
+            ended = Refusal("ExpiredToken", "The security token included in the request is expired", 403)
+            return self._record(call, who, render(ended, call), allowed=False)
         return self._as_role(environ, call, body, who)
 
     def _as_role(self, environ: Environ, call: Call, body: bytes, who: Principal) -> Response:
@@ -128,14 +129,16 @@ class Gateway:
             return self._record(call, who, denied, allowed=False)
         response = self._route(environ, call, body)
         LATENCY.wait(f"{call.service}_transaction" if call.action.startswith("Transact") else call.service, call.action)
-        self._learn(call, who.process, response)
+        response = self._learn(call, who.process, response)
         if fault is not None and fault.when == "after":
             response = self._strike(fault, call, who) or response
         return self._record(call, who, response, allowed=True)
 
-    def _learn(self, call: Call, process: str, response: Response) -> None:
-        if call.name == "sts:AssumeRole" and response.status.startswith("200"):
-            self._credentials.remember_assumed(str(call.parameters.get("RoleArn")), process, response.body)
+    def _learn(self, call: Call, process: str, response: Response) -> Response:
+        if call.name != "sts:AssumeRole" or not response.status.startswith("200"):
+            return response
+        body = self._credentials.remember_assumed(str(call.parameters.get("RoleArn")), process, response.body)
+        return replace(response, body=body)
 
     def _fault(self, call: Call, who: Principal) -> Fault | None:
         if not self._faults.hits():

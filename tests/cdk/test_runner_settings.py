@@ -13,6 +13,7 @@ from cdk.props import TidegateProps
 from cdk.runner_settings import InvalidContext, read_runner_settings
 from cdk.stack import TidegateStack
 from cdk.synthesis import file_context
+from tidegate.domain.deploys.runner_size import RunnerOffer, RunnerSize
 
 IMAGE = f"123456789012.dkr.ecr.eu-west-1.amazonaws.com/tools/runner@sha256:{'0a' * 32}"
 ROLE = "arn:aws:iam::210987654321:role/deploy"
@@ -32,6 +33,8 @@ def tasks(tmp_path_factory) -> dict[str, dict[str, Any]]:
         "runner_variables": {"TF_VAR_region": "eu-west-1"},
         "runner_secrets": {"TF_VAR_token": "acme/token", "CLOUDFLARE_API_TOKEN": "acme/cloudflare#api_token"},
         "runner_image": IMAGE,
+        "runner": {"cpu": 2, "memory": 8, "disk": 60},
+        "architecture": "x86_64",
         "apply_target_roles": TARGETS,
     }
     outdir = tmp_path_factory.mktemp("own")
@@ -67,6 +70,29 @@ def test_deploys_get_variables_and_secrets_and_the_template_has_no_secret(tasks,
     assert "secret:acme/cloudflare:api_token::" in places["CLOUDFLARE_API_TOKEN"]
 
 
+@pytest.mark.parametrize("kind", ["plan", "apply", "speculate"])
+def test_tasks_are_as_large_as_the_installation_says(tasks, kind):
+    (definition,) = (
+        each["Properties"]
+        for each in tasks.values()
+        if each["Type"] == "AWS::ECS::TaskDefinition" and each["Properties"]["Family"].endswith(kind)
+    )
+    assert (definition["Cpu"], definition["Memory"]) == ("2048", "8192")
+    assert definition["EphemeralStorage"] == {"SizeInGiB": 60}
+
+
+def test_only_what_begins_jobs_knows_which_runners_there_are(tasks):
+    knowing = {
+        name: each["Properties"]["Environment"]["Variables"]["TIDEGATE_RUNNERS"]
+        for name, each in tasks.items()
+        if "TIDEGATE_RUNNERS" in each.get("Properties", {}).get("Environment", {}).get("Variables", {})
+    }
+    assert len(knowing) == 2
+    for text in knowing.values():
+        offer = json.loads(text)
+        assert (offer["usual"]["memory"], offer["architecture"]) == (8192, "x86_64")
+
+
 def test_plans_of_pull_requests_get_neither(tasks):
     assert "TF_VAR_region" not in variables(tasks, "speculate")
     assert "Secrets" not in container(tasks, "speculate")
@@ -90,6 +116,14 @@ def test_an_engine_may_assume_the_target_roles_of_its_kind_only(tasks):
         ("runner_variables", {"TF_VAR_x": "x" * 3000}, "TF_VAR_x"),
         ("runner_secrets", {"AWS_ACCESS_KEY_ID": "acme/key"}, "AWS_ACCESS_KEY_ID"),
         ("runner_secrets", {"TF_VAR_x": "not a name"}, r"runner_secrets\.TF_VAR_x"),
+        ("runner", {"cpu": 1, "memory": 16}, "no size that Fargate has for 1 vCPU"),
+        ("runner", {"cpu": 8}, "within runner_limits"),
+        ("runner", {"ram": 8}, "cpu, memory, disk, apply_timeout"),
+        ("runner", {"cpu": True}, "sizes such as"),
+        ("runner", {"apply_timeout": "13h"}, "sizes such as"),
+        ("runner", "large", "JSON"),
+        ("runner_limits", {"disk": 500}, "21 to 200"),
+        ("runner_limits", {"memory": 1, "cpu": 0.25}, "within runner_limits"),
         ("runner_image", "tidegate:latest", "digest"),
         ("runner_image", 3, "digest"),
         ("plan_target_roles", ["admin"], r"plan_target_roles\[0\]"),
@@ -106,6 +140,17 @@ def test_an_engine_may_assume_the_target_roles_of_its_kind_only(tasks):
 def test_what_cannot_be_used_is_refused_with_its_place(key, value, where):
     with pytest.raises(InvalidContext, match=where):
         read_runner_settings(Given({key: value}))
+
+
+def test_runners_are_usual_unless_somebody_says_otherwise():
+    assert read_runner_settings(Given()).offer == RunnerOffer()
+
+
+def test_an_installation_says_how_large_runners_are_and_may_be():
+    given = Given(runner={"cpu": 2, "memory": 8, "apply_timeout": "90m"}, runner_limits='{"memory": 30}')
+    offer = read_runner_settings(given).offer
+    assert offer.usual == RunnerSize(2048, 8192, 30, 5400)
+    assert offer.most == RunnerSize(4096, 30 * 1024, 100, 12 * 3600)
 
 
 def test_a_variable_is_either_plain_or_a_secret():

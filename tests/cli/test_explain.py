@@ -420,6 +420,15 @@ def test_the_account_of_a_root_is_told_with_its_line_and_what_contradicts_itself
         assert "in the account 111111111111, and not in 222222222222" in result.stdout
 
 
+def test_the_runner_of_a_root_is_told_with_its_line(checkout, tidegate):
+    (root,) = explained(tidegate, "live/dev")["roots"]
+    assert root["runner"] is None
+    (checkout / "tidegate.yaml").write_text(f"runner: {{cpu: 2, memory: 8, apply_timeout: 6h}}\n{FILE}")
+    (root,) = explained(tidegate, "live/dev")["roots"]
+    assert (root["runner"]["memory"], root["lines"]["runner"]) == (8192, 1)
+    assert "2 vCPU, 8 GB memory, 6 hours for the apply" in tidegate("explain", "live/dev").output
+
+
 def test_a_root_without_an_account_has_none_and_a_region_may_stand_alone(checkout, tidegate):
     (root,) = explained(tidegate, "live/dev")["roots"]
     assert root["aws"] is None

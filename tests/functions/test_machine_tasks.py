@@ -225,6 +225,21 @@ def test_a_stopped_task_fails_its_start_with_all_that_is_known(wires):
     )
 
 
+@pytest.mark.parametrize(
+    ("containers", "stop", "expected"),
+    [
+        ([{"exitCode": 1, "reason": "OutOfMemoryError: Container killed"}], "TaskFailedToStart", True),
+        ([{"exitCode": 137}], "EssentialContainerExited", True),
+        ([{"exitCode": 137}], "UserInitiated", False),
+        ([{"exitCode": 1}], "EssentialContainerExited", False),
+        ([{}], None, False),
+    ],
+)
+def test_a_task_is_out_of_memory_if_ecs_says_so_or_it_was_killed_without_being_stopped(containers, stop, expected):
+    event = stopped_event("job-1", containers=containers, stopCode=stop)
+    assert read_runner(event["detail"]).out_of_memory is expected
+
+
 def test_a_stopped_task_that_no_machine_started_belongs_to_no_job(wires):
     event = stopped_event("job-1", overrides={}, containers=[], stoppedReason=None)
     stopped = read_runner(event["detail"])

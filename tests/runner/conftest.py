@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 #: Fields of a job that only a plan of a pull request has.
 SPECULATION = ("base_sha", "fork_sha", "merges", "allowed_providers", "allowed_modules")
-#: Fields of a job that only what destroys has as it is planned.
-DESTRUCTION = ("destroy", "engine_version", "lock_file")
+#: Fields of a job that only what destroys has as it is planned, and the size of its runner.
+DESTRUCTION = ("destroy", "engine_version", "lock_file", "size")
 REPOSITORY_TOP = Path(__file__).parents[2]
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from urllib.parse import parse_qs
 
 import pytest
 
+from tests.runner.accounts import ALLOWED, RUN, TARGET, installed, session
 from tests.runner.conftest import Bench
 from tests.runner.engine_keys import COMMAND
 from tests.runner.engines import provisioned
@@ -16,28 +16,8 @@ from tidegate.domain.deploys.aws_target import AllowedRole, AllowedRoles, AwsTar
 from tidegate.domain.deploys.job import JobKind
 from tidegate.domain.deploys.workflow import RunSettings, StepKind, WorkflowStep
 
+__all__ = ["installed"]
 Commit = Callable[..., str]
-ACCOUNT = "arn:aws:iam::210987654321:role"
-TARGET = AwsTarget(f"{ACCOUNT}/plan", f"{ACCOUNT}/deploy", "eu-central-1")
-MINE = ("acme/*",)
-ALLOWED = {
-    Phase.PLAN: (AllowedRole(TARGET.plan_role, MINE),),
-    Phase.APPLY: (AllowedRole(TARGET.apply_role, MINE),),
-    Phase.PULL_REQUEST: (AllowedRole(TARGET.plan_role, MINE),),
-}
-RUN = RunSettings(aws=TARGET)
-
-
-@pytest.fixture
-def installed(bench: Bench) -> Bench:
-    """A runner of an installation that allows the target."""
-    bench.environ["TIDEGATE_TARGET_ROLES"] = to_text(AllowedRoles(ALLOWED))
-    return bench
-
-
-def session(bench: Bench) -> dict[str, str]:
-    """Return what the only role that was assumed last was asked with."""
-    return {name: values[0] for name, values in parse_qs(bench.aws.assumed[-1]).items()}
 
 
 def tags(bench: Bench) -> dict[str, str]:

@@ -15,12 +15,12 @@ from botocore.exceptions import CredentialRetrievalError
 from runner.credentials_endpoint import CredentialsEndpoint
 from runner.faults import JobFault, RoleRefused, RunnerFault
 from runner.role_session import RoleSession
+from tests.runner.accounts import RUN, TARGET, installed, session
 from tests.runner.conftest import Bench
 from tests.runner.engine_keys import COMMAND
 from tests.runner.engines import provisioned
 from tests.runner.fake_aws import ENGINE_ROLE, ENGINE_SECRET, Refusal
 from tests.runner.speculation import resource
-from tests.runner.test_aws_roles import RUN, TARGET, installed, session
 from tidegate.adapters.aws.signing import Credentials
 from tidegate.domain.deploys.job import JobKind
 from tidegate.domain.deploys.workflow import RunSettings, StepKind, WorkflowStep

@@ -15,6 +15,7 @@ from tests.stepfunctions.way import (
     STOPPED,
     TIMEOUT,
     TWICE,
+    Fails,
     Way,
     late,
     stumbling,
@@ -44,6 +45,12 @@ DRIFT = [
             ),
             "Begin the plan": [NO_PLACE, *TWICE, JOB],
         },
+    ),
+    _drift(
+        "it asks for more than is allowed",
+        (*_LOOKING[:-2], *drift.FAILED),
+        "RunnerNotOffered",
+        answers={"Begin the plan": Fails("RunnerNotOffered")},
     ),
     _drift(
         "its plan fails, and stumbles when it records that",

@@ -13,7 +13,7 @@ from tests.stepfunctions.machines import MACHINES
 _PAUSE = 1
 
 
-def _short(variable: str, word: str, seconds: int, otherwise: int, condition: str = "true") -> str:
+def _short(variable: str, word: str, seconds: int, otherwise: int | str, condition: str = "true") -> str:
     return f"{{% $contains(${variable}, '{word}') and {condition} ? {seconds} : {otherwise} %}}"
 
 
@@ -55,7 +55,7 @@ _LIMITS: dict[str, dict[str, dict[str, Any]]] = {
         "Start a runner for the apply": {"TimeoutSeconds": _patience("apply")},
         "Apply": {
             # A runner has to take the apply and to beat before: else it is not about an apply that began.
-            "TimeoutSeconds": _short("job", "hangs-in-apply", 20, 3600),
+            "TimeoutSeconds": _short("job", "hangs-in-apply", 20, "$size.seconds"),
             "HeartbeatSeconds": _short("job", "silent-in-apply-once", 20, 60),
         },
     },

@@ -16,6 +16,7 @@ from tests.stepfunctions.way import (
     STOPPED,
     TIMEOUT,
     TWICE,
+    Fails,
     Way,
     late,
     stumbling,
@@ -52,6 +53,12 @@ PULL_REQUEST = [
                 _HELD_AGAINST["Record the plan"],
             ],
         },
+    ),
+    _pull(
+        "it asks for more than is allowed",
+        (*_LOOK[:-2], *pulls.FAILED),
+        "RunnerNotOffered",
+        answers={"Begin the plan": Fails("RunnerNotOffered")},
     ),
     _pull("its plan fails", (*_LOOK, *pulls.FAILED), "TerraformClientError", answers={"Plan": ENGINE}),
     _pull(

@@ -135,6 +135,12 @@ TERRAFORM = [
         "RunnerFault",
         answers={"Plan": RUNNER},
     ),
+    _deployment(
+        "it asks for more than is allowed",
+        (*PLANNED[:3], *_FAILED_PLAN),
+        "RunnerNotOffered",
+        answers={"Begin the plan": Fails("RunnerNotOffered")},
+    ),
     _deployment("its runner for the plan starts late", APPLIED, answers=late("Start a runner for the plan")),
     _deployment("its runner for the apply starts late", APPLIED, answers=late("Start a runner for the apply")),
     _deployment(

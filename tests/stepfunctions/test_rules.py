@@ -9,9 +9,11 @@ import pytest
 
 from cdk.asl_state_machine import LAYERS
 from tests.stepfunctions.machines import MACHINES, Machine, expressions
+from tests.stepfunctions.worst_case import LIMIT_OF_THE_ROOT, longest
 from tidegate.domain.changes.gate import GATE_DAYS
 from tidegate.domain.deploys.requirements_gate import REQUIREMENTS_DAYS
 from tidegate.domain.deploys.review import REVIEW_DAYS
+from tidegate.domain.deploys.runner_size import APPLY_SECONDS
 
 pytestmark = pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 
@@ -72,8 +74,7 @@ def test_every_choice_is_a_question_with_a_default(machine: Machine):
 
 def test_every_task_has_a_time_limit(machine: Machine):
     for name, task in machine.tasks():
-        assert isinstance(task.get("TimeoutSeconds"), int), name
-        assert 0 < task["TimeoutSeconds"] <= (2 * GATE_DAYS + REVIEW_DAYS + REQUIREMENTS_DAYS + 1) * 24 * 3600, name
+        assert 0 < longest(task) <= (2 * GATE_DAYS + REVIEW_DAYS + REQUIREMENTS_DAYS + 1) * 24 * 3600, name
 
 
 def test_people_are_told_how_long_it_really_waits_for_them_and_for_others(machine: Machine):
@@ -88,7 +89,23 @@ def test_people_are_told_how_long_it_really_waits_for_them_and_for_others(machin
 def test_a_wait_for_a_runner_has_a_heartbeat_shorter_than_its_time_limit(machine: Machine):
     for name, task in machine.tasks():
         if "hand_over_job" in str(task):
-            assert task["HeartbeatSeconds"] < task["TimeoutSeconds"], name
+            assert task["HeartbeatSeconds"] <= APPLY_SECONDS[0] < longest(task), name
+
+
+def test_an_apply_takes_as_long_as_its_root_says(machine: Machine):
+    limits = {name for name, task in machine.tasks() if task["TimeoutSeconds"] == LIMIT_OF_THE_ROOT}
+    assert limits == ({"Apply"} if machine.name == "terraform" else set())
+
+
+def test_runners_are_started_in_the_size_that_their_job_says(machine: Machine):
+    for name, task in machine.tasks():
+        if "ecs:runTask" in task["Resource"]:
+            overrides = task["Arguments"]["Overrides"]
+            own = {key: value for key, value in overrides.items() if key != "ContainerOverrides"}
+            said = {"Cpu": "{% $size.cpu %}", "Memory": "{% $size.memory %}"}
+            assert own == {**said, "EphemeralStorage": {"SizeInGiB": "{% $size.disk %}"}}, name
+            life = {"Name": "TIDEGATE_LIFE_SECONDS", "Value": "{% $size.life %}"}
+            assert life in overrides["ContainerOverrides"][0]["Environment"], name
 
 
 def test_every_retry_names_its_errors_and_is_bounded(machine: Machine):

@@ -20,7 +20,8 @@ PLAN = {
     "lock_file": None,
     **dict.fromkeys(("file", "json", "text"), ARTIFACT),
 }
-JOB = {"job": "job-1", "digest": "0" * 64}
+SIZE = {"cpu": "1024", "memory": "2048", "disk": 30, "seconds": 3600, "life": "3900"}
+JOB = {"job": "job-1", "digest": "0" * 64, "size": SIZE}
 STARTED: Answer = {}
 
 

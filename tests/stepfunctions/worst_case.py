@@ -14,6 +14,7 @@ from typing import Any
 
 from tidegate.domain.changes.gate import WAITS_PER_EXECUTION
 from tidegate.domain.deploys.queue import EXECUTION_AGE, ROUNDS_PER_EXECUTION
+from tidegate.domain.deploys.runner_size import APPLY_SECONDS
 from tidegate.usecases.deploys.begin_job import PLAN_ATTEMPTS
 from tidegate.usecases.pull_requests.affected_layers import MOST_LAYERS
 from tidegate.usecases.pull_requests.begin_speculation import SPECULATIONS
@@ -22,6 +23,8 @@ States = Mapping[str, Mapping[str, Any]]
 #: Seconds that a call of a function takes at most before it fails: Lambda's own limit.
 _CALL = 900
 _DAY = 86_400
+#: The time limit of a task that takes it from the answer of ``begin_job``.
+LIMIT_OF_THE_ROOT = "{% $size.seconds %}"
 
 #: Plans of a deployment: one, and another after each wait.
 _PLANS = 1 + WAITS_PER_EXECUTION
@@ -179,13 +182,19 @@ def _attempts(state: Mapping[str, Any]) -> Cost:
     Each has TaskScheduled, TaskStarted and its end, and TaskSubmitted where something is waited for. Only the last one,
     and one that is tried again after its time-out, takes the task's time: others fail in the call.
     """
-    limit: float = state["TimeoutSeconds"]
+    limit = longest(state)
     each = 4 if ".waitForTaskToken" in state["Resource"] or ".sync" in state["Resource"] else 3
     cost = Cost(each, limit)
     for retry in state.get("Retry", ()):
         once = limit if "States.Timeout" in retry["ErrorEquals"] else min(limit, _CALL)
         cost += Cost(each, once) * retry["MaxAttempts"] + Cost(0, sum(_pauses(retry)))
     return cost
+
+
+def longest(state: Mapping[str, Any]) -> float:
+    """Return the seconds that a task may take: where the root says it, as long as any root may say."""
+    limit: float | str = state["TimeoutSeconds"]
+    return APPLY_SECONDS[-1] if limit == LIMIT_OF_THE_ROOT else float(limit)
 
 
 def _pauses(retry: Mapping[str, Any]) -> Iterator[float]:

@@ -340,5 +340,6 @@ def test_each_part_of_how_a_root_is_deployed_has_words():
     root = any_root()
     before = ConfiguredRoot(root, tagged(root), ())
     others = [replace(before, root=replace(root, **{each.name: "other"})) for each in fields(root)]
-    others += [replace(before, run=replace(before.run, **{each.name: "other"})) for each in fields(before.run)]
+    parts = [each.name for each in fields(before.run) if each.name != "runner"]
+    others += [replace(before, run=replace(before.run, **{name: "other"})) for name in parts]
     assert all(how_changed(before, other) for other in [*others, replace(before, destroy=True)])

@@ -50,6 +50,12 @@ def test_no_runner_goes_on_for_longer_than_any_job_may(status):
     assert "75 minutes" in reason(status, job="network-apply-1", seconds=LIFE_SECONDS + 1)
 
 
+def test_the_runner_of_a_long_apply_may_go_on_as_long_as_that():
+    long = replace(AWAITED, seconds=12 * 3600)
+    assert reason(long, job="network-apply-1", seconds=12 * 3600 + 800) == ""
+    assert "735 minutes" in reason(long, job="network-apply-1", seconds=12 * 3600 + 901)
+
+
 def test_a_runner_without_a_job_is_stopped_once_it_can_be_known():
     assert "no job" in reason(None)
     assert reason(None, seconds=GRACE_SECONDS - 1) == ""

@@ -10,6 +10,7 @@ from tests.unit.usecases.terraform_world import World
 from tidegate.domain.deploys.deployment import AfterGate, Approval, Gate, Override, State, Step, Trigger
 from tidegate.domain.deploys.job import JobKind
 from tidegate.domain.deploys.origin import Destruction
+from tidegate.domain.deploys.runner_size import RunnerNeeds, RunnerOffer, RunnerSize
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.errors import (
     ApplyAlreadyStarted,
@@ -17,6 +18,7 @@ from tidegate.domain.errors import (
     CommitLeftBranch,
     Conflict,
     GateShut,
+    RunnerNotOffered,
     WrongState,
 )
 from tidegate.domain.policies.policy import PolicyVerdict
@@ -53,6 +55,44 @@ def test_a_plan_creates_its_job_and_shows_that_planning_begins(world, beginner):
     assert (job.plan_file, job.lock_file, job.engine_version) == (None, None, None)
     assert world.states() == [State.PLANNING]
     assert world.audit.published == []
+
+
+OFFER = RunnerOffer(RunnerSize(2048, 8192, 50, 7200), RunnerSize(4096, 16384, 100, 43200))
+
+
+def asking(world, beginner, needs, state=State.QUEUED):
+    deployment = world.put(replace(deployment_in(state), run=RunSettings(runner=needs)))
+    kind = "plan" if state is State.QUEUED else "apply"
+    return replace(beginner, offer=OFFER).begin(BeginJob(deployment=deployment.id, phase=kind, attempt=1, tries=1))
+
+
+@pytest.mark.parametrize(
+    ("needs", "size"),
+    [
+        (None, ("2048", "8192", 50, "7200")),
+        (RunnerNeeds(4096, 16384, 60, "arm64", 21600), ("4096", "16384", 60, "21600")),
+    ],
+)
+@pytest.mark.parametrize("state", [State.QUEUED, State.APPROVED])
+def test_a_runner_is_as_large_as_its_root_asks_for_and_has_its_time_for_the_apply(world, beginner, needs, size, state):
+    begun = asking(world, beginner, needs, state)
+    seconds = 3600 if state is State.QUEUED else int(size[3])
+    assert (begun.size.cpu, begun.size.memory, begun.size.disk) == size[:3]
+    assert (begun.size.seconds, begun.size.life) == (seconds, str(seconds + 300))
+    assert str(world.jobs.get(begun.job).size.memory) == size[1]
+
+
+def test_a_root_that_asks_for_more_than_is_allowed_is_planned_by_nobody(world, beginner):
+    with pytest.raises(RunnerNotOffered, match=r"runner\.memory of this root is 30 GB"):
+        asking(world, beginner, RunnerNeeds(memory=30 * 1024))
+    planning = world.deployments.get(deployment_in(State.QUEUED).id)
+    assert (planning.state, planning.plan_job) == (State.PLANNING, None)
+
+
+def test_nothing_is_applied_of_a_root_that_asks_for_more_than_is_allowed(world, beginner):
+    with pytest.raises(RunnerNotOffered):
+        asking(world, beginner, RunnerNeeds(memory=30 * 1024), State.APPROVED)
+    assert not world.audit.published
 
 
 @pytest.mark.parametrize(("kind", "state"), [("plan", State.QUEUED), ("apply", State.APPROVED)])

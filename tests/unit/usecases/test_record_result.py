@@ -87,6 +87,14 @@ def test_an_apply_without_an_answer_is_unknown_once_a_runner_has_taken_it(world)
     assert ended.error == "States.HeartbeatTimeout"
 
 
+def test_of_an_apply_that_took_too_long_the_limit_and_its_key_are_told(world):
+    ended = record(world, applying(world, taken=True), "outcome_unknown", error="States.Timeout")
+    assert ended.reason == (
+        "The time limit was over. The apply exceeded its time limit of 60 minutes (runner.apply_timeout). Write "
+        "runner: {apply_timeout: 2h} or more for this root in the default branch's tidegate.yaml."
+    )
+
+
 @pytest.mark.parametrize("state", ["outcome_unknown", "engine_fault"])
 def test_an_apply_that_no_runner_took_was_not_applied_and_never_will_be(world, state):
     deployment = applying(world, taken=False)

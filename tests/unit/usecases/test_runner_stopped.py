@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -32,6 +33,18 @@ def take(world, runner):
 
 def test_a_runner_that_never_started_fails_its_start_with_the_reason(world):
     assert report(world) == {"start-token": ("RunnerStopped", json.dumps({"message": "OutOfMemoryError"}))}
+
+
+def test_who_ran_out_of_memory_is_told_how_much_there_was_and_what_to_write(world):
+    report(world, replace(KILLED, out_of_memory=True))
+    (_, cause) = world.workflows.failed["start-token"]
+    assert "OutOfMemoryError. It needed more than the 2 GB" in cause
+    assert "runner: {memory: 3}" in cause
+
+
+def test_of_an_unknown_job_the_reason_alone_is_told(world):
+    report(world, replace(KILLED, job="network-plan-9", out_of_memory=True))
+    assert world.workflows.failed["start-token"][1] == json.dumps({"message": "OutOfMemoryError"})
 
 
 def test_a_runner_that_had_taken_the_job_fails_the_job(world):

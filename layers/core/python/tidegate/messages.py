@@ -10,7 +10,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from tidegate.domain.deploys.job import Job, job_digest
 from tidegate.domain.deploys.plan import Plan
+from tidegate.domain.deploys.runner_size import HAND_OVER_SECONDS
 
 #: What a runner must have counted in a plan.
 _COUNTS = frozenset({"add", "change", "destroy", "replace", "outputs", "moved"})
@@ -126,11 +128,29 @@ class BeginJob(Message):
     tries: int = Field(default=1, ge=1)
 
 
+class TaskSize(Message):
+    """The size of a runner's task, as ECS takes it; ``seconds`` that its job may take, ``life`` that it may live."""
+
+    cpu: str
+    memory: str
+    disk: int
+    seconds: int = Field(ge=60)
+    life: str
+
+
 class JobBegun(Message):
-    """The job that a runner is to take: its id, and the digest of its specification."""
+    """The job that a runner is to take: its id, the digest of its specification, and the size of its task."""
 
     job: str
     digest: str
+    size: TaskSize
+
+    @classmethod
+    def of(cls, job: Job) -> Self:
+        size, seconds = job.size, job.seconds
+        life = str(seconds + HAND_OVER_SECONDS)
+        task = TaskSize(cpu=str(size.cpu), memory=str(size.memory), disk=size.disk, seconds=seconds, life=life)
+        return cls(job=job.id, digest=job_digest(job), size=task)
 
 
 class HandOverJob(Message):

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from tidegate.domain.deploys.queue import ROUNDS_PER_EXECUTION
 from tidegate.domain.deploys.review_rule import PlanReview
+from tidegate.domain.deploys.runner_size import RunnerOffer, from_text
 
 
 class MissingSettingError(Exception):
@@ -277,6 +278,18 @@ class SlotSettings(Settings):
         if limit < 1:
             raise ValueError(f"TIDEGATE_RUNNER_SLOTS is {limit}, and must be 1 or more")
         return limit
+
+
+@dataclass(frozen=True)
+class RunnerOfferSettings(Settings):
+    """Which runners the installation has, as JSON."""
+
+    text: str = _variable("TIDEGATE_RUNNERS", "")
+
+    @property
+    def offer(self) -> RunnerOffer:
+        """Return it; raise ValueError for a text that is none."""
+        return from_text(self.text)
 
 
 @dataclass(frozen=True)

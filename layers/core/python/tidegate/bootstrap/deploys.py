@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tidegate.bootstrap.adapters import Adapters
-from tidegate.settings import MachineSettings, SlotSettings
+from tidegate.settings import MachineSettings, RunnerOfferSettings, SlotSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -176,6 +176,7 @@ class Deploys(Adapters):
             self.apply_requirements,
             self.branch_check,
             self.slot_keeper,
+            RunnerOfferSettings.from_env(self.environ).offer,
         )
 
     @cached_property

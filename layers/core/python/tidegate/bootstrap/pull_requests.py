@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tidegate.bootstrap.events import Events
-from tidegate.settings import LinkSettings, PlaceSettings, SlotSettings
+from tidegate.settings import LinkSettings, PlaceSettings, RunnerOfferSettings, SlotSettings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -330,6 +330,7 @@ class PullRequestWork(Events):
             PlaceSettings.from_env(self.environ).limit,
             self._leave_places,
             self.stop_runner,
+            RunnerOfferSettings.from_env(self.environ).offer,
         )
 
     @cached_property

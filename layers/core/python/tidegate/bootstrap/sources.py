@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tidegate.usecases.queues.execution_closed import ClosedExecution
 
 Event = Mapping[str, Any]
+#: The exit code of what was killed by SIGKILL.
+_KILLED = 137
 PUSHES, PRESSES, CHECK_RUNS = "TIDEGATE_PUSH_QUEUE", "TIDEGATE_PRESS_QUEUE", "TIDEGATE_CHECK_RUN_QUEUE"
 CHANGES, LINES, LATER_LINES = "TIDEGATE_CHANGE_QUEUE", "TIDEGATE_LINE_QUEUE", "TIDEGATE_LINE_LATER_QUEUE"
 #: The kind of what comes from a queue, by the variable with the queue's URL.
@@ -208,6 +210,21 @@ def read_runner(task: Event) -> StoppedRunner:
         job=environment.get("TIDEGATE_JOB", ""),
         start_token=environment.get("TIDEGATE_START_TOKEN"),
         reason="; ".join(reason for reason in reasons if reason) or "The task stopped without a reason.",
+        out_of_memory=_is_out_of_memory(task),
+    )
+
+
+def _is_out_of_memory(task: Event) -> bool:
+    """Tell whether the kernel killed the container, or the program in it: nothing else ends it so by itself.
+
+    ECS says ``OutOfMemoryError: Container killed due to memory usage`` of its main process, the runner's supervisor,
+    and sees an exit code of a child of that (ECS developer guide, "Stopped tasks error messages").
+    """
+    by_itself = task.get("stopCode") == "EssentialContainerExited"
+    return any(
+        (container.get("reason") or "").startswith("OutOfMemoryError")
+        or (by_itself and container.get("exitCode") == _KILLED)
+        for container in task.get("containers", [])
     )
 
 

@@ -43,7 +43,7 @@ class ConfiguredRoot:
     repository's own did, or ``required_version``. ``destroy`` tells that what it made is destroyed.
     ``sources`` name for each thing that was decided the line of the file that did, 0 for what holds without one:
     ``root``, ``stack``, ``workflow``, ``engine``, ``plan_review``, ``access``, ``hooks``, ``plan`` and ``apply`` (their
-    steps), ``environment``, ``aws``, and ``variables.NAME`` for each variable.
+    steps), ``environment``, ``aws``, ``runner``, and ``variables.NAME`` for each variable.
     """
 
     root: Root
@@ -92,6 +92,7 @@ class ConfiguredRoot:
         """How it is deployed, by field: where one of these is another, the root is deployed anew."""
         parts = (self.root, self.run)
         values = {each.name: getattr(part, each.name) for part in parts for each in fields(part)}
+        del values["runner"]  # Another runner deploys the same.
         return {**values, "destroy": self.destroy}
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from tidegate.domain.access import Access
 from tidegate.domain.changes.stack import StackDefinition
 from tidegate.domain.deploys.review_rule import ReviewRule
+from tidegate.domain.deploys.runner_size import RunnerNeeds
 from tidegate.domain.deploys.workflow import WorkflowStep
 from tidegate.domain.drift.drift import DriftReport
 from tidegate.domain.drift.timetable import Interval, Window
@@ -51,6 +52,18 @@ class AwsText:
 
 
 @dataclass(frozen=True, slots=True)
+class RunnerText:
+    """What is asked of runners, and the line that says it."""
+
+    needs: RunnerNeeds
+    line: int = 0
+
+    def over(self, outer: RunnerText) -> RunnerText:
+        """Return this, where ``outer`` says what it leaves open."""
+        return RunnerText(self.needs.over(outer.needs), self.line)
+
+
+@dataclass(frozen=True, slots=True)
 class DeclaredStack:
     """A stack as it is written. ``query`` is None for a nest."""
 
@@ -59,6 +72,7 @@ class DeclaredStack:
     line: int
     engine: EngineText | None = None
     aws: AwsText | None = None
+    runner: RunnerText | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +133,7 @@ class RootDeclaration:
     follow_modules: bool = True
     destroy: bool = False
     aws: AwsText | None = None
+    runner: RunnerText | None = None
 
 
 @dataclass(frozen=True, slots=True)

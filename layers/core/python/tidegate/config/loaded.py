@@ -17,6 +17,7 @@ from tidegate.config.declarations import (
     Hooks,
     PullRequestRules,
     RootDeclaration,
+    RunnerText,
 )
 from tidegate.config.expressions import Expression
 from tidegate.config.limits import Limits
@@ -75,7 +76,8 @@ class LoadedConfiguration:
     ``destination_branches`` are empty for the default branch alone, ``pull_requests`` says how those that go there are
     planned, ``policy_sets`` what their plans are held against, ``applying`` where they are applied. ``limits`` are the
     organization's. ``masks`` are patterns of what is masked in logs, ``clone`` says what runners clone, ``freezes`` are
-    times in which nothing is applied, ``aws`` is the account of roots whose stacks and own sections leave it open.
+    times in which nothing is applied, ``aws`` is the account of roots whose stacks and own sections leave it open,
+    and ``runner`` what these ask of runners.
     """
 
     engine: Engine
@@ -106,12 +108,20 @@ class LoadedConfiguration:
     clone: CloneSettings = field(default_factory=CloneSettings)
     freezes: tuple[Freeze, ...] = ()
     aws: AwsText | None = None
+    runner: RunnerText | None = None
 
     @property
     def names_roles(self) -> bool:
         """Whether it may give any root an account of AWS."""
         declarations = (*self.declarations.values(), *(each.declaration for each in self.globs))
         said = (self.aws, *(each.aws for each in self.stacks), *(each.aws for each in declarations))
+        return any(said)
+
+    @property
+    def asks_for_runners(self) -> bool:
+        """Whether it may ask for a runner of another size for any root."""
+        declarations = (*self.declarations.values(), *(each.declaration for each in self.globs))
+        said = (self.runner, *(each.runner for each in self.stacks), *(each.runner for each in declarations))
         return any(said)
 
     def required_of(self, judged: Tagged) -> Requirements | None:

@@ -27,6 +27,7 @@ from tidegate.config.stack_sections import (
     declared_stacks,
     declared_workflows,
     engine_text,
+    runner_text,
 )
 from tidegate.config.uncollected import uncollected
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
@@ -137,6 +138,7 @@ def _loaded(
         masks=configuration.mask_patterns,
         clone=configuration.clone.settings,
         aws=aws_text(document, ("aws",), configuration.aws),
+        runner=runner_text(document, ("runner",), configuration.runner),
         freezes=tuple(
             each.declared(document.place(("freeze", number))[0]) for number, each in enumerate(configuration.freeze)
         ),

@@ -137,6 +137,8 @@ def _one(settings: Settings, member: _Member, workflow: int | None, policy: int 
     run, sources = settings.run(member.stack, workflow)
     target, aws_line = settings.aws(own.aws, member.stack)
     sources = sources if target is None else {**sources, "aws": aws_line}
+    runner, runner_line = settings.runner(own.runner, member.stack)
+    sources = sources if runner is None else {**sources, "runner": runner_line}
     review_rule, review_line = settings.review_rule(own, member.stack)
     if own.destroy:
         review_rule, review_line = replace(review_rule, when=PlanReview.ALWAYS), own.line
@@ -151,7 +153,7 @@ def _one(settings: Settings, member: _Member, workflow: int | None, policy: int 
         own.follow_modules,
         review_rule,
         access,
-        run if target is None else replace(run, aws=target),
+        run if target is None and runner is None else replace(run, aws=target, runner=runner),
         settings.workflow_name(workflow),
         {**sources, "root": own.line, "engine": engine_line, "plan_review": review_line, "access": access_line},
         destroy=own.destroy,

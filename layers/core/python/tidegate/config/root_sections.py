@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TypeVar
 
-from tidegate.config.declarations import AwsText, DeclaredGlob, RootDeclaration
+from tidegate.config.declarations import AwsText, DeclaredGlob, RootDeclaration, RunnerText
 from tidegate.config.document import KEY, Document, Path
 from tidegate.config.loaded import DeclaredRoot
 from tidegate.config.model.aws import AwsSection
 from tidegate.config.model.file import WHEN_MODIFIED, Configuration
 from tidegate.config.model.roots import DirectorySection, EngineSection, ReviewSection, WhenModifiedSection
+from tidegate.config.model.runner import RunnerSection
 from tidegate.config.patterns import check_patterns
 from tidegate.config.refusals import MOST_TOLD
 from tidegate.domain.deploys.review_rule import ReviewRule
@@ -62,6 +63,7 @@ class _Entry:
     root: bool | None = None
     destroy: bool = False
     aws: tuple[tuple[Path, AwsSection], ...] = ()
+    runner: tuple[tuple[Path, RunnerSection], ...] = ()
 
 
 def around(configuration: Configuration, repository: str, rule: ReviewRule) -> Around:
@@ -111,7 +113,8 @@ def _entries(configuration: Configuration) -> Iterator[_Entry]:
             _given(root.plan_review),
             root.tags,
             destroy=root.destroy is True,
-            aws=_placed((path, root.aws)),
+            aws=_placed("aws", (path, root.aws)),
+            runner=_placed("runner", (path, root.runner)),
         )
     for written, section in (configuration.dirs or {}).items():
         yield from _directory_entries(written, section)
@@ -135,7 +138,8 @@ def _directory_entries(written: str, section: DirectorySection) -> Iterator[_Ent
             named_workspace=False,
             root=section.root,
             destroy=section.destroy is True,
-            aws=_placed((place, section.aws)),
+            aws=_placed("aws", (place, section.aws)),
+            runner=_placed("runner", (place, section.runner)),
         )
     for title, inner in section.workspaces.items():
         path = (*place, "workspaces", title)
@@ -152,12 +156,13 @@ def _directory_entries(written: str, section: DirectorySection) -> Iterator[_Ent
             glob,
             root=section.root,
             destroy=(section.destroy if inner.destroy is None else inner.destroy) is True,
-            aws=_placed((place, section.aws), (path, inner.aws)),
+            aws=_placed("aws", (place, section.aws), (path, inner.aws)),
+            runner=_placed("runner", (place, section.runner), (path, inner.runner)),
         )
 
 
-def _placed(*sections: tuple[Path, AwsSection | None]) -> tuple[tuple[Path, AwsSection], ...]:
-    return tuple(((*path, "aws"), section) for path, section in sections if section is not None)
+def _placed(key: str, *sections: tuple[Path, _Part | None]) -> tuple[tuple[Path, _Part], ...]:
+    return tuple(((*path, key), section) for path, section in sections if section is not None)
 
 
 def _given(*sections: _Part | None) -> tuple[_Part, ...]:
@@ -212,12 +217,19 @@ def _declaration(document: Document, outside: Around, entry: _Entry) -> RootDecl
         follow_modules=follow_modules,
         destroy=entry.destroy,
         aws=_aws(document, entry),
+        runner=_runner(document, entry),
     )
 
 
 def _aws(document: Document, entry: _Entry) -> AwsText | None:
     """Return the account that the sections of a root say: the inner one first, and what that leaves open as around."""
     texts = [section.text(document.place((*path, KEY))[0]) for path, section in entry.aws]
+    return reduce(lambda outer, inner: inner.over(outer), texts) if texts else None
+
+
+def _runner(document: Document, entry: _Entry) -> RunnerText | None:
+    """Return what the sections of a root ask of its runner, as for the account."""
+    texts = [section.text(document.place((*path, KEY))[0]) for path, section in entry.runner]
     return reduce(lambda outer, inner: inner.over(outer), texts) if texts else None
 
 

@@ -17,9 +17,21 @@ from tidegate.domain.policies.files import is_below
 from tidegate.domain.policies.policy_set import PolicySet, PolicySource, sets_for
 from tidegate.domain.sentences import listed
 
-#: What says which roots there are, in which stacks, with which values and which engine.
+#: What says which roots there are, in which stacks, with which values, engine and runner.
 _SHAPE = frozenset(
-    {"aws", "engine", "engine_text", "when_modified", "roots", "defaults", "declarations", "globs", "stacks", "several"}
+    {
+        "aws",
+        "declarations",
+        "defaults",
+        "engine",
+        "engine_text",
+        "globs",
+        "roots",
+        "runner",
+        "several",
+        "stacks",
+        "when_modified",
+    }
 )
 #: What an organization says is the same for both files, and warnings decide nothing.
 _IGNORED = frozenset({"limits", "warnings"})

@@ -10,7 +10,15 @@ from typing import TypeVar
 
 from pydantic_core import PydanticCustomError
 
-from tidegate.config.declarations import AwsText, DeclaredStack, DeclaredWorkflow, EngineText, Hooks, RootDeclaration
+from tidegate.config.declarations import (
+    AwsText,
+    DeclaredStack,
+    DeclaredWorkflow,
+    EngineText,
+    Hooks,
+    RootDeclaration,
+    RunnerText,
+)
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.model.file import FILE
 from tidegate.config.substitution import PREFIX, UnsetVariable, filled, filled_step
@@ -20,6 +28,7 @@ from tidegate.domain.changes.nests import nests_of
 from tidegate.domain.changes.stack import DEFAULT_STACK, Stack, StackDefinition
 from tidegate.domain.deploys.aws_target import AwsTarget, InvalidTarget, aws_target
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
+from tidegate.domain.deploys.runner_size import RunnerNeeds, size_problem
 from tidegate.domain.deploys.workflow import APPLY_STEPS, PLAN_STEPS, RunSettings, WorkflowStep
 from tidegate.domain.deploys.workflow_rules import apply_problem, plan_problem
 from tidegate.domain.errors import TidegateError, quoted
@@ -34,7 +43,7 @@ _STEPS = "Change the steps, or the stack's variables that they name"
 _ENGINES = f"Engines are {' and '.join(EngineName)}"
 #: What runs where no workflow matches.
 _USUAL = DeclaredWorkflow(parse_tag_query(""), 0)
-_Text = TypeVar("_Text", bound=EngineText | AwsText)
+_Text = TypeVar("_Text", bound=EngineText | AwsText | RunnerText)
 _NOBODY = Access((), (), (), (), UNMATCHED)
 
 
@@ -60,6 +69,7 @@ class Settings:
         # Caches of functools would hold this object, and the whole file with it, until the garbage collector comes.
         self._engines: dict[tuple[EngineText | None, str, int | None], tuple[Engine, int]] = {}
         self._targets: dict[tuple[AwsText | None, str], tuple[AwsTarget | None, int]] = {}
+        self._needs: dict[tuple[RunnerText | None, str], tuple[RunnerNeeds | None, int]] = {}
         self._runs: dict[tuple[str, int | None], tuple[RunSettings, dict[str, int]] | Unusable] = {}
 
     def engine(self, own: EngineText | None, stack: str, workflow: int | None) -> tuple[Engine, int]:
@@ -75,6 +85,13 @@ class Settings:
         if asked not in self._targets:
             self._targets[asked] = self._target(*asked)
         return self._targets[asked]
+
+    def runner(self, own: RunnerText | None, stack: str) -> tuple[RunnerNeeds | None, int]:
+        """Return what roots with needs of their own in a stack ask of runners, and its line. Raise Unusable."""
+        asked = own, stack
+        if asked not in self._needs:
+            self._needs[asked] = self._runner(*asked)
+        return self._needs[asked]
 
     def run(self, stack: str, workflow: int | None) -> tuple[RunSettings, dict[str, int]]:
         """Return how roots of a stack run with a workflow, and the lines that say so. Raise Unusable."""
@@ -236,6 +253,16 @@ class Settings:
         except InvalidTarget as problem:
             raise Unusable(text.line, problem.problem, problem.allowed) from None
         return (target if target != AwsTarget() else None), text.line
+
+    def _runner(self, own: RunnerText | None, stack: str) -> tuple[RunnerNeeds | None, int]:
+        said = [own, *self._around_of(stack, "runners", lambda each: each.runner), self._loaded.runner]
+        texts = [each for each in said if each]
+        if not texts:
+            return None, 0
+        text = reduce(RunnerText.over, texts)
+        if problem := size_problem(text.needs):
+            raise Unusable(text.line, f"the runner: {problem[0]}", problem[1])
+        return (text.needs if text.needs != RunnerNeeds() else None), text.line
 
     def _nearest_engine(self, texts: Sequence[EngineText], stack: str) -> Engine:
         """Return the engine that the first text says. A part that it leaves out is as the others say.

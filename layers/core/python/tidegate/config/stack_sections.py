@@ -13,12 +13,14 @@ from tidegate.config.declarations import (
     DriftSchedule,
     EngineText,
     Hooks,
+    RunnerText,
 )
 from tidegate.config.document import KEY, Document, Path
 from tidegate.config.model.aws import AwsSection
 from tidegate.config.model.branches import DriftSection
 from tidegate.config.model.rights import AccessSection
 from tidegate.config.model.roots import EngineSection
+from tidegate.config.model.runner import RunnerSection
 from tidegate.config.model.stacks import EngineTextSection, StackSection, StacksSection
 from tidegate.config.model.workflows import HooksSection, WorkflowSection
 from tidegate.config.refusals import refusal_of_stacks
@@ -51,7 +53,8 @@ def _stack(document: Document, name: str, section: StackSection) -> DeclaredStac
     )
     engine = engine_text(document, (*path, "engine"), section.engine)
     aws = aws_text(document, (*path, "aws"), section.aws)
-    return DeclaredStack(definition, section.tag_query, document.place((*path, KEY))[0], engine, aws)
+    runner = runner_text(document, (*path, "runner"), section.runner)
+    return DeclaredStack(definition, section.tag_query, document.place((*path, KEY))[0], engine, aws, runner)
 
 
 def _collisions(document: Document, stack: str, section: StackSection) -> Iterator[InvalidConfiguration]:
@@ -72,6 +75,11 @@ def engine_text(document: Document, path: Path, section: EngineTextSection | Eng
 
 def aws_text(document: Document, path: Path, section: AwsSection | None) -> AwsText | None:
     """Return an account as it is written, None where none is."""
+    return section.text(document.place((*path, KEY))[0]) if section else None
+
+
+def runner_text(document: Document, path: Path, section: RunnerSection | None) -> RunnerText | None:
+    """Return what is asked of runners as it is written, None where nothing is."""
     return section.text(document.place((*path, KEY))[0]) if section else None
 
 

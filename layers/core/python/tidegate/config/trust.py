@@ -20,6 +20,7 @@ from tidegate.domain.changes.change_set import Key
 from tidegate.domain.changes.stack import Stack, resolve_stacks
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.review_rule import ReviewRule
+from tidegate.domain.deploys.runner_size import RunnerNeeds
 from tidegate.domain.deploys.workflow import WorkflowStep
 from tidegate.domain.errors import quoted
 from tidegate.domain.root import Root
@@ -89,16 +90,17 @@ def proposed(
 
     Stacks, variables and engines are the merge's; steps, reviews and access are the default branch's, ``loaded``, the
     strictest of what it says of the root as it has it and of the root as the merge has it. The rest is as for
-    ``trusted``. A root is refused for which a value of the merge would decide what a program is told, or which only the
-    merge gives its roles.
+    ``trusted``, also how large runners are. A root is refused for which a value of the merge would decide what a
+    program is told, or which only the merge gives its roles.
     """
     roots = tuple(roots)
     configured = _whatever_branch(with_shape_of(loaded, merged), roots, branch, dest_branch)
     others = _Others(loaded, _whatever_branch(loaded, tuple(known), branch, dest_branch).roots)
     values, granted = _Values(loaded), _granted_roles(loaded, merged, roots, branch, dest_branch)
+    runners = _runners(loaded, merged, roots, branch, dest_branch)
     refused, judged = dict(configured.refused), []
     tagged: dict[Key, tuple[Tagged, ...]] = {}
-    for each in configured.roots:
+    for each in (replace(one, run=replace(one.run, runner=runners.get(one.key))) for one in configured.roots):
         problem = values.problem(each) or _role_problem(each, granted)
         if problem:
             refused[each.root.name] = problem
@@ -118,6 +120,15 @@ def _granted_roles(
         for each in configure(loaded, roots, branch, dest_branch).roots:
             found.setdefault(each.root.name, set()).add(each.roles)
     return found
+
+
+def _runners(
+    loaded: LoadedConfiguration, merged: LoadedConfiguration, roots: Sequence[Root], branch: str, dest_branch: str
+) -> Mapping[Key, RunnerNeeds | None]:
+    """Return what the default branch's file asks of the runners of roots as the merge has them."""
+    if not (loaded.asks_for_runners or merged.asks_for_runners):
+        return {}
+    return {each.key: each.run.runner for each in configure(loaded, roots, branch, dest_branch).roots}
 
 
 def _role_problem(each: ConfiguredRoot, granted: Mapping[str, Collection[tuple[str, ...]]]) -> str:

@@ -230,6 +230,13 @@ class ApplyAlreadyStarted(TidegateError):
         super().__init__(f"An apply of {deployment} was started before. It is never started twice.")
 
 
+class RunnerNotOffered(TidegateError):
+    """A root asks for a runner that the installation does not have, or does not allow."""
+
+    def __init__(self, problem: str, advice: str) -> None:
+        super().__init__(f"{problem}. {advice}.")
+
+
 class GateShut(TidegateError):
     """What a deployment waited for was run again while it was reviewed: it must wait once more before its apply."""
 

@@ -24,6 +24,7 @@ from tidegate.config.model.roots import (
     WhenModified,
     WhenModifiedSection,
 )
+from tidegate.config.model.runner import Runner
 from tidegate.config.model.stacks import StacksSection
 from tidegate.config.model.workflows import HooksSection, WorkflowSection
 from tidegate.config.section import Section
@@ -90,6 +91,7 @@ class Configuration(Section):
         Field(description="Tags that roots get from branches."),
     ] = BranchTagsSection.model_validate({})
     aws: Aws = None
+    runner: Runner = None
     mask_patterns: Annotated[
         tuple[MaskPattern, ...],
         BeforeValidator(as_list, json_schema_input_type=list[str]),

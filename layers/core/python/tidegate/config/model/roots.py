@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from tidegate.config.declarations import EngineText
 from tidegate.config.model.aws import Aws
+from tidegate.config.model.runner import Runner
 from tidegate.config.section import Section
 from tidegate.config.values import (
     Count,
@@ -158,6 +159,7 @@ class RootSection(Section):
     plan_review: _Review = None
     destroy: _Destroy = None
     aws: Aws = None
+    runner: Runner = None
 
 
 class WorkspaceSection(Section):
@@ -170,6 +172,7 @@ class WorkspaceSection(Section):
     plan_review: _Review = None
     destroy: _Destroy = None
     aws: Aws = None
+    runner: Runner = None
 
 
 class DirectorySection(Section):
@@ -203,3 +206,4 @@ class DirectorySection(Section):
     plan_review: _Review = None
     destroy: _Destroy = None
     aws: Aws = None
+    runner: Runner = None

@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.deploys.plan import Artifact
+from tidegate.domain.deploys.runner_size import USUAL_SECONDS, RunnerSize
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.errors import NotFound
 from tidegate.domain.root import Root
@@ -42,7 +43,7 @@ class Job:
     one. ``destroy`` tells that the plan destroys what the root made; ``engine_version`` and ``lock_file`` are then
     those that it was made with, if they are known. ``allowed_providers`` and ``allowed_modules`` are patterns of what a
     speculative plan may use (``tidegate.domain.pull_requests.untrusted_code``); None stands for what is allowed where
-    nobody says anything. ``drift`` tells that a speculative plan looks for drift.
+    nobody says anything. ``drift`` tells that a speculative plan looks for drift. ``size`` is that of its runner.
     """
 
     id: str
@@ -66,6 +67,12 @@ class Job:
     fork_sha: str = ""
     destroy: bool = False
     drift: bool = False
+    size: RunnerSize = field(default_factory=RunnerSize)
+
+    @property
+    def seconds(self) -> int:
+        """How long the job may take once it is handed over: an apply as its root says, a plan an hour."""
+        return self.size.apply_seconds if self.kind is JobKind.APPLY else USUAL_SECONDS
 
     @property
     def other_repositories(self) -> tuple[str, ...]:

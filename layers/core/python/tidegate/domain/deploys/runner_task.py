@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tidegate.domain.deploys.job import JobKind, job_parts
+from tidegate.domain.deploys.runner_size import USUAL_SECONDS
 
-#: A runner ends its job within 67 minutes by itself (``runner.settings``): an hour, the wait for its job, its stop.
-LIFE_SECONDS = 75 * 60
+#: A runner ends its job by itself 7 minutes after the time of its job (``runner.settings``): the wait for it, its stop.
+SPARE_SECONDS = 15 * 60
+#: How long a runner may live of whose job nothing is known.
+LIFE_SECONDS = USUAL_SECONDS + SPARE_SECONDS
 #: Whoever has reported stores its log, and ends; what has just been made is not known everywhere yet.
 GRACE_SECONDS = 120
 
@@ -24,11 +27,12 @@ class RunnerTask:
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """What is known of a job: who took it, whether its result is waited for, and when that last changed."""
+    """What is known of a job: who took it, whether its result is waited for, when that last changed, and its time."""
 
     taken_by: str | None
     is_awaited: bool
     changed_at: str
+    seconds: int = USUAL_SECONDS
 
 
 def reason_to_stop(task: RunnerTask, status: JobStatus | None, now: str) -> str:
@@ -36,8 +40,9 @@ def reason_to_stop(task: RunnerTask, status: JobStatus | None, now: str) -> str:
 
     An apply goes on while its time lasts, whoever waits for it: to stop it would leave more unknown, not less.
     """
-    if _seconds(task.made_at, now) > LIFE_SECONDS:
-        return f"It has run for more than {LIFE_SECONDS // 60} minutes, which no job may."
+    life = LIFE_SECONDS if status is None else status.seconds + SPARE_SECONDS
+    if _seconds(task.made_at, now) > life:
+        return f"It has run for more than {life // 60} minutes, which its job may not."
     if _seconds(task.made_at, now) <= GRACE_SECONDS:
         return ""
     if status is None:

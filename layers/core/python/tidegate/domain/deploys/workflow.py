@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tidegate.domain.deploys.aws_target import AwsTarget
+from tidegate.domain.deploys.runner_size import RunnerNeeds
 
 #: How the last line of an apply begins that succeeded, and a step after which did not.
 STEP_FAILED = "THE APPLY SUCCEEDED, BUT A STEP AFTER IT DID NOT: "
@@ -75,7 +76,8 @@ class RunSettings:
 
     ``variables`` are pairs of a whole name, such as ``STACK_VAR_REGION``, and a text. Programs see them, and
     ``TIDEGATE_ENVIRONMENT`` and ``TIDEGATE_STACK``. ``masks`` are patterns of what is masked in the job's log,
-    ``clone`` says what the runner clones, ``aws`` which account its engine works in; None for the installation's own.
+    ``clone`` says what the runner clones, ``aws`` which account its engine works in, None for the installation's own,
+    and ``runner`` what it asks of its runner.
     """
 
     environment: str = ""
@@ -85,3 +87,4 @@ class RunSettings:
     masks: tuple[str, ...] = ()
     clone: CloneSettings = field(default_factory=CloneSettings)
     aws: AwsTarget | None = None
+    runner: RunnerNeeds | None = None

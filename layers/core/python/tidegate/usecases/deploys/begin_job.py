@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tidegate.domain.changes.gate import WAITING
 from tidegate.domain.deploys.audit import RUNNING, audit_message, with_audited
 from tidegate.domain.deploys.cancelling import not_cancelled
 from tidegate.domain.deploys.deployment import AfterGate, Deployment, Ending, Gate, State
-from tidegate.domain.deploys.job import Job, JobKind, job_digest, job_id
+from tidegate.domain.deploys.job import Job, JobKind, job_id
 from tidegate.domain.deploys.requirements_gate import waiting, waits
+from tidegate.domain.deploys.runner_size import RunnerOffer, size_of
 from tidegate.domain.errors import (
     ApplyAlreadyStarted,
     CloudUnavailable,
@@ -20,6 +21,7 @@ from tidegate.domain.errors import (
     GateShut,
     NoFreeSlot,
     RequirementsMissing,
+    RunnerNotOffered,
     TidegateError,
     WrongState,
 )
@@ -42,7 +44,8 @@ class JobBeginner:
 
     A slot is taken last, when all else lets the job begin: who waits at a gate or for people has none. Who waited for
     one is looked at as if it came anew.
-    ``stop_runner`` stops whoever has taken a job: a plan is tried again because its runner was given up.
+    ``stop_runner`` stops whoever has taken a job: a plan is tried again because its runner was given up. ``offer`` is
+    what runners the installation has.
     """
 
     deployments: Deployments
@@ -56,14 +59,15 @@ class JobBeginner:
     requirements: ApplyRequirements
     branches: BranchCheck
     slots: SlotKeeper
+    offer: RunnerOffer = field(default_factory=RunnerOffer)
 
     def begin(self, message: BeginJob) -> JobBegun:
         """Create the job and move the deployment on.
 
         Raise WrongState, DeploymentCancelled, AuditUnavailable, ApplyAlreadyStarted, CommitLeftBranch,
         RequirementsMissing, GateShut if an apply must wait at its gate once more, or NoFreeSlot if it must wait for a
-        runner: then no job was begun. Raise Conflict when somebody else changed the deployment meanwhile, and
-        ForgeUnavailable.
+        runner: then no job was begun. Raise Conflict when somebody else changed the deployment meanwhile,
+        ForgeUnavailable, and RunnerNotOffered when the root asks for more than the installation allows.
         """
         try:
             return self._begin(message)
@@ -76,28 +80,36 @@ class JobBeginner:
     def _begin(self, message: BeginJob) -> JobBegun:
         deployment = not_cancelled(self.deployments.get(message.deployment))
         kind = JobKind(message.phase)
-        job = self._job(deployment, kind, job_id(deployment.id, kind, message.attempt))
+        try:
+            job = self._job(deployment, kind, job_id(deployment.id, kind, message.attempt))
+        except RunnerNotOffered:
+            if kind is JobKind.PLAN:  # It ends as a plan that failed.
+                self.deployments.save(self._planning(deployment, message.tries))
+            raise
         if kind is JobKind.PLAN:
             self._begin_plan(deployment, job, message.tries)
         else:
             self._begin_apply(deployment, job)
-        return JobBegun(job=job.id, digest=job_digest(job))
+        return JobBegun.of(job)
 
     def _begin_plan(self, deployment: Deployment, job: Job, tries: int) -> None:
-        at = self.clock.now()
-        reason = "" if tries == 1 else f"This is attempt {tries} of {PLAN_ATTEMPTS}: the one before was interrupted."
-        if deployment.state is State.PLANNING:
-            planning = replace(deployment, reason=reason, changed_at=at)
-        elif deployment.state is State.QUEUED or _goes_on(deployment, AfterGate.PLAN, AfterGate.PLAN_AGAIN):
-            why = deployment.reason if _goes_on(deployment, AfterGate.PLAN_AGAIN) else reason
-            planning = _anew(deployment.moved(State.PLANNING, at, why))
-        else:
-            raise WrongState(deployment.id, deployment.state, "a plan")
+        planning = self._planning(deployment, tries)
         self.slots.take(deployment.id)
         if tries > 1 and deployment.plan_job != job.id:
             self.stop_runner(deployment.plan_job)
         self.jobs.create(job)
         self.announcements.changed(self.deployments.save(replace(planning, plan_job=job.id, slot_since="")))
+
+    def _planning(self, deployment: Deployment, tries: int) -> Deployment:
+        """Return the deployment as it plans. Raise WrongState."""
+        at = self.clock.now()
+        reason = "" if tries == 1 else f"This is attempt {tries} of {PLAN_ATTEMPTS}: the one before was interrupted."
+        if deployment.state is State.PLANNING:
+            return replace(deployment, reason=reason, changed_at=at)
+        if deployment.state is State.QUEUED or _goes_on(deployment, AfterGate.PLAN, AfterGate.PLAN_AGAIN):
+            why = deployment.reason if _goes_on(deployment, AfterGate.PLAN_AGAIN) else reason
+            return _anew(deployment.moved(State.PLANNING, at, why))
+        raise WrongState(deployment.id, deployment.state, "a plan")
 
     def _begin_apply(self, deployment: Deployment, job: Job) -> None:
         """Create the job, audit, move on: no runner is started for a job that this did not answer.
@@ -191,6 +203,7 @@ class JobBeginner:
             base_sha=deployment.base_sha,
             fork_sha=deployment.fork_sha,
             destroy=deployment.destroy is not None,
+            size=size_of(deployment.run.runner, self.offer),
         )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tidegate.domain.deploys.deployment import Deployment, Ending, State, ends_without_result, is_final
 from tidegate.domain.deploys.held_plan import POLICIES_REFUSED
 from tidegate.domain.deploys.review import missing_approvals
+from tidegate.domain.deploys.runner_size import took_too_long
 from tidegate.domain.errors import GateStaysShut
 from tidegate.messages import RecordResult, ResultRecorded
 from tidegate.ports import Announcements, Clock, Deployments, Jobs
@@ -33,6 +34,7 @@ _WORDS = {
     "NoFreePlace": "",
     "NoFreeSlot": "",
     "TooManyWait": "",
+    "RunnerNotOffered": "",
     "RunnerFault": "",
     "PlanAltered": "",
     "ApplyNotStarted": "",
@@ -117,8 +119,14 @@ class ResultRecorder:
             if deployment.cancelled and failure.ended:  # It said so itself, and stored its state.
                 state = State.APPLY_FAILED
         last_lines = (message.last_lines or failure.last_lines)[-KEPT_LAST_LINES:]
-        reason = _reason(deployment, state, message, failure)
+        reason = _reason(deployment, state, message, self._in_time(deployment, state, message, failure))
         return Ending(state, reason, message.error or "", last_lines, self.clock.now())
+
+    def _in_time(self, deployment: Deployment, state: State, message: RecordResult, failure: Failure) -> Failure:
+        """Return the failure; of an apply that took too long, with the limit that it had, and what to do."""
+        if state is not State.OUTCOME_UNKNOWN or message.error != "States.Timeout" or deployment.apply_job is None:
+            return failure
+        return replace(failure, message=took_too_long(self.jobs.get(deployment.apply_job).seconds))
 
 
 def read_cause(cause: str | None) -> Failure:

@@ -6,18 +6,23 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass
 
-from tidegate.domain.errors import TooLate
+from tidegate.domain.deploys.runner_size import out_of_memory
+from tidegate.domain.errors import NotFound, TooLate
 from tidegate.ports import Jobs, Workflows
 
 
 @dataclass(frozen=True, slots=True)
 class StoppedRunner:
-    """A task that has stopped: its ARN, the job and start token that it was given, and why it stopped."""
+    """A task that has stopped: its ARN, the job and start token that it was given, and why it stopped.
+
+    ``out_of_memory`` tells that the kernel killed it, as it needed more than it has.
+    """
 
     task: str
     job: str
     start_token: str | None
     reason: str
+    out_of_memory: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,15 @@ class StoppedRunnerReporter:
         """
         token = self.jobs.token_of(stopped.job, stopped.task) or stopped.start_token
         if token:
-            self._fail(token, stopped.reason)
+            self._fail(token, self._explained(stopped))
+
+    def _explained(self, stopped: StoppedRunner) -> str:
+        """Return the reason, and what to do if the task's memory was too small."""
+        if not stopped.out_of_memory:
+            return stopped.reason
+        with suppress(NotFound):
+            return f"{stopped.reason}. {out_of_memory(self.jobs.get(stopped.job).size)}"
+        return stopped.reason
 
     def _fail(self, token: str, reason: str) -> None:
         with suppress(TooLate):

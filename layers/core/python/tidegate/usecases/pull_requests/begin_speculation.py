@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from tidegate.domain.deploys.job import Job, JobKind, job_digest, job_id
+from tidegate.domain.deploys.job import Job, JobKind, job_id
+from tidegate.domain.deploys.runner_size import RunnerOffer, size_of
 from tidegate.domain.errors import Conflict, NoFreePlace, NotFound, WrongState
 from tidegate.domain.plan_places.plan_places import asked
 from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState, TemporaryLayer
@@ -23,7 +24,7 @@ class SpeculationBeginner:
 
     A repository has places for ``limit`` of them at a time, and each takes one of the installation's slots besides.
     ``leave`` gives back the places and slots of layers, ``stop_runner`` stops whoever has taken the job of an attempt
-    that was given up.
+    that was given up. ``offer`` is what runners the installation has.
     """
 
     layers: TemporaryLayers
@@ -36,13 +37,15 @@ class SpeculationBeginner:
     limit: int
     leave: Callable[[str, Collection[str]], object]
     stop_runner: Callable[[str | None], object]
+    offer: RunnerOffer = field(default_factory=RunnerOffer)
 
     def begin(self, message: BeginSpeculation) -> JobBegun:
         """Take a place and a slot, create the job and move the layer on. It keeps both from one attempt to the next.
 
         Raise NotFound when the layer is gone, WrongState when it has ended, and NoFreePlace or NoFreeSlot when it has
         to wait: then no job was begun. Who waits for a place has no slot, so that nobody waits for each other.
-        Raise Conflict when somebody else changed the layer meanwhile.
+        Raise Conflict when somebody else changed the layer meanwhile, and RunnerNotOffered when the root asks for more
+        than the installation allows.
         """
         layer = self._undone(message.layer)
         places = self.places.take(layer.repository, layer.id, self.limit)
@@ -80,7 +83,7 @@ class SpeculationBeginner:
             )
         if not layer.schedule:
             self.announcements.layer_changed(layer)
-        return JobBegun(job=job.id, digest=job_digest(job))
+        return JobBegun.of(job)
 
     def _job(self, layer: TemporaryLayer, job: str) -> Job:
         return Job(
@@ -101,6 +104,7 @@ class SpeculationBeginner:
             fork_sha=layer.fork_sha,
             destroy=layer.destroy,
             drift=bool(layer.schedule),
+            size=size_of(layer.run.runner, self.offer),
         )
 
 

@@ -35,11 +35,11 @@ class StopRunners:
 
     def _status(self, job: str) -> JobStatus | None:
         try:
-            self.jobs.get(job)
+            seconds = self.jobs.get(job).seconds
             owner, kind, _ = job_parts(job)
         except NotFound:
             return None
-        return JobStatus(self.jobs.runner(job), *self._awaited(owner, kind, job))
+        return JobStatus(self.jobs.runner(job), *self._awaited(owner, kind, job), seconds)
 
     def _awaited(self, owner: str, kind: JobKind, job: str) -> tuple[bool, str]:
         """Return whether the job's result is waited for, and when that last changed."""
