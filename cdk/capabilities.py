@@ -10,6 +10,7 @@ from aws_cdk import Stack
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 
+from cdk.identity import IdentityKeys
 from cdk.messaging import Messaging
 from cdk.schedules import Schedules
 from cdk.settings import Settings
@@ -87,6 +88,8 @@ class Capability(Enum):
     FORGE = "speak with the forge as the App"
     STOP_RUNNERS = "stop the runners of jobs that were given up"
     LIST_RUNNERS = "list the tasks of runners"
+    SIGN_TOKENS = "sign the tokens of jobs"
+    PUBLIC_KEYS = "publish the keys that tokens of jobs are verified with"
     OPERATORS = "know whose members may ask for deployments"
     WEBHOOK_SECRET = "know the webhook's secrets"  # noqa: S105  # A description.
 
@@ -114,6 +117,7 @@ class Surroundings:
     schedules: Schedules
     cluster: ecs.ICluster
     web_url: str
+    identity: IdentityKeys
 
 
 def allow(*actions: str, on: str, under: Mapping[str, object] | None = None) -> iam.PolicyStatement:

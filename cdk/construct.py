@@ -15,10 +15,11 @@ from cdk.asl_state_machine import AslStateMachine, TaskToRun, Value, placeholder
 from cdk.capabilities import Surroundings
 from cdk.dashboard import Dashboard, dashboard_url
 from cdk.engine_denials import EngineDenials
-from cdk.function_specs import SPECS
+from cdk.function_specs import FUNCTION_OF, SPECS
 from cdk.functions import Functions
 from cdk.grants import grant
 from cdk.http_api import PublicApi
+from cdk.identity import IdentityKeys
 from cdk.layers import Layers
 from cdk.messaging import Messaging
 from cdk.network import Network
@@ -72,6 +73,7 @@ class Tidegate(Construct):
     def _make_parts(self) -> None:
         settings = self.settings
         self.storage = Storage(self, "Storage")
+        self.identity = IdentityKeys(self, "Identity", names=settings.identity.keys, prefix=settings.prefix)
         self.messaging = Messaging(self, "Messaging", prefix=settings.prefix, alarm_email=settings.alarm_email)
         self.network = Network(self, "Network", settings.site)
         self.runners = Runners(
@@ -107,6 +109,7 @@ class Tidegate(Construct):
             roles=self.runners.engine_roles.values(),
             bucket_arn=self.storage.bucket.bucket_arn,
             api=self.api.api,
+            keys=self.identity.arns,
         )
 
     def _make_machines(self) -> None:
@@ -158,6 +161,7 @@ class Tidegate(Construct):
         for spec in SPECS:
             for capability in spec.capabilities:
                 grant(self.functions[spec.name], capability, self.around)
+        self.identity.only_for(self.functions[FUNCTION_OF["hand_over_job"]])
 
     @property
     def around(self) -> Surroundings:
@@ -174,6 +178,7 @@ class Tidegate(Construct):
             schedules=self.schedules,
             cluster=self.runners.cluster,
             web_url=self.settings.web_url or self.api.address,
+            identity=self.identity,
         )
 
     def _machine(
@@ -238,5 +243,8 @@ class Tidegate(Construct):
             "PullRequestRunnerRole": self.runners.task_roles["speculate"].role_arn,
         }.items():
             CfnOutput(self, name, value=value)
+        if self.identity.keys:
+            CfnOutput(self, "Issuer", value=self.settings.web_url or self.api.address)
+            CfnOutput(self, "IdentityKeys", value=",".join(self.identity.arns))
         if domain := self.api.domain:
             CfnOutput(self, "DomainTarget", value=domain.regional_domain_name)

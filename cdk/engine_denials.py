@@ -52,10 +52,11 @@ class EngineDenials(Construct):
         roles: Iterable[iam.IRole],
         bucket_arn: str,
         api: apigateway.HttpApi,
+        keys: Iterable[str],
     ) -> None:
         super().__init__(scope, construct_id)
         stack = Stack.of(self)
-        own = [*_named(stack, settings), *_secrets(stack, settings), bucket_arn, f"{bucket_arn}/*"]
+        own = [*_named(stack, settings), *_secrets(stack, settings), bucket_arn, f"{bucket_arn}/*", *keys]
         api_arn = stack.format_arn(service="apigateway", account="", resource="/apis", resource_name=api.api_id)
         iam.ManagedPolicy(
             self,

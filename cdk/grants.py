@@ -19,6 +19,7 @@ from cdk.capabilities import (
     on_jobs,
     on_records,
 )
+from cdk.identity_grants import public_keys, sign_tokens
 from cdk.indexes import LISTS
 from tidegate.domain.deploys.runner_size import to_text
 
@@ -408,6 +409,8 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.FORGE: _forge,
     Capability.STOP_RUNNERS: _stop_runners,
     Capability.LIST_RUNNERS: _list_runners,
+    Capability.SIGN_TOKENS: sign_tokens,
+    Capability.PUBLIC_KEYS: public_keys,
     Capability.OPERATORS: _operators,
     Capability.WEBHOOK_SECRET: _webhook_secret,
 }

@@ -18,6 +18,25 @@ class TargetRole:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TargetServiceAccount:
+    """A service account of Google Cloud that roots of ``repositories`` may name under ``google``."""
+
+    service_account: str
+    repositories: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetApplication:
+    """An application of Azure, by its client id, that roots of ``repositories`` may name under ``azure``."""
+
+    client_id: str
+    repositories: Sequence[str]
+
+
+Allowed = str | TargetRole | TargetServiceAccount | TargetApplication
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TidegateProps:
     """The settings of one installation. What is None has the default that cdk/README.md names.
 
@@ -42,11 +61,11 @@ class TidegateProps:
     pull_request_policies: Sequence[str] | None = None
     pull_request_plans: int | None = None
     runner_slots: int | None = None
-    plan_target_roles: Sequence[str | TargetRole] | None = None
-    apply_target_roles: Sequence[str | TargetRole] | None = None
-    pull_request_target_roles: Sequence[str | TargetRole] | None = None
     runner: Mapping[str, int | float | str] | None = None
     runner_limits: Mapping[str, int | float | str] | None = None
+    plan_target_roles: Sequence[Allowed] | None = None
+    apply_target_roles: Sequence[Allowed] | None = None
+    pull_request_target_roles: Sequence[Allowed] | None = None
     runner_image: str | None = None
     runner_variables: Mapping[str, str] | None = None
     runner_secrets: Mapping[str, str] | None = None
@@ -74,6 +93,8 @@ class TidegateProps:
     permissions_boundary: str | None = None
     log_retention_days: int | None = None
     webhook_concurrency: int | None = None
+    identity_keys: Sequence[str] | None = None
+    identity_audience: str | None = None
 
     @classmethod
     def from_context(cls, context: Context) -> TidegateProps:
@@ -87,8 +108,8 @@ class TidegateProps:
 
 def _as_json(value: object) -> object:
     """Return what JSON has for it. Numbers and truth values are texts in cdk.json, as ``-c`` gives nothing else."""
-    if isinstance(value, TargetRole):
-        return {"role": value.role, "repositories": list(value.repositories)}
+    if isinstance(value, TargetRole | TargetServiceAccount | TargetApplication):
+        return {field.name: _as_json(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):

@@ -284,7 +284,8 @@ class Runners(Construct):
 def _target_access(allowed: AllowedRoles, kind: RunnerKind) -> list[iam.PolicyStatement]:
     """Allow to assume the roles of one phase, with tags and a source identity. It is for this kind of runner alone."""
     _, phase = KEYS[kind.name]
-    arns = list(dict.fromkeys(each.role for each in allowed.phases.get(phase, ())))
+    named = (each.role for each in allowed.phases.get(phase, ()))
+    arns = [each for each in dict.fromkeys(named) if each.startswith("arn:")]
     actions = ["sts:AssumeRole", "sts:TagSession", "sts:SetSourceIdentity"]
     return [iam.PolicyStatement(actions=actions, resources=arns)] if arns else []
 

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from cdk.architecture import ARCHITECTURES
+from cdk.identity import IdentitySettings, read_identity_settings
 from cdk.runner_settings import Context, InvalidContext, RunnerSettings, read_runner_settings
 from cdk.site_settings import SiteSettings, read_site_settings
 
@@ -64,6 +65,7 @@ class Settings:
     docs_url: str
     runners: RunnerSettings
     site: SiteSettings
+    identity: IdentitySettings
 
     @property
     def stack(self) -> str:
@@ -81,6 +83,7 @@ def read_settings(context: Context) -> Settings:
     text = _Texts(context)
     forge = text.matching("forge", _FORGE, "github or gitlab", "github")
     forge_url, forge_api_url = _addresses(text, forge)
+    web_url = text.optional("web_url", _URL, "a URL").rstrip("/")
     prefix = text.matching("prefix", _PREFIX, "up to 20 small letters, digits and hyphens", "tidegate")
     return Settings(
         prefix=prefix,
@@ -104,7 +107,7 @@ def read_settings(context: Context) -> Settings:
         plan_review=text.matching("plan_review", _PLAN_REVIEW, "always, manual or never", "always"),
         rounds_per_execution=text.matching("rounds_per_execution", _ROUNDS, "a number from 1 to 100", "100"),
         execution_url=text.optional("execution_url", _URL_WITH_QUERY, "a URL"),
-        web_url=text.optional("web_url", _URL, "a URL").rstrip("/"),
+        web_url=web_url,
         comment_prefixes=text.matching("comment_prefixes", _PREFIXES, "words with blanks between", "tidegate"),
         operators_team=text.optional("operators_team", _TEAM, "a team of the form organization/slug"),
         dashboard=text.matching("dashboard", _YES_OR_NO, "true or false", "false") == "true",
@@ -112,6 +115,7 @@ def read_settings(context: Context) -> Settings:
         docs_url=text.optional("docs_url", _URL, "a URL").rstrip("/") or "docs",
         runners=read_runner_settings(context),
         site=read_site_settings(context),
+        identity=read_identity_settings(context, web_url),
     )
 
 

@@ -16,10 +16,19 @@ KEYS: Mapping[str, tuple[str, Phase]] = {
 }
 _ROLE = re.compile(r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/*-]{1,512}")
 _REPOSITORIES = re.compile(r"[A-Za-z0-9_.*/-]{1,255}")
-_FIELDS = {"role", "repositories"}
+#: What an entry may name, by its key: roles of AWS, service accounts of Google Cloud, applications of Azure.
+_NAMED: Mapping[str, tuple[re.Pattern[str], str]] = {
+    "role": (_ROLE, ""),
+    "service_account": (
+        re.compile(r"[a-z0-9*-]{1,30}@[a-z0-9*-]{1,30}\.iam\.gserviceaccount\.com"),
+        "a service account, in which * stands for any text, such as plan-*@my-project.iam.gserviceaccount.com",
+    ),
+    "client_id": (re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "the client id of an application"),
+}
 ALLOWED = (
     "the ARN of a role, in which * stands for any text, which the engine may assume by itself; or a mapping of such a "
-    'role and the repositories whose roots may name it, as in {"role": ARN, "repositories": ["acme/*"]}'
+    'role and the repositories whose roots may name it, as in {"role": ARN, "repositories": ["acme/*"]}, or of a '
+    "service_account or client_id in its place"
 )
 
 
@@ -54,17 +63,20 @@ def allowed_roles(entries: Mapping[str, Sequence[object]]) -> AllowedRoles:
 
 def _allowed(place: str, entry: Mapping[object, object]) -> AllowedRole:
     repositories = entry.get("repositories")
-    if entry.keys() != _FIELDS or not isinstance(repositories, list) or not repositories:
+    named = [each for each in _NAMED if each in entry]
+    if len(named) != 1 or len(entry) != len(named) + 1 or not isinstance(repositories, list) or not repositories:
         raise UnusableRole(place, entry)
     for each in repositories:
         if not isinstance(each, str) or not _REPOSITORIES.fullmatch(each):
             raise UnusableRole(f"{place}.repositories", each, "OWNER/NAME, in which * stands for any text")
-    return AllowedRole(_role(f"{place}.role", entry["role"]), tuple(repositories))
+    (key,) = named
+    return AllowedRole(_role(f"{place}.{key}", entry[key], key), tuple(repositories))
 
 
-def _role(place: str, role: object) -> str:
-    if not isinstance(role, str) or not _ROLE.fullmatch(role):
-        raise UnusableRole(place, role)
+def _role(place: str, role: object, key: str = "role") -> str:
+    pattern, allowed = _NAMED[key]
+    if not isinstance(role, str) or not pattern.fullmatch(role):
+        raise UnusableRole(place, role, allowed or ALLOWED)
     return role
 
 

@@ -40,6 +40,7 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
         _C.STOP_RUNNERS,
         _C.FORGE,
         _C.OPERATORS,
+        _C.PUBLIC_KEYS,
     ),
     "answer_button": (
         _C.QUEUES,
@@ -138,7 +139,7 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
         _C.FORGE,
         _C.RUNNER_SIZES,
     ),
-    "hand_over_job": (_C.READ_DEPLOYMENTS, _C.JOBS, _C.FORGE),
+    "hand_over_job": (_C.READ_DEPLOYMENTS, _C.JOBS, _C.FORGE, _C.SIGN_TOKENS),
     "judge_plan": (_C.DEPLOYMENTS, _C.READ_PULL_REQUESTS, _C.ANNOUNCE, _C.FORGE),
     "conclude_drift": (
         _C.DRIFTS,

@@ -19,6 +19,7 @@ from cli.builders import base_image, find_builder, try_architecture
 from cli.definitions import judge_definitions
 from cli.diagnosis import Finding
 from cli.gitlab_examination import GitLabExamination
+from cli.identity_examination import IdentityExamination
 from cli.options import PREFIX
 from cli.secret import APP, GITLAB, WEBHOOK, storing
 from cli.site_examination import SiteExamination
@@ -121,6 +122,9 @@ class Doctor:
         yield self._webhook_secret()
         yield from self._gitlab() if self._is_gitlab else self._app()
         yield from SiteExamination(self._context, self._client, region.found).findings()
+        if self._context.get("identity_keys"):
+            stack = str(self._context.get("prefix") or PREFIX).capitalize()
+            yield from IdentityExamination(stack, self._client).findings()
         yield self._quota("Fargate vCPUs", "fargate", NEEDED_VCPUS)
         yield from self._slots()
         yield self._quota("Lambda concurrency", "lambda", NEEDED_CONCURRENCY)

@@ -14,10 +14,12 @@ from cli import screen
 from tidegate.config.configured import ConfiguredRoot
 from tidegate.domain.access import Action
 from tidegate.domain.changes.stack import Stack, StackRules
+from tidegate.domain.deploys.aws_target import ROLE_CHAINING, WEB_IDENTITY, Phase
 from tidegate.domain.deploys.freeze import Freeze
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.deploys.runner_size import cpu_text, duration_text, memory_text
 from tidegate.domain.deploys.workflow import StepKind, WorkflowStep
+from tidegate.domain.identity.targets import AzureTarget, GoogleTarget
 from tidegate.domain.policies.policy_set import PolicySet, sets_for
 
 if TYPE_CHECKING:
@@ -107,6 +109,8 @@ def _rows(each: Explained) -> Iterator[tuple[str, str, int]]:
     yield "Engine", " ".join(filter(None, engine)), 0 if chosen else line("engine", 0)
     yield "Account", _account(one), line("aws", 0)
     yield "Runner", _runner(one), line("runner", 0)
+    yield "On Google Cloud", _cloud(one.run.google), line("google", 0)
+    yield "On Azure", _cloud(one.run.azure), line("azure", 0)
     yield "Workflow", _workflow(one), line("workflow", 0)
     yield "Environment", one.run.environment, line("environment", 0)
     for name, value in one.run.variables:
@@ -142,8 +146,17 @@ def _account(one: ConfiguredRoot) -> str:
         return ""
     region = f"region {aws.region}" if aws.region else ""
     roles = f"{aws.account}, planned by {aws.plan_role}, applied by {aws.apply_role}" if aws.account else ""
+    way = "by the job's token" if aws.web_identity else ""
     allowed = "if the installation allows these roles for the repository" if roles else ""
-    return ", ".join(filter(None, (roles, region, allowed)))
+    return ", ".join(filter(None, (roles, way, region, allowed)))
+
+
+def _cloud(target: GoogleTarget | AzureTarget | None) -> str:
+    """Return what jobs become in another cloud, as far as the file says it."""
+    if target is None:
+        return ""
+    who = f"plans as {target.role(Phase.PLAN)}, applies as {target.role(Phase.APPLY)}"
+    return f"{who}, by the job's token, if the installation allows these for the repository"
 
 
 def _runner(one: ConfiguredRoot) -> str:
@@ -259,6 +272,8 @@ def document(each: Explained) -> dict[str, Any]:
         },
         "aws": _aws(one),
         "runner": asdict(one.run.runner) if one.run.runner else None,
+        "google": asdict(one.run.google) if one.run.google else None,
+        "azure": asdict(one.run.azure) if one.run.azure else None,
         "workflow": one.workflow or None,
         "environment": one.run.environment or None,
         "variables": dict(one.run.variables),
@@ -294,7 +309,8 @@ def _aws(one: ConfiguredRoot) -> dict[str, str | None] | None:
     if aws is None:
         return None
     said = {"account": aws.account, "plan_role": aws.plan_role, "apply_role": aws.apply_role, "region": aws.region}
-    return {name: value or None for name, value in said.items()}
+    way = {"identity": WEB_IDENTITY if aws.web_identity else ROLE_CHAINING} if aws.account else {}
+    return {name: value or None for name, value in {**said, **way}.items()}
 
 
 def _access(one: ConfiguredRoot) -> dict[str, Any] | None:

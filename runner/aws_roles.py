@@ -7,7 +7,7 @@ from runner.settings import Settings
 from tidegate.adapters.aws.client import Aws, AwsError
 from tidegate.adapters.aws.signing import Credentials
 from tidegate.domain.deploys.aws_session import phase_of, phases_of, session_name, session_tags, source_identity
-from tidegate.domain.deploys.aws_target import AwsTarget
+from tidegate.domain.deploys.aws_target import AwsTarget, Target
 from tidegate.domain.deploys.job import Job
 
 #: What STS answers if a policy on either side does not let the session be. (The API reference names no others.)
@@ -25,8 +25,7 @@ def engine_credentials(aws: Aws, settings: Settings, job: Job) -> Credentials:
     target = job.run.aws
     if target is None or not target.account:
         return _own(aws, settings, job)
-    problem = _own_account(settings, target) or settings.target_roles.problem(target, job.repository, phases_of(job))
-    if problem:
+    if problem := target_problem(settings, target, job):
         raise RoleRefused(problem)
     role = target.role(phase_of(job))
     try:
@@ -35,6 +34,12 @@ def engine_credentials(aws: Aws, settings: Settings, job: Job) -> Credentials:
         if error.code in _REFUSED:
             raise RoleRefused(_refusal(role, job, error)) from error
         raise RunnerFault(f"The role {role} cannot be assumed: {error.message or error.code}.") from error
+
+
+def target_problem(settings: Settings, target: Target, job: Job) -> str:
+    """Return why a job may not work with a target, in sentences; empty if it may."""
+    own = _own_account(settings, target) if isinstance(target, AwsTarget) else ""
+    return own or settings.target_roles.problem(target, job.repository, phases_of(job))
 
 
 def region_environment(target: AwsTarget | None) -> dict[str, str]:

@@ -41,11 +41,11 @@ _GARBAGE_COLLECTION = "200"
 
 
 def engine_environment(
-    environ: Mapping[str, str], home: Path, access: Mapping[str, str], size: RunnerSize, more: Collection[str] = ()
+    environ: Mapping[str, str], home: Path, identity: Mapping[str, str], size: RunnerSize, more: Collection[str] = ()
 ) -> dict[str, str]:
     """Return the engine's environment; ``more`` are the names of variables that the installation has for it.
 
-    ``access`` leads to the credentials of its role, ``size`` is that of the runner.
+    ``identity`` are the variables that say who it is to the clouds, ``size`` is that of the runner.
 
     The runner's own credentials and tokens are not in it. ``TF_CLI_ARGS`` is left out too: it would
     change what the runner asks the engine to do.
@@ -60,8 +60,8 @@ def engine_environment(
         "TF_IN_AUTOMATION": "1",
         "TF_INPUT": "0",
         "CHECKPOINT_DISABLE": "1",
-        **access,
         "AWS_EC2_METADATA_DISABLED": "true",
+        **identity,
     }
 
 

@@ -25,6 +25,7 @@ from runner.process import ProcessRunner
 from runner.role_session import RoleSession
 from runner.settings import Settings
 from runner.submodules import check_out_submodules
+from runner.web_identity import web_identity
 from runner.workspace import Git, addresses, check_out, git_environment
 from tidegate.adapters.aws.client import Aws
 from tidegate.adapters.aws.signing import Credentials
@@ -71,14 +72,13 @@ class Preparation:
         """Check the commit out and return the engine in the root's directory, and its version."""
         tools, job = self._tools, self._job
         root = self._check_out(taken)
-        endpoint = self._endpoint = CredentialsEndpoint(self._session.result())
-        tools.log.masker.add([endpoint.token])
+        identity = self._identity(taken)
         installed = self._engine.result()
         home = tools.directory / "home"
         home.mkdir(exist_ok=True)
         more = tools.settings.runner_variables
         open_environ = _open(tools.environ, job, more)
-        environ = {**engine_environment(open_environ, home, endpoint.environment, job.size, more), **_closed(job)}
+        environ = {**engine_environment(open_environ, home, identity, job.size, more), **_closed(job)}
         environ |= region_environment(job.run.aws)
         tools.log.say(f"{job.root.engine.name} {installed.version} in {job.root.dir}, commit {job.sha[:12]}")
         return Engine(job.root.engine.name, installed.program, root, environ, tools.processes), installed.version
@@ -86,7 +86,8 @@ class Preparation:
     @property
     def credentials_problem(self) -> str:
         """Why the engine's credentials could not be renewed, empty if they could, or did not have to be."""
-        return self._session.result().problem if self._endpoint else ""
+        session = self._session.result() if self._endpoint else None
+        return session.problem if session else ""
 
     def close(self) -> None:
         """Give credentials to nobody any more."""
@@ -137,12 +138,26 @@ class Preparation:
         wanted = job.engine_version or job.root.engine.version
         return find_engine(job.root.engine.name, wanted, tools.settings, tools.directory, tools.environ)
 
-    def _assume_role(self) -> RoleSession:
-        tools = self._tools
+    def _assume_role(self) -> RoleSession | None:
+        """Return a session of the engine's role, None where it takes one itself with the job's token."""
+        aws, tools = self._job.run.aws, self._tools
+        if aws and aws.web_identity:
+            return None
         return RoleSession(lambda: engine_credentials(tools.aws, tools.settings, self._job), self._mask)
 
     def _mask(self, credentials: Credentials) -> None:
         self._tools.log.masker.add((credentials.secret_key, credentials.session_token or ""))
+
+    def _identity(self, taken: TakenJob) -> Mapping[str, str]:
+        """Return the variables that say who the engine is to the clouds; what must not be shown is masked."""
+        tools, session = self._tools, self._session.result()
+        tools.log.masker.add(taken.identity.tokens.values())
+        by_token = web_identity(tools.aws, tools.settings, taken, tools.directory / "identity")
+        if session is None:
+            return by_token
+        endpoint = self._endpoint = CredentialsEndpoint(session)
+        tools.log.masker.add([endpoint.token])
+        return {**endpoint.environment, **by_token}
 
 
 def _open(environ: Mapping[str, str], job: Job, more: Collection[str]) -> Mapping[str, str]:

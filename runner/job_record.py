@@ -15,6 +15,7 @@ from runner.interruption import Interruption
 from tidegate.adapters.aws.client import Aws, AwsError
 from tidegate.adapters.job_items import RECORD, from_specification, job_key, specification_digest
 from tidegate.domain.deploys.job import Job, TakenJob
+from tidegate.domain.identity.issued import from_text
 
 #: The hand-over takes tens of milliseconds as a rule: the first looks are frequent, the later ones cheap.
 _FIRST_PAUSE = 0.01
@@ -57,7 +58,8 @@ class JobRecord:
                 raise JobNotForUs(f"Job {self._job} was taken by another runner, or was closed.")
             job = self._verified(item)
             if "token" in item and self._taken(item["token"]["S"], runner):
-                return TakenJob(job, item["token"]["S"], item.get("clone_token", {}).get("S", ""))
+                clone_token, identity = (item.get(name, {}).get("S", "") for name in ("clone_token", "identity"))
+                return TakenJob(job, item["token"]["S"], clone_token, from_text(identity))
             self._wait(pause)
             pause = min(pause * _PAUSE_GROWTH, _LONGEST_PAUSE)
         raise JobNotForUs(f"Job {self._job} was not handed over within {seconds:.0f} s.")
@@ -66,12 +68,12 @@ class JobRecord:
         """Take the job if it still has this token. A repeated request takes it again: the answer may get lost."""
         update = {
             **self._key(),
-            "UpdateExpression": "SET taken_by = :runner REMOVE clone_token",
+            "UpdateExpression": "SET taken_by = :runner REMOVE clone_token, #identity",
             "ConditionExpression": (
                 "#token = :token AND attribute_not_exists(closed) "
                 "AND (attribute_not_exists(taken_by) OR taken_by = :runner)"
             ),
-            "ExpressionAttributeNames": {"#token": "token"},
+            "ExpressionAttributeNames": {"#token": "token", "#identity": "identity"},
             "ExpressionAttributeValues": {":token": {"S": token}, ":runner": {"S": runner}},
         }
         try:

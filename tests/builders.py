@@ -14,6 +14,7 @@ from tidegate.domain.deploys.queue import Deployed, Lock
 from tidegate.domain.deploys.requirements import Requirements
 from tidegate.domain.drift.drift import DriftEntry, DriftFinding, DriftRecord, DriftState
 from tidegate.domain.drift.timetable import Interval, timetable
+from tidegate.domain.identity.issued import NOTHING, Issued
 from tidegate.domain.pull_requests.pushers import HeadPush
 from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestSpec, SeenPullRequest
 from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
@@ -185,3 +186,8 @@ def any_drift(name: str = "nightly", **fields: Any) -> DriftRecord:
 def any_drift_finding(root: str = "network", **fields: Any) -> DriftFinding:
     """Return what was found of a root that drifted."""
     return replace(DriftFinding(root, "default", shared=False, state=DriftState.DRIFTED, drifted_since=NOW), **fields)
+
+
+def no_tokens(job: Job, digest: str) -> Issued:
+    """Issue no tokens of workload identity, as an installation without keys for jobs that ask for none."""
+    return NOTHING

@@ -24,8 +24,11 @@ from local.aws.refusals import Refusal, render
 from local.aws.requests import Call, read
 from local.httpd import Application, Environ, StartResponse
 from local.latency import LATENCY
+from tidegate.domain.identity.issued import said_in
 
 _KEPT_CALLS = 20_000
+#: Calls that begin a session of a role.
+_SESSIONS = frozenset({"sts:AssumeRole", "sts:AssumeRoleWithWebIdentity"})
 _SERIAL = ("dynamodb", "sqs", "s3", "states")
 """moto checks conditions and then writes, without a lock: calls of these services go one after another."""
 _READS = ("Get", "List", "Describe", "Head", "Query", "Scan", "BatchGet", "Receive")
@@ -105,7 +108,7 @@ class Gateway:
         body = _body(environ)
         scope = scope_of(environ)
         if scope is None:
-            return self._ask_moto(environ, nullcontext())
+            return self._unsigned(environ, body)
         call = read(environ, body, scope)
         who = self._credentials.owner(scope.access_key_id)
         if who is None:
@@ -114,6 +117,17 @@ class Gateway:
             ended = Refusal("ExpiredToken", "The security token included in the request is expired", 403)
             return self._record(call, who, render(ended, call), allowed=False)
         return self._as_role(environ, call, body, who)
+
+    def _unsigned(self, environ: Environ, body: bytes) -> Response:
+        """A token proves who assumes a role with it, so that nothing is signed."""
+        call = read(environ, body, Scope("", "", "sts"))
+        if call.name != "sts:AssumeRoleWithWebIdentity":
+            return self._ask_moto(environ, nullcontext())
+        claims = said_in(str(call.parameters.get("WebIdentityToken")))
+        refusal = self._policies.web_identity_refusal(str(call.parameters.get("RoleArn")), claims)
+        if refusal is not None:
+            return render(Refusal("AccessDenied", refusal, 403), call)
+        return self._learn(call, "", self._ask_moto(environ, nullcontext()))
 
     def _as_role(self, environ: Environ, call: Call, body: bytes, who: Principal) -> Response:
         fault = self._fault(call, who)
@@ -135,7 +149,7 @@ class Gateway:
         return self._record(call, who, response, allowed=True)
 
     def _learn(self, call: Call, process: str, response: Response) -> Response:
-        if call.name != "sts:AssumeRole" or not response.status.startswith("200"):
+        if call.name not in _SESSIONS or not response.status.startswith("200"):
             return response
         body = self._credentials.remember_assumed(str(call.parameters.get("RoleArn")), process, response.body)
         return replace(response, body=body)

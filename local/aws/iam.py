@@ -153,15 +153,35 @@ class Policies:
 
     def trust_refusal(self, role: str, caller: str) -> str | None:
         """Return why ``caller`` may not assume the role by its trust policy, or None when it may."""
-        name = role.rpartition("/")[2]
         account = f"arn:aws:iam::{self._account}:root"
-        for held in iam_backends[self._account]["aws"].roles.values():
-            if held.name == name:
-                for statement in _parsed(_text(held.assume_role_policy_document)):
-                    principals = _listed(statement.get("Principal", {}).get("AWS"))
-                    if statement["Effect"] == "Allow" and {caller, account, "*"} & set(principals):
-                        return None
+        for held in self._held(role):
+            for statement in _parsed(_text(held.assume_role_policy_document)):
+                principals = _listed(statement.get("Principal", {}).get("AWS"))
+                if statement["Effect"] == "Allow" and {caller, account, "*"} & set(principals):
+                    return None
         return f"User: {_session(caller)} is not authorized to perform: sts:AssumeRole on resource: {role}"
+
+    def web_identity_refusal(self, role: str, claims: Mapping[str, Any]) -> str | None:
+        """Return why a token with these claims does not assume the role by its trust policy, or None when it does.
+
+        Nobody looks at the token's signature and times here: that needs the issuer, as which the local cloud may not
+        be reached yet. The tests do.
+        """
+        issuer = str(claims["iss"]).partition("://")[2]
+        provider = f"arn:aws:iam::{_account(role)}:oidc-provider/{issuer}"
+        context = {f"{issuer}:{name}": [str(claims[name])] for name in ("aud", "sub")}
+        for held in self._held(role):
+            for statement in _parsed(_text(held.assume_role_policy_document)):
+                trusted = provider in _listed(statement.get("Principal", {}).get("Federated"))
+                asked = _action_matches(statement, "sts:AssumeRoleWithWebIdentity")
+                if statement["Effect"] == "Allow" and trusted and asked and _conditions_hold(statement, context):
+                    return None
+        return "Not authorized to perform sts:AssumeRoleWithWebIdentity"
+
+    def _held(self, role: str) -> list[Any]:
+        """Return the role of an ARN, or of this account's a name, as moto holds it; nothing if there is none."""
+        backend = iam_backends[_account(role) or self._account]["aws"]
+        return [held for held in backend.roles.values() if held.name == role.rpartition("/")[2]]
 
     def granted(self) -> set[Permission]:
         """Return every action and resource pattern that any role's policy allows."""
@@ -203,9 +223,7 @@ class Policies:
         return [role.name for role in iam_backends[self._account]["aws"].roles.values()]
 
     def _statements(self, role: str) -> Iterator[Mapping[str, Any]]:
-        name = role.rpartition("/")[2]
-        found = [held for held in iam_backends[self._account]["aws"].roles.values() if held.name == name]
-        for held in found:
+        for held in self._held(role):
             documents = [*held.policies.values(), *(_document(policy) for policy in held.managed_policies.values())]
             for document in documents:
                 yield from _parsed(_text(document))
@@ -224,6 +242,10 @@ def _parsed(document: str) -> tuple[Mapping[str, Any], ...]:
     return tuple(_listed(json.loads(document)["Statement"]))
 
 
+def _account(role: str) -> str:
+    """Return the account of a role's ARN, nothing of a name."""
+    return [*role.split(":"), *([""] * 5)][4]
+
+
 def _session(role: str) -> str:
-    account = [*role.split(":"), *([""] * 5)][4]
-    return f"arn:aws:sts::{account}:assumed-role/{role.rpartition('/')[2]}/local"
+    return f"arn:aws:sts::{_account(role)}:assumed-role/{role.rpartition('/')[2]}/local"

@@ -67,6 +67,7 @@ class Needs:
             "logs": self._logs,
             "scheduler": self._scheduler,
             "sts": self._sts,
+            "kms": self._kms,
             "monitoring": self._metrics,
             "cloudwatch": self._metrics,
         }
@@ -222,6 +223,13 @@ class Needs:
         # GetCallerIdentity needs no permission at all.
         if call.action != "GetCallerIdentity":
             yield Check(call.name, (str(call.parameters.get("RoleArn", "*")),))
+
+    def _kms(self, call: Call) -> Iterable[Check]:
+        key = str(call.parameters.get("KeyId", ""))
+        algorithm = call.parameters.get("SigningAlgorithm")
+        context = {"kms:SigningAlgorithm": [str(algorithm)]} if algorithm else {}
+        named = key if key.startswith("arn:") or not key else f"key/{key}"
+        yield Check(call.name, (self._arn("kms", call.region, named) if named else "*",), context)
 
     @staticmethod
     def _metrics(call: Call) -> Iterable[Check]:

@@ -19,6 +19,7 @@ from moto.core.config import default_user_config
 from moto.ecs.models import TaskDefinition
 from moto.events.models import Rule
 from moto.iam.models import Role, iam_backends
+from moto.kms.models import Key, kms_backends
 from moto.logs.models import LogGroup
 from moto.sqs.models import Queue
 
@@ -41,6 +42,7 @@ def install() -> None:
         _log_group_arns,
         _task_definitions,
         _managed_policies,
+        _signing_keys,
     ):
         shim()
 
@@ -147,3 +149,21 @@ def _managed_policies() -> None:
         return role
 
     Role.create_from_cloudformation_json = classmethod(create)
+
+
+def _signing_keys() -> None:
+    """CloudFormation's KeySpec and KeyUsage are ignored: every key would encrypt."""
+
+    def create(_cls: Any, _name: str, cloudformation_json: Any, account_id: str, region_name: str, **_more: Any) -> Any:
+        said = cloudformation_json["Properties"]
+        key = kms_backends[account_id][region_name].create_key(
+            policy=said["KeyPolicy"],
+            key_usage=said.get("KeyUsage", "ENCRYPT_DECRYPT"),
+            key_spec=said.get("KeySpec", "SYMMETRIC_DEFAULT"),
+            description=said.get("Description"),
+            tags=said.get("Tags", []),
+        )
+        key.key_rotation_status, key.enabled = said.get("EnableKeyRotation", False), said.get("Enabled", True)
+        return key
+
+    Key.create_from_cloudformation_json = classmethod(create)

@@ -233,7 +233,13 @@ def _vpc(name: str, properties: dict[str, Any], place: tuple[str, str], limits: 
     properties.update({"EnableDnsHostnames": True, "EnableDnsSupport": True})
 
 
+def _key(name: str, properties: dict[str, Any], place: tuple[str, str], limits: Limits) -> None:
+    """Tags of keys have other fields in KMS than in CloudFormation, which moto does not put right."""
+    properties["Tags"] = [{"TagKey": tag["Key"], "TagValue": tag["Value"]} for tag in properties.get("Tags", [])]
+
+
 _REWRITES = {
+    "AWS::KMS::Key": _key,
     "AWS::Lambda::Function": _function,
     "AWS::StepFunctions::StateMachine": _state_machine,
     "AWS::SQS::Queue": _queue,

@@ -12,6 +12,8 @@ from tidegate.ports import Delivery
 #: How each route is called, about a repository: {id} is a deployment, {job} its plan job, {request} a request.
 CALLS = {
     "GET /api/openapi.json": "/api/openapi.json",
+    "GET /.well-known/openid-configuration": "/.well-known/openid-configuration",
+    "GET /.well-known/jwks.json": "/.well-known/jwks.json",
     "GET /api/me": "/api/me",
     "GET /api/repositories": "/api/repositories",
     "GET /api/repositories/<owner>/<name>/roots": "/api/repositories/{repository}/roots",

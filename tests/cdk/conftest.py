@@ -23,6 +23,7 @@ OTHER = {
     ],
     "pull_request_target_roles": [{"role": "arn:aws:iam::210987654321:role/named-plan", "repositories": ["acme/*"]}],
     "runner_secrets": {"TF_VAR_token": "acme/token"},
+    "identity_keys": ["2026-11", "2026-05"],
     "alarm_email": "operators@example.com",
     "dashboard": "true",
     "container_insights": "true",

@@ -110,3 +110,26 @@ def test_patterns_overlap_if_a_text_fits_both(one, other):
 @given(st.text("ab*", max_size=9), st.text("ab", max_size=12))
 def test_a_text_overlaps_the_patterns_that_it_fits(pattern, text):
     assert overlap(pattern, text) is (re.fullmatch(pattern.replace("*", ".*"), text) is not None)
+
+
+def test_service_accounts_and_applications_are_allowed_as_roles_are_and_no_right_of_iam():
+    account, client = "plan-*@acme-prod.iam.gserviceaccount.com", "01234567-89ab-cdef-0123-456789abcdef"
+    entries = [{"service_account": account, "repositories": ["*"]}, {"client_id": client, "repositories": ["acme/a"]}]
+    read = read_runner_settings(Given(plan_target_roles=entries))
+    assert [each.role for each in read.allowed_roles.phases[Phase.PLAN]] == [account, client]
+    with pytest.raises(InvalidContext, match="apply_target_roles"):
+        read_runner_settings(Given(plan_target_roles=entries, apply_target_roles=entries))
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"service_account": "me@example.com", "repositories": ["*"]},
+        {"client_id": "mine", "repositories": ["*"]},
+        {"client_id": "01234567-89ab-cdef-0123-456789abcdef"},
+        {"role": f"{ACCOUNT}/x", "client_id": "01234567-89ab-cdef-0123-456789abcdef", "repositories": ["*"]},
+    ],
+)
+def test_an_entry_that_no_cloud_knows_is_refused(entry):
+    with pytest.raises(InvalidContext, match="plan_target_roles"):
+        read_runner_settings(Given(plan_target_roles=[entry]))

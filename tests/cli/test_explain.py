@@ -410,6 +410,7 @@ def test_the_account_of_a_root_is_told_with_its_line_and_what_contradicts_itself
         "plan_role": f"{role}plan",
         "apply_role": f"{role}deploy",
         "region": "eu-west-1",
+        "identity": "role_chaining",
     }
     assert root["lines"]["aws"] == 1
     assert f"{role}deploy" in tidegate("explain", "live/dev").stdout

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tests.builders import any_deployment, any_plan, sha
+from tests.builders import any_deployment, any_plan, no_tokens, sha
 from tests.contract.queue_actors import Child, Died, Execution, Fate, Machines, Mortal, Revisions
 from tests.contract.queue_rules import Rules
 from tests.contract.stores import Stores
@@ -120,7 +120,7 @@ class World(Rules):
         ports = forge, audit, announcements, clock
         checks = required, BranchCheck(forge)
         self.beginner = JobBeginner(deployments, jobs, *ports, judge, stopper.stop, *checks, slots)
-        self.job_handover = JobHandover(jobs, deployments, forge)
+        self.job_handover = JobHandover(jobs, deployments, forge, no_tokens)
         ports = finisher, announcements, clock, stopper.stop, slots.give_back
         self.result_recorder = ResultRecorder(deployments, jobs, *ports)
         self.clock = clock

@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import parse_qs
 
 from tidegate.adapters.job_items import job_key, to_specification
 from tidegate.domain.deploys.job import Job
+from tidegate.domain.identity.issued import NOTHING, to_text
 
 TABLE = "tidegate-table"
 BUCKET = "tidegate-artifacts"
@@ -41,6 +43,8 @@ class FakeAws:
         self.calls: list[tuple[str, str]] = []
         self.assumed: list[str] = []
         self.session_seconds = 3600.0
+        self.tokens: list[str] = []
+        self.identity = NOTHING
         self.gone: set[str] = set()
         self.refuse: Callable[[str, str], Refusal | None] = lambda _service, _operation: None
         self.lose_answer_of = ""
@@ -106,7 +110,8 @@ class FakeAws:
         self.answers.append(("success", fields["taskToken"], json.loads(fields["output"])))
         if fields["taskToken"] == START_TOKEN and self.hand_over_on_start:
             job, clone_token = self.hand_over_on_start
-            self.record(job).update(token={"S": JOB_TOKEN}, clone_token={"S": clone_token})
+            identity = {"S": to_text(self.identity)}
+            self.record(job).update(token={"S": JOB_TOKEN}, clone_token={"S": clone_token}, identity=identity)
         return b"{}"
 
     def _states_SendTaskFailure(self, body: bytes) -> bytes:
@@ -144,11 +149,19 @@ class FakeAws:
             raise Refusal(400, "ConditionalCheckFailedException")
         item["taken_by"] = runner
         item.pop("clone_token", None)
+        item.pop("identity", None)
         return b"{}"
 
     def _sts_AssumeRole(self, body: bytes) -> bytes:
         self.assumed.append(body.decode())
-        number = "" if len(self.assumed) == 1 else str(len(self.assumed))
+        return self._session()
+
+    def _sts_AssumeRoleWithWebIdentity(self, body: bytes) -> bytes:
+        self.tokens.append(body.decode())
+        return self._session()
+
+    def _session(self) -> bytes:
+        number = "" if len(self.assumed) < 2 else str(len(self.assumed))
         ends = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + self.session_seconds))
         return (
             f"<AssumeRoleResponse><AccessKeyId>ASIAENGINE{number}</AccessKeyId>"
@@ -176,9 +189,11 @@ def running_fake_aws() -> Iterator[FakeAws]:  # noqa: C901  # A server in a func
                 self._answer(500, b"")
                 return
             target = self.headers.get("x-amz-target", "")
-            service = self.headers["authorization"].split("/")[3]
+            # Of the calls of the runner, one alone is not signed.
+            service = self.headers.get("authorization", "///sts").split("/")[3]
+            action = parse_qs(body.decode()).get("Action", [""])[0] if service == "sts" else ""
             try:
-                self._answer(200, fake.handle(service, target.rpartition(".")[2] or "AssumeRole", body))
+                self._answer(200, fake.handle(service, target.rpartition(".")[2] or action, body))
             except Refusal as refusal:
                 self._answer(refusal.status, json.dumps({"__type": refusal.code}).encode())
 

@@ -14,4 +14,4 @@ EXAMPLES = re.findall(r"```yaml\n(.*?)```", _GUIDE, re.DOTALL)
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_each_example_of_the_guide_to_workflows_is_a_configuration(example):
     loaded = load_configuration(example.encode(), "acme/infra")
-    assert loaded.workflows or loaded.hooks.plan_before or loaded.masks
+    assert loaded.workflows or loaded.hooks.plan_before or loaded.masks or loaded.runner

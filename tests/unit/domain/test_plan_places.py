@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.builders import any_layer
@@ -30,9 +32,9 @@ def test_who_asks_is_told_whether_it_may_plan_and_why(before, may_plan, reason):
     assert ("a" in taken(before, "a", 2).held) is may_plan
 
 
-def test_taking_again_changes_nothing():
+def test_taking_again_keeps_the_place_and_is_seen_by_who_would_give_it_back():
     once = taken(places(), "a", 2)
-    assert taken(once, "a", 2) == once
+    assert taken(once, "a", 2) == replace(once, version=once.version + 1)
 
 
 @pytest.mark.parametrize(

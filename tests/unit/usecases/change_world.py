@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from tests.builders import NOW, any_deployment, any_plan, any_root
+from tests.builders import NOW, any_deployment, any_plan, any_root, no_tokens
 from tests.contract.queue_actors import Died, Fate, Mortal, Revisions
 from tests.slots import keeper
 from tests.unit.usecases.change_actors import Execution, Machines, Mail
@@ -115,7 +115,7 @@ class ChangeWorld(World):
             ReviewRequester(deployments, machines, mail, clock),
         )
         self.results = ResultRecorder(deployments, jobs, finisher, mail, clock, stop, slots.give_back)
-        self.handover = JobHandover(jobs, deployments, forge)
+        self.handover = JobHandover(jobs, deployments, forge, no_tokens)
         waiting = WaitingTeller(changes, deployments, mail)
         self.publisher = CheckRunPublisher(deployments, check_runs, forge, mail, self.painter(), waiting)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import NOW, any_job, any_plan, deployment_in
+from tests.builders import NOW, any_job, any_plan, deployment_in, no_tokens
 from tests.unit.usecases.cancel_world import LATER, CancelWorld
 from tidegate.domain.deploys.cancelling import cancelled
 from tidegate.domain.deploys.deployment import Gate, State
@@ -126,7 +126,7 @@ def test_a_gate_that_is_cancelled_while_its_token_is_kept_is_not_waited_at(world
 def test_a_job_of_a_cancelled_deployment_is_handed_over_to_nobody(world):
     deployment = world.planning(taken=False)
     world.cancel(deployment)
-    handover = JobHandover(world.jobs, world.deployments, world.forge)
+    handover = JobHandover(world.jobs, world.deployments, world.forge, no_tokens)
     with pytest.raises(DeploymentCancelled):
         handover.hand_over(HandOverJob(job=deployment.plan_job, token="token"))
 
@@ -137,4 +137,6 @@ def test_a_job_that_is_closed_for_another_reason_says_so(world):
     world.put(deployment_in(State.PLANNING))
     world.jobs.close(job.id)
     with pytest.raises(Exception, match="was taken by a runner before, or was closed"):
-        JobHandover(world.jobs, world.deployments, world.forge).hand_over(HandOverJob(job=job.id, token="token"))
+        JobHandover(world.jobs, world.deployments, world.forge, no_tokens).hand_over(
+            HandOverJob(job=job.id, token="token")
+        )

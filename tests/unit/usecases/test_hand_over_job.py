@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import any_job
+from tests.builders import any_job, no_tokens
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.deploys.workflow import CloneSettings, RunSettings
 from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, JobGone, NotFound, RepositoriesUnreadable
+from tidegate.domain.identity.issued import NOTHING, Issued
+from tidegate.domain.identity.targets import Cloud
 from tidegate.messages import HandOverJob
 from tidegate.usecases.deploys.hand_over_job import JobHandover
 
@@ -19,7 +21,7 @@ def world():
 
 @pytest.fixture
 def handover(world):
-    return JobHandover(world.jobs, world.deployments, world.forge)
+    return JobHandover(world.jobs, world.deployments, world.forge, no_tokens)
 
 
 MESSAGE = HandOverJob(job=any_job().id, token="task-token")
@@ -70,3 +72,18 @@ def test_a_closed_job_is_not_handed_over(world, handover):
 def test_a_job_that_does_not_exist_is_not_handed_over(handover):
     with pytest.raises(NotFound):
         handover.hand_over(HandOverJob(job="no-such-job", token="t"))
+
+
+def test_the_runner_finds_the_tokens_of_its_identity_once(world):
+    issued = Issued({Cloud.AWS: "a.b.c"})
+    asked = []
+
+    def issue(job, digest):
+        asked.append((job, digest))
+        return issued
+
+    handover = JobHandover(world.jobs, world.deployments, world.forge, issue)
+    handover.hand_over(HandOverJob(job=any_job().id, token="task-token", digest="digest"))
+    assert asked == [(any_job(), "digest")]
+    assert world.jobs.take(any_job().id, "runner").identity == issued
+    assert world.jobs.take(any_job().id, "runner").identity == NOTHING

@@ -154,10 +154,11 @@ class JobBegun(Message):
 
 
 class HandOverJob(Message):
-    """Leaves the task token that waits for the job's result to the runner."""
+    """Leaves the task token that waits for the job's result to the runner. ``digest`` is that of the job as begun."""
 
     job: str
     token: str
+    digest: str = ""
 
 
 class ApplyResult(Message):

@@ -232,6 +232,19 @@ class LinkSettings(Settings):
 
 
 @dataclass(frozen=True)
+class IdentitySettings(Settings):
+    """Workload identity: the ARN of the key that signs, those of all that are published, and what tokens say.
+
+    ``issuer`` is the installation's address, ``audience`` what IAM of AWS expects. Without a key there are no tokens.
+    """
+
+    key: str = _variable("TIDEGATE_IDENTITY_KEY", "")
+    keys: str = _variable("TIDEGATE_IDENTITY_KEYS", "")
+    issuer: str = _variable("TIDEGATE_ISSUER", "")
+    audience: str = _variable("TIDEGATE_IDENTITY_AUDIENCE", "")
+
+
+@dataclass(frozen=True)
 class OperatorSettings(Settings):
     """The team (``org/slug``) whose members may ask for deployments through the HTTP API; empty: nobody may."""
 

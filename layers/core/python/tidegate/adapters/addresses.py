@@ -18,6 +18,9 @@ class GitHubAddresses:
     def pull_request_url(self, repository: str, number: int) -> str:
         return f"{self._url}/{repository}/pull/{number}"
 
+    def pull_request_ref(self, number: int) -> str:
+        return f"refs/pull/{number}/head"
+
     def issue_url(self, repository: str, number: int) -> str:
         return f"{self._url}/{repository}/issues/{number}"
 
@@ -47,6 +50,9 @@ class GitLabAddresses:
 
     def pull_request_url(self, repository: str, number: int) -> str:
         return f"{self._url}/{repository}/-/merge_requests/{number}"
+
+    def pull_request_ref(self, number: int) -> str:
+        return f"refs/merge-requests/{number}/head"
 
     def issue_url(self, repository: str, number: int) -> str:
         return f"{self._url}/{repository}/-/issues/{number}"

@@ -1,8 +1,8 @@
 """How a job stands in the table, for the functions (boto3) and the runner (which has no boto3) alike.
 
-The item ``job#ID`` / ``record`` holds the specification as JSON in ``specification``, the task token
-in ``token``, the forge's token in ``clone_token``, ``taken_by``, ``closed`` and ``expires_at``. Log chunks
-are items ``log#<position>`` beside it.
+The item ``job#ID`` / ``record`` holds the specification as JSON in ``specification``, the task token in ``token``, the
+forge's token in ``clone_token``, the tokens of its identity in ``identity``, ``taken_by``, ``closed`` and
+``expires_at``. Log chunks are items ``log#<position>`` beside it.
 """
 
 from __future__ import annotations

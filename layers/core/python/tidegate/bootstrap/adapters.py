@@ -17,6 +17,7 @@ from tidegate.settings import (
     ClusterSettings,
     EventQueueSettings,
     ForgeSettings,
+    IdentitySettings,
     LinkSettings,
     TableSettings,
     WorkflowSettings,
@@ -51,10 +52,12 @@ if TYPE_CHECKING:
         OrganizationPolicies,
         PlanPlaces,
         PolicyEngine,
+        PublicKeys,
         PullRequests,
         Runners,
         SourceHistory,
         TemporaryLayers,
+        TokenSigner,
         Workflows,
     )
 
@@ -226,6 +229,26 @@ class Adapters:
         from tidegate.adapters.ecs import EcsRunners
 
         return EcsRunners(self.client("ecs"), ClusterSettings.from_env(self.environ).cluster)
+
+    @cached_property
+    def token_signer(self) -> TokenSigner | None:
+        """What signs tokens of jobs, None where the installation has no key for that."""
+        key = IdentitySettings.from_env(self.environ).key
+        if not key:
+            return None
+        from tidegate.adapters.kms import KmsSigner
+
+        return KmsSigner(self.client("kms"), key)
+
+    @cached_property
+    def public_keys(self) -> PublicKeys | None:
+        """The keys that tokens are verified with, None where the installation has none."""
+        keys = IdentitySettings.from_env(self.environ).keys
+        if not keys:
+            return None
+        from tidegate.adapters.kms import KmsPublicKeys
+
+        return KmsPublicKeys(self.client("kms"), keys.split(","))
 
     @cached_property
     def patience(self) -> QueuePatience:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tidegate.bootstrap.adapters import Adapters
-from tidegate.settings import MachineSettings, RunnerOfferSettings, SlotSettings
+from tidegate.settings import IdentitySettings, MachineSettings, RunnerOfferSettings, SlotSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tidegate.usecases.gates.open_gates import GateOpener
     from tidegate.usecases.gates.wait_at_gate import GateWaiter
     from tidegate.usecases.gates.wait_for_requirements import RequirementsGate
+    from tidegate.usecases.identity.issue_tokens import TokenIssuer
     from tidegate.usecases.plan_places.give_places import PlaceGiver
     from tidegate.usecases.presses.lock import QueueLocker
     from tidegate.usecases.presses.lock_many import RepositoryLocker
@@ -246,7 +247,14 @@ class Deploys(Adapters):
     def job_handover(self) -> JobHandover:
         from tidegate.usecases.deploys.hand_over_job import JobHandover
 
-        return JobHandover(self.jobs, self.deployments, self.forge)
+        return JobHandover(self.jobs, self.deployments, self.forge, self.token_issuer.issue)
+
+    @cached_property
+    def token_issuer(self) -> TokenIssuer:
+        from tidegate.usecases.identity.issue_tokens import TokenIssuer
+
+        settings = IdentitySettings.from_env(self.environ)
+        return TokenIssuer(self.token_signer, settings.issuer, settings.audience, self.clock)
 
     @cached_property
     def plan_recorder(self) -> PlanRecorder:

@@ -149,5 +149,6 @@ class WebPages(Repairs):
                 lock=self.queue_locker.lock,
                 locker=self.repository_locker,
                 request=self.deployment_requester.request,
+                public_keys=lambda: self.public_keys,
             )
         )

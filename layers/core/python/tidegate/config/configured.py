@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from tidegate.domain.access import Access
 from tidegate.domain.changes.change_set import Candidate, Key
 from tidegate.domain.changes.stack import DEFAULT_STACK, Stack
+from tidegate.domain.deploys.aws_target import WEB_IDENTITY
 from tidegate.domain.deploys.review_rule import ReviewRule
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.root import Root
@@ -29,6 +30,8 @@ _WORDS = {
     "masks": "masks",
     "clone": "clone",
     "aws": "the account (aws)",
+    "google": "service accounts (google)",
+    "azure": "applications (azure)",
     "destroy": "destroy",
 }
 
@@ -43,7 +46,7 @@ class ConfiguredRoot:
     repository's own did, or ``required_version``. ``destroy`` tells that what it made is destroyed.
     ``sources`` name for each thing that was decided the line of the file that did, 0 for what holds without one:
     ``root``, ``stack``, ``workflow``, ``engine``, ``plan_review``, ``access``, ``hooks``, ``plan`` and ``apply`` (their
-    steps), ``environment``, ``aws``, ``runner``, and ``variables.NAME`` for each variable.
+    steps), ``environment``, ``aws``, ``google``, ``azure``, ``runner``, and ``variables.NAME`` for each variable.
     """
 
     root: Root
@@ -85,7 +88,13 @@ class ConfiguredRoot:
     def roles(self) -> tuple[str, ...]:
         """The roles of an account that it works with; none where it has those of the installation."""
         aws = self.run.aws
-        return (aws.plan_role, aws.apply_role) if aws and aws.plan_role else ()
+        way = (WEB_IDENTITY,) if aws and aws.web_identity else ()
+        return (aws.plan_role, aws.apply_role, *way) if aws and aws.plan_role else ()
+
+    @property
+    def accounts(self) -> Mapping[str, object]:
+        """What it becomes in clouds, by key of the file: what the default branch alone grants."""
+        return {"aws": self.roles, "google": self.run.google, "azure": self.run.azure}
 
     @property
     def how(self) -> Mapping[str, object]:

@@ -32,13 +32,14 @@ class EngineText:
 
 @dataclass(frozen=True, slots=True)
 class AwsText:
-    """The account, roles and region as they are written, each empty if it is left open."""
+    """The account, roles, region and way to assume them as they are written, each empty if it is left open."""
 
     account: str = ""
     plan_role: str = ""
     apply_role: str = ""
     region: str = ""
     line: int = 0
+    identity: str = ""
 
     def over(self, outer: AwsText) -> AwsText:
         """Return this, where ``outer`` says what it leaves open."""
@@ -48,6 +49,7 @@ class AwsText:
             self.apply_role or outer.apply_role,
             self.region or outer.region,
             self.line,
+            self.identity or outer.identity,
         )
 
 
@@ -64,6 +66,18 @@ class RunnerText:
 
 
 @dataclass(frozen=True, slots=True)
+class CloudText:
+    """What a root works with in another cloud as it is written: texts by key, without what is left open."""
+
+    said: tuple[tuple[str, str], ...] = ()
+    line: int = 0
+
+    def over(self, outer: CloudText) -> CloudText:
+        """Return this, where ``outer`` says what it leaves open."""
+        return CloudText(tuple({**dict(outer.said), **dict(self.said)}.items()), self.line)
+
+
+@dataclass(frozen=True, slots=True)
 class DeclaredStack:
     """A stack as it is written. ``query`` is None for a nest."""
 
@@ -73,6 +87,8 @@ class DeclaredStack:
     engine: EngineText | None = None
     aws: AwsText | None = None
     runner: RunnerText | None = None
+    google: CloudText | None = None
+    azure: CloudText | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +150,8 @@ class RootDeclaration:
     destroy: bool = False
     aws: AwsText | None = None
     runner: RunnerText | None = None
+    google: CloudText | None = None
+    azure: CloudText | None = None
 
 
 @dataclass(frozen=True, slots=True)

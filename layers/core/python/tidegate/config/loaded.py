@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tidegate.config.declarations import (
     AwsText,
+    CloudText,
     DeclaredGlob,
     DeclaredPolicy,
     DeclaredStack,
@@ -76,8 +77,8 @@ class LoadedConfiguration:
     ``destination_branches`` are empty for the default branch alone, ``pull_requests`` says how those that go there are
     planned, ``policy_sets`` what their plans are held against, ``applying`` where they are applied. ``limits`` are the
     organization's. ``masks`` are patterns of what is masked in logs, ``clone`` says what runners clone, ``freezes`` are
-    times in which nothing is applied, ``aws`` is the account of roots whose stacks and own sections leave it open,
-    and ``runner`` what these ask of runners.
+    times in which nothing is applied, ``aws`` is the account of roots whose stacks and own sections leave it open, as
+    are ``google`` and ``azure``, and ``runner`` what these ask of runners.
     """
 
     engine: Engine
@@ -109,13 +110,15 @@ class LoadedConfiguration:
     freezes: tuple[Freeze, ...] = ()
     aws: AwsText | None = None
     runner: RunnerText | None = None
+    google: CloudText | None = None
+    azure: CloudText | None = None
 
     @property
     def names_roles(self) -> bool:
-        """Whether it may give any root an account of AWS."""
+        """Whether it may give any root an account of a cloud."""
         declarations = (*self.declarations.values(), *(each.declaration for each in self.globs))
-        said = (self.aws, *(each.aws for each in self.stacks), *(each.aws for each in declarations))
-        return any(said)
+        said: tuple[LoadedConfiguration | DeclaredStack | RootDeclaration, ...] = (self, *self.stacks, *declarations)
+        return any(each.aws or each.google or each.azure for each in said)
 
     @property
     def asks_for_runners(self) -> bool:

@@ -21,6 +21,7 @@ from tidegate.config.root_sections import around as around_roots
 from tidegate.config.section import keys_at
 from tidegate.config.stack_sections import (
     aws_text,
+    cloud_text,
     declared_drift,
     declared_hooks,
     declared_policies,
@@ -139,6 +140,8 @@ def _loaded(
         clone=configuration.clone.settings,
         aws=aws_text(document, ("aws",), configuration.aws),
         runner=runner_text(document, ("runner",), configuration.runner),
+        google=cloud_text(document, ("google",), configuration.google),
+        azure=cloud_text(document, ("azure",), configuration.azure),
         freezes=tuple(
             each.declared(document.place(("freeze", number))[0]) for number, each in enumerate(configuration.freeze)
         ),

@@ -21,6 +21,7 @@ from tidegate.config.sizes import refused_sizes
 from tidegate.domain.changes.change_set import Candidate
 from tidegate.domain.changes.stack import Stack, resolve_stacks
 from tidegate.domain.deploys.review_rule import PlanReview
+from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.root import Root
 from tidegate.domain.tags.index import TagIndex
 from tidegate.domain.tags.query import TagQuery
@@ -130,15 +131,28 @@ def _configured(
             refused[member.root.name] = str(problem)
 
 
+def _accounts(
+    settings: Settings, own: RootDeclaration, stack: str, run: RunSettings
+) -> tuple[RunSettings, Mapping[str, int]]:
+    """Return how a root runs in its accounts of clouds, and the lines that say so. Raise Unusable."""
+    aws, aws_line = settings.aws(own.aws, stack)
+    google, google_line = settings.google(own.google, stack)
+    azure, azure_line = settings.azure(own.azure, stack)
+    said = {"aws": (aws, aws_line), "google": (google, google_line), "azure": (azure, azure_line)}
+    lines = {name: line for name, (target, line) in said.items() if target is not None}
+    return (replace(run, aws=aws, google=google, azure=azure) if lines else run), lines
+
+
 def _one(settings: Settings, member: _Member, workflow: int | None, policy: int | None) -> ConfiguredRoot:
     own = member.own
     engine, engine_line = settings.engine(own.engine, member.stack, workflow)
     access, access_line = settings.access(policy)
     run, sources = settings.run(member.stack, workflow)
-    target, aws_line = settings.aws(own.aws, member.stack)
-    sources = sources if target is None else {**sources, "aws": aws_line}
     runner, runner_line = settings.runner(own.runner, member.stack)
-    sources = sources if runner is None else {**sources, "runner": runner_line}
+    if runner is not None:
+        run, sources = replace(run, runner=runner), {**sources, "runner": runner_line}
+    run, accounts = _accounts(settings, own, member.stack, run)
+    sources = {**sources, **accounts}
     review_rule, review_line = settings.review_rule(own, member.stack)
     if own.destroy:
         review_rule, review_line = replace(review_rule, when=PlanReview.ALWAYS), own.line
@@ -153,7 +167,7 @@ def _one(settings: Settings, member: _Member, workflow: int | None, policy: int 
         own.follow_modules,
         review_rule,
         access,
-        run if target is None and runner is None else replace(run, aws=target, runner=runner),
+        run,
         settings.workflow_name(workflow),
         {**sources, "root": own.line, "engine": engine_line, "plan_review": review_line, "access": access_line},
         destroy=own.destroy,

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import TypeVar
+from typing import Literal, TypeVar
 
-from tidegate.config.declarations import AwsText, DeclaredGlob, RootDeclaration, RunnerText
+from tidegate.config.declarations import AwsText, CloudText, DeclaredGlob, RootDeclaration, RunnerText
 from tidegate.config.document import KEY, Document, Path
 from tidegate.config.loaded import DeclaredRoot
-from tidegate.config.model.aws import AwsSection
 from tidegate.config.model.file import WHEN_MODIFIED, Configuration
-from tidegate.config.model.roots import DirectorySection, EngineSection, ReviewSection, WhenModifiedSection
-from tidegate.config.model.runner import RunnerSection
+from tidegate.config.model.roots import (
+    DirectorySection,
+    EngineSection,
+    ReviewSection,
+    RootSection,
+    WhenModifiedSection,
+    WorkspaceSection,
+)
 from tidegate.config.patterns import check_patterns
 from tidegate.config.refusals import MOST_TOLD
 from tidegate.domain.deploys.review_rule import ReviewRule
@@ -62,8 +67,7 @@ class _Entry:
     named_workspace: bool = True
     root: bool | None = None
     destroy: bool = False
-    aws: tuple[tuple[Path, AwsSection], ...] = ()
-    runner: tuple[tuple[Path, RunnerSection], ...] = ()
+    sections: tuple[tuple[Path, RootSection | DirectorySection | WorkspaceSection], ...] = ()
 
 
 def around(configuration: Configuration, repository: str, rule: ReviewRule) -> Around:
@@ -113,8 +117,7 @@ def _entries(configuration: Configuration) -> Iterator[_Entry]:
             _given(root.plan_review),
             root.tags,
             destroy=root.destroy is True,
-            aws=_placed("aws", (path, root.aws)),
-            runner=_placed("runner", (path, root.runner)),
+            sections=((path, root),),
         )
     for written, section in (configuration.dirs or {}).items():
         yield from _directory_entries(written, section)
@@ -138,8 +141,7 @@ def _directory_entries(written: str, section: DirectorySection) -> Iterator[_Ent
             named_workspace=False,
             root=section.root,
             destroy=section.destroy is True,
-            aws=_placed("aws", (place, section.aws)),
-            runner=_placed("runner", (place, section.runner)),
+            sections=((place, section),),
         )
     for title, inner in section.workspaces.items():
         path = (*place, "workspaces", title)
@@ -156,13 +158,8 @@ def _directory_entries(written: str, section: DirectorySection) -> Iterator[_Ent
             glob,
             root=section.root,
             destroy=(section.destroy if inner.destroy is None else inner.destroy) is True,
-            aws=_placed("aws", (place, section.aws), (path, inner.aws)),
-            runner=_placed("runner", (place, section.runner), (path, inner.runner)),
+            sections=((place, section), (path, inner)),
         )
-
-
-def _placed(key: str, *sections: tuple[Path, _Part | None]) -> tuple[tuple[Path, _Part], ...]:
-    return tuple(((*path, key), section) for path, section in sections if section is not None)
 
 
 def _given(*sections: _Part | None) -> tuple[_Part, ...]:
@@ -218,18 +215,33 @@ def _declaration(document: Document, outside: Around, entry: _Entry) -> RootDecl
         destroy=entry.destroy,
         aws=_aws(document, entry),
         runner=_runner(document, entry),
+        google=_cloud(document, entry, "google"),
+        azure=_cloud(document, entry, "azure"),
     )
 
 
 def _aws(document: Document, entry: _Entry) -> AwsText | None:
     """Return the account that the sections of a root say: the inner one first, and what that leaves open as around."""
-    texts = [section.text(document.place((*path, KEY))[0]) for path, section in entry.aws]
+    texts = [
+        each.aws.text(document.place((*path, "aws", KEY))[0]) for path, each in entry.sections if each.aws is not None
+    ]
+    return reduce(lambda outer, inner: inner.over(outer), texts) if texts else None
+
+
+def _cloud(document: Document, entry: _Entry, key: Literal["google", "azure"]) -> CloudText | None:
+    """Return what the sections of a root say of another cloud, as for AWS."""
+    sections = [(path, each.google if key == "google" else each.azure) for path, each in entry.sections]
+    texts = [each.text(document.place((*path, key, KEY))[0]) for path, each in sections if each is not None]
     return reduce(lambda outer, inner: inner.over(outer), texts) if texts else None
 
 
 def _runner(document: Document, entry: _Entry) -> RunnerText | None:
     """Return what the sections of a root ask of its runner, as for the account."""
-    texts = [section.text(document.place((*path, KEY))[0]) for path, section in entry.runner]
+    texts = [
+        each.runner.text(document.place((*path, "runner", KEY))[0])
+        for path, each in entry.sections
+        if each.runner is not None
+    ]
     return reduce(lambda outer, inner: inner.over(outer), texts) if texts else None
 
 

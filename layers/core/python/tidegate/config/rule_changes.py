@@ -21,11 +21,13 @@ from tidegate.domain.sentences import listed
 _SHAPE = frozenset(
     {
         "aws",
+        "azure",
         "declarations",
         "defaults",
         "engine",
         "engine_text",
         "globs",
+        "google",
         "roots",
         "runner",
         "several",
@@ -125,7 +127,10 @@ class _Earlier:
     def __init__(self, loaded: LoadedConfiguration, configured: ConfiguredRoots) -> None:
         self._loaded = loaded
         self._same = _by_identity(configured.roots)
-        self._roles = {(), *(each.roles for each in configured.roots)}
+        self._accounts: dict[str, set[object]] = defaultdict(set)
+        for each in configured.roots:
+            for key, who in each.accounts.items():
+                self._accounts[key].add(who)
         self._alike: dict[object, list[ConfiguredRoot]] = defaultdict(list)
         for each in configured.roots:
             for alike in (each.root.name, (each.root.dir, each.root.workspace)):
@@ -143,7 +148,7 @@ class _Earlier:
         if not same:
             general = self._loaded.review_rule
             yield from ["plan_review"] if each.review_rule.and_also(general) != each.review_rule else []
-            yield from [] if each.roles in self._roles else ["aws"]
+            yield from (key for key, who in each.accounts.items() if who and who not in self._accounts[key])
             return
         then = [_said(self._loaded, one) for one in same]
         for key in then[0]:
@@ -154,7 +159,7 @@ class _Earlier:
 def _said(loaded: LoadedConfiguration, each: ConfiguredRoot) -> Mapping[str, object]:
     return {
         "access_control": each.access,
-        "aws": each.roles,
+        **each.accounts,
         "plan_review": each.review_rule,
         "apply_requirements": loaded.required_of(each.tagged),
         "policy_sets": sets_for(loaded.policy_sets, each.tagged),

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from tidegate.config.declarations import (
     AwsText,
+    CloudText,
     DeclaredStack,
     DeclaredWorkflow,
     EngineText,
@@ -32,6 +33,13 @@ from tidegate.domain.deploys.runner_size import RunnerNeeds, size_problem
 from tidegate.domain.deploys.workflow import APPLY_STEPS, PLAN_STEPS, RunSettings, WorkflowStep
 from tidegate.domain.deploys.workflow_rules import apply_problem, plan_problem
 from tidegate.domain.errors import TidegateError, quoted
+from tidegate.domain.identity.targets import (
+    AzureTarget,
+    GoogleTarget,
+    IncompleteTarget,
+    azure_target,
+    google_target,
+)
 from tidegate.domain.root import Engine, EngineName
 from tidegate.domain.tags.query import parse_tag_query
 
@@ -43,7 +51,8 @@ _STEPS = "Change the steps, or the stack's variables that they name"
 _ENGINES = f"Engines are {' and '.join(EngineName)}"
 #: What runs where no workflow matches.
 _USUAL = DeclaredWorkflow(parse_tag_query(""), 0)
-_Text = TypeVar("_Text", bound=EngineText | AwsText | RunnerText)
+_Text = TypeVar("_Text", bound=EngineText | AwsText | CloudText | RunnerText)
+_Target = TypeVar("_Target")
 _NOBODY = Access((), (), (), (), UNMATCHED)
 
 
@@ -92,6 +101,16 @@ class Settings:
         if asked not in self._needs:
             self._needs[asked] = self._runner(*asked)
         return self._needs[asked]
+
+    def google(self, own: CloudText | None, stack: str) -> tuple[GoogleTarget | None, int]:
+        """Return what roots with this of their own work with on Google Cloud, and the line. Raise Unusable."""
+        said = [own, *self._around_of(stack, "accounts (google)", lambda each: each.google), self._loaded.google]
+        return _cloud_target(said, google_target)
+
+    def azure(self, own: CloudText | None, stack: str) -> tuple[AzureTarget | None, int]:
+        """Return what roots with this of their own work with on Azure, and the line. Raise Unusable."""
+        said = [own, *self._around_of(stack, "accounts (azure)", lambda each: each.azure), self._loaded.azure]
+        return _cloud_target(said, azure_target)
 
     def run(self, stack: str, workflow: int | None) -> tuple[RunSettings, dict[str, int]]:
         """Return how roots of a stack run with a workflow, and the lines that say so. Raise Unusable."""
@@ -249,7 +268,7 @@ class Settings:
             return None, 0
         text = reduce(AwsText.over, texts)
         try:
-            target = aws_target(text.account, text.plan_role, text.apply_role, text.region)
+            target = aws_target(text.account, text.plan_role, text.apply_role, text.region, text.identity)
         except InvalidTarget as problem:
             raise Unusable(text.line, problem.problem, problem.allowed) from None
         return (target if target != AwsTarget() else None), text.line
@@ -293,6 +312,19 @@ class Settings:
             return exact_version(version)
         except PydanticCustomError:
             raise Unusable(line, _in_stack(version, "exact version", text, stack), _VERSIONS) from None
+
+
+def _cloud_target(
+    said: Sequence[CloudText | None], make: Callable[[Mapping[str, str]], _Target | None]
+) -> tuple[_Target | None, int]:
+    texts = [each for each in said if each]
+    if not texts:
+        return None, 0
+    text = reduce(CloudText.over, texts)
+    try:
+        return make(dict(text.said)), text.line
+    except IncompleteTarget as problem:
+        raise Unusable(text.line, problem.problem, problem.allowed) from None
 
 
 def _oversized(settings: RunSettings) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tidegate.config.declarations import (
     AwsText,
+    CloudText,
     DeclaredPolicy,
     DeclaredStack,
     DeclaredWorkflow,
@@ -18,6 +19,7 @@ from tidegate.config.declarations import (
 from tidegate.config.document import KEY, Document, Path
 from tidegate.config.model.aws import AwsSection
 from tidegate.config.model.branches import DriftSection
+from tidegate.config.model.clouds import CloudSection
 from tidegate.config.model.rights import AccessSection
 from tidegate.config.model.roots import EngineSection
 from tidegate.config.model.runner import RunnerSection
@@ -54,7 +56,10 @@ def _stack(document: Document, name: str, section: StackSection) -> DeclaredStac
     engine = engine_text(document, (*path, "engine"), section.engine)
     aws = aws_text(document, (*path, "aws"), section.aws)
     runner = runner_text(document, (*path, "runner"), section.runner)
-    return DeclaredStack(definition, section.tag_query, document.place((*path, KEY))[0], engine, aws, runner)
+    google = cloud_text(document, (*path, "google"), section.google)
+    azure = cloud_text(document, (*path, "azure"), section.azure)
+    line = document.place((*path, KEY))[0]
+    return DeclaredStack(definition, section.tag_query, line, engine, aws, runner, google, azure)
 
 
 def _collisions(document: Document, stack: str, section: StackSection) -> Iterator[InvalidConfiguration]:
@@ -80,6 +85,11 @@ def aws_text(document: Document, path: Path, section: AwsSection | None) -> AwsT
 
 def runner_text(document: Document, path: Path, section: RunnerSection | None) -> RunnerText | None:
     """Return what is asked of runners as it is written, None where nothing is."""
+    return section.text(document.place((*path, KEY))[0]) if section else None
+
+
+def cloud_text(document: Document, path: Path, section: CloudSection | None) -> CloudText | None:
+    """Return what is said of another cloud as it is written, None where nothing is."""
     return section.text(document.place((*path, KEY))[0]) if section else None
 
 

@@ -113,12 +113,12 @@ def proposed(
 
 def _granted_roles(
     loaded: LoadedConfiguration, merged: LoadedConfiguration, roots: Sequence[Root], branch: str, dest_branch: str
-) -> Mapping[str, Collection[tuple[str, ...]]]:
+) -> Mapping[str, Collection[Mapping[str, object]]]:
     """Return by name which roles the default branch's file gives to roots as the merge has them."""
-    found: dict[str, set[tuple[str, ...]]] = {}
+    found: dict[str, list[Mapping[str, object]]] = {}
     if loaded.names_roles and merged.names_roles:
         for each in configure(loaded, roots, branch, dest_branch).roots:
-            found.setdefault(each.root.name, set()).add(each.roles)
+            found.setdefault(each.root.name, []).append(each.accounts)
     return found
 
 
@@ -131,13 +131,15 @@ def _runners(
     return {each.key: each.run.runner for each in configure(loaded, roots, branch, dest_branch).roots}
 
 
-def _role_problem(each: ConfiguredRoot, granted: Mapping[str, Collection[tuple[str, ...]]]) -> str:
+def _role_problem(each: ConfiguredRoot, granted: Mapping[str, Collection[Mapping[str, object]]]) -> str:
     """Return why a root is not planned: only the merge gives it these roles. Without any, it gets none of these."""
-    if not each.roles or each.roles in granted.get(each.root.name, ()):
+    given = {key: who for key, who in each.accounts.items() if who}
+    if any(given.items() <= one.items() for one in granted.get(each.root.name, ())) or not given:
         return ""
+    keys = " and ".join(given)
     return (
-        "Its roles (aws) are not those of the default branch's tidegate.yaml, which alone grants them: it is not "
-        "planned before that is merged. Merge the change of aws first, and then what it is for."
+        f"Its roles ({keys}) are not those of the default branch's tidegate.yaml, which alone grants them: it is not "
+        f"planned before that is merged. Merge the change of {keys} first, and then what it is for."
     )
 
 

@@ -23,6 +23,7 @@
     │   └── AppLacksPermission … because the App was not given a permission
     ├── OversizedRecord        something that is larger than the store takes
     ├── CloudUnavailable       an AWS service refused for now; try again after a while
+    ├── SigningRefused         a key that signs no token until a person mends it
     ├── ScheduleRefused        a schedule that the cloud does not take
     ├── AuditUnavailable       the audit message could not be published
     ├── ApplyAlreadyStarted    a second apply of one deployment
@@ -207,6 +208,16 @@ class CloudUnavailable(TidegateError):
 
     def __init__(self, service: str, problem: str) -> None:
         super().__init__(f"{service} did not answer as needed: {problem}. It is tried again.")
+
+
+class SigningRefused(TidegateError):
+    """A key that signs no token: it is disabled, about to be deleted, gone, or not for that."""
+
+    def __init__(self, key: str, problem: str) -> None:
+        super().__init__(
+            f"The key {key} signs no token: {problem}. The operators of Tidegate enable it again, or put another first "
+            "in identity_keys of cdk.json and deploy Tidegate."
+        )
 
 
 class ScheduleRefused(TidegateError):

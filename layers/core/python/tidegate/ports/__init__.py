@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tidegate.ports.deliveries import *
     from tidegate.ports.drifts import *
     from tidegate.ports.forge import *
+    from tidegate.ports.identity import *
     from tidegate.ports.jobs import *
     from tidegate.ports.plan_places import *
     from tidegate.ports.policies import *
@@ -42,6 +43,7 @@ _ROOMS = {
     "deliveries": "Asked Deliveries Delivery DeliveryOutcome EventQueue Redeliveries WebhookSecrets",
     "drifts": "DriftEvents DriftRuns Drifts ForgeIssues Schedules",
     "forge": "Accounts Change FailedDelivery Forge ForgeAddresses ForgeDeliveries",
+    "identity": "PublicKeys TokenSigner",
     "jobs": "JobLogs Jobs LogChunk",
     "plan_places": "PlanPlaces",
     "policies": "OrganizationPolicies PolicyEngine",

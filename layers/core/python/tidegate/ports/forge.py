@@ -61,6 +61,9 @@ class ForgeAddresses(Protocol):
     def pull_request_url(self, repository: str, number: int) -> str:
         """Return the address of a pull request's page."""
 
+    def pull_request_ref(self, number: int) -> str:
+        """Return what git calls the head of a pull request."""
+
     def issue_url(self, repository: str, number: int) -> str:
         """Return the address of an issue's page."""
 

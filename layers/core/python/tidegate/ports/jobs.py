@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from tidegate.domain.identity.issued import NOTHING, Issued
+
 if TYPE_CHECKING:  # Functions import this, and their starts count.
     from tidegate.domain.deploys.job import Job, TakenJob
 
@@ -25,7 +27,7 @@ class Jobs(Protocol):
     def get(self, job: str) -> Job:
         """Return the job. Raise NotFound."""
 
-    def hand_over(self, job: str, token: str, clone_token: str) -> bool:
+    def hand_over(self, job: str, token: str, clone_token: str, identity: Issued = NOTHING) -> bool:
         """Leave the tokens for the runner. Return False when a runner has taken the job, or it is closed."""
 
     def take(self, job: str, runner: str) -> TakenJob | None:

@@ -26,6 +26,7 @@ from tidegate.web.drift_pages import DriftPages
 from tidegate.web.lock_pages import LockPages
 from tidegate.web.log_pages import LogPages
 from tidegate.web.nested import flattened_event
+from tidegate.web.openid import OpenId
 from tidegate.web.pages import Pages
 from tidegate.web.parts import Parts
 from tidegate.web.problems import Answered, answered
@@ -104,6 +105,7 @@ class WebApplication:
         PullRequestPages(parts, self._authorization, shapes, self._rendering).add_to(self.app)
         DriftPages(parts, self._authorization, shapes, self._rendering).add_to(self.app)
         self._signing_in.add_to(self.app)
+        OpenId(parts.url, parts.public_keys).add_to(self.app)
         self.app.get("/api/openapi.json", include_in_schema=False, enable_validation=False)(self._description)
         self._described = ""
 

@@ -21,6 +21,7 @@ from tidegate.ports import (
     Deployments,
     Forge,
     ForgeAddresses,
+    PublicKeys,
     SignOuts,
     TemporaryLayers,
 )
@@ -142,6 +143,7 @@ class Parts:
     lock: LockByHand
     locker: RepositoryLocker
     request: Request
+    public_keys: Callable[[], PublicKeys | None]
 
     def unknown_root(self, repository: str, root: str) -> UnknownRoot:
         """Return the refusal of a root that a repository does not have."""

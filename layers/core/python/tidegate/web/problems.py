@@ -36,6 +36,7 @@ _STATUSES: tuple[tuple[type[TidegateError], HTTPStatus, str], ...] = (
     (refusals.LogNeedsCompression, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
     (refusals.TooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
     (refusals.LogTooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large"),
+    (refusals.NoUsableKey, HTTPStatus.SERVICE_UNAVAILABLE, "no_usable_key"),
     (refusals.NoSignIn, HTTPStatus.SERVICE_UNAVAILABLE, "no_sign_in"),
     (InvalidTagQuery, HTTPStatus.BAD_REQUEST, "invalid_query"),
     (NothingDeployed, HTTPStatus.NOT_FOUND, "unknown_stack"),

@@ -33,6 +33,16 @@ class Hidden(TidegateError):
         super().__init__("There is no such thing here, or you may not see it. Check the address and your account.")
 
 
+class NoUsableKey(TidegateError):
+    """All keys of workload identity are disabled or about to be deleted: no token can be verified."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "No key of workload identity can be used: all are disabled or about to be deleted. The operators of "
+            "Tidegate enable one again, or add one to identity_keys in cdk.json and deploy Tidegate."
+        )
+
+
 class UnknownRoot(TidegateError):
     """A root that a repository does not have, asked for by somebody who may read the repository."""
 

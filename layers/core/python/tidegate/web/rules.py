@@ -66,6 +66,8 @@ _UNLOCK = Rule(Right.ACT, About.REPOSITORY, Action.UNLOCK)
 _LOCKS = Rule(Right.WRITE, About.REPOSITORY)
 _LOOK = Rule(Right.WRITE, About.REPOSITORY)
 RULES: Mapping[str, Rule] = {
+    "GET /.well-known/openid-configuration": _PUBLIC,
+    "GET /.well-known/jwks.json": _PUBLIC,
     "GET /api/openapi.json": _PUBLIC,
     "GET /api/me": _SIGNED_IN,
     "GET /api/repositories": _SIGNED_IN,

@@ -113,6 +113,7 @@ class _Call:
     length: int = 0
     into: IO[bytes] | None = None
     downloaded_sha256: str = ""
+    signed: bool = True
 
 
 class _Connections:
@@ -215,13 +216,28 @@ class Aws:
             **members,
             **({"SourceIdentity": source_identity} if source_identity else {}),
         }
+        return self._sts(form)
+
+    def assume_role_with_web_identity(self, role: str, session: str, token: str, seconds: int = 3600) -> Credentials:
+        """Return credentials of a role that lets a token in, which proves itself: nothing is signed. Raise AwsError."""
+        form = {
+            "Action": "AssumeRoleWithWebIdentity",
+            "Version": "2011-06-15",
+            "RoleArn": role,
+            "RoleSessionName": session,
+            "DurationSeconds": str(seconds),
+            "WebIdentityToken": token,
+        }
+        return self._sts(form, signed=False)
+
+    def _sts(self, form: Mapping[str, str], *, signed: bool = True) -> Credentials:
         body = urlencode(form).encode()
         headers = {"content-type": "application/x-www-form-urlencoded; charset=utf-8"}
-        digest = hashlib.sha256(body).hexdigest()
-        url = self._endpoint("sts") + "/"
-        answer = self._send(_Call("sts", "AssumeRole", "POST", url, headers, body, digest, len(body)))
-        key, secret, token = (_element(answer, name) for name in ("AccessKeyId", "SecretAccessKey", "SessionToken"))
-        return Credentials(key, secret, token, _end(answer))
+        digest, url = hashlib.sha256(body).hexdigest(), self._endpoint("sts") + "/"
+        call = _Call("sts", form["Action"], "POST", url, headers, body, digest, len(body), signed=signed)
+        answer = self._send(call)
+        key, secret, session = (_element(answer, name) for name in ("AccessKeyId", "SecretAccessKey", "SessionToken"))
+        return Credentials(key, secret, session, _end(answer))
 
     def get_object(self, bucket: str, key: str, into: IO[bytes]) -> str:
         """Write an object of S3 to ``into``, a seekable file, and return its SHA-256. Raise AwsError."""
@@ -300,7 +316,9 @@ class Aws:
     ) -> http.client.HTTPResponse | SmallAnswer:
         request = Request(call.method, path, "", {**call.headers, "host": host}, call.sha256)
         timestamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-        headers = signed_headers(request, self._credentials.get(), self.region, call.service, timestamp)
+        headers = dict(request.headers)
+        if call.signed:
+            headers = signed_headers(request, self._credentials.get(), self.region, call.service, timestamp)
         headers["content-length"] = str(call.length)
         if call.into is None and isinstance(call.body, bytes):
             return exchange(connection, call.method, path, headers, call.body)

@@ -19,6 +19,7 @@ from tidegate.adapters.job_items import (
 from tidegate.adapters.records import to_item
 from tidegate.domain.deploys.job import Job, TakenJob
 from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, NotFound
+from tidegate.domain.identity.issued import NOTHING, Issued, from_text, to_text
 from tidegate.ports import LogChunk
 
 _FREE = "attribute_exists(specification) AND attribute_not_exists(taken_by) AND attribute_not_exists(closed)"
@@ -48,12 +49,13 @@ class DynamoJobs:
     def get(self, job: str) -> Job:
         return _job(job, self._item(job))
 
-    def hand_over(self, job: str, token: str, clone_token: str) -> bool:
+    def hand_over(self, job: str, token: str, clone_token: str, identity: Issued = NOTHING) -> bool:
+        values = {":token": token, ":clone_token": clone_token, ":identity": to_text(identity)}
         change = {
-            "UpdateExpression": "SET #token = :token, clone_token = :clone_token",
+            "UpdateExpression": "SET #token = :token, clone_token = :clone_token, #identity = :identity",
             "ConditionExpression": _FREE,
-            "ExpressionAttributeNames": {"#token": "token"},
-            "ExpressionAttributeValues": to_item({":token": token, ":clone_token": clone_token}),
+            "ExpressionAttributeNames": {"#token": "token", "#identity": "identity"},
+            "ExpressionAttributeValues": to_item(values),
         }
         try:
             self._update(job, change)
@@ -64,9 +66,9 @@ class DynamoJobs:
 
     def take(self, job: str, runner: str) -> TakenJob | None:
         change = {
-            "UpdateExpression": "SET taken_by = :runner REMOVE clone_token",
+            "UpdateExpression": "SET taken_by = :runner REMOVE clone_token, #identity",
             "ConditionExpression": f"{_FREE} AND attribute_exists(#token)",
-            "ExpressionAttributeNames": {"#token": "token"},
+            "ExpressionAttributeNames": {"#token": "token", "#identity": "identity"},
             "ExpressionAttributeValues": to_item({":runner": runner}),
         }
         try:
@@ -121,7 +123,8 @@ def _job(job: str, item: Mapping[str, Any]) -> Job:
 
 
 def _taken(job: str, item: Mapping[str, Any]) -> TakenJob:
-    return TakenJob(_job(job, item), item["token"], item.get("clone_token", ""))
+    identity = from_text(item.get("identity", ""))
+    return TakenJob(_job(job, item), item["token"], item.get("clone_token", ""), identity)
 
 
 class DynamoJobLogs:

@@ -210,6 +210,9 @@ class MemoryForge:
     def pull_request_url(self, repository: str, number: int) -> str:
         return f"https://github.com/{repository}/pull/{number}"
 
+    def pull_request_ref(self, number: int) -> str:
+        return f"refs/pull/{number}/head"
+
     def issue_url(self, repository: str, number: int) -> str:
         return f"https://github.com/{repository}/issues/{number}"
 

@@ -12,6 +12,7 @@ from tidegate.domain.deploys.job import Job, TakenJob
 from tidegate.domain.deploys.queue import QueueHead, Waiting, order, waiting_for
 from tidegate.domain.deploys.repository_locks import RepositoryLocks, own, under
 from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, NotFound
+from tidegate.domain.identity.issued import NOTHING, Issued
 from tidegate.ports import Delivery, DeliveryOutcome, LogChunk, PublishedCheckRun
 
 
@@ -229,6 +230,7 @@ class _JobRecord:
     job: Job | None = None
     token: str | None = None
     clone_token: str = ""
+    identity: Issued = NOTHING
     runner: str | None = None
     closed: bool = False
 
@@ -249,12 +251,12 @@ class MemoryJobs:
         with self._lock:
             return self._get(job)[1]
 
-    def hand_over(self, job: str, token: str, clone_token: str) -> bool:
+    def hand_over(self, job: str, token: str, clone_token: str, identity: Issued = NOTHING) -> bool:
         with self._lock:
             record, _ = self._get(job)
             if record.runner is not None or record.closed:
                 return False
-            record.token, record.clone_token = token, clone_token
+            record.token, record.clone_token, record.identity = token, clone_token, identity
             return True
 
     def take(self, job: str, runner: str) -> TakenJob | None:
@@ -265,7 +267,8 @@ class MemoryJobs:
             if record.token is None:
                 return None
             clone_token, record.clone_token, record.runner = record.clone_token, "", runner
-            return TakenJob(found, record.token, clone_token)
+            identity, record.identity = record.identity, NOTHING
+            return TakenJob(found, record.token, clone_token, identity)
 
     def token(self, job: str) -> str | None:
         with self._lock:

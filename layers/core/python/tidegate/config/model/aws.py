@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -60,9 +60,18 @@ class AwsSection(Section):
         Field(description="The region of the engine and its programs: `AWS_REGION` and `AWS_DEFAULT_REGION`."),
     ] = None
 
+    identity: Annotated[
+        Literal["role_chaining", "web_identity"] | None,
+        Field(
+            description="How the roles are assumed: by the runner's role, or with a token of the job "
+            "([workload identity](identity.md)). `role_chaining` is usual."
+        ),
+    ] = None
+
     def text(self, line: int) -> AwsText:
         """Return what is said, in which line."""
-        return AwsText(self.account or "", self.plan_role or "", self.apply_role or "", self.region or "", line)
+        account, region, identity = self.account or "", self.region or "", self.identity or ""
+        return AwsText(account, self.plan_role or "", self.apply_role or "", region, line, identity)
 
 
 Aws = Annotated[

@@ -11,6 +11,7 @@ from tidegate.config.model.apply import Apply, MergeAfterApply
 from tidegate.config.model.aws import Aws
 from tidegate.config.model.branches import BranchTagsSection, Destination, DriftSection
 from tidegate.config.model.clone import CloneSection
+from tidegate.config.model.clouds import Azure, Google
 from tidegate.config.model.freeze import FreezeSection
 from tidegate.config.model.policies import MOST_SETS, PolicySetName, PolicySetSection
 from tidegate.config.model.pull_requests import PullRequestsSection
@@ -92,6 +93,8 @@ class Configuration(Section):
     ] = BranchTagsSection.model_validate({})
     aws: Aws = None
     runner: Runner = None
+    google: Google = None
+    azure: Azure = None
     mask_patterns: Annotated[
         tuple[MaskPattern, ...],
         BeforeValidator(as_list, json_schema_input_type=list[str]),

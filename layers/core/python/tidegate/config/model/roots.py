@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from tidegate.config.declarations import EngineText
 from tidegate.config.model.aws import Aws
+from tidegate.config.model.clouds import Azure, Google
 from tidegate.config.model.runner import Runner
 from tidegate.config.section import Section
 from tidegate.config.values import (
@@ -160,6 +161,8 @@ class RootSection(Section):
     destroy: _Destroy = None
     aws: Aws = None
     runner: Runner = None
+    google: Google = None
+    azure: Azure = None
 
 
 class WorkspaceSection(Section):
@@ -173,6 +176,8 @@ class WorkspaceSection(Section):
     destroy: _Destroy = None
     aws: Aws = None
     runner: Runner = None
+    google: Google = None
+    azure: Azure = None
 
 
 class DirectorySection(Section):
@@ -207,3 +212,5 @@ class DirectorySection(Section):
     destroy: _Destroy = None
     aws: Aws = None
     runner: Runner = None
+    google: Google = None
+    azure: Azure = None

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tidegate.config.declarations import EngineText
 from tidegate.config.model.aws import Aws
+from tidegate.config.model.clouds import Azure, Google
 from tidegate.config.model.roots import one_version
 from tidegate.config.model.runner import Runner
 from tidegate.config.section import Section
@@ -116,6 +117,8 @@ class StackSection(Section):
     engine: Annotated[EngineTextChoice | None, Field(description="The engine of its roots that name none.")] = None
     aws: Aws = None
     runner: Runner = None
+    google: Google = None
+    azure: Azure = None
     on_change: Annotated[OnChangeSection, _Empty, Field(description="Gates, and which roots run.")] = OnChangeSection()
     rules: Annotated[RulesSection, _Empty, Field(description="Rules between stacks.")] = RulesSection()
 

@@ -33,18 +33,22 @@ def phases_of(job: Job) -> tuple[Phase, ...]:
     return _ALLOWED[job.kind]
 
 
+def session_phase(job: Job) -> str:
+    """Return what sessions and tokens of a job say of its phase: as ``phase_of``, and ``drift`` for drift's plans."""
+    return "drift" if job.drift and job.kind is JobKind.SPECULATE else phase_of(job).value
+
+
 def session_tags(job: Job) -> Mapping[str, str]:
     """Return the tags of a job's session.
 
     STS takes values of at most 256 letters, digits, spaces and ``_.:/=+-@`` (API reference, data type Tag). All of
     these are names that Tidegate has validated within that.
     """
-    phase = "drift" if job.drift else phase_of(job).value
     values = {
         "repository": job.repository,
         "root": job.root.name,
         "stack": job.stack,
-        "phase": phase,
+        "phase": session_phase(job),
         "deployment": job.deployment,
     }
     return {f"{_PREFIX}{name}": value for name, value in values.items()}

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol
 
 from tidegate.domain.errors import quoted
 
@@ -23,6 +24,8 @@ _REGION = re.compile(
 )
 #: Partitions by how the names of their regions begin; all others are in ``aws``.
 _PARTITIONS = {"cn-": "aws-cn", "us-gov-": "aws-us-gov", "eusc-": "aws-eusc"}
+#: How a role is assumed: by the runner's own role, or with a token of the job.
+ROLE_CHAINING, WEB_IDENTITY = "role_chaining", "web_identity"
 ACCOUNTS = "An account has 12 digits, such as '111111111111', with quotes if it begins with 0"
 ROLES = "Write the name of a role in the account, such as tidegate-plan, or its ARN, arn:aws:iam::ACCOUNT:role/NAME"
 REGIONS = "Write a region such as eu-west-1"
@@ -41,11 +44,13 @@ class AwsTarget:
     """Which roles the engine gets its credentials from, by their ARNs, and its region.
 
     Both roles are of one account. Without roles, the engine has those of the installation; without a region, its own.
+    ``web_identity`` tells that the roles are assumed with a token of the job, and not by the runner's own role.
     """
 
     plan_role: str = ""
     apply_role: str = ""
     region: str = ""
+    web_identity: bool = False
 
     @property
     def account(self) -> str:
@@ -58,9 +63,19 @@ class AwsTarget:
         return self.apply_role if phase is Phase.APPLY else self.plan_role
 
 
+class Target(Protocol):
+    """What a root works with in a cloud."""
+
+    def role(self, phase: Phase) -> str:
+        """Return what it becomes in a phase, empty for nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class AllowedRole:
-    """Roles that an installation lets repositories name: patterns of ARNs and of ``OWNER/NAME``, ``*`` is any text."""
+    """What an installation lets repositories name: patterns of ARNs and of ``OWNER/NAME``, ``*`` is any text.
+
+    In place of an ARN, a service account of Google Cloud or a client id of Azure may stand.
+    """
 
     role: str
     repositories: tuple[str, ...]
@@ -72,7 +87,7 @@ class AllowedRoles:
 
     phases: Mapping[Phase, tuple[AllowedRole, ...]] = field(default_factory=dict)
 
-    def problem(self, target: AwsTarget, repository: str, phases: Iterable[Phase]) -> str:
+    def problem(self, target: Target, repository: str, phases: Iterable[Phase]) -> str:
         """Return why a root of ``repository`` may not use a target in these phases, in sentences; empty if it may."""
         for phase in phases:
             role = target.role(phase)
@@ -80,7 +95,7 @@ class AllowedRoles:
                 return (
                     f"{role!r} is not allowed for {repository!r}: no entry of {phase}_target_roles names it "
                     "for this repository. The operators of Tidegate add one to cdk.json and deploy it, or name another "
-                    "role under aws in the default branch's tidegate.yaml."
+                    "role in the default branch's tidegate.yaml."
                 )
         return ""
 
@@ -131,16 +146,19 @@ def region_problem(text: str) -> str:
     return "" if _REGION.fullmatch(text) else f"{quoted(text)} is no known region of AWS"
 
 
-def aws_target(account: str, plan_role: str, apply_role: str, region: str) -> AwsTarget:
+def aws_target(account: str, plan_role: str, apply_role: str, region: str, identity: str = "") -> AwsTarget:
     """Return the target of these texts, each empty if nothing says it, else without a problem. Raise InvalidTarget."""
     if not (plan_role or apply_role):
+        if identity == WEB_IDENTITY:
+            raise InvalidTarget(f"aws says identity: {identity} and names no role", "Add plan_role and apply_role")
         if account:
             raise InvalidTarget(f"aws names the account {account} and no role in it", "Add plan_role and apply_role")
         return AwsTarget(region=region)
     if not (plan_role and apply_role):
         said, missing = ("plan_role", "apply_role") if plan_role else ("apply_role", "plan_role")
         raise InvalidTarget(f"aws has {said} and no {missing}", f"Add {missing}: a plan may have less rights")
-    target = AwsTarget(_arn(plan_role, account, region), _arn(apply_role, account, region), region)
+    roles = _arn(plan_role, account, region), _arn(apply_role, account, region)
+    target = AwsTarget(*roles, region, identity == WEB_IDENTITY)
     if target.plan_role == target.apply_role:
         advice = "Name a role that can only read as plan_role: pull requests are planned with it"
         raise InvalidTarget(f"plan_role and apply_role are both {target.plan_role!r}", advice)

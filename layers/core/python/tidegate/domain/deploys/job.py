@@ -16,6 +16,7 @@ from tidegate.domain.deploys.plan import Artifact
 from tidegate.domain.deploys.runner_size import USUAL_SECONDS, RunnerSize
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.errors import NotFound
+from tidegate.domain.identity.issued import NOTHING, Issued
 from tidegate.domain.root import Root
 
 #: Bytes of a log that go to the console and to the log store, which cost by the byte, and that pages show: S3 gets all.
@@ -43,7 +44,8 @@ class Job:
     one. ``destroy`` tells that the plan destroys what the root made; ``engine_version`` and ``lock_file`` are then
     those that it was made with, if they are known. ``allowed_providers`` and ``allowed_modules`` are patterns of what a
     speculative plan may use (``tidegate.domain.pull_requests.untrusted_code``); None stands for what is allowed where
-    nobody says anything. ``drift`` tells that a speculative plan looks for drift. ``size`` is that of its runner.
+    nobody says anything. ``drift`` tells that a speculative plan looks for drift. ``size`` is that of its runner,
+    ``ref`` the branch or pull request that the commit is of, as git names it; empty where nobody knows it.
     """
 
     id: str
@@ -68,6 +70,7 @@ class Job:
     destroy: bool = False
     drift: bool = False
     size: RunnerSize = field(default_factory=RunnerSize)
+    ref: str = ""
 
     @property
     def seconds(self) -> int:
@@ -86,12 +89,13 @@ class TakenJob:
     """A job that a runner has taken: nobody else can take it any more.
 
     ``token`` is the task token that the result is reported to; ``clone_token`` reads the repository
-    for an hour at most and is deleted from the record when the job is taken.
+    for an hour at most and is deleted from the record when the job is taken, as is its ``identity``.
     """
 
     job: Job
     token: str
     clone_token: str
+    identity: Issued = NOTHING
 
 
 def job_digest(job: Job) -> str:

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from tidegate.domain.deploys.aws_target import AwsTarget
 from tidegate.domain.deploys.runner_size import RunnerNeeds
+from tidegate.domain.identity.targets import AzureTarget, GoogleTarget
 
 #: How the last line of an apply begins that succeeded, and a step after which did not.
 STEP_FAILED = "THE APPLY SUCCEEDED, BUT A STEP AFTER IT DID NOT: "
@@ -77,7 +78,8 @@ class RunSettings:
     ``variables`` are pairs of a whole name, such as ``STACK_VAR_REGION``, and a text. Programs see them, and
     ``TIDEGATE_ENVIRONMENT`` and ``TIDEGATE_STACK``. ``masks`` are patterns of what is masked in the job's log,
     ``clone`` says what the runner clones, ``aws`` which account its engine works in, None for the installation's own,
-    and ``runner`` what it asks of its runner.
+    and ``runner`` what it asks of its runner. ``google`` and ``azure`` say what it becomes there with a token of its
+    job, None for nothing.
     """
 
     environment: str = ""
@@ -88,3 +90,5 @@ class RunSettings:
     clone: CloneSettings = field(default_factory=CloneSettings)
     aws: AwsTarget | None = None
     runner: RunnerNeeds | None = None
+    google: GoogleTarget | None = None
+    azure: AzureTarget | None = None

@@ -204,6 +204,7 @@ class JobBeginner:
             fork_sha=deployment.fork_sha,
             destroy=deployment.destroy is not None,
             size=size_of(deployment.run.runner, self.offer),
+            ref=f"refs/heads/{deployment.revision.branch}" if deployment.revision.branch else "",
         )
 
 

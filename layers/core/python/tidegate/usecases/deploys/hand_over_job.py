@@ -1,13 +1,23 @@
-"""Hand a job over to its runner: leave the task token and a token to clone with in the job's record."""
+"""Hand a job over to its runner: leave the task token, a token to clone with and its identity in the job's record."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from tidegate.domain.deploys.cancelling import not_cancelled
+from tidegate.domain.deploys.job import Job
 from tidegate.domain.errors import JobGone
+from tidegate.domain.identity.issued import Issued
 from tidegate.messages import HandOverJob
 from tidegate.ports import Deployments, Forge, Jobs
+
+
+class Issue(Protocol):
+    """Makes the tokens of a job."""
+
+    def __call__(self, job: Job, digest: str) -> Issued:
+        """Return the tokens that a job needs, or why it gets none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +27,7 @@ class JobHandover:
     jobs: Jobs
     deployments: Deployments
     forge: Forge
+    issue: Issue
 
     def hand_over(self, message: HandOverJob) -> None:
         """Leave the tokens for the runner.
@@ -27,7 +38,8 @@ class JobHandover:
         """
         job = self.jobs.get(message.job)
         clone_token = self.forge.clone_token(job.installation, job.repository, job.other_repositories)
-        if not self.jobs.hand_over(job.id, message.token, clone_token):
+        identity = self.issue(job, message.digest)
+        if not self.jobs.hand_over(job.id, message.token, clone_token, identity):
             for deployment in self.deployments.many([job.deployment]).values():
                 not_cancelled(deployment)
             raise JobGone(job.id)

@@ -105,6 +105,7 @@ class SpeculationBeginner:
             destroy=layer.destroy,
             drift=bool(layer.schedule),
             size=size_of(layer.run.runner, self.offer),
+            ref=self.addresses.pull_request_ref(layer.pull_request) if layer.pull_request else "",
         )
 
 

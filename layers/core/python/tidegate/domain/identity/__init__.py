@@ -1,0 +1,1 @@
+"""Workload identity: tokens of jobs, by which clouds know them."""

@@ -1,0 +1,47 @@
+"""What verifies tokens of jobs asks for: the issuer's discovery document and keys. Anybody may, and may keep them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+
+from tidegate.domain.identity.tokens import discovery, key_set
+from tidegate.ports import PublicKeys
+from tidegate.web.refusals import Hidden, NoUsableKey
+
+DISCOVERY, KEYS = "/.well-known/openid-configuration", "/.well-known/jwks.json"
+#: As long as a new key is listed before it signs, whoever keeps what it read for this long knows it in time.
+_KEPT = {"Cache-Control": "public, max-age=300"}
+
+
+class OpenId:
+    """The two documents. ``keys`` is None where the installation has no key, and so is no issuer."""
+
+    def __init__(self, issuer: str, keys: Callable[[], PublicKeys | None]) -> None:
+        self._issuer, self._keys = issuer, keys
+
+    def add_to(self, app: APIGatewayHttpResolver) -> None:
+        """Add the routes to ``app``."""
+        app.get(DISCOVERY, include_in_schema=False, enable_validation=False)(self._discovery)
+        app.get(KEYS, include_in_schema=False, enable_validation=False)(self._key_set)
+
+    def _discovery(self) -> Response[str]:
+        if self._keys() is None:
+            raise Hidden
+        return _document(discovery(self._issuer, KEYS))
+
+    def _key_set(self) -> Response[str]:
+        keys = self._keys()
+        if keys is None:
+            raise Hidden
+        usable = keys.usable()
+        if not usable:
+            raise NoUsableKey
+        return _document(key_set(usable))
+
+
+def _document(content: Mapping[str, object]) -> Response[str]:
+    return Response(HTTPStatus.OK, "application/json", json.dumps(content), _KEPT)

@@ -1,0 +1,147 @@
+"""Who the engine is to the clouds by a token of its job: the variables that say so, and the files that they name."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from runner.aws_roles import target_problem
+from runner.faults import RoleRefused, RunnerFault
+from runner.settings import Settings
+from tidegate.adapters.aws.client import Aws, AwsError
+from tidegate.domain.deploys.aws_session import phase_of, session_name
+from tidegate.domain.deploys.aws_target import Target
+from tidegate.domain.deploys.job import Job, TakenJob
+from tidegate.domain.identity.issued import said_in, times_problem
+from tidegate.domain.identity.targets import Cloud
+
+_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:jwt"  # noqa: S105  # A kind of token, and none.
+_EXCHANGE = "https://sts.googleapis.com/v1/token"
+_IMPERSONATION = "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/{}:generateAccessToken"
+#: What STS answers of a token (botocore's model of AssumeRoleWithWebIdentity), and what is then to be done.
+_ADVICE = {
+    "AccessDenied": (
+        "Its trust policy must allow sts:AssumeRoleWithWebIdentity, sts:TagSession and sts:SetSourceIdentity to the "
+        "provider of this issuer, under conditions that this token fulfils"
+    ),
+    "InvalidIdentityToken": (
+        "Its account needs an OpenID Connect provider in IAM with this issuer and audience, and the issuer must still "
+        "publish the key that signed the token: `tidegate doctor` looks whether it does"
+    ),
+    "ExpiredTokenException": "The token was made for this job a moment ago: look at the clocks of what is between",
+    "IDPRejectedClaim": "The provider in IAM does not accept a claim of this token",
+    "PackedPolicyTooLarge": "The tags of the session are too large: give the root or the stack a shorter name",
+}
+#: AWS could not read the issuer's keys, which may pass.
+_UNREACHABLE = "IDPCommunicationError"
+
+
+def web_identity(
+    aws: Aws, settings: Settings, taken: TakenJob, directory: Path, now: Callable[[], float] = time.time
+) -> Mapping[str, str]:
+    """Return variables that say who the engine is by its job's tokens, in files that only this user can read.
+
+    Raise RoleRefused for what the installation does not allow, before anything is written, and for a role of AWS that
+    does not let the token in; RunnerFault for what may pass.
+    """
+    job = taken.job
+    wanted = _wanted(job)
+    if not wanted:
+        return {}
+    targets: tuple[Target | None, ...] = (job.run.aws, job.run.google, job.run.azure)
+    for target in targets:
+        if target is not None and (problem := target_problem(settings, target, job)):
+            raise RoleRefused(problem)
+    _check(taken, wanted, now())
+    directory.mkdir(mode=0o700)
+    variables: dict[str, str] = {}
+    for cloud, describe in wanted.items():
+        variables |= describe(job, _written(directory / f"{cloud}.jwt", taken.identity.tokens[cloud]))
+    if Cloud.AWS in wanted:
+        _try_role(aws, job, taken.identity.tokens[Cloud.AWS])
+    return variables
+
+
+_Describe = Callable[[Job, Path], Mapping[str, str]]
+
+
+def _wanted(job: Job) -> Mapping[Cloud, _Describe]:
+    run = job.run
+    found: dict[Cloud, _Describe] = {Cloud.AWS: _of_aws} if run.aws and run.aws.web_identity else {}
+    found |= {Cloud.GOOGLE: _of_google} if run.google else {}
+    return found | ({Cloud.AZURE: _of_azure} if run.azure else {})
+
+
+def _check(taken: TakenJob, wanted: Mapping[Cloud, _Describe], now: float) -> None:
+    issued = taken.identity
+    if issued.problem:
+        raise RunnerFault(issued.problem) if issued.passes else RoleRefused(issued.problem)
+    for cloud in wanted:
+        if cloud not in issued.tokens:
+            raise RunnerFault(f"The job was handed over without its token for {cloud}.")
+        if problem := times_problem(issued.tokens[cloud], now):
+            raise RunnerFault(problem)
+
+
+def _written(path: Path, content: str) -> Path:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(content)
+    return path
+
+
+def _of_aws(job: Job, token: Path) -> Mapping[str, str]:
+    return {
+        "AWS_WEB_IDENTITY_TOKEN_FILE": str(token),
+        "AWS_ROLE_ARN": _role(job),
+        "AWS_ROLE_SESSION_NAME": session_name(job),
+    }
+
+
+def _of_google(job: Job, token: Path) -> Mapping[str, str]:
+    """Return the file that Google's libraries take: how the token is exchanged for one of the service account."""
+    assert job.run.google is not None  # noqa: S101  # For the type checker.
+    configuration = {
+        "type": "external_account",
+        "audience": f"//iam.googleapis.com/{job.run.google.provider}",
+        "subject_token_type": _TOKEN_TYPE,
+        "token_url": _EXCHANGE,
+        "service_account_impersonation_url": _IMPERSONATION.format(job.run.google.role(phase_of(job))),
+        "credential_source": {"file": str(token), "format": {"type": "text"}},
+    }
+    path = _written(token.with_name("google.json"), json.dumps(configuration))
+    return {"GOOGLE_APPLICATION_CREDENTIALS": str(path)}
+
+
+def _of_azure(job: Job, token: Path) -> Mapping[str, str]:
+    assert job.run.azure is not None  # noqa: S101  # For the type checker.
+    subscription = job.run.azure.subscription_id
+    return {
+        "ARM_USE_OIDC": "true",
+        "ARM_OIDC_TOKEN_FILE_PATH": str(token),
+        "ARM_TENANT_ID": job.run.azure.tenant_id,
+        "ARM_CLIENT_ID": job.run.azure.role(phase_of(job)),
+        **({"ARM_SUBSCRIPTION_ID": subscription} if subscription else {}),
+    }
+
+
+def _role(job: Job) -> str:
+    return job.run.aws.role(phase_of(job)) if job.run.aws else ""
+
+
+def _try_role(aws: Aws, job: Job, token: str) -> None:
+    """Ask for a session once: its role says at once, and in words, what the engine would find out in its middle."""
+    try:
+        aws.assume_role_with_web_identity(_role(job), session_name(job), token)
+    except AwsError as error:
+        said = said_in(token)
+        what = f"iss={said['iss']}, aud={said['aud']}, sub={said['sub']}"
+        if error.code in _ADVICE:
+            problem = f"The role {_role(job)} does not let the job's token in: {error.code}: {error.message}"
+            raise RoleRefused(
+                f"{problem.rstrip('.')}. {_ADVICE[error.code]} ({what}). docs/identity.md has it."
+            ) from error
+        unread = "AWS could not read the issuer's keys" if error.code == _UNREACHABLE else "STS did not answer"
+        raise RunnerFault(f"{unread} for the role {_role(job)}: {error.message or error.code} ({what}).") from error

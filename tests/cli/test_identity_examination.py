@@ -1,0 +1,67 @@
+"""`tidegate doctor` on workload identity: whether the clouds can read the keys, and whether they can be used."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from botocore.exceptions import ClientError
+
+from cli.identity_examination import IdentityExamination
+
+ISSUER, NOW = "https://tidegate.example", datetime(2026, 11, 24, 12, tzinfo=UTC)
+KEYS = ["one", "two"]
+
+
+class Client:
+    def __init__(self, outputs, states):
+        self.outputs, self.states = outputs, states
+
+    def describe_stacks(self, StackName):
+        if self.outputs is None:
+            raise ClientError({"Error": {"Code": "ValidationError", "Message": "no such stack"}}, "DescribeStacks")
+        listed = [{"OutputKey": key, "OutputValue": value} for key, value in self.outputs.items()]
+        return {"Stacks": [{"Outputs": listed}]}
+
+    def describe_key(self, KeyId):
+        return {"KeyMetadata": {"KeyState": self.states.get(KeyId.rpartition("/")[2], "Enabled")}}
+
+
+def findings(*, outputs=..., states=None, kids=KEYS, issuer=ISSUER, error=None, ahead=0):
+    usual = {"Issuer": ISSUER, "IdentityKeys": ",".join(f"arn:aws:kms:eu-west-1:1:key/{key}" for key in KEYS)}
+    client = Client(usual if outputs is ... else outputs, states or {})
+
+    def get(address):
+        if error:
+            raise error
+        date = (NOW + timedelta(seconds=ahead)).strftime("%a, %d %b %Y %H:%M:%S GMT")
+        if address.endswith("openid-configuration"):
+            return {"issuer": issuer, "jwks_uri": f"{ISSUER}/keys"}, date
+        return {"keys": [{"kid": kid} for kid in kids]}, date
+
+    return {each.check: each for each in IdentityExamination("Tidegate", lambda _: client, get, lambda: NOW).findings()}
+
+
+def test_keys_that_can_be_used_and_read_are_in_order():
+    assert {each.verdict for each in findings().values()} == {"ok"}
+    assert "2 keys" in findings()[f"issuer {ISSUER}"].found
+
+
+@pytest.mark.parametrize(
+    ("given", "check", "verdict", "told"),
+    [
+        ({"outputs": None}, "issuer", "warn", "no such stack"),
+        ({"outputs": {}}, "issuer", "warn", "no keys"),
+        ({"states": {"two": "PendingDeletion"}}, "identity key two", "fail", "PendingDeletion"),
+        ({"kids": ["one"]}, f"issuer {ISSUER}", "fail", "does not publish two"),
+        ({"issuer": "https://other"}, f"issuer {ISSUER}", "fail", "https://other"),
+        ({"error": OSError("refused")}, f"issuer {ISSUER}", "fail", "refused"),
+        ({"ahead": 90}, "clock", "warn", "90 s"),
+        ({"outputs": {"Issuer": "http://x", "IdentityKeys": "a/b"}}, "issuer http://x", "fail", "https://"),
+    ],
+)
+def test_what_is_wrong_is_told_with_what_to_do(given, check, verdict, told):
+    found = findings(**given)[check]
+    assert found.verdict == verdict
+    assert told in found.found
+    assert found.do
