@@ -22,7 +22,7 @@ FUNCTIONS = 5
 #: A second becomes 2 ms: to count takes no time, only the same order.
 _HURRIED = 0.002
 #: What the model calls the start of each runner of plans. Applies are on Fargate always.
-RUNNERS = {"fargate": "runner_fargate"}
+RUNNERS = {"fargate": "runner_fargate", "lambda": "runner_lambda"}
 #: What nobody could leave out: a request that a function takes, a queue, a function that reads what it is about, an
 #: execution, a runner, and a function that tells the forge. And the engine's commands, measured by hand.
 _PARTS = ("http_api", "lambda_zip", "sqs_standard", "states_task", "lambda_zip")
@@ -35,7 +35,7 @@ def run(*, quick: bool) -> Iterator[Line]:
     """Deploy once, and return a line from push to plan and one from confirmation to applied."""
     for plan_runner, runner in RUNNERS.items():
         scale = _HURRIED if quick else 1.0
-        with bench(quick=True, latency=AWS, latency_scale=scale) as measured:
+        with bench(quick=True, latency=AWS, latency_scale=scale, context={"plan_runner": plan_runner}) as measured:
             commands = measured.bare("data")
             deployed = _quiet_deploy(measured)
             waits = measured.cloud.read("latency")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from aws_cdk import ArnFormat, RemovalPolicy, Stack
 from aws_cdk import aws_ecs as ecs
@@ -81,6 +82,7 @@ class AslStateMachine(Construct):
     every version and every revision.
 
     ``at_once`` tells by the names of Map states how many items each works on at a time, in place of what the file says.
+    ``without`` names states that this installation has no use for.
     """
 
     def __init__(
@@ -92,10 +94,12 @@ class AslStateMachine(Construct):
         name: str,
         values: Mapping[str, Value],
         at_once: Mapping[str, int] | None = None,
+        without: Collection[str] = (),
     ) -> None:
         super().__init__(scope, construct_id)
         self.name = name
-        definition = _with_concurrency(file.read_text(encoding="utf-8"), at_once or {})
+        definition = without_states(file.read_text(encoding="utf-8"), without)
+        definition = _with_concurrency(definition, at_once or {})
         self.labels = _labels(definition)
         _refuse_mismatch(file.name, definition, values)
         self.log_group = logs.LogGroup(
@@ -196,6 +200,38 @@ def _labels(definition: str) -> tuple[str, ...]:
     states = json.loads(definition)["States"].values()
     configs = ((state, state.get("ItemProcessor", {}).get("ProcessorConfig", {})) for state in states)
     return tuple(state["Label"] for state, config in configs if config.get("Mode") == "DISTRIBUTED")
+
+
+def without_states(definition: str, names: Collection[str]) -> str:
+    """Return the definition without these states, and without the choices that are none without them."""
+    if not names:
+        return definition
+    document = json.loads(definition)
+    for states in _all_states(document):
+        _remove(states, names)
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _all_states(document: Any) -> Iterator[dict[str, Any]]:
+    yield document["States"]
+    for state in document["States"].values():
+        if "ItemProcessor" in state:
+            yield from _all_states(state["ItemProcessor"])
+
+
+def _remove(states: dict[str, Any], names: Collection[str]) -> None:
+    instead: dict[str, str] = {}
+    for name, state in list(states.items()):
+        if "Choices" in state:
+            state["Choices"] = [choice for choice in state["Choices"] if choice["Next"] not in names]
+            if not state["Choices"]:
+                instead[name] = state["Default"]
+        if name in names or name in instead:
+            del states[name]
+    for state in states.values():
+        for rule in (state, *state.get("Choices", ()), *state.get("Catch", ())):
+            if rule.get("Next") in instead:
+                rule["Next"] = instead[rule["Next"]]
 
 
 def _with_concurrency(definition: str, at_once: Mapping[str, int]) -> str:

@@ -87,6 +87,8 @@ class Capability(Enum):
     LINE_QUEUES = "have a line looked at again"
     FORGE = "speak with the forge as the App"
     STOP_RUNNERS = "stop the runners of jobs that were given up"
+    PLAN_RUNNERS = "know and remember which roots' plans run on Fargate, where plans begin on Lambda"
+    START_PLANS = "call the functions that run plans"
     LIST_RUNNERS = "list the tasks of runners"
     SIGN_TOKENS = "sign the tokens of jobs"
     PUBLIC_KEYS = "publish the keys that tokens of jobs are verified with"
@@ -103,6 +105,14 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanFunctionArns:
+    """The functions that run plans, where plans begin on Lambda: their versions, and how large they are."""
+
+    versions: tuple[str, ...]
+    size: str
+
+
+@dataclass(frozen=True, slots=True)
 class Surroundings:
     """What capabilities are about."""
 
@@ -116,6 +126,7 @@ class Surroundings:
     drift_machine: str
     schedules: Schedules
     cluster: ecs.ICluster
+    plan_functions: PlanFunctionArns | None
     web_url: str
     identity: IdentityKeys
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from aws_cdk import CfnOutput, Stack, Tags
+from aws_cdk import CfnOutput, Stack, Tags, Token
 from constructs import Construct
 
 from cdk.acknowledgements import acknowledge_findings
 from cdk.alarms import Alarms
 from cdk.architecture import ARCHITECTURES
 from cdk.asl_state_machine import AslStateMachine, TaskToRun, Value, placeholders_in
-from cdk.capabilities import Surroundings
+from cdk.capabilities import PlanFunctionArns, Surroundings
 from cdk.dashboard import Dashboard, dashboard_url
 from cdk.engine_denials import EngineDenials
 from cdk.function_specs import FUNCTION_OF, SPECS
@@ -23,6 +23,8 @@ from cdk.identity import IdentityKeys
 from cdk.layers import Layers
 from cdk.messaging import Messaging
 from cdk.network import Network
+from cdk.plan_functions import PlanFunctions
+from cdk.plan_runner import LAMBDA_STATES, plans_on_lambda
 from cdk.props import TidegateProps
 from cdk.runners import Runners
 from cdk.schedules import Schedules
@@ -62,6 +64,7 @@ class Tidegate(Construct):
         behave_as_tested(self)
         self.settings = read_settings(props)
         Tags.of(self).add("tidegate", self.settings.prefix)
+        self.plans_on_lambda = self._plans_on_lambda()
         self._make_parts()
         self._grant()
         self._make_machines()
@@ -69,6 +72,11 @@ class Tidegate(Construct):
         self._outputs()
         apply_site_settings(self, self.settings.site, prefix=self.settings.prefix, webhook=self.functions["webhook"])
         acknowledge_findings(self)
+
+    def _plans_on_lambda(self) -> bool:
+        region, settings = Stack.of(self).region, self.settings
+        known = "" if Token.is_unresolved(region) else region
+        return plans_on_lambda(settings.plan_runner, settings.runners, settings.site, known)
 
     def _make_parts(self) -> None:
         settings = self.settings
@@ -84,6 +92,7 @@ class Tidegate(Construct):
             network=self.network,
             terraform_machine=self._name("terraform"),
             speculating_machines=(self._name("pull-request"), self._name("drift")),
+            plans_on_lambda=self.plans_on_lambda,
         )
         self.schedules = Schedules(
             self,
@@ -94,6 +103,7 @@ class Tidegate(Construct):
         )
         layers = Layers(self, "Layers", ARCHITECTURES[settings.architecture], prefix=settings.prefix)
         self.functions = Functions(self, "Functions", layers=layers, undelivered=self.messaging.undelivered).by_name
+        self.plan_functions = self._make_plan_functions() if self.plans_on_lambda else None
         self.api = PublicApi(
             self,
             "WebhookApi",
@@ -112,11 +122,23 @@ class Tidegate(Construct):
             keys=self.identity.arns,
         )
 
+    def _make_plan_functions(self) -> PlanFunctions:
+        return PlanFunctions(
+            self,
+            "PlanFunctions",
+            settings=self.settings,
+            runners=self.runners,
+            network=self.network,
+            stopped=self.functions[FUNCTION_OF["runner_stopped"]],
+        )
+
     def _make_machines(self) -> None:
         self.terraform = self._machine("Terraform", self._terraform_values())
         self.deploy = self._machine("Deploy", self._deploy_values())
         plans = {"Plan all that it changes": int(self.settings.pull_request_plans)}
-        self.pull_request = self._machine("PullRequest", self._speculating_values(), plans)
+        self.pull_request = self._machine(
+            "PullRequest", {**self._speculating_values(), **self._speculation_on_lambda()}, plans
+        )
         self.drift = self._machine("Drift", self._speculating_values())
 
     def _watch(self) -> None:
@@ -166,6 +188,7 @@ class Tidegate(Construct):
     @property
     def around(self) -> Surroundings:
         """What capabilities are about."""
+        functions = self.plan_functions
         return Surroundings(
             stack=Stack.of(self),
             settings=self.settings,
@@ -177,6 +200,9 @@ class Tidegate(Construct):
             drift_machine=self._name("drift"),
             schedules=self.schedules,
             cluster=self.runners.cluster,
+            plan_functions=PlanFunctionArns(tuple(functions.versions), self.settings.plan_runner.size)
+            if functions
+            else None,
             web_url=self.settings.web_url or self.api.address,
             identity=self.identity,
         )
@@ -188,8 +214,15 @@ class Tidegate(Construct):
         file = ROOT / "stepfunctions" / f"{'_'.join(words).lower()}.asl.json"
         name, called = self._name("-".join(words).lower()), placeholders_in(file)
         functions = {spec.id: self.functions[spec.name] for spec in SPECS if spec.id in called}
+        without = () if self.plans_on_lambda else LAMBDA_STATES
         return AslStateMachine(
-            self, construct_id, file=file, name=name, values={**functions, **values}, at_once=at_once
+            self,
+            construct_id,
+            file=file,
+            name=name,
+            values={**functions, **values},
+            at_once=at_once,
+            without=without,
         )
 
     def _deploy_values(self) -> dict[str, Value]:
@@ -199,8 +232,13 @@ class Tidegate(Construct):
         return {
             "PlanTaskDefinition": TaskToRun(self.runners.plan, self.runners.cluster),
             "ApplyTaskDefinition": TaskToRun(self.runners.apply, self.runners.cluster),
+            **({"PlanLambda": self.plan_functions.plan.current_version.function_arn} if self.plan_functions else {}),
             **self._place_of_runners(),
         }
+
+    def _speculation_on_lambda(self) -> dict[str, Value]:
+        functions = self.plan_functions
+        return {"SpeculateLambda": functions.speculate.current_version.function_arn} if functions else {}
 
     def _speculating_values(self) -> dict[str, Value]:
         return {

@@ -94,6 +94,7 @@ SPECS: tuple[FunctionSpec, ...] = (
             "record_outcome",
             "publish_pull_request",
             "refresh_line",
+            "start_on_lambda",
         ),
     ),
     FunctionSpec(

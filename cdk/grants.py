@@ -314,6 +314,22 @@ def _stop_runners(around: Surroundings) -> Grant:
     return Grant(statements, {"TIDEGATE_TABLE": table.table_name, "TIDEGATE_CLUSTER": cluster.cluster_arn})
 
 
+def _plan_runners(around: Surroundings) -> Grant:
+    if around.plan_functions is None:
+        return Grant((), {})
+    table = around.storage.table
+    statement = on_records(table.table_arn, ("runner",), *_READ, "dynamodb:PutItem")
+    return Grant((statement,), {"TIDEGATE_PLAN_FUNCTION": around.plan_functions.size})
+
+
+def _start_plans(around: Surroundings) -> Grant:
+    functions = around.plan_functions
+    if functions is None:
+        return Grant((), {})
+    statements = tuple(allow("lambda:InvokeFunction", on=each) for each in functions.versions)
+    return Grant(statements, {"TIDEGATE_PLAN_FUNCTION": functions.size})
+
+
 def _list_runners(around: Surroundings) -> Grant:
     """ListTasks knows no resource for tasks on Fargate: the condition says which cluster's."""
     statements = (
@@ -408,6 +424,8 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.LINE_QUEUES: _line_queues,
     Capability.FORGE: _forge,
     Capability.STOP_RUNNERS: _stop_runners,
+    Capability.PLAN_RUNNERS: _plan_runners,
+    Capability.START_PLANS: _start_plans,
     Capability.LIST_RUNNERS: _list_runners,
     Capability.SIGN_TOKENS: sign_tokens,
     Capability.PUBLIC_KEYS: public_keys,

@@ -70,6 +70,8 @@ class TidegateProps:
     runner_variables: Mapping[str, str] | None = None
     runner_secrets: Mapping[str, str] | None = None
     mask_patterns: Sequence[str] | None = None
+    plan_runner: Literal["fargate", "lambda", "auto"] | None = None
+    plan_runner_memory: int | None = None
     alarm_email: str | None = None
     plan_review: Literal["always", "manual", "never"] | None = None
     rounds_per_execution: int | None = None

@@ -12,6 +12,7 @@ from aws_cdk import aws_ecr as ecr
 from aws_cdk import aws_ecr_assets as ecr_assets
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_secretsmanager as secretsmanager
 from constructs import Construct
@@ -29,6 +30,8 @@ from tidegate.domain.deploys.aws_target import AllowedRoles, to_text
 
 #: The largest that ECS allows: the engine gets one interrupt and most of this time to save its state.
 _STOP_TIMEOUT = Duration.seconds(120)
+#: The only directory that a function can write to.
+ON_LAMBDA = "/tmp"  # noqa: S108  # Each job has one of its own.
 _ECR_IMAGE = re.compile(r"([0-9]{12})\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com/([a-z0-9._/-]+)@(sha256:[0-9a-f]{64})")
 
 
@@ -64,9 +67,10 @@ class Runners(Construct):
         network: Network,
         terraform_machine: str,
         speculating_machines: tuple[str, ...],
+        plans_on_lambda: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._settings, self._storage = settings, storage
+        self._settings, self._storage, self._plans_on_lambda = settings, storage, plans_on_lambda
         self._architecture = ARCHITECTURES[settings.architecture]
         self.cluster = ecs.Cluster(
             self,
@@ -81,6 +85,7 @@ class Runners(Construct):
             self, "Log", retention=logs.RetentionDays.SIX_MONTHS, removal_policy=RemovalPolicy.DESTROY
         )
         self._image = self._image_of(settings.runners.image)
+        self.environments: dict[str, dict[str, str]] = {}
         self.engine_roles: dict[str, iam.Role] = {}
         self.task_roles: dict[str, iam.Role] = {}
         self._deploying = (terraform_machine,)
@@ -104,6 +109,7 @@ class Runners(Construct):
             repository = ecr.Repository.from_repository_attributes(
                 self, "OwnImage", repository_arn=arn, repository_name=name
             )
+            self._place = repository, digest
             return ecs.ContainerImage.from_ecr_repository(repository, digest)
         if own:
             return ecs.ContainerImage.from_registry(own)
@@ -116,7 +122,15 @@ class Runners(Construct):
             exclude=RUNNER_CONTEXT.exclude,
             ignore_mode=RUNNER_CONTEXT.ignore_mode,
         )
+        self._place = built.repository, built.image_tag
         return ecs.ContainerImage.from_docker_image_asset(built)
+
+    def function_code(self) -> lambda_.DockerImageCode:
+        """Return the image for a function: another program of it begins, in a place that can be written there."""
+        repository, tag = self._place
+        return lambda_.DockerImageCode.from_ecr(
+            repository, tag_or_digest=tag, entrypoint=["python", "-m", "runner.on_lambda"], working_directory=ON_LAMBDA
+        )
 
     def _runner(self, kind: RunnerKind) -> ecs.FargateTaskDefinition:
         place = Construct(self, kind.name.capitalize())
@@ -142,7 +156,8 @@ class Runners(Construct):
             volumes=[ecs.Volume(name="scratch")],
         )
         engine = self._engine_role(place, kind, role)
-        self._container(definition, kind, engine)
+        self.environments[kind.name] = self._environment(kind, engine)
+        self._container(definition, kind)
         resource = definition.node.default_child
         assert isinstance(resource, ecs.CfnTaskDefinition)  # noqa: S101  # For the type checker.
         resource.add_metadata("Tidegate::Source", "runner")
@@ -150,11 +165,11 @@ class Runners(Construct):
         resource.apply_removal_policy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
         return definition
 
-    def _container(self, definition: ecs.FargateTaskDefinition, kind: RunnerKind, engine: iam.Role) -> None:
+    def _container(self, definition: ecs.FargateTaskDefinition, kind: RunnerKind) -> None:
         container = definition.add_container(
             "runner",
             image=self._image,
-            environment=self._environment(kind, engine),
+            environment=self.environments[kind.name],
             secrets=self._secrets(definition, kind),
             stop_timeout=_STOP_TIMEOUT,
             readonly_root_filesystem=True,
@@ -218,7 +233,7 @@ class Runners(Construct):
         role = iam.Role(
             place,
             "TaskRole",
-            assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com"),
+            assumed_by=self._who_runs(kind),
             description=f"The program of the {kind.name} runner, not the engine that it runs",
         )
         bucket = self._storage.bucket
@@ -233,6 +248,13 @@ class Runners(Construct):
         ):
             role.add_to_policy(statement)
         return role
+
+    def _who_runs(self, kind: RunnerKind) -> iam.PrincipalBase:
+        """Return the services that run this kind: an apply is on Fargate always."""
+        tasks = iam.ServicePrincipal("ecs-tasks.amazonaws.com")
+        if not self._plans_on_lambda or kind.engine_writes_state:
+            return tasks
+        return iam.CompositePrincipal(tasks, iam.ServicePrincipal("lambda.amazonaws.com"))
 
     def _token_arns(self, kind: RunnerKind) -> Iterable[str]:
         """Return what the task tokens belong to that runners of a kind answer: those of layers to items of a Map."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from cdk.architecture import ARCHITECTURES
 from cdk.identity import IdentitySettings, read_identity_settings
+from cdk.plan_runner import PlanRunnerSettings, read_plan_runner
 from cdk.runner_settings import Context, InvalidContext, RunnerSettings, read_runner_settings
 from cdk.site_settings import SiteSettings, read_site_settings
 
@@ -64,6 +65,7 @@ class Settings:
     container_insights: bool
     docs_url: str
     runners: RunnerSettings
+    plan_runner: PlanRunnerSettings
     site: SiteSettings
     identity: IdentitySettings
 
@@ -114,6 +116,7 @@ def read_settings(context: Context) -> Settings:
         container_insights=text.matching("container_insights", _YES_OR_NO, "true or false", "false") == "true",
         docs_url=text.optional("docs_url", _URL, "a URL").rstrip("/") or "docs",
         runners=read_runner_settings(context),
+        plan_runner=read_plan_runner(context),
         site=read_site_settings(context),
         identity=read_identity_settings(context, web_url),
     )

@@ -21,6 +21,7 @@ from cli.diagnosis import Finding
 from cli.gitlab_examination import GitLabExamination
 from cli.identity_examination import IdentityExamination
 from cli.options import PREFIX
+from cli.plan_runner_examination import PlanRunnerExamination
 from cli.secret import APP, GITLAB, WEBHOOK, storing
 from cli.site_examination import SiteExamination
 
@@ -125,6 +126,7 @@ class Doctor:
         if self._context.get("identity_keys"):
             stack = str(self._context.get("prefix") or PREFIX).capitalize()
             yield from IdentityExamination(stack, self._client).findings()
+        yield from PlanRunnerExamination(self._context, self._client, region.found).findings()
         yield self._quota("Fargate vCPUs", "fargate", NEEDED_VCPUS)
         yield from self._slots()
         yield self._quota("Lambda concurrency", "lambda", NEEDED_CONCURRENCY)

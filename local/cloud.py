@@ -59,12 +59,12 @@ class Cloud:
         self.gateway = Gateway(MotoApplication(), self.credentials, self.policies, Needs(ACCOUNT), self.faults)
         self.aws = HttpServer(self.gateway, options.aws_port)
         self.clients = Clients(self.aws.url, region, self.credentials, self.gateway)
-        where = LambdaSurroundings(self.aws.url, region, packages, self.work)
+        engine = {**mirror.environment(self.work, os.environ), **_passed_on(os.environ), **options.environment}
+        where = LambdaSurroundings(self.aws.url, region, packages, self.work, (project, *packages), engine)
         self.lambdas = Lambdas(where, self.warden, self.credentials, self.policies, self.logs)
         self.later = AsyncInvokes(self.lambdas, self._deliver)
         self.events = Events(events_backends[ACCOUNT][region], ACCOUNT, region, self._invoke_target)
         self.schedules = Schedules(scheduler_backends[ACCOUNT][region], region, self.clients.get)
-        engine = {**mirror.environment(self.work, os.environ), **_passed_on(os.environ), **options.environment}
         around = TaskSurroundings(self.aws.url, ACCOUNT, region, project, packages, self.work, engine, options.runner)
         backend = ecs_backends[ACCOUNT][region]
         self.tasks = Tasks(
@@ -139,7 +139,9 @@ class Cloud:
             poller.wake()
 
     def _deliver(self, arn: str, body: str) -> None:
-        if ":sqs:" in arn:
+        if ":lambda:" in arn:
+            self.later.submit(arn, body.encode())
+        elif ":sqs:" in arn:
             name = arn.rpartition(":")[2]
             sqs = self.clients.operator("sqs")
             sqs.send_message(QueueUrl=sqs.get_queue_url(QueueName=name)["QueueUrl"], MessageBody=body)

@@ -99,9 +99,11 @@ class Installation:
         self._connect_queues(deployed)
         for name, _ in deployed.played("AWS::Lambda::EventInvokeConfig"):
             target = deployed.value(name, "DestinationConfig.OnFailure.Destination")
+            function = self._lambdas.find(deployed.value(name, "FunctionName")).name
             if target:
-                function = self._lambdas.find(deployed.value(name, "FunctionName")).name
                 self._cloud.later.send_failures(function, DeadLetters(target, wrapped=True))
+            if retries := deployed.value(name, "MaximumRetryAttempts"):
+                self._cloud.later.retry(function, int(retries))
         for name, _ in deployed.played("AWS::Scheduler::ScheduleGroup"):
             self._clients.operator("scheduler").create_schedule_group(Name=deployed.value(name, "Name"))
         sns = self._clients.operator("sns")

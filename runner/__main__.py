@@ -33,7 +33,7 @@ def main(environ: Mapping[str, str]) -> int:
     except SettingsError as error:
         return _ended(ExitCode.UNUSABLE_SETTINGS, str(error))
     # Before there is a child: the parent has the same secrets in its memory and environment.
-    _keep_to_itself()
+    keep_to_itself()
     limits = Limits(settings.life_seconds, settings.silence_seconds, settings.stop_seconds)
     return supervised(lambda: _work(settings, environ), limits)
 
@@ -68,7 +68,7 @@ def _run(settings: Settings, environ: Mapping[str, str], interruption: Interrupt
         return _ended(ExitCode.NOT_OURS, str(error))
 
 
-def _keep_to_itself() -> None:
+def keep_to_itself() -> None:
     """Let no other process of this user read this one's memory and environment: the engine is one."""
     import ctypes  # noqa: PLC0415  # Nothing else here needs it.
 

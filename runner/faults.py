@@ -13,6 +13,7 @@
     ├── MergeFailed       TerraformClientError  a pull request's head and its base cannot be merged
     ├── WorkspaceMissing  TerraformClientError  the workspace that a pull request's root is planned in does not exist
     ├── RunnerFault       RunnerFault           everything else went wrong
+    ├── TooLargeForLambda TooLargeForLambda     Lambda has too little time, memory or disk for a plan
     ├── PlanAltered       PlanAltered           the stored plan is not the reviewed one; nothing was applied
     ├── ApplyNotStarted   ApplyNotStarted       an apply failed before the engine was started; nothing was applied
     └── Interrupted       Interrupted           the runner was told to stop
@@ -66,6 +67,12 @@ class StepFailed(JobFault):
 
 class RunnerFault(JobFault):
     """Something that the runner needs did not work."""
+
+
+class TooLargeForLambda(JobFault):
+    """Lambda has too little time, memory or disk for a plan. The next attempt runs on Fargate."""
+
+    error = "TooLargeForLambda"
 
 
 class CommitRefused(JobFault):

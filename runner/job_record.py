@@ -8,13 +8,15 @@ import socket
 import time
 import urllib.parse
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from runner.faults import RunnerFault
 from runner.interruption import Interruption
 from tidegate.adapters.aws.client import Aws, AwsError
-from tidegate.adapters.job_items import RECORD, from_specification, job_key, specification_digest
+from tidegate.adapters.job_items import LIMIT, RECORD, from_specification, job_key, specification_digest
 from tidegate.domain.deploys.job import Job, TakenJob
+from tidegate.domain.deploys.plan_runner import Limit
 from tidegate.domain.identity.issued import from_text
 
 #: The hand-over takes tens of milliseconds as a rule: the first looks are frequent, the later ones cheap.
@@ -64,6 +66,16 @@ class JobRecord:
             pause = min(pause * _PAUSE_GROWTH, _LONGEST_PAUSE)
         raise JobNotForUs(f"Job {self._job} was not handed over within {seconds:.0f} s.")
 
+    def tell_limit(self, limit: Limit) -> None:
+        """Remember which limit of Lambda the job has met. Without it, the next attempt runs on Fargate as well."""
+        update = {
+            **self._key(),
+            "UpdateExpression": f"SET {LIMIT} = :limit",
+            "ExpressionAttributeValues": {":limit": {"S": limit.name}},
+        }
+        with suppress(AwsError):
+            self._aws.call("dynamodb", "UpdateItem", update)
+
     def _taken(self, token: str, runner: str) -> bool:
         """Take the job if it still has this token. A repeated request takes it again: the answer may get lost."""
         update = {
@@ -97,7 +109,9 @@ class JobRecord:
 
 
 def runner_name(environ: Mapping[str, str]) -> str:
-    """Return this task's ARN, or a name of the process where there is no ECS."""
+    """Return this task's ARN, the name of a call on Lambda, or a name of the process where there is neither."""
+    if named := environ.get("TIDEGATE_RUNNER"):
+        return named
     metadata = environ.get("ECS_CONTAINER_METADATA_URI_V4")
     if metadata:
         try:

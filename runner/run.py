@@ -17,7 +17,8 @@ from runner.heartbeat import Heartbeat
 from runner.interruption import Interruption
 from runner.job import Preparation, Tools
 from runner.job_record import JobRecord
-from runner.log import JobLog, copy_masked, error_lines
+from runner.lambda_limits import LambdaLimits
+from runner.log import JobLog, copy_masked, error_lines, last_lines
 from runner.log_store import LogSender
 from runner.masking import Masker
 from runner.plan_job import run_plan
@@ -63,22 +64,36 @@ def run_job(
     masker.add([settings.start_token, environ.get("AWS_SECRET_ACCESS_KEY", ""), environ.get("AWS_SESSION_TOKEN", "")])
     masker.add(environ.get(name, "") for name in settings.secret_variables)
     log = JobLog(directory / "job.log", masker)
+    if job.note:
+        log.say(job.note)
     tools = Tools(_for_kind(settings, job.kind), environ, aws, log, interruption, directory)
     preparation = Preparation(tools, job)
     taken = record.take(name, settings.hand_over_seconds, interruption)
     masker.add([taken.token])
     heartbeat = Heartbeat(aws, taken.token, settings.heartbeat_seconds, lambda: _nobody_waits(tools, taken))
     sender = LogSender(aws, settings.table, settings.job, tools.log)
+    limits = LambdaLimits(interruption, settings.plan_seconds, directory) if settings.plan_seconds else None
     heartbeat.start()
     sender.start()
+    if limits is not None:
+        limits.start()
     try:
-        outcome = _outcome(tools, preparation, taken)
+        outcome = _judged(_outcome(tools, preparation, taken), log, record, limits)
         # A beat after the answer would be refused, and be taken for the end of waiting.
         heartbeat.stop()
         return _Ending(tools, sender, taken).report(outcome)
     finally:
         heartbeat.stop()
         preparation.close()
+
+
+def _judged(
+    outcome: dict[str, Any] | JobFault, log: JobLog, record: JobRecord, limits: LambdaLimits | None
+) -> dict[str, Any] | JobFault:
+    """Return what a job came to: on Lambda a plan may fail as there is too little of something."""
+    if limits is None or not isinstance(outcome, JobFault):
+        return outcome
+    return limits.judged(outcome, last_lines(log.path, log.masker), record)
 
 
 def _for_kind(settings: Settings, kind: JobKind) -> Settings:

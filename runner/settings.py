@@ -36,6 +36,7 @@ class Settings:
     ``secret_variables`` among them are masked. ``release_keys`` is a directory with ``terraform.asc`` and ``tofu.asc``;
     ``engine_cache`` is where downloaded engines are kept, None for the job's own directory. ``allow_local_state`` lets
     roots be planned whose state is lost with the runner. ``target_roles`` are those that roots may name.
+    ``plan_seconds`` is the time of a plan on Lambda, 0 elsewhere.
     """
 
     job: str
@@ -59,6 +60,7 @@ class Settings:
     silence_seconds: float
     allow_local_state: bool
     target_roles: AllowedRoles
+    plan_seconds: float = 0.0
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
@@ -90,6 +92,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         silence_seconds=_seconds(environ, "TIDEGATE_SILENCE_SECONDS", DEFAULT_SILENCE_SECONDS),
         allow_local_state=environ.get("TIDEGATE_ALLOW_LOCAL_STATE", "") == "true",
         target_roles=_roles(environ.get("TIDEGATE_TARGET_ROLES", "")),
+        plan_seconds=_seconds(environ, "TIDEGATE_PLAN_SECONDS", 0.0),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,12 +13,14 @@ from moto.ecs.exceptions import ECSException
 from local.aws.gateway import Gateway, Response, json_response
 from local.aws.refusals import Refusal, render
 from local.aws.requests import Call
-from local.processes.lambdas import REQUEST_LIMIT, Lambdas
+from local.processes.lambdas import REQUEST_LIMIT, Function, Lambdas
 from local.processes.tasks import Tasks
 from local.services.async_invokes import AsyncInvokes
 
 _EVENT_LIMIT = 1024 * 1024
 _OVERRIDES_LIMIT = 8192
+#: Of TenantId (botocore's model of Lambda).
+_TENANT = re.compile(r"[a-zA-Z0-9._:/=+\-@ ]{1,256}")
 
 
 def connect(gateway: Gateway, lambdas: Lambdas, later: AsyncInvokes, tasks: Tasks) -> None:
@@ -34,7 +37,10 @@ def _invoke(lambdas: Lambdas, later: AsyncInvokes) -> Callable[[Call, bytes, Map
         background = environ.get("HTTP_X_AMZ_INVOCATION_TYPE") == "Event"
         if len(body) > (_EVENT_LIMIT if background else REQUEST_LIMIT):
             return render(Refusal("RequestEntityTooLargeException", "Request must be smaller.", 413), call)
+        tenant = environ.get("HTTP_X_AMZ_TENANT_ID")
         try:
+            if problem := _tenancy_problem(lambdas.find(name), tenant):
+                return render(Refusal("InvalidParameterValueException", problem, 400), call)
             if background:
                 later.submit(name, body or b"{}")
                 return _lambda_response(202, b"", None)
@@ -44,6 +50,15 @@ def _invoke(lambdas: Lambdas, later: AsyncInvokes) -> Callable[[Call, bytes, Map
         return _lambda_response(200, result.payload, result.error)
 
     return handle
+
+
+def _tenancy_problem(function: Function, tenant: str | None) -> str:
+    """Return what Lambda says to a call of a function that isolates tenants without one, and the other way round."""
+    if function.per_tenant and not (tenant and _TENANT.fullmatch(tenant)):
+        return "The invoked function is enabled with tenancy configuration. Add a valid tenant ID in your request."
+    if tenant and not function.per_tenant:
+        return "The invoked function is not enabled with tenancy configuration. Remove the tenant ID from your request."
+    return ""
 
 
 def _lambda_response(status: int, payload: bytes, error: str | None) -> Response:

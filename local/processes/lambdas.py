@@ -10,6 +10,7 @@ import json
 import os
 import re
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -64,7 +65,11 @@ def modules(python_path: Path) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """What the template says about a function. ``timeout`` in seconds, ``memory`` in MB."""
+    """What the template says about a function. ``timeout`` in seconds, ``memory`` in MB.
+
+    ``entry_point`` is the program of an image that has a runtime client of its own; ``per_tenant`` tells that no
+    instance serves two tenants.
+    """
 
     name: str
     arn: str
@@ -76,6 +81,8 @@ class Function:
     memory: int
     log_group: str
     image: bool = False
+    entry_point: tuple[str, ...] = ()
+    per_tenant: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +91,22 @@ class Result:
 
     payload: bytes
     error: str | None = None
+    request: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What all instances share: where AWS is, the region, and the Python path of the package."""
+    """What all instances share: where AWS is, the region, and the Python path of the package.
+
+    ``programs`` is the Python path of images with an entry point of their own, ``environment`` what these need besides.
+    """
 
     aws_endpoint: str
     region: str
     python_path: tuple[Path, ...]
     work: Path
+    programs: tuple[Path, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class Instance:
@@ -108,14 +121,20 @@ class Instance:
         self.stream = f"{time.strftime('%Y/%m/%d')}/[$LATEST]{identifier.replace('-', '')}"
         temporary = tempfile.mkdtemp(prefix=f"{function.name[:40]}-", dir=around.work)
         self.started = time.monotonic()
-        self.process: Process = warden.fork(
-            f"lambda-{identifier}",
-            ["awslambdaric", function.handler],
-            {**self._environment(around, temporary), **keys, **function.environment},
-            function.code,
-        )
+        environment = {**self._environment(around, temporary), **keys, **function.environment}
+        self.process: Process = self._started(around, warden, environment, temporary)
         self._current: Invocation | None = None
         threading.Thread(target=self._watch, name=f"watch-{function.name}", daemon=True).start()
+
+    def _started(self, around: Surroundings, warden: Warden, environment: Mapping[str, str], temporary: str) -> Process:
+        """Start the runtime client, or the image's own program: its /tmp is a directory that nobody else has."""
+        function, mark = self.function, f"lambda-{self.id}"
+        if not function.entry_point:
+            return warden.fork(mark, ["awslambdaric", function.handler], environment, function.code)
+        own = {"HOME": temporary, "TMPDIR": temporary, "PYTHONPATH": os.pathsep.join(map(str, around.programs))}
+        endpoints = {f"AWS_ENDPOINT_URL_{service}": around.aws_endpoint for service in ("S3", "STS")}
+        program = [sys.executable, *function.entry_point[1:]]
+        return warden.start(mark, program, {**endpoints, **around.environment, **environment, **own}, Path(temporary))
 
     def _environment(self, around: Surroundings, temporary: str) -> dict[str, str]:
         path = os.pathsep.join(str(item) for item in (self.function.code, *around.python_path))
@@ -249,9 +268,16 @@ class Lambdas:
         """Run the function and return its answer. Raise KeyError when there is no such function."""
         function = self.find(name_or_arn)
         instance, cold = self._acquire(function)
+        result = self._invoke(function, instance, event, cold=cold)
+        if function.per_tenant:
+            # Each job is a tenant, which does not come again: what is kept for it would only be in the way.
+            self._drop(instance)
+        return result
+
+    def _invoke(self, function: Function, instance: Instance, event: bytes, *, cold: bool) -> Result:
         invocation = Invocation(str(uuid.uuid4()), event, function.arn, function.timeout)
         if cold:
-            LATENCY.wait("lambda_image" if function.image else "lambda_zip", function.name)
+            LATENCY.wait(_kind(function), function.name)
         if cold and (failure := self._initialised(instance, invocation)) is not None:
             return self._end(instance, failure)
         self._log(instance, [f"START RequestId: {invocation.id} Version: $LATEST"])
@@ -268,13 +294,15 @@ class Lambdas:
                 instance, _failure(invocation, "Runtime.OutOfMemory", "Runtime exited with error: signal: killed")
             )
         # Back in the pool before the caller goes on, so that the next event finds it warm.
-        if instance.api.ready.wait(5):
+        if instance.function.per_tenant:
+            pass  # It is dropped.
+        elif instance.api.ready.wait(5):
             self._release(instance)
         else:
             instance.kill()
         if len(invocation.payload) > ANSWER_LIMIT:
             return _too_large(len(invocation.payload))
-        return Result(invocation.payload, "Unhandled" if invocation.failed else None)
+        return Result(invocation.payload, "Unhandled" if invocation.failed else None, invocation.id)
 
     def _initialised(self, instance: Instance, invocation: Invocation) -> Result | None:
         deadline = time.monotonic() + max(_INIT_SECONDS, instance.function.timeout)
@@ -293,11 +321,16 @@ class Lambdas:
 
     def _end(self, instance: Instance, failure: Result) -> Result:
         self._log(instance, [failure.payload.decode("utf-8", "replace")])
+        self._drop(instance)
+        return failure
+
+    def _drop(self, instance: Instance) -> None:
         instance.kill()
         instance.api.close()
+        pool = self._pools[instance.function.name]
         with self._lock:
-            self._pools[instance.function.name].all.pop(instance.id, None)
-        return failure
+            pool.all.pop(instance.id, None)
+            pool.idle = [each for each in pool.idle if each is not instance]
 
     def _acquire(self, function: Function) -> tuple[Instance, bool]:
         pool = self._pools[function.name]
@@ -340,6 +373,13 @@ class Lambdas:
         self._log(instance, [f"END RequestId: {invocation.id}", f"REPORT RequestId: {invocation.id}\t{text}"])
 
 
+def _kind(function: Function) -> str:
+    """Return what the model of latencies calls the start of an instance."""
+    if function.entry_point:
+        return "runner_lambda"
+    return "lambda_image" if function.image else "lambda_zip"
+
+
 def _kill_all(instances: list[Instance]) -> None:
     """Kill instances, and wait until they have ended."""
     for instance in instances:
@@ -350,7 +390,7 @@ def _kill_all(instances: list[Instance]) -> None:
 
 def _failure(invocation: Invocation, kind: str, text: str) -> Result:
     message = f"RequestId: {invocation.id} Error: {text}"
-    return Result(json.dumps({"errorType": kind, "errorMessage": message}).encode(), "Unhandled")
+    return Result(json.dumps({"errorType": kind, "errorMessage": message}).encode(), "Unhandled", invocation.id)
 
 
 def _too_large(size: int) -> Result:

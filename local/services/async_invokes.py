@@ -17,7 +17,7 @@ RETRY_SECONDS = (1.0, 2.0)
 
 @dataclass(frozen=True, slots=True)
 class DeadLetters:
-    """Where events of a function go that failed three times: a queue's or topic's ARN."""
+    """Where events of a function go that failed each time: the ARN of a queue, a topic or a function."""
 
     arn: str
     wrapped: bool
@@ -31,12 +31,18 @@ class AsyncInvokes:
         self._lambdas = lambdas
         self._deliver = deliver
         self._dead_letters: dict[str, DeadLetters] = {}
-        self._workers = ThreadPoolExecutor(max_workers=16, thread_name_prefix="async-invoke")
+        self._retries: dict[str, int] = {}
+        # Plans may be among them, which take their time.
+        self._workers = ThreadPoolExecutor(max_workers=64, thread_name_prefix="async-invoke")
         self._closing = threading.Event()
 
     def send_failures(self, function: str, dead_letters: DeadLetters) -> None:
         """Tell where the function's failed events go."""
         self._dead_letters[function] = dead_letters
+
+    def retry(self, function: str, times: int) -> None:
+        """Tell how often the function's failed events are tried again, at most twice."""
+        self._retries[function] = times
 
     def submit(self, function: str, event: bytes) -> None:
         """Run the function with this event soon. Raise KeyError when there is no such function."""
@@ -51,7 +57,7 @@ class AsyncInvokes:
 
     def _run(self, name: str, event: bytes) -> None:
         LATENCY.wait("events", name)
-        waits: Sequence[float | None] = (*RETRY_SECONDS, None)
+        waits: Sequence[float | None] = (*RETRY_SECONDS[: self._retries.get(name, 2)], None)
         for wait in waits:
             result = self._lambdas.invoke(name, event)
             if result.error is None or self._closing.is_set():
@@ -67,7 +73,11 @@ class AsyncInvokes:
         body = event.decode("utf-8", "replace")
         if dead_letters.wrapped:
             record = {
-                "requestContext": {"functionArn": self._lambdas.find(name).arn, "condition": "RetriesExhausted"},
+                "requestContext": {
+                    "requestId": result.request,
+                    "functionArn": self._lambdas.find(name).arn,
+                    "condition": "RetriesExhausted",
+                },
                 "requestPayload": json.loads(event),
                 "responsePayload": json.loads(result.payload or b"null"),
             }

@@ -148,6 +148,8 @@ def functions(assembly: Assembly, deployed: Deployed, project: Path, account: st
                 if isinstance(group, dict)
                 else str(group),
                 image=properties.get("PackageType") == "Image",
+                entry_point=tuple(properties.get("ImageConfig", {}).get("EntryPoint", ())),
+                per_tenant="TenancyConfig" in properties,
             )
         )
     return found

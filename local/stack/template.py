@@ -50,7 +50,11 @@ DEPLOYED = {
 PLAYED = {
     "AWS::ApiGatewayV2::Integration": ("IntegrationUri",),
     "AWS::ApiGatewayV2::Route": ("RouteKey", "Target"),
-    "AWS::Lambda::EventInvokeConfig": ("FunctionName", "DestinationConfig.OnFailure.Destination"),
+    "AWS::Lambda::EventInvokeConfig": (
+        "FunctionName",
+        "DestinationConfig.OnFailure.Destination",
+        "MaximumRetryAttempts",
+    ),
     "AWS::Lambda::EventSourceMapping": ("EventSourceArn", "FunctionName"),
     "AWS::Lambda::Permission": ("FunctionName", "Principal", "SourceArn"),
     "AWS::Scheduler::ScheduleGroup": ("Name",),
@@ -152,7 +156,7 @@ def _outputs(adapted: Adapted) -> Iterator[tuple[str, Any]]:
             if value is not None:
                 count += 1
                 adapted.outputs[f"Local{count}"] = (name, wanted)
-                yield f"Local{count}", {"Value": value}
+                yield f"Local{count}", {"Value": str(value) if isinstance(value, int) else value}
 
 
 def _drop_dependencies(resource: dict[str, Any], left_out: Mapping[str, str]) -> None:
@@ -173,7 +177,7 @@ def _function(name: str, properties: dict[str, Any], place: tuple[str, str], lim
     properties["Runtime"] = properties.get("Runtime", "python3.11")
     properties.setdefault("Handler", "handler.lambda_handler")
     properties.setdefault("FunctionName", name)
-    for key in ("Layers", "PackageType", "ImageConfig", "VpcConfig", "DeadLetterConfig"):
+    for key in ("Layers", "PackageType", "ImageConfig", "VpcConfig", "DeadLetterConfig", "TenancyConfig"):
         properties.pop(key, None)
 
 
@@ -183,7 +187,9 @@ def _name(name: str, resource: dict[str, Any], prefix: str, account: str) -> Non
     if resource["Type"] == "AWS::S3::Bucket":
         properties.setdefault("BucketName", f"{prefix}-{name.lower()[-29:]}-{account}")
     elif resource["Type"] == "AWS::Lambda::Function" and source:
-        properties.setdefault("FunctionName", f"{prefix}-{source.rpartition('/')[2].replace('_', '-')}")
+        # Several functions are the runner.
+        own = name if source == "runner" else source.rpartition("/")[2].replace("_", "-")
+        properties.setdefault("FunctionName", f"{prefix}-{own}")
 
 
 def _readdress(properties: dict[str, Any], environment: Mapping[str, str]) -> None:

@@ -115,7 +115,7 @@ class Template:
             ]
         if target.kind == "AWS::IAM::Role":
             trusting = target.properties["AssumeRolePolicyDocument"]["Statement"]
-            return [{**s, "Resource": "*"} for s in trusting if s["Principal"] == {"Service": principal}]
+            return [{**s, "Resource": "*"} for s in trusting if principal in listed(s["Principal"].get("Service", []))]
         if target.kind == "AWS::KMS::Key":
             every = target.properties["KeyPolicy"]["Statement"]
             return [each for each in every if principal in map(readable, listed(each["Principal"].get("Service", [])))]

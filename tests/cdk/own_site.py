@@ -18,4 +18,5 @@ OWN = {
     "permissions_boundary": BOUNDARY,
     "log_retention_days": "400",
     "webhook_concurrency": "20",
+    "plan_runner": "lambda",
 }

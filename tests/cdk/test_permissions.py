@@ -177,11 +177,11 @@ def test_what_runs_tasks_may_tag_them_as_they_start_and_no_others(allowed: list[
 
 def test_machines_may_invoke_exactly_the_functions_of_their_file_in_all_versions(allowed: list[Permission]):
     for role, machine in ROLES:
-        from tests.stepfunctions.machines import read
+        from tests.stepfunctions.machines import read_deployed
 
         called = {
             state["Arguments"]["FunctionName"].removeprefix("${").removesuffix("}")
-            for _, state in read(machine).lambdas()
+            for _, state in read_deployed(machine).lambdas()
         }
         assert _of(allowed, role)["lambda:InvokeFunction"] == {(f"<Functions{name}>:*", "") for name in called}
 

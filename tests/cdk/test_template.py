@@ -178,11 +178,11 @@ def test_state_machines_log_their_events_without_data_which_holds_tokens(resourc
 
 
 def test_the_deployed_definition_is_the_reviewed_file(resources):
-    from tests.stepfunctions.machines import read
+    from tests.stepfunctions.machines import read_deployed
 
     for machine in resources("AWS::StepFunctions::StateMachine").values():
         name = machine["StateMachineName"].removeprefix("tidegate-").replace("-", "_")
-        assert machine["DefinitionString"] == read(name).text
+        assert machine["DefinitionString"] == read_deployed(name).text
 
 
 def test_runners_get_time_to_save_their_state_and_little_to_write_on(resources):

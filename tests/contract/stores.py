@@ -25,6 +25,7 @@ from tidegate.adapters.dynamodb.drifts import DynamoDrifts
 from tidegate.adapters.dynamodb.jobs import DynamoJobLogs, DynamoJobs
 from tidegate.adapters.dynamodb.lines import DynamoLineBoards
 from tidegate.adapters.dynamodb.plan_places import DynamoPlanPlaces
+from tidegate.adapters.dynamodb.plan_runners import DynamoPlanRunners
 from tidegate.adapters.dynamodb.pull_requests import DynamoPullRequests, DynamoTemporaryLayers
 from tidegate.adapters.dynamodb.queues import DynamoDeployQueues
 from tidegate.adapters.memory import (
@@ -39,6 +40,7 @@ from tidegate.adapters.memory import (
     MemoryJobs,
     MemoryLineBoards,
     MemoryPlanPlaces,
+    MemoryPlanRunners,
     MemoryPullRequests,
     MemoryTemporaryLayers,
 )
@@ -54,6 +56,7 @@ from tidegate.ports import (
     Jobs,
     LineBoards,
     PlanPlaces,
+    PlanRunners,
     PullRequests,
     TemporaryLayers,
 )
@@ -100,6 +103,7 @@ class Stores:
     layers: TemporaryLayers
     drifts: Drifts
     places: PlanPlaces
+    plan_runners: PlanRunners
 
 
 class BotoAws:
@@ -133,6 +137,7 @@ def memory_stores() -> Stores:
         MemoryTemporaryLayers(),
         MemoryDrifts(),
         MemoryPlanPlaces(),
+        MemoryPlanRunners(),
     )
 
 
@@ -167,4 +172,5 @@ def dynamodb_stores(client: Any, table: str) -> Stores:
         DynamoTemporaryLayers(client, table, now=lambda: 1_000_000.0),
         DynamoDrifts(client, table),
         DynamoPlanPlaces(client, table, now=lambda: 1_000_000.0),
+        DynamoPlanRunners(client, table),
     )

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_job
+from tests.builders import NOW, any_job
 from tidegate.domain.deploys.job import JobKind, TakenJob
+from tidegate.domain.deploys.plan_runner import Limit, kept
 from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, NotFound
 from tidegate.ports import LogChunk
 
@@ -159,3 +160,20 @@ def test_a_log_of_many_megabytes_is_read_completely(stores):
     for position in range(8):
         stores.logs.append("job", LogChunk(position, ("x" * 200_000,)))
     assert [chunk.position for chunk in stores.logs.read("job", 0)] == list(range(8))
+
+
+def test_the_limit_that_a_job_has_met_is_remembered(stores, job):
+    assert stores.jobs.limit("unknown") is None
+    assert stores.jobs.limit(job.id) is None
+    stores.jobs.tell_limit(job.id, Limit.DISK)
+    assert stores.jobs.limit(job.id) is Limit.DISK
+    assert stores.jobs.get(job.id) == job
+
+
+def test_why_a_roots_plans_run_on_fargate_is_remembered(stores):
+    assert stores.plan_runners.kept("acme/infra||network") is None
+    for limit in (Limit.TIME, Limit.MEMORY):
+        why = kept(limit, "form", NOW)
+        stores.plan_runners.keep("acme/infra||network", why)
+        assert stores.plan_runners.kept("acme/infra||network") == why
+    assert stores.plan_runners.kept("acme/infra||other") is None

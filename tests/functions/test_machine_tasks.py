@@ -20,8 +20,9 @@ from tests.builders import (
 )
 from tests.functions.wires import DEPLOY_MACHINE, call, call_function, failures, sqs_event
 from tidegate.adapters.deliveries import to_message
-from tidegate.bootstrap.sources import read_runner
+from tidegate.bootstrap.sources import read_call, read_runner
 from tidegate.domain.deploys.deployment import State
+from tidegate.domain.deploys.plan_runner import Limit
 from tidegate.domain.errors import ApplyAlreadyStarted, AuditUnavailable, ForgeUnavailable, NoFreePlace, NotFound
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import Delivery
@@ -245,6 +246,39 @@ def test_a_stopped_task_that_no_machine_started_belongs_to_no_job(wires):
     stopped = read_runner(event["detail"])
     assert (stopped.job, stopped.start_token) == ("", None)
     assert stopped.reason == "The task stopped without a reason."
+
+
+@pytest.mark.parametrize(
+    ("said", "reason", "limit"),
+    [
+        ({"errorType": "Runtime.OutOfMemory", "errorMessage": "signal: killed"}, "signal: killed", Limit.MEMORY),
+        ({"errorType": "Sandbox.Timedout", "errorMessage": "Task timed out"}, "Task timed out", Limit.TIME),
+        ({"errorType": "Runtime.ExitError", "errorMessage": "exit code 5"}, "exit code 5", None),
+        (None, "EventAgeExceeded", None),
+    ],
+)
+def test_a_call_of_lambda_that_came_to_nothing_fails_what_waits_for_it(wires, said, reason, limit):
+    wires.workflows.waiting.add("start-token")
+    call("runner_stopped", failed_call(said))
+    assert json.loads(wires.workflows.failed["start-token"][1])["message"] == f"Lambda: {reason}"
+    assert wires.jobs.limit("job-1") is limit
+    assert read_call(failed_call(said)).task == "lambda:request-1"
+
+
+def failed_call(said):
+    """Return the record of an asynchronous call (AWS Lambda, Capturing records of asynchronous invocations)."""
+    return {
+        "version": "1.0",
+        "requestContext": {"requestId": "request-1", "condition": "EventAgeExceeded", "functionArn": "arn:function"},
+        "requestPayload": {"job": "job-1", "digest": "digest", "token": "start-token"},
+        **({} if said is None else {"responsePayload": said}),
+    }
+
+
+def test_a_plan_is_started_on_lambda_as_a_tenant_of_its_own(wires):
+    asked = {"function": "arn:version", "job": "job-1", "digest": "digest", "token": "start-token"}
+    call("start_on_lambda", asked)
+    assert wires.plan_functions.started == [("arn:version", "job-1", "digest", "start-token")]
 
 
 def closed_event(machine, queue, execution, status="ABORTED"):

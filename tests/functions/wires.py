@@ -27,6 +27,7 @@ from tidegate.adapters.memory import (
     MemoryIssues,
     MemoryJobs,
     MemoryOrganizationFile,
+    MemoryPlanFunctions,
     MemoryPlanPlaces,
     MemoryPullRequestChecks,
     MemoryPullRequests,
@@ -86,7 +87,7 @@ class MemoryBootstrap(Bootstrap):
         self.change_sets = MemoryChangeSets()
         self.jobs = MemoryJobs()
         self.pull_requests, self.temporary_layers = MemoryPullRequests(), MemoryTemporaryLayers()
-        self.plan_places = MemoryPlanPlaces()
+        self.plan_places, self.plan_functions = MemoryPlanPlaces(), MemoryPlanFunctions()
         self.checks_of_pull_requests = MemoryPullRequestChecks()
         self.deliveries = MemoryDeliveries()
         self.forge_deliveries, self.redeliveries = MemoryForgeDeliveries(), MemoryRedeliveries()

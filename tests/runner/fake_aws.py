@@ -143,6 +143,9 @@ class FakeAws:
     def _dynamodb_UpdateItem(self, body: bytes) -> bytes:
         fields = json.loads(body)
         item = self.items[_key(fields)]
+        if ":limit" in fields["ExpressionAttributeValues"]:
+            item["met_limit"] = fields["ExpressionAttributeValues"][":limit"]
+            return b"{}"
         runner, token = (fields["ExpressionAttributeValues"][name] for name in (":runner", ":token"))
         free = item.get("taken_by") in (None, runner) and "closed" not in item
         if not free or item.get("token") != token:

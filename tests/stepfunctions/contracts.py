@@ -16,6 +16,7 @@ CONTRACTS: dict[str, tuple[type[BaseModel], type[BaseModel] | None]] = {
     "close_worker": (messages.CloseWorker, messages.WorkerClosed),
     "hand_over_worker": (messages.HandOverWorker, None),
     "begin_job": (messages.BeginJob, messages.JobBegun),
+    "start_on_lambda": (messages.StartOnLambda, None),
     "hand_over_job": (messages.HandOverJob, None),
     "record_plan": (messages.RecordPlan, messages.PlanRecorded),
     "judge_plan": (messages.JudgePlan, messages.PlanRecorded),

@@ -8,7 +8,10 @@ from tests.stepfunctions import pull_cases as pulls
 from tests.stepfunctions.way import (
     ENGINE,
     JOB,
+    LAMBDA,
     NO_PLACE,
+    NOT_THERE,
+    ON_LAMBDA,
     PLAN,
     REFUSED,
     RUNNER,
@@ -18,6 +21,7 @@ from tests.stepfunctions.way import (
     TWICE,
     Fails,
     Way,
+    asking_where,
     late,
     stumbling,
 )
@@ -29,12 +33,22 @@ _FAULTY = (*pulls.FAULT, *pulls.ALARMED)
 
 
 def _pull(name: str, states: tuple[str, ...], records: str | None = None, **more: Any) -> Way:
-    return Way("pull_request", name, states, records=records, **more)
+    return Way("pull_request", name, asking_where(states), records=records, **more)
 
 
 _HELD_AGAINST = {"Record the plan": {"state": "planned", "policies": True}}
 PULL_REQUEST = [
     _pull("plans", (*_LOOK, *_GOOD)),
+    _pull(
+        "plans on Lambda",
+        (*_LOOK[:-2], *LAMBDA, _LOOK[-1], *_GOOD),
+        answers={"Begin the plan": ON_LAMBDA, **stumbling("pull_request", LAMBDA[1])},
+    ),
+    _pull(
+        "finds no runner on Lambda",
+        (*_LOOK[:-2], *NOT_THERE, *_LOOK[-2:], *_GOOD),
+        answers={"Begin the plan": ON_LAMBDA, LAMBDA[1]: TIMEOUT},
+    ),
     _pull(
         "everything stumbles",
         (*_PLACED, *pulls.PLANNING, *pulls.JUDGED, "Layer planned", *pulls.SHOWN),

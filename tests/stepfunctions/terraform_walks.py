@@ -8,7 +8,10 @@ from tests.stepfunctions.interpreter import Fails
 from tests.stepfunctions.way import (
     ENGINE,
     JOB,
+    LAMBDA,
     NO_SLOT,
+    NOT_THERE,
+    ON_LAMBDA,
     PLAIN,
     PLAN,
     REFUSED,
@@ -18,6 +21,7 @@ from tests.stepfunctions.way import (
     TIMEOUT,
     TWICE,
     Way,
+    asking_where,
     going_on,
     late,
     stumbling,
@@ -49,7 +53,7 @@ from tests.stepfunctions.ways import (
 
 
 def _deployment(name: str, states: tuple[str, ...], records: str | None = None, **more: Any) -> Way:
-    return Way("terraform", name, states, records=records, **more)
+    return Way("terraform", name, asking_where(states), records=records, **more)
 
 
 _REVIEW = going_on("review")
@@ -87,6 +91,16 @@ TERRAFORM = [
         },
     ),
     _deployment("needs no review", APPLIED),
+    _deployment(
+        "is planned on Lambda",
+        (*APPLIED[:3], *LAMBDA, *APPLIED[4:]),
+        answers={"Begin the plan": ON_LAMBDA, **stumbling("terraform", LAMBDA[1])},
+    ),
+    _deployment(
+        "finds no runner on Lambda",
+        (*APPLIED[:3], *NOT_THERE, *APPLIED[3:]),
+        answers={"Begin the plan": ON_LAMBDA, LAMBDA[1]: TIMEOUT},
+    ),
     _deployment("changes nothing", (*PLANNED, "Nothing to change"), answers={"Record the plan": going_on("nothing")}),
     _deployment(
         "everything stumbles",

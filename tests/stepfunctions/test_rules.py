@@ -246,6 +246,8 @@ def test_placeholders_stand_alone_in_quotes_and_are_those_that_the_stack_fills(m
         "PlanTaskDefinition",
         "ApplyTaskDefinition",
         "SpeculateTaskDefinition",
+        "PlanLambda",
+        "SpeculateLambda",
         "Subnets",
         "RunnerSecurityGroup",
         "AssignPublicIp",

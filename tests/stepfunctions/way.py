@@ -21,8 +21,25 @@ PLAN = {
     **dict.fromkeys(("file", "json", "text"), ARTIFACT),
 }
 SIZE = {"cpu": "1024", "memory": "2048", "disk": 30, "seconds": 3600, "life": "3900"}
-JOB = {"job": "job-1", "digest": "0" * 64, "size": SIZE}
+JOB = {"job": "job-1", "digest": "0" * 64, "size": SIZE, "runner": "fargate"}
+ON_LAMBDA = {**JOB, "runner": "lambda"}
 STARTED: Answer = {}
+
+
+#: What follows the beginning of a plan: an installation whose plans all run on Fargate has no such choice.
+WHERE = "Where does the plan run?"
+LAMBDA = (WHERE, "Start a Lambda runner for the plan")
+NOT_THERE = (*LAMBDA, "Let Fargate run the plan")
+
+
+def asking_where(states: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the states of an installation whose plans run on Fargate, with the choice that the file has besides."""
+    before = ("", *states)
+    asked = (
+        (WHERE, state) if state == "Start a runner for the plan" and last == "Begin the plan" else (state,)
+        for last, state in zip(before, states, strict=False)
+    )
+    return tuple(each for states in asked for each in states)
 
 
 def going_on(what: str) -> Answer:
@@ -55,6 +72,7 @@ PLAIN: dict[str, dict[str, Answer]] = {
         "Wait for what this depends on": {"next": "plan"},
         "Begin the plan": JOB,
         "Wait for a concurrency slot": {},
+        "Start a Lambda runner for the plan": STARTED,
         "Start a runner for the plan": STARTED,
         "Plan": PLAN,
         "Record the plan": going_on("apply"),
@@ -84,6 +102,7 @@ PLAIN: dict[str, dict[str, Answer]] = {
     },
     "pull_request": {
         "Find what the pull request changes": LAYERS,
+        "Start a Lambda runner for the plan": STARTED,
         **_LAYER,
         "Hold the plan against the policies": {"failed": []},
         "Record that the plan failed": {"state": "failed", "policies": False},

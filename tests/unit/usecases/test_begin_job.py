@@ -10,6 +10,7 @@ from tests.unit.usecases.terraform_world import World
 from tidegate.domain.deploys.deployment import AfterGate, Approval, Gate, Override, State, Step, Trigger
 from tidegate.domain.deploys.job import JobKind
 from tidegate.domain.deploys.origin import Destruction
+from tidegate.domain.deploys.plan_runner import PlanRunner
 from tidegate.domain.deploys.runner_size import RunnerNeeds, RunnerOffer, RunnerSize
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.errors import (
@@ -45,6 +46,17 @@ def beginner(world):
 
 def begin(beginner, deployment, kind="plan", attempt=1, tries=1):
     return beginner.begin(BeginJob(deployment=deployment.id, phase=kind, attempt=attempt, tries=tries)).job
+
+
+def test_a_plan_runs_where_it_is_placed_and_says_why_it_is_tried_again_there(world, beginner):
+    note = "This plan moved from Lambda to Fargate: it needs more memory than the function has."
+    placed = replace(beginner, place=lambda job: replace(job, runner=PlanRunner.LAMBDA, note=note))
+    deployment = world.put(any_deployment())
+    for attempt, reason in ((1, ""), (2, note)):
+        begun = placed.begin(BeginJob(deployment=deployment.id, kind="plan", attempt=attempt, tries=attempt))
+        job = world.jobs.get(begun.job)
+        assert (begun.runner, job.runner, job.note) == (PlanRunner.LAMBDA, PlanRunner.LAMBDA, note)
+        assert world.deployments.get(deployment.id).reason == reason
 
 
 def test_a_plan_creates_its_job_and_shows_that_planning_begins(world, beginner):

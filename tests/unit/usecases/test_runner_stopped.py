@@ -7,6 +7,7 @@ import pytest
 
 from tests.builders import any_job
 from tests.unit.usecases.terraform_world import World
+from tidegate.domain.deploys.plan_runner import Limit
 from tidegate.usecases.deploys.runner_stopped import StoppedRunner, StoppedRunnerReporter
 
 TASK, OTHER_TASK = "arn:aws:ecs:eu-central-1:123456789012:task/c/1", "arn:aws:ecs:eu-central-1:123456789012:task/c/2"
@@ -70,3 +71,10 @@ def test_a_task_without_a_start_token_that_took_nothing_fails_nothing(world):
 def test_a_task_without_a_start_token_fails_only_its_job(world):
     take(world, TASK)
     assert set(report(world, StoppedRunner(TASK, any_job().id, None, "stopped"))) == {"job-token"}
+
+
+def test_a_limit_that_ended_a_runner_is_remembered_with_its_job(world):
+    take(world, "lambda:1")
+    report(world, StoppedRunner("lambda:1", any_job().id, "start-token", "killed", Limit.MEMORY))
+    assert set(world.workflows.failed) == {"job-token"}
+    assert world.jobs.limit(any_job().id) is Limit.MEMORY

@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from tidegate.domain.deploys.job import Job, job_digest
 from tidegate.domain.deploys.plan import Plan
+from tidegate.domain.deploys.plan_runner import word_of
 from tidegate.domain.deploys.runner_size import HAND_OVER_SECONDS
 
 #: What a runner must have counted in a plan.
@@ -139,18 +140,28 @@ class TaskSize(Message):
 
 
 class JobBegun(Message):
-    """The job that a runner is to take: its id, the digest of its specification, and the size of its task."""
+    """The job that a runner is to take: its id, the digest of its specification, its task's size, and what runs it."""
 
     job: str
     digest: str
     size: TaskSize
+    runner: Literal["fargate", "lambda"] = "fargate"
 
     @classmethod
     def of(cls, job: Job) -> Self:
         size, seconds = job.size, job.seconds
         life = str(seconds + HAND_OVER_SECONDS)
         task = TaskSize(cpu=str(size.cpu), memory=str(size.memory), disk=size.disk, seconds=seconds, life=life)
-        return cls(job=job.id, digest=job_digest(job), size=task)
+        return cls(job=job.id, digest=job_digest(job), size=task, runner=word_of(job.runner))
+
+
+class StartOnLambda(Message):
+    """Starts the runner of a plan on Lambda. ``function`` is the ARN of its version, ``token`` waits for its start."""
+
+    function: str
+    job: str
+    digest: str
+    token: str
 
 
 class HandOverJob(Message):

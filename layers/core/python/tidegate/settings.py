@@ -133,6 +133,13 @@ class ClusterSettings(Settings):
 
 
 @dataclass(frozen=True)
+class PlanRunnerSettings(Settings):
+    """The size of the function that runs plans, where plans begin on Lambda; empty where they run on Fargate."""
+
+    function: str = _variable("TIDEGATE_PLAN_FUNCTION", "")
+
+
+@dataclass(frozen=True)
 class PushQueueSettings(Settings):
     """The URL of the queue of pushes."""
 

@@ -14,6 +14,7 @@ from tidegate.domain.deploys.runner_task import RunnerTask
 #: What ECS answers of a task that it does not know any more, an hour after its end; and of what is no task's name.
 _GONE = "InvalidParameterException"
 _SERVICE = "ECS"
+_ARN = "arn:"
 _JOB = "TIDEGATE_JOB"
 
 
@@ -33,6 +34,8 @@ class EcsRunners:
         return found
 
     def stop(self, task: str, reason: str) -> None:
+        if not task.startswith(_ARN):
+            return  # A runner on Lambda has no task: its next heartbeat tells it that nobody waits any more.
         with cloud_errors(_SERVICE):
             try:
                 self._client.stop_task(cluster=self._cluster, task=task, reason=reason[:1024])

@@ -50,7 +50,9 @@ if TYPE_CHECKING:
         LineBoards,
         OrganizationFile,
         OrganizationPolicies,
+        PlanFunctions,
         PlanPlaces,
+        PlanRunners,
         PolicyEngine,
         PublicKeys,
         PullRequests,
@@ -151,6 +153,18 @@ class Adapters:
         from tidegate.adapters.dynamodb.plan_places import DynamoPlanPlaces
 
         return DynamoPlanPlaces(self._dynamodb, self._table)
+
+    @cached_property
+    def plan_runners(self) -> PlanRunners:
+        from tidegate.adapters.dynamodb.plan_runners import DynamoPlanRunners
+
+        return DynamoPlanRunners(self._dynamodb, self._table)
+
+    @cached_property
+    def plan_functions(self) -> PlanFunctions:
+        from tidegate.adapters.plan_functions import LambdaPlanFunctions
+
+        return LambdaPlanFunctions(self.client("lambda"))
 
     @cached_property
     def jobs(self) -> Jobs:

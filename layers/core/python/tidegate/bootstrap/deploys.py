@@ -8,7 +8,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tidegate.bootstrap.adapters import Adapters
-from tidegate.settings import IdentitySettings, MachineSettings, RunnerOfferSettings, SlotSettings
+from tidegate.settings import (
+    IdentitySettings,
+    MachineSettings,
+    PlanRunnerSettings,
+    RunnerOfferSettings,
+    SlotSettings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,11 +23,13 @@ if TYPE_CHECKING:
     from tidegate.usecases.deploys.begin_job import JobBeginner
     from tidegate.usecases.deploys.cancel_deployment import DeploymentCanceller
     from tidegate.usecases.deploys.check_branch import BranchCheck
+    from tidegate.usecases.deploys.choose_plan_runner import Placed
     from tidegate.usecases.deploys.finish import Finisher
     from tidegate.usecases.deploys.hand_over_job import JobHandover
     from tidegate.usecases.deploys.record_plan import PlanRecorder
     from tidegate.usecases.deploys.record_result import ResultRecorder
     from tidegate.usecases.deploys.runner_stopped import StoppedRunnerReporter
+    from tidegate.usecases.deploys.start_on_lambda import LambdaStarter
     from tidegate.usecases.gates.apply_requirements import ApplyRequirements
     from tidegate.usecases.gates.decide_gate import GateDecider
     from tidegate.usecases.gates.decide_requirements import RequirementsDecider
@@ -178,6 +186,7 @@ class Deploys(Adapters):
             self.branch_check,
             self.slot_keeper,
             RunnerOfferSettings.from_env(self.environ).offer,
+            self.place_plan,
         )
 
     @cached_property
@@ -242,6 +251,22 @@ class Deploys(Adapters):
         return RequirementsGate(
             self.deployments, self.apply_requirements, self.workflows, self.announcements, self.clock
         )
+
+    @cached_property
+    def place_plan(self) -> Placed:
+        """What chooses where a plan runs."""
+        from tidegate.usecases.deploys.choose_plan_runner import PlanRunnerChooser, on_fargate
+
+        function = PlanRunnerSettings.from_env(self.environ).function
+        if not function:
+            return on_fargate
+        return PlanRunnerChooser(self.plan_runners, self.jobs, self.clock, function).place
+
+    @cached_property
+    def lambda_starter(self) -> LambdaStarter:
+        from tidegate.usecases.deploys.start_on_lambda import LambdaStarter
+
+        return LambdaStarter(self.plan_functions)
 
     @cached_property
     def job_handover(self) -> JobHandover:

@@ -331,6 +331,7 @@ class PullRequestWork(Events):
             self._leave_places,
             self.stop_runner,
             RunnerOfferSettings.from_env(self.environ).offer,
+            self.place_plan,
         )
 
     @cached_property

@@ -15,6 +15,7 @@ from tidegate.settings import WorkflowSettings
 from tidegate.telemetry import logger
 
 if TYPE_CHECKING:
+    from tidegate.domain.deploys.plan_runner import Limit
     from tidegate.ports import Delivery
     from tidegate.usecases.deploys.runner_stopped import StoppedRunner
     from tidegate.usecases.presses.answer_button import Press
@@ -42,13 +43,15 @@ RULES: Mapping[tuple[str, str], str] = {
 
 
 def kind_of(event: Event, environ: Mapping[str, str]) -> str:
-    """Return the kind of what comes from a queue or a rule; an empty text where no such queue or rule is known."""
+    """Return the kind of what comes from a queue, a rule or a failed call; an empty text for what is not known."""
     match event:
         case {"Records": [{"eventSourceARN": str(arn)}, *_]}:
             known = {environ[queue].rpartition("/")[2]: kind for queue, kind in QUEUES.items() if environ.get(queue)}
             return known.get(arn.rpartition(":")[2], "")
         case {"source": str(source), "detail-type": str(what)}:
             return RULES.get((source, what), "")
+        case {"requestContext": {"condition": str()}, "requestPayload": {"job": str()}}:
+            return "runner_stopped"
     return ""
 
 
@@ -190,8 +193,9 @@ def read_execution(detail: Event) -> ClosedExecution:
 
 
 def runner_stopped(event: Event, _context: object) -> None:
-    """Fail the tokens of the runner of a task that stopped."""
-    wiring().stopped_runner_reporter.report(read_runner(event["detail"]))
+    """Fail the tokens of the runner of a task that stopped, or of a call of Lambda that came to no result."""
+    stopped = read_runner(event["detail"]) if "detail" in event else read_call(event)
+    wiring().stopped_runner_reporter.report(stopped)
 
 
 def read_runner(task: Event) -> StoppedRunner:
@@ -226,6 +230,31 @@ def _is_out_of_memory(task: Event) -> bool:
         or (by_itself and container.get("exitCode") == _KILLED)
         for container in task.get("containers", [])
     )
+
+
+def read_call(record: Event) -> StoppedRunner:
+    """Read the record of an asynchronous call that failed (AWS Lambda, Capturing records of invocations)."""
+    from tidegate.domain.deploys.plan_runner import lambda_runner
+    from tidegate.usecases.deploys.runner_stopped import StoppedRunner
+
+    context, asked, said = record["requestContext"], record["requestPayload"], record.get("responsePayload") or {}
+    what = said.get("errorMessage") or context["condition"]
+    return StoppedRunner(
+        task=lambda_runner(context["requestId"]),
+        job=asked["job"],
+        start_token=asked["token"],
+        reason=f"Lambda: {what}",
+        limit=_limit(str(said.get("errorType", "")), what),
+    )
+
+
+def _limit(kind: str, message: str) -> Limit | None:
+    """Return the limit that has ended a function: what is out of memory is killed, or said to be."""
+    from tidegate.domain.deploys.plan_runner import Limit
+
+    if kind == "Runtime.OutOfMemory" or "signal: killed" in message:
+        return Limit.MEMORY
+    return Limit.TIME if kind == "Sandbox.Timedout" or "timed out" in message else None
 
 
 def reconcile(_event: Event, _context: object) -> dict[str, int]:

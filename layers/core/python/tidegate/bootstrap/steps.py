@@ -30,6 +30,7 @@ from tidegate.messages import (
     RecordResult,
     RecordSpeculation,
     RequestReview,
+    StartOnLambda,
     ValidateRevision,
     WaitAtGate,
     WaitForPlace,
@@ -83,6 +84,7 @@ STEPS: Mapping[str, Mapping[str, Step[Any]]] = {
         "record_plan": Step(RecordPlan, lambda wires, asked: wires.plan_recorder.record(asked)),
         "record_result": Step(RecordResult, lambda wires, asked: wires.result_recorder.record(asked)),
         "record_outcome": Step(RecordOutcome, lambda wires, asked: wires.outcome_recorder.record(asked)),
+        "start_on_lambda": Step(StartOnLambda, lambda wires, asked: wires.lambda_starter.start(asked)),
         "publish_pull_request": Step(PublishPullRequest, _publish_pull_request),
     },
     "forge_steps": {

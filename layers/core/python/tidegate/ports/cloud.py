@@ -56,6 +56,13 @@ class Runners(Protocol):
         """Interrupt a task, which is killed two minutes later. One that has ended, or never was, counts as stopped."""
 
 
+class PlanFunctions(Protocol):
+    """The functions that run plans, where plans begin on Lambda."""
+
+    def start(self, function: str, job: str, digest: str, token: str) -> None:
+        """Have the function (its ARN) called soon, in an environment that no other job ever gets."""
+
+
 class Artifacts(Protocol):
     def get(self, key: str) -> bytes:
         """Return a stored object. Raise NotFound."""

@@ -10,6 +10,7 @@ from tidegate.domain.identity.issued import NOTHING, Issued
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
     from tidegate.domain.deploys.job import Job, TakenJob
+    from tidegate.domain.deploys.plan_runner import Limit, OnFargate
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,22 @@ class Jobs(Protocol):
 
     def close(self, job: str) -> bool:
         """Make sure that nobody takes the job any more. Return whether a runner had taken it."""
+
+    def tell_limit(self, job: str, limit: Limit) -> None:
+        """Remember which limit of Lambda the job has met."""
+
+    def limit(self, job: str) -> Limit | None:
+        """Return the limit of Lambda that the job has met, if it has met one."""
+
+
+class PlanRunners(Protocol):
+    """Which roots' plans run on Fargate, as one of them was too large for Lambda. Roots are named by their queues."""
+
+    def keep(self, queue: str, why: OnFargate) -> None:
+        """Remember this of the root, in place of what was known before."""
+
+    def kept(self, queue: str) -> OnFargate | None:
+        """Return what is remembered of the root, if anything is."""
 
 
 class JobLogs(Protocol):

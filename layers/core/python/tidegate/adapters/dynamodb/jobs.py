@@ -9,6 +9,7 @@ from typing import Any
 from tidegate.adapters.dynamodb.table import Table
 from tidegate.adapters.job_items import (
     JOB_SECONDS,
+    LIMIT,
     LOG_SECONDS,
     RECORD,
     from_specification,
@@ -18,6 +19,7 @@ from tidegate.adapters.job_items import (
 )
 from tidegate.adapters.records import to_item
 from tidegate.domain.deploys.job import Job, TakenJob
+from tidegate.domain.deploys.plan_runner import Limit
 from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, NotFound
 from tidegate.domain.identity.issued import NOTHING, Issued, from_text, to_text
 from tidegate.ports import LogChunk
@@ -101,6 +103,18 @@ class DynamoJobs:
             "ExpressionAttributeValues": to_item(values),
         }
         return "taken_by" in self._update(job, change)
+
+    def tell_limit(self, job: str, limit: Limit) -> None:
+        values = {":limit": limit.name, ":expires_at": self._expiry()}
+        change = {
+            "UpdateExpression": f"SET {LIMIT} = :limit, expires_at = if_not_exists(expires_at, :expires_at)",
+            "ExpressionAttributeValues": to_item(values),
+        }
+        self._update(job, change)
+
+    def limit(self, job: str) -> Limit | None:
+        name = self._item(job).get(LIMIT)
+        return Limit[name] if name else None
 
     def _expiry(self) -> int:
         return int(self._now()) + JOB_SECONDS

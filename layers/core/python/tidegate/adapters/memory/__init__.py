@@ -25,6 +25,7 @@ from tidegate.adapters.memory.stores import (
     MemoryDeployQueues,
     MemoryJobLogs,
     MemoryJobs,
+    MemoryPlanRunners,
 )
 from tidegate.adapters.memory.witness import MemoryWitness
 from tidegate.adapters.memory.world import (
@@ -33,6 +34,7 @@ from tidegate.adapters.memory.world import (
     MemoryAuditLog,
     MemoryClock,
     MemoryEventQueue,
+    MemoryPlanFunctions,
     MemoryRunners,
     MemoryWorkflows,
 )
@@ -59,7 +61,9 @@ __all__ = [
     "MemoryJobs",
     "MemoryLineBoards",
     "MemoryOrganizationFile",
+    "MemoryPlanFunctions",
     "MemoryPlanPlaces",
+    "MemoryPlanRunners",
     "MemoryPullRequestChecks",
     "MemoryPullRequests",
     "MemoryRunners",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from tidegate.domain.deploys.deployment import Deployment, Trigger
 from tidegate.domain.deploys.freeze import FreezeWindows
 from tidegate.domain.deploys.job import Job, TakenJob
+from tidegate.domain.deploys.plan_runner import Limit, OnFargate
 from tidegate.domain.deploys.queue import QueueHead, Waiting, order, waiting_for
 from tidegate.domain.deploys.repository_locks import RepositoryLocks, own, under
 from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, NotFound
@@ -233,6 +234,7 @@ class _JobRecord:
     identity: Issued = NOTHING
     runner: str | None = None
     closed: bool = False
+    limit: Limit | None = None
 
 
 class MemoryJobs:
@@ -289,11 +291,32 @@ class MemoryJobs:
             record.closed = True
             return record.runner is not None
 
+    def tell_limit(self, job: str, limit: Limit) -> None:
+        with self._lock:
+            self._records.setdefault(job, _JobRecord()).limit = limit
+
+    def limit(self, job: str) -> Limit | None:
+        with self._lock:
+            return self._records.get(job, _JobRecord()).limit
+
     def _get(self, job: str) -> tuple[_JobRecord, Job]:
         record = self._records.get(job)
         if record is None or record.job is None:
             raise NotFound("job", job)
         return record, record.job
+
+
+class MemoryPlanRunners:
+    """The port ``PlanRunners``."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, OnFargate] = {}
+
+    def keep(self, queue: str, why: OnFargate) -> None:
+        self._kept[queue] = why
+
+    def kept(self, queue: str) -> OnFargate | None:
+        return self._kept.get(queue)
 
 
 class MemoryJobLogs:

@@ -35,6 +35,16 @@ class MemoryClock:
 
 
 @dataclass(slots=True)
+class MemoryPlanFunctions:
+    """The port ``PlanFunctions``: remembers what was started."""
+
+    started: list[tuple[str, str, str, str]] = field(default_factory=list)
+
+    def start(self, function: str, job: str, digest: str, token: str) -> None:
+        self.started.append((function, job, digest, token))
+
+
+@dataclass(slots=True)
 class MemoryWorkflows:
     """The port ``Workflows``.
 

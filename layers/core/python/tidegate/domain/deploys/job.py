@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from tidegate.domain.changes.stack import DEFAULT_STACK
 from tidegate.domain.deploys.plan import Artifact
+from tidegate.domain.deploys.plan_runner import PlanRunner
 from tidegate.domain.deploys.runner_size import USUAL_SECONDS, RunnerSize
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.errors import NotFound
@@ -46,6 +47,7 @@ class Job:
     speculative plan may use (``tidegate.domain.pull_requests.untrusted_code``); None stands for what is allowed where
     nobody says anything. ``drift`` tells that a speculative plan looks for drift. ``size`` is that of its runner,
     ``ref`` the branch or pull request that the commit is of, as git names it; empty where nobody knows it.
+    ``runner`` is what runs it, and ``note`` a line for its log that says why.
     """
 
     id: str
@@ -71,6 +73,8 @@ class Job:
     drift: bool = False
     size: RunnerSize = field(default_factory=RunnerSize)
     ref: str = ""
+    runner: PlanRunner = PlanRunner.FARGATE
+    note: str = ""
 
     @property
     def seconds(self) -> int:

@@ -28,6 +28,7 @@ from tidegate.domain.errors import (
 from tidegate.messages import BeginJob, JobBegun
 from tidegate.ports import Announcements, AuditLog, Clock, Deployments, ForgeAddresses, Jobs
 from tidegate.usecases.deploys.check_branch import BranchCheck
+from tidegate.usecases.deploys.choose_plan_runner import Placed, on_fargate
 from tidegate.usecases.gates.apply_requirements import ApplyRequirements
 from tidegate.usecases.gates.judge_gate import GateJudge
 from tidegate.usecases.slots.keep_slots import SlotKeeper
@@ -45,7 +46,8 @@ class JobBeginner:
     A slot is taken last, when all else lets the job begin: who waits at a gate or for people has none. Who waited for
     one is looked at as if it came anew.
     ``stop_runner`` stops whoever has taken a job: a plan is tried again because its runner was given up. ``offer`` is
-    what runners the installation has.
+    what runners the installation has. ``place``
+    chooses where a plan runs.
     """
 
     deployments: Deployments
@@ -60,6 +62,7 @@ class JobBeginner:
     branches: BranchCheck
     slots: SlotKeeper
     offer: RunnerOffer = field(default_factory=RunnerOffer)
+    place: Placed = on_fargate
 
     def begin(self, message: BeginJob) -> JobBegun:
         """Create the job and move the deployment on.
@@ -87,23 +90,24 @@ class JobBeginner:
                 self.deployments.save(self._planning(deployment, message.tries))
             raise
         if kind is JobKind.PLAN:
+            job = self.place(job)
             self._begin_plan(deployment, job, message.tries)
         else:
             self._begin_apply(deployment, job)
         return JobBegun.of(job)
 
     def _begin_plan(self, deployment: Deployment, job: Job, tries: int) -> None:
-        planning = self._planning(deployment, tries)
+        planning = self._planning(deployment, job, tries)
         self.slots.take(deployment.id)
         if tries > 1 and deployment.plan_job != job.id:
             self.stop_runner(deployment.plan_job)
         self.jobs.create(job)
         self.announcements.changed(self.deployments.save(replace(planning, plan_job=job.id, slot_since="")))
 
-    def _planning(self, deployment: Deployment, tries: int) -> Deployment:
+    def _planning(self, deployment: Deployment, job: Job, tries: int) -> Deployment:
         """Return the deployment as it plans. Raise WrongState."""
         at = self.clock.now()
-        reason = "" if tries == 1 else f"This is attempt {tries} of {PLAN_ATTEMPTS}: the one before was interrupted."
+        reason = "" if tries == 1 else job.note or _again(tries)
         if deployment.state is State.PLANNING:
             return replace(deployment, reason=reason, changed_at=at)
         if deployment.state is State.QUEUED or _goes_on(deployment, AfterGate.PLAN, AfterGate.PLAN_AGAIN):
@@ -206,6 +210,10 @@ class JobBeginner:
             size=size_of(deployment.run.runner, self.offer),
             ref=f"refs/heads/{deployment.revision.branch}" if deployment.revision.branch else "",
         )
+
+
+def _again(tries: int) -> str:
+    return f"This is attempt {tries} of {PLAN_ATTEMPTS}: the one before was interrupted."
 
 
 def _anew(deployment: Deployment) -> Deployment:

@@ -6,6 +6,7 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass
 
+from tidegate.domain.deploys.plan_runner import Limit
 from tidegate.domain.deploys.runner_size import out_of_memory
 from tidegate.domain.errors import NotFound, TooLate
 from tidegate.ports import Jobs, Workflows
@@ -16,6 +17,7 @@ class StoppedRunner:
     """A task that has stopped: its ARN, the job and start token that it was given, and why it stopped.
 
     ``out_of_memory`` tells that the kernel killed it, as it needed more than it has.
+    On Lambda it is an invocation, with the runner's name for it; ``limit`` is that of Lambda's which has ended it.
     """
 
     task: str
@@ -23,6 +25,7 @@ class StoppedRunner:
     start_token: str | None
     reason: str
     out_of_memory: bool = False
+    limit: Limit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,8 @@ class StoppedRunnerReporter:
         not fail the task that took it.
         """
         token = self.jobs.token_of(stopped.job, stopped.task) or stopped.start_token
+        if token and stopped.limit is not None:
+            self.jobs.tell_limit(stopped.job, stopped.limit)
         if token:
             self._fail(token, self._explained(stopped))
 

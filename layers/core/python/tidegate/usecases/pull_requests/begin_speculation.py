@@ -12,6 +12,7 @@ from tidegate.domain.plan_places.plan_places import asked
 from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState, TemporaryLayer
 from tidegate.messages import BeginSpeculation, JobBegun
 from tidegate.ports import Announcements, Clock, ForgeAddresses, Jobs, PlanPlaces, TemporaryLayers
+from tidegate.usecases.deploys.choose_plan_runner import Placed, on_fargate
 from tidegate.usecases.slots.keep_slots import SlotKeeper
 
 #: Attempts to plan in all; the number is the pull-request machine's.
@@ -24,7 +25,8 @@ class SpeculationBeginner:
 
     A repository has places for ``limit`` of them at a time, and each takes one of the installation's slots besides.
     ``leave`` gives back the places and slots of layers, ``stop_runner`` stops whoever has taken the job of an attempt
-    that was given up. ``offer`` is what runners the installation has.
+    that was given up. ``offer`` is what runners the installation has. ``place`` chooses where a plan
+    runs.
     """
 
     layers: TemporaryLayers
@@ -38,6 +40,7 @@ class SpeculationBeginner:
     leave: Callable[[str, Collection[str]], object]
     stop_runner: Callable[[str | None], object]
     offer: RunnerOffer = field(default_factory=RunnerOffer)
+    place: Placed = on_fargate
 
     def begin(self, message: BeginSpeculation) -> JobBegun:
         """Take a place and a slot, create the job and move the layer on. It keeps both from one attempt to the next.
@@ -73,11 +76,11 @@ class SpeculationBeginner:
             self.leave(layer.repository, [layer.id])
 
     def _begin(self, layer: TemporaryLayer, message: BeginSpeculation) -> JobBegun:
-        job = self._job(layer, job_id(layer.id, JobKind.SPECULATE, message.attempt))
+        job = self.place(self._job(layer, job_id(layer.id, JobKind.SPECULATE, message.attempt)))
         self.jobs.create(job)
         if layer.job != job.id:
             self.stop_runner(layer.job)
-            reason, at = _reason(message.attempt), self.clock.now()
+            reason, at = _reason(message.attempt, job.note), self.clock.now()
             layer = self.layers.save(
                 replace(layer, state=LayerState.PLANNING, reason=reason, job=job.id, changed_at=at)
             )
@@ -109,7 +112,7 @@ class SpeculationBeginner:
         )
 
 
-def _reason(attempt: int) -> str:
+def _reason(attempt: int, note: str) -> str:
     if attempt == 1:
         return ""
-    return f"This is attempt {attempt} of {SPECULATIONS}: the one before was interrupted."
+    return note or f"This is attempt {attempt} of {SPECULATIONS}: the one before was interrupted."

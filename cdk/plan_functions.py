@@ -1,0 +1,113 @@
+"""The runners of plans on Lambda, made only where plans begin there: of deploys, and of pull requests."""
+
+from __future__ import annotations
+
+from aws_cdk import Duration, RemovalPolicy, Size, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_lambda_destinations as destinations
+from constructs import Construct
+
+from cdk.architecture import ARCHITECTURES
+from cdk.capabilities import allow
+from cdk.network import Network
+from cdk.plan_runner import DISK
+from cdk.runners import ON_LAMBDA, Runners
+from cdk.settings import Settings
+
+#: Lambda's longest. The runner stops by itself two minutes before.
+_LIMIT = Duration.minutes(15)
+#: Lambda's shortest, and as long as the state machine waits for the start: who comes later does nothing.
+_PATIENCE = Duration.minutes(1)
+#: What Lambda needs to place a function in a network (AWS Lambda, Giving functions access to resources in a VPC).
+#: They name the resources that each of them is about.
+_OF_INTERFACES = ("ec2:AssignPrivateIpAddresses", "ec2:DeleteNetworkInterface", "ec2:UnassignPrivateIpAddresses")
+_LOOKS = ("ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets")
+
+
+class PlanFunctions(Construct):
+    """The same image, role and environment as the tasks of plans have. Each job is a tenant of its own.
+
+    ``stopped`` is told of calls that came to no result.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        settings: Settings,
+        runners: Runners,
+        network: Network,
+        stopped: lambda_.Function,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._settings, self._runners, self._network, self._stopped = settings, runners, network, stopped
+        self.plan = self._function("plan")
+        self.speculate = self._function("speculate")
+
+    @property
+    def versions(self) -> list[str]:
+        """The ARN pattern of each function's versions."""
+        return [f"{function.function_arn}:*" for function in (self.plan, self.speculate)]
+
+    def _function(self, kind: str) -> lambda_.Function:
+        memory = self._settings.plan_runner.memory
+        role = self._runners.task_roles[kind]
+        role.add_to_policy(allow("logs:CreateLogStream", "logs:PutLogEvents", on=self._runners.log_group.log_group_arn))
+        function = lambda_.DockerImageFunction(
+            self,
+            kind.capitalize(),
+            description=f"Runs the job of a {kind}, as Fargate's task of this name does",
+            code=self._runners.function_code(),
+            architecture=ARCHITECTURES[self._settings.architecture].functions,
+            role=role,
+            log_group=self._runners.log_group,
+            timeout=_LIMIT,
+            memory_size=memory,
+            ephemeral_storage_size=Size.mebibytes(DISK),
+            environment={**self._runners.environments[kind], **_own_environment(memory)},
+            tenancy_config=lambda_.TenancyConfig.PER_TENANT,
+            current_version_options=lambda_.VersionOptions(
+                removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+                # A plan is tried again by its state machine, which knows what has become of it.
+                retry_attempts=0,
+                max_event_age=_PATIENCE,
+                on_failure=destinations.LambdaDestination(self._stopped),
+            ),
+        )
+        self._finish(function, role)
+        return function
+
+    def _finish(self, function: lambda_.Function, role: iam.Role) -> None:
+        resource, version = function.node.default_child, function.current_version
+        assert isinstance(resource, lambda_.CfnFunction)  # noqa: S101  # For the type checker.
+        resource.add_metadata("Tidegate::Source", "runner")
+        if self._settings.site.vpc or self._settings.site.gateways:
+            resource.vpc_config = lambda_.CfnFunction.VpcConfigProperty(
+                subnet_ids=list(self._network.subnets),
+                security_group_ids=[self._network.security_group.security_group_id],
+            )
+            for statement in self._interfaces():
+                role.add_to_policy(statement)
+        # Executions go on with the version of their own definition: what happens when it fails stays with it.
+        for part in version.node.find_all():
+            if isinstance(part, lambda_.CfnEventInvokeConfig):
+                part.apply_removal_policy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
+
+    def _interfaces(self) -> list[iam.PolicyStatement]:
+        """Return what lets Lambda make an interface of the function's network."""
+        arns = [
+            Stack.of(self).format_arn(service="ec2", resource=kind, resource_name="*")
+            for kind in ("network-interface", "subnet", "security-group")
+        ]
+        return [
+            iam.PolicyStatement(actions=["ec2:CreateNetworkInterface"], resources=arns),
+            iam.PolicyStatement(actions=list(_OF_INTERFACES), resources=arns[:1]),
+            iam.PolicyStatement(actions=list(_LOOKS), resources=["*"]),
+        ]
+
+
+def _own_environment(memory: int) -> dict[str, str]:
+    """Return what is otherwise than in a task: where can be written, and how much memory there is."""
+    return {"HOME": ON_LAMBDA, "TMPDIR": ON_LAMBDA, "GOMEMLIMIT": f"{memory // 2}MiB"}

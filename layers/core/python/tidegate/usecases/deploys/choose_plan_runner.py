@@ -1,0 +1,69 @@
+"""Choose where a plan runs, and remember which roots' plans are too large for Lambda."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from tidegate.domain.deploys.job import Job, job_id, job_parts
+from tidegate.domain.deploys.plan_runner import Limit, PlanRunner, form_of, kept, where
+from tidegate.domain.deploys.runner_size import RunnerSize
+from tidegate.domain.errors import NotFound
+from tidegate.domain.root import queue_id
+from tidegate.ports import Clock, Jobs, PlanRunners
+
+#: Returns a plan's job with its runner and its note.
+Placed = Callable[[Job], Job]
+
+
+def on_fargate(job: Job) -> Job:
+    """Return the job as it is where all plans run on Fargate."""
+    return job
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRunnerChooser:
+    """Chooses for installations whose plans begin on Lambda. ``function`` tells how large its function is."""
+
+    runners: PlanRunners
+    jobs: Jobs
+    clock: Clock
+    function: str
+
+    def place(self, job: Job) -> Job:
+        """Return the job with its runner. Asked again for the same job, it answers the same.
+
+        What looks for drift runs on Fargate: nobody waits for it. So does what asks for a larger runner.
+        """
+        if job.drift or _is_larger(job):
+            return job
+        try:
+            made = self.jobs.get(job.id)
+        except NotFound:
+            return self._placed(job)
+        return replace(job, runner=made.runner, note=made.note)
+
+    def _placed(self, job: Job) -> Job:
+        queue, form, now = queue_id(job.repository, job.root.name), form_of(job, self.function), self.clock.now()
+        left = self._left(job)
+        if left is not None and left.is_of_the_root:
+            self.runners.keep(queue, kept(left, form, now))
+        chosen = where(left, None if left else self.runners.kept(queue), form, now)
+        return replace(job, runner=chosen.runner, note=chosen.note)
+
+    def _left(self, job: Job) -> Limit | None:
+        """Return why the attempt before this one came to no end on Lambda; None if there was none, or not there."""
+        owner, kind, attempt = job_parts(job.id)
+        before = job_id(owner, kind, attempt - 1)
+        try:
+            if attempt == 1 or self.jobs.get(before).runner is not PlanRunner.LAMBDA:
+                return None
+        except NotFound:
+            return None
+        return self.jobs.limit(before) or Limit.ENDED
+
+
+def _is_larger(job: Job) -> bool:
+    """Tell whether a job's runner is larger than usual ones: the function has one size for all."""
+    usual = RunnerSize()
+    return job.size.cpu > usual.cpu or job.size.memory > usual.memory or job.size.disk > usual.disk

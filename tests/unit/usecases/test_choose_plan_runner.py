@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.builders import any_job
+from tidegate.adapters.memory import MemoryClock, MemoryJobs, MemoryPlanFunctions, MemoryPlanRunners
+from tidegate.domain.deploys.job import JobKind, job_id
+from tidegate.domain.deploys.plan_runner import Limit, PlanRunner
+from tidegate.domain.root import queue_id
+from tidegate.messages import StartOnLambda
+from tidegate.usecases.deploys.choose_plan_runner import PlanRunnerChooser, on_fargate
+from tidegate.usecases.deploys.start_on_lambda import LambdaStarter
+
+FIRST = any_job()
+SECOND = replace(FIRST, id=job_id(FIRST.deployment, JobKind.PLAN, 2))
+QUEUE = queue_id(FIRST.repository, FIRST.root.name)
+
+
+class World:
+    def __init__(self):
+        self.jobs, self.runners, self.clock = MemoryJobs(), MemoryPlanRunners(), MemoryClock()
+        self.chooser = PlanRunnerChooser(self.runners, self.jobs, self.clock, "3008 MB")
+
+    def begin(self, job):
+        placed = self.chooser.place(job)
+        self.jobs.create(placed)
+        return placed
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+def test_where_all_plans_run_on_fargate_nothing_is_asked():
+    assert on_fargate(FIRST) is FIRST
+
+
+def test_a_plan_begins_on_lambda_and_the_same_is_answered_again(world):
+    placed = world.begin(FIRST)
+    assert placed == replace(FIRST, runner=PlanRunner.LAMBDA)
+    world.runners.keep(QUEUE, None)
+    assert world.begin(FIRST) == placed
+
+
+def test_what_looks_for_drift_runs_on_fargate(world):
+    drift = replace(FIRST, drift=True)
+    assert world.chooser.place(drift) is drift
+
+
+@pytest.mark.parametrize("more", [{"cpu": 2048}, {"memory": 8192}, {"disk": 60}], ids=str)
+def test_what_asks_for_a_larger_runner_runs_on_fargate(world, more):
+    large = replace(FIRST, size=replace(FIRST.size, **more))
+    assert world.chooser.place(large) is large
+
+
+def test_a_plan_that_was_too_large_moves_and_the_next_one_of_its_root_begins_on_fargate(world):
+    world.begin(FIRST)
+    world.jobs.tell_limit(FIRST.id, Limit.MEMORY)
+    assert world.begin(SECOND).note == f"This plan moved from Lambda to Fargate: {Limit.MEMORY}."
+    later = world.begin(any_job(id="later-plan-1"))
+    assert later.runner is PlanRunner.FARGATE
+    assert str(Limit.MEMORY) in later.note
+    elsewhere = world.begin(any_job(id="elsewhere-plan-1", repository="acme/other"))
+    assert elsewhere.runner is PlanRunner.LAMBDA
+
+
+def test_a_plan_whose_runner_was_lost_moves_and_nothing_is_remembered(world):
+    world.begin(FIRST)
+    assert world.begin(SECOND).note == f"This plan moved from Lambda to Fargate: {Limit.ENDED}."
+    assert world.runners.kept(QUEUE) is None
+
+
+def test_a_plan_that_was_on_fargate_before_is_no_reason_to_stay_there(world):
+    world.jobs.create(FIRST)
+    assert world.begin(SECOND).runner is PlanRunner.LAMBDA
+
+
+def test_an_attempt_that_left_no_job_is_none(world):
+    assert world.begin(SECOND).runner is PlanRunner.LAMBDA
+
+
+def test_a_runner_is_started_as_it_is_asked_for():
+    functions = MemoryPlanFunctions()
+    LambdaStarter(functions).start(StartOnLambda(function="arn", job="job", digest="digest", token="token"))
+    assert functions.started == [("arn", "job", "digest", "token")]
