@@ -259,7 +259,7 @@ def test_a_stopped_task_that_no_machine_started_belongs_to_no_job(wires):
 )
 def test_a_call_of_lambda_that_came_to_nothing_fails_what_waits_for_it(wires, said, reason, limit):
     wires.workflows.waiting.add("start-token")
-    call("runner_stopped", failed_call(said))
+    call_function("waits", failed_call(said))
     assert json.loads(wires.workflows.failed["start-token"][1])["message"] == f"Lambda: {reason}"
     assert wires.jobs.limit("job-1") is limit
     assert read_call(failed_call(said)).task == "lambda:request-1"

@@ -53,7 +53,7 @@ def test_a_plan_runs_where_it_is_placed_and_says_why_it_is_tried_again_there(wor
     placed = replace(beginner, place=lambda job: replace(job, runner=PlanRunner.LAMBDA, note=note))
     deployment = world.put(any_deployment())
     for attempt, reason in ((1, ""), (2, note)):
-        begun = placed.begin(BeginJob(deployment=deployment.id, kind="plan", attempt=attempt, tries=attempt))
+        begun = placed.begin(BeginJob(deployment=deployment.id, phase="plan", attempt=attempt, tries=attempt))
         job = world.jobs.get(begun.job)
         assert (begun.runner, job.runner, job.note) == (PlanRunner.LAMBDA, PlanRunner.LAMBDA, note)
         assert world.deployments.get(deployment.id).reason == reason
