@@ -48,6 +48,7 @@ ALLOWED = {
         "tidegate.domain.deploys.aws_target",
         "tidegate.domain.deploys.mask_pattern",
         "tidegate.domain.deploys.runner_size",
+        "tidegate.domain.deploys.plan_runner",
         "tidegate.domain.deploys.workflow_rules",
         "tidegate.domain.errors",
     ),

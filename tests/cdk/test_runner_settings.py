@@ -13,16 +13,11 @@ from cdk.props import TidegateProps
 from cdk.runner_settings import InvalidContext, read_runner_settings
 from cdk.stack import TidegateStack
 from cdk.synthesis import file_context
+from tests.cdk.context import IMAGE, Given
 from tidegate.domain.deploys.runner_size import RunnerOffer, RunnerSize
 
-IMAGE = f"123456789012.dkr.ecr.eu-west-1.amazonaws.com/tools/runner@sha256:{'0a' * 32}"
 ROLE = "arn:aws:iam::210987654321:role/deploy"
 TARGETS = ["arn:aws:iam::210987654321:role/tidegate-*"]
-
-
-class Given(dict):
-    def try_get_context(self, key):
-        return self.get(key)
 
 
 @pytest.fixture(scope="module")

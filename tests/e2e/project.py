@@ -15,9 +15,27 @@ from local.forge.client import ForgeClient
 from local.forge.git import ENVIRONMENT
 from tests.e2e import modules
 from tests.e2e.installation import Installation
+from tests.e2e.pages import post
 from tests.e2e.patience import eventually
 from tidegate.domain.root import queue_id
 
+#: The states of a deployment that is planned, confirmed and applied.
+ALL_THE_WAY = [
+    "Begin the deployment",
+    "Does the plan wait for others?",
+    "Begin the plan",
+    "Start a runner for the plan",
+    "Plan",
+    "Record the plan",
+    "What does the plan need?",
+    "Wait for the plan review",
+    "Was the plan approved?",
+    "Begin the apply",
+    "Start a runner for the apply",
+    "Apply",
+    "Record that it was applied",
+    "Applied",
+]
 CheckRun = Mapping[str, Any]
 
 
@@ -28,6 +46,11 @@ def title(run: CheckRun) -> str:
 def words(run: CheckRun) -> str:
     """Return everything that a check run says."""
     return "\n".join(str(run["output"][part] or "") for part in ("title", "summary", "text"))
+
+
+def cancel(project: Project, deployment: str, **wish: Any) -> Any:
+    """Cancel a deployment by the API as the reviewer; return status and answer."""
+    return post(project.tidegate.cloud, f"/api/deployments/{deployment}/cancel", wish)
 
 
 def has_ended(run: CheckRun) -> bool:

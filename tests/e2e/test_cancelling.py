@@ -5,16 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.e2e.modules import gated, thing
-from tests.e2e.pages import post
 from tests.e2e.patience import eventually
-from tests.e2e.project import at_the_gate, gate_of, title, words
+from tests.e2e.project import at_the_gate, cancel, gate_of, title, words
 
 pytestmark = pytest.mark.nightly
-
-
-def cancel(project, deployment, **wish):
-    """Cancel a deployment by the API as the reviewer; return status and answer."""
-    return post(project.tidegate.cloud, f"/api/deployments/{deployment}/cancel", wish)
 
 
 def test_a_plan_that_hangs_is_cancelled_its_runner_ends_and_the_next_deployment_goes_on(project):

@@ -9,24 +9,7 @@ import pytest
 from local.forge.client import ForgeAnswered
 from tests.e2e.modules import gated, thing
 from tests.e2e.patience import eventually
-from tests.e2e.project import gate_of, has_ended, title, words
-
-ALL_THE_WAY = [
-    "Begin the deployment",
-    "Does the plan wait for others?",
-    "Begin the plan",
-    "Start a runner for the plan",
-    "Plan",
-    "Record the plan",
-    "What does the plan need?",
-    "Wait for the plan review",
-    "Was the plan approved?",
-    "Begin the apply",
-    "Start a runner for the apply",
-    "Apply",
-    "Record that it was applied",
-    "Applied",
-]
+from tests.e2e.project import ALL_THE_WAY, gate_of, has_ended, title, words
 
 
 def test_of_two_roots_that_a_push_changes_the_confirmed_one_is_applied_and_the_rejected_one_is_not(project):

@@ -12,10 +12,8 @@ from tests.e2e.conftest import denied
 from tests.e2e.installation import Installation
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
-from tests.e2e.project import title
+from tests.e2e.project import ALL_THE_WAY, cancel, title
 from tests.e2e.pulls import open_pull
-from tests.e2e.test_cancelling import cancel
-from tests.e2e.test_main_path import ALL_THE_WAY
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 
 ON_LAMBDA = ["Where does the plan run?", "Start a Lambda runner for the plan", "Plan"]

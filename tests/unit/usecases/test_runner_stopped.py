@@ -75,6 +75,6 @@ def test_a_task_without_a_start_token_fails_only_its_job(world):
 
 def test_a_limit_that_ended_a_runner_is_remembered_with_its_job(world):
     take(world, "lambda:1")
-    report(world, StoppedRunner("lambda:1", any_job().id, "start-token", "killed", Limit.MEMORY))
+    report(world, StoppedRunner("lambda:1", any_job().id, "start-token", "killed", limit=Limit.MEMORY))
     assert set(world.workflows.failed) == {"job-token"}
     assert world.jobs.limit(any_job().id) is Limit.MEMORY

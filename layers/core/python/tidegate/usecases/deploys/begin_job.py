@@ -97,17 +97,17 @@ class JobBeginner:
         return JobBegun.of(job)
 
     def _begin_plan(self, deployment: Deployment, job: Job, tries: int) -> None:
-        planning = self._planning(deployment, job, tries)
+        planning = self._planning(deployment, tries, job.note)
         self.slots.take(deployment.id)
         if tries > 1 and deployment.plan_job != job.id:
             self.stop_runner(deployment.plan_job)
         self.jobs.create(job)
         self.announcements.changed(self.deployments.save(replace(planning, plan_job=job.id, slot_since="")))
 
-    def _planning(self, deployment: Deployment, job: Job, tries: int) -> Deployment:
+    def _planning(self, deployment: Deployment, tries: int, note: str = "") -> Deployment:
         """Return the deployment as it plans. Raise WrongState."""
         at = self.clock.now()
-        reason = "" if tries == 1 else job.note or _again(tries)
+        reason = "" if tries == 1 else note or _again(tries)
         if deployment.state is State.PLANNING:
             return replace(deployment, reason=reason, changed_at=at)
         if deployment.state is State.QUEUED or _goes_on(deployment, AfterGate.PLAN, AfterGate.PLAN_AGAIN):
