@@ -5,7 +5,16 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_job, any_root
-from tidegate.domain.deploys.plan_runner import Limit, PlanRunner, form_of, kept, lambda_runner, where
+from tidegate.domain.deploys.plan_runner import (
+    Limit,
+    PlanRunner,
+    form_of,
+    has_tenant_isolation,
+    kept,
+    lambda_runner,
+    where,
+    word_of,
+)
 from tidegate.domain.deploys.workflow import RunSettings
 from tidegate.domain.root import Engine
 
@@ -56,3 +65,15 @@ def test_a_form_is_what_decides_how_much_a_plan_needs():
 
 def test_a_runner_on_lambda_is_named_after_its_request():
     assert lambda_runner("request-1") == "lambda:request-1"
+
+
+def test_regions_without_tenant_isolation_are_known():
+    assert [has_tenant_isolation(each) for each in ("eu-west-1", "ap-southeast-6", "us-gov-west-1")] == [
+        True,
+        False,
+        False,
+    ]
+
+
+def test_state_machines_know_runners_by_a_word():
+    assert [word_of(each) for each in PlanRunner] == list(PlanRunner)
