@@ -26,6 +26,7 @@ _EXAMPLES = {
     "Subnets": "subnet-00000000000000000",
     "SecurityGroup": "sg-00000000000000000",
     "AssignPublicIp": "ENABLED",
+    "Lambda": _ARN.format("lambda", "function:tidegate-example:1"),
 }
 _CHECK = "state machines"
 

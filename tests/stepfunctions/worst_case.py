@@ -1,7 +1,8 @@
 """How long the history of an execution can get, and how old the execution, worked out from its definition alone.
 
-A path through a machine is cut where it comes to a state that ``AGAIN`` bounds. Between two of them a path has no loop,
-so there is a dearest one; no execution costs more than each of these as often as its state may be entered.
+A path through a machine is cut where it comes to a state that ``AGAIN`` bounds, and where only its end is left. Between
+two of these a path has no loop, so there is a dearest one; no execution costs more than each of these as often as its
+state may be entered, and the dearest end once.
 """
 
 from __future__ import annotations
@@ -40,7 +41,10 @@ AGAIN: Mapping[str, Mapping[tuple[str, ...], int]] = {
     "deploy": {("Claim the next deployment",): ROUNDS_PER_EXECUTION + 1},
     "terraform": {
         ("Begin the plan",): _PLANS * (PLAN_ATTEMPTS + _SLOT_WAITS),
+        # Only a first attempt may begin on Lambda; where no runner starts there, the same attempt goes to Fargate.
+        ("Start a Lambda runner for the plan",): _PLANS,
         ("Start a runner for the plan",): _PLANS * PLAN_ATTEMPTS,
+        ("Plan",): _PLANS * PLAN_ATTEMPTS,
         ("Wait for a concurrency slot",): 2 * _PLANS * _SLOT_WAITS,
         ("Judge the plan by its policies",): _PLANS,
         ("Wait for the plan review",): _PLANS,
@@ -117,7 +121,9 @@ def worst_case(name: str, definition: Mapping[str, Any]) -> Worst:
 def _without_limit(name: str, definition: Mapping[str, Any]) -> Cost:
     states: States = definition["States"]
     bounds = AGAIN.get(name, {})
-    dearest = _dearest(name, states, {state for group in bounds for state in group})
+    bounded = {state for group in bounds for state in group}
+    endings = _endings(states, bounded)
+    dearest = _dearest(name, states, bounded | endings)
     start = Cost(2) + dearest(definition["StartAt"])  # ExecutionStarted, and how it ended.
     total = start
     for group, times in bounds.items():
@@ -127,11 +133,25 @@ def _without_limit(name: str, definition: Mapping[str, Any]) -> Cost:
         total += each * times
         if name in ENDS_AT:
             total = Cost(total.events, start.seconds + ENDS_AT[name] + each.seconds)
-    return total
+    ending, ended = Cost(), _dearest(name, states, bounded)
+    for state in endings:
+        ending = ending.or_worse(ended(state))
+    return total + ending
 
 
-def _dearest(name: str, states: States, bounded: set[str]) -> Callable[[str], Cost]:
-    """Return what the dearest path costs from a state on until it ends or comes to a bounded state."""
+def _endings(states: States, bounded: set[str]) -> set[str]:
+    """Return the states that lead to no bounded one: an execution goes through them once, and ends."""
+    if not bounded:
+        return set()
+    leading, size = set(bounded), 0
+    while len(leading) > size:
+        size = len(leading)
+        leading |= {name for name, state in states.items() if leading & set(_after(state))}
+    return set(states) - leading
+
+
+def _dearest(name: str, states: States, cut: set[str]) -> Callable[[str], Cost]:
+    """Return what the dearest path costs from a state on until it ends or comes to a state of ``cut``."""
     under_way: set[str] = set()
 
     @cache
@@ -141,7 +161,7 @@ def _dearest(name: str, states: States, bounded: set[str]) -> Callable[[str], Co
         under_way.add(state)
         after = Cost()
         for follows in _after(states[state]):
-            after = after.or_worse(Cost() if follows in bounded else dearest(follows))
+            after = after.or_worse(Cost() if follows in cut else dearest(follows))
         under_way.remove(state)
         return _visit(name, states[state]) + after
 
