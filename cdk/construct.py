@@ -180,6 +180,9 @@ class Tidegate(Construct):
         return f"{self.settings.prefix}-{machine}"
 
     def _grant(self) -> None:
+        if self.settings.release:
+            for function in self.functions.values():
+                function.add_environment("TIDEGATE_RELEASE", self.settings.release)
         for spec in SPECS:
             for capability in spec.capabilities:
                 grant(self.functions[spec.name], capability, self.around)

@@ -53,6 +53,7 @@ class TidegateProps:
     app_secret_name: str | None = None
     default_terraform: str | None = None
     default_tofu: str | None = None
+    release: str | None = None
     release_mirror: str | None = None
     state_bucket: str | None = None
     allow_local_state: bool | None = None

@@ -23,6 +23,7 @@ _PLAN_REVIEW = re.compile("always|manual|never")
 _ROUNDS = re.compile(r"[1-9]\d?|100")
 _PLANS = re.compile(r"[1-9]\d{0,1}")
 _SLOTS = re.compile(r"[1-9]\d{0,2}")
+_RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,39}")
 _TEAM = re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+")
 _YES_OR_NO = re.compile("true|false")
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
@@ -46,6 +47,7 @@ class Settings:
     app_secret_name: str
     default_terraform: str
     default_tofu: str
+    release: str
     release_mirror: str
     state_bucket: str
     allow_local_state: str
@@ -97,6 +99,7 @@ def read_settings(context: Context) -> Settings:
         app_secret_name=text.get("app_secret_name", f"{prefix}/{_APP_SECRETS[forge]}"),
         default_terraform=text.matching("default_terraform", _VERSION, "a version like 1.11.4", "1.11.4"),
         default_tofu=text.matching("default_tofu", _VERSION, "a version like 1.10.6", "1.10.6"),
+        release=text.optional("release", _RELEASE, "up to 40 letters, digits, dots and hyphens"),
         release_mirror=text.optional("release_mirror", _URL, "a URL").rstrip("/"),
         state_bucket=text.get("state_bucket", ""),
         allow_local_state=text.matching("allow_local_state", _YES_OR_NO, "true or false", "false"),

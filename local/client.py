@@ -17,6 +17,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -122,7 +123,7 @@ class LocalCloud:
         )
 
     def read(self, what: str) -> Any:
-        """Return one of: info, calls, counts, faults, audit, tasks, schedules, permissions, left_out."""
+        """Return one of: info, app, calls, counts, faults, audit, tasks, schedules, permissions, left_out."""
         return self._control("GET", what)
 
     def add_fault(self, **fields: Any) -> str:
@@ -140,6 +141,11 @@ class LocalCloud:
     def end_sessions_after(self, seconds: float | None) -> None:
         """Let sessions of roles that are begun from now on live so long; None for as long as they say."""
         self._control("POST", "sessions", {"seconds": seconds})
+
+    def deploy(self, context: Mapping[str, Any]) -> None:
+        """Deploy the app with this context, as ``cdk deploy`` does: anew, or over what is there."""
+        self._control("POST", "deploy", {"context": dict(context)})
+        self.info = self.read("info")
 
     def fire_schedule(self, name: str) -> None:
         """Run what has this in its name now: a rule with a schedule, or else a schedule, also by what it starts."""

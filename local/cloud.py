@@ -15,7 +15,7 @@ from moto.events.models import events_backends
 from moto.scheduler.models import scheduler_backends
 
 from local import mirror
-from local.aws import own_services
+from local.aws import for_operators, own_services
 from local.aws.clients import Clients
 from local.aws.credentials import Credentials
 from local.aws.faults import Faults
@@ -36,6 +36,7 @@ from local.processes.logs import Logs
 from local.processes.tasks import Surroundings as TaskSurroundings
 from local.processes.tasks import Tasks
 from local.processes.warden import Warden
+from local.services import alarms
 from local.services.async_invokes import AsyncInvokes
 from local.services.events import Events
 from local.services.queues import Poller
@@ -78,6 +79,7 @@ class Cloud:
         )
         self.pollers: dict[str, list[Poller]] = {}
         self.permissions: set[tuple[str, str]] = set()
+        self.protected: set[str] = set()
         self.installations = [Installation(self, prefix) for prefix in (options.prefix, *options.beside)]
 
     def start(self) -> None:
@@ -87,6 +89,8 @@ class Cloud:
         self.gateway.kill = self._kill
         self.gateway.control = Control(self)
         own_services.connect(self.gateway, self.lambdas, self.later, self.tasks)
+        for_operators.connect(self.gateway, self.protected)
+        alarms.connect(self.gateway, self.options.region, self._deliver)
         HUB.client, HUB.log = self.clients.get, self.logs.write
         HUB.execution_changed = self.events.execution_changed
         HUB.invoke_target, HUB.message_arrived = self.events.invoke_target, self._wake

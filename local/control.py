@@ -31,6 +31,7 @@ class Control:
         self._cloud = cloud
         self._reads: dict[str, Callable[[], _Answer]] = {
             "info": cloud.info,
+            "app": cloud.installations[0].app,
             "calls": lambda: [dataclasses.asdict(call) for call in cloud.gateway.recorded()],
             "counts": cloud.gateway.counts,
             "faults": cloud.faults.hits,
@@ -86,6 +87,8 @@ class Control:
                 return {"id": self._cloud.faults.add(Fault.model_validate(body))}
             case ["sessions"]:
                 self._cloud.credentials.session_seconds = body["seconds"]
+            case ["deploy"]:
+                self._cloud.installations[0].deploy(body["context"])
             case ["schedules", name]:
                 self._fire(name)
             case ["functions", name, "kill"]:

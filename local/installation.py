@@ -17,10 +17,12 @@ from local.gitlab.server import GitLab
 from local.httpd import HttpServer
 from local.moto.hub import HUB
 from local.options import ACCOUNT, Options
+from local.services.alarms import make_alarms
 from local.services.async_invokes import DeadLetters
 from local.services.http_api import HttpApi, Route
 from local.services.queues import Mapped, Poller
 from local.stack import deploy, synth, template
+from local.stack.versions import Versions
 
 if TYPE_CHECKING:
     from local.cloud import Cloud
@@ -49,15 +51,18 @@ class Installation:
         self.forge = _forge(options, home, options.forge_port if first else 0) if options.forge else None
         self.webhook_path = "/"
         self.deployed: deploy.Deployed | None = None
+        self._versions = Versions()
 
     def start(self) -> None:
-        """Synthesize and deploy the app, and let events flow."""
-        self._make_secrets()
-        self._deploy()
-        self._clients.operator("s3").create_bucket(Bucket=self.state_bucket)
+        """Synthesize and deploy the app, and let events flow; or leave that to who asks for it later."""
+        if self.options.installs:
+            self._make_secrets()
+            self.deploy({})
+            self._clients.operator("s3").create_bucket(Bucket=self.state_bucket)
         self.api.start()
         if self.forge is not None:
-            self.forge.point_webhook_at(self.webhook_url, self.webhook_secret)
+            if self.options.installs:
+                self.forge.point_webhook_at(self.webhook_url, self.webhook_secret)
             self.forge.start()
 
     def close(self) -> None:
@@ -76,22 +81,32 @@ class Installation:
         """Where the forge posts its webhooks."""
         return self.api.url + self.webhook_path
 
-    def _deploy(self) -> None:
+    def deploy(self, context: Mapping[str, Any]) -> None:
+        """Deploy the app with this context besides the usual one; a second time, over what is there.
+
+        A second one changes what the first one made. Queues, routes and rules that it adds are not played.
+        """
         options = self.options
         given = {"prefix": self.prefix, "state_bucket": self.state_bucket}
-        context = {**_CONTEXT, **given, **({"forge": "gitlab"} if options.gitlab else {}), **options.context}
-        directory = options.assembly or synth.synthesize(options.project, context)
+        usual = {**_CONTEXT, **given, **({"forge": "gitlab"} if options.gitlab else {}), **options.context}
+        directory = options.assembly or synth.synthesize(options.project, {**usual, **context})
         assembly = deploy.Assembly.read(directory, self.stack)
         environment = {**self._forge_environment(), **pages.links(self._cloud.aws.url)}
-        addresses = template.Addresses(self.api.url, environment, self.prefix)
+        self._versions.publish(assembly.template["Resources"])
+        addresses = template.Addresses(self.api.url, environment, self.prefix, self._versions.numbers)
         adapted = template.adapt(assembly.template, addresses, ACCOUNT, options.region, options.limits)
+        is_first = self.deployed is None
         self.deployed = deploy.deploy(self._clients.operator("cloudformation"), adapted, ACCOUNT, self.stack)
-        for function in deploy.functions(assembly, self.deployed, options.project, ACCOUNT, options.region):
+        newest = self._versions.newest
+        for function in deploy.functions(
+            assembly, self.deployed, options.project, ACCOUNT, options.region, versions=newest
+        ):
             self._lambdas.add(function)
         self._log_executions(assembly.template, self.deployed)
-        self._connect(self.deployed)
+        if is_first:
+            self._connect(self.deployed, assembly.template)
 
-    def _connect(self, deployed: deploy.Deployed) -> None:
+    def _connect(self, deployed: deploy.Deployed, original: Mapping[str, Any]) -> None:
         for name, _ in deployed.played("AWS::Lambda::Permission"):
             function = self._lambdas.find(deployed.value(name, "FunctionName")).name
             self._cloud.permissions.add((deployed.value(name, "Principal").partition(".")[0], function))
@@ -110,6 +125,8 @@ class Installation:
         for name, _ in deployed.played("AWS::SNS::Subscription"):
             sns.subscribe(**{key: deployed.value(name, key) for key in ("TopicArn", "Protocol", "Endpoint")})
         self._subscribe_audit(deployed)
+        make_alarms(self._clients.operator("cloudwatch"), deployed, original)
+        self._cloud.protected.add(self.stack)
 
     def _connect_routes(self, deployed: deploy.Deployed) -> None:
         integrations = {
@@ -195,20 +212,13 @@ class Installation:
     def info(self) -> dict[str, Any]:
         """Return what a script needs to drive this local cloud from outside."""
         if self.deployed is None:
-            return {}
+            return self._surroundings()
         named = self.deployed.of_type
         buckets, machines = named("AWS::S3::Bucket"), named("AWS::StepFunctions::StateMachine")
         queues = named("AWS::SQS::Queue")
         return {
-            "prefix": self.prefix,
-            "stack": self.stack,
-            "forge_url": self.forge.url if self.forge else "",
-            "forge_api_url": self.forge.api_url if self.forge else "",
+            **self._surroundings(),
             "webhook_url": self.webhook_url,
-            "api_url": self.api.url,
-            "aws_endpoint_url": self._cloud.aws.url,
-            "region": self.options.region,
-            "account": ACCOUNT,
             "webhook_secret": self.webhook_secret,
             "table": next(iter(named("AWS::DynamoDB::Table").values()), ""),
             "artifact_bucket": next((bucket for name, bucket in buckets.items() if "artifact" in name.lower()), ""),
@@ -222,8 +232,24 @@ class Installation:
             },
             "log_groups": dict(named("AWS::Logs::LogGroup")),
             "state_bucket": self.state_bucket,
+        }
+
+    def _surroundings(self) -> dict[str, Any]:
+        return {
+            "prefix": self.prefix,
+            "stack": self.stack,
+            "forge_url": self.forge.url if self.forge else "",
+            "forge_api_url": self.forge.api_url if self.forge else "",
+            "api_url": self.api.url,
+            "aws_endpoint_url": self._cloud.aws.url,
+            "region": self.options.region,
+            "account": ACCOUNT,
             "pid": os.getpid(),
         }
+
+    def app(self) -> dict[str, str]:
+        """Return what the owner of the forge's App has, in the form of its secret."""
+        return _secret_of(self.forge)[1] if self.forge else {}
 
     def _event_bus(self) -> str:
         resources = self.deployed.adapted.template["Resources"] if self.deployed else {}

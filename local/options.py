@@ -21,8 +21,9 @@ class Options(BaseModel):
     context, ``warm`` starts an instance of each function at once, ``preload`` lets instances find most of the package
     imported (a change of it takes effect in the next local cloud), ``clock`` runs the schedules,
     ``runner`` is the entry point of the runner's image. ``forge`` starts a forge: a GitHub, or a GitLab with
-    ``gitlab``. ``prefix`` is the installation's; for each prefix of ``beside`` another one comes up beside it in the
-    same account, with a forge and an HTTP API of its own on any free ports.
+    ``gitlab``. With ``installs`` false the account and the forge are there, and nothing is deployed until somebody
+    asks for it. ``prefix`` is the installation's; for each prefix of ``beside`` another one comes up beside it in
+    the same account, with a forge and an HTTP API of its own on any free ports.
 
     ``latency`` is ``aws`` for waits as long as AWS takes, by a model (``TIDEGATE_LATENCY``), each multiplied by
     ``latency_scale``.
@@ -47,6 +48,7 @@ class Options(BaseModel):
     clock: bool = True
     runner: tuple[str, ...] = ("python", "-m", "runner")
     forge: bool = True
+    installs: bool = True
     gitlab: bool = False
     latency: Model = Field(default_factory=chosen)
     latency_scale: float = Field(default=1.0, ge=0)

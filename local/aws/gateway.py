@@ -83,6 +83,10 @@ class Gateway:
         """Let ``handler`` answer calls of this name (``ecs:RunTask``) instead of moto."""
         self._own[name] = handler
 
+    def ask_moto(self, environ: Environ) -> Response:
+        """Return moto's answer, for a handler that adds to it."""
+        return self._ask_moto(environ, nullcontext())
+
     def recorded(self) -> list[Recorded]:
         """Return the last calls, oldest first."""
         return list(self._recorded)

@@ -78,6 +78,11 @@ class Webhooks:
         """Where webhooks go now."""
         return self._target[0]
 
+    @property
+    def secret(self) -> str:
+        """What webhooks are signed with now."""
+        return self._target[1]
+
     def point_at(self, url: str | None, secret: str) -> None:
         """Send webhooks to ``url`` from now on, signed with ``secret``; None sends them nowhere."""
         self._target = (url, secret)

@@ -83,6 +83,12 @@ class Function:
     image: bool = False
     entry_point: tuple[str, ...] = ()
     per_tenant: bool = False
+    version: str = "1"
+
+    @property
+    def key(self) -> str:
+        """What tells the versions of all functions apart."""
+        return f"{self.name}:{self.version}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,28 +218,36 @@ class Lambdas:
         self._around, self._warden, self._credentials = around, warden, credentials
         self._policies, self._logs = policies, logs
         self._functions: dict[str, Function] = {}
+        self._versions: dict[str, Function] = {}
         self._pools: dict[str, _Pool] = {}
         self._lock = threading.Lock()
 
     def add(self, function: Function) -> None:
-        """Make a function known."""
-        self._functions[function.name] = function
-        self._pools[function.name] = _Pool()
+        """Make a function known: it is its newest version, and those before stay."""
+        known = self._functions.get(function.name)
+        if known == function:
+            return
+        if known is not None and known.key == function.key:  # It has no versions of its own: nobody calls the old one.
+            self.kill(function.name)
+        self._functions[function.name] = self._versions[function.key] = function
+        self._pools[function.key] = _Pool()
 
     def functions(self) -> Mapping[str, Function]:
         """Return the functions by name."""
         return self._functions
 
     def find(self, name_or_arn: str) -> Function:
-        """Return the function with this name or ARN, also of version 1, its only one. Raise KeyError."""
+        """Return the function with this name or ARN, in the version that it names. Raise KeyError."""
         found = _NAME.fullmatch(name_or_arn)
-        if found is None or found["version"] not in {None, "$LATEST", "1"}:
+        if found is None:
             raise KeyError(name_or_arn)
-        return self._functions[found["name"]]
+        if found["version"] in {None, "$LATEST"}:
+            return self._functions[found["name"]]
+        return self._versions[f"{found['name']}:{found['version']}"]
 
     def function_of(self, process: str) -> str:
         """Return the name of the function whose instance has this id, or an empty string."""
-        return next((name for name, pool in self._pools.items() if process in pool.all), "")
+        return next((key.partition(":")[0] for key, pool in self._pools.items() if process in pool.all), "")
 
     def event_of(self, process: str) -> str:
         """Return the event that the instance with this id works on, as JSON, or an empty string."""
@@ -242,7 +256,7 @@ class Lambdas:
 
     def kill(self, name: str) -> None:
         """Kill every instance of a function. None of them gets another event, and they have ended when this returns."""
-        pool = self._pools[name]
+        pool = self._pools[self._functions[name].key]
         with self._lock:
             idle, pool.idle = pool.idle, []
             instances = list(pool.all.values())
@@ -259,7 +273,7 @@ class Lambdas:
     def warm(self, names: list[str] | None = None) -> None:
         """Have an idle instance of each of these functions (default: all)."""
         for name in names or list(self._functions):
-            if not self._pools[name].all:
+            if not self._pools[self._functions[name].key].all:
                 instance = self._start(self._functions[name])
                 instance.api.ready.wait(_INIT_SECONDS)
                 self._release(instance)
@@ -327,13 +341,13 @@ class Lambdas:
     def _drop(self, instance: Instance) -> None:
         instance.kill()
         instance.api.close()
-        pool = self._pools[instance.function.name]
+        pool = self._pools[instance.function.key]
         with self._lock:
             pool.all.pop(instance.id, None)
             pool.idle = [each for each in pool.idle if each is not instance]
 
     def _acquire(self, function: Function) -> tuple[Instance, bool]:
-        pool = self._pools[function.name]
+        pool = self._pools[function.key]
         while True:
             with self._lock:
                 instance = pool.idle.pop() if pool.idle else None
@@ -346,14 +360,14 @@ class Lambdas:
 
     def _release(self, instance: Instance) -> None:
         with self._lock:
-            self._pools[instance.function.name].idle.append(instance)
+            self._pools[instance.function.key].idle.append(instance)
 
     def _start(self, function: Function) -> Instance:
         identifier = str(uuid.uuid4())
         keys = self._credentials.make(function.role, identifier).environment
         instance = Instance(function, self._around, self._warden, keys, identifier)
         with self._lock:
-            self._pools[function.name].all[identifier] = instance
+            self._pools[function.key].all[identifier] = instance
         follow(instance.process.output, lambda lines: self._log(instance, lines), function.name)
         return instance
 

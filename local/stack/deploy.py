@@ -87,12 +87,14 @@ def _handler(properties: Mapping[str, Any]) -> str:
 
 
 def deploy(cloudformation: Any, adapted: Adapted, account: str, stack: str) -> Deployed:
-    """Deploy the template as the stack of this name. Raise StackFailed."""
+    """Deploy the template as the stack of this name, or over the one that is there. Raise StackFailed."""
     text = json.dumps(adapted.template)
     _provide_managed_policies(text, account)
-    cloudformation.create_stack(StackName=stack, TemplateBody=text, Capabilities=["CAPABILITY_NAMED_IAM"])
+    known = [each["StackName"] for each in cloudformation.list_stacks()["StackSummaries"] if _is_there(each)]
+    act = cloudformation.update_stack if stack in known else cloudformation.create_stack
+    act(StackName=stack, TemplateBody=text, Capabilities=["CAPABILITY_NAMED_IAM"])
     made = cloudformation.describe_stacks(StackName=stack)["Stacks"][0]
-    if made["StackStatus"] != "CREATE_COMPLETE":
+    if made["StackStatus"] not in {"CREATE_COMPLETE", "UPDATE_COMPLETE"}:
         raise StackFailed(f"{made['StackStatus']}: {made.get('StackStatusReason', '')}")
     resources = cloudformation.describe_stack_resources(StackName=stack)["StackResources"]
     physical = {item["LogicalResourceId"]: item.get("PhysicalResourceId", "") for item in resources}
@@ -100,6 +102,10 @@ def deploy(cloudformation: Any, adapted: Adapted, account: str, stack: str) -> D
     outputs = {item["OutputKey"]: item["OutputValue"] for item in made.get("Outputs", [])}
     values = {place: outputs[key] for key, place in adapted.outputs.items() if key in outputs}
     return Deployed(physical, values, adapted)
+
+
+def _is_there(summary: Mapping[str, Any]) -> bool:
+    return str(summary["StackStatus"]) != "DELETE_COMPLETE"
 
 
 def _provide_managed_policies(text: str, account: str) -> None:
@@ -125,8 +131,13 @@ def _attach_managed_policies(resources: Mapping[str, Any], physical: Mapping[str
                 backend.attach_role_policy(arn, physical[name])
 
 
-def functions(assembly: Assembly, deployed: Deployed, project: Path, account: str, region: str) -> list[Function]:
-    """Return the stack's functions with everything that is needed to run them."""
+def functions(
+    assembly: Assembly, deployed: Deployed, project: Path, account: str, region: str, *, versions: Mapping[str, str]
+) -> list[Function]:
+    """Return the stack's functions with everything that is needed to run them.
+
+    ``versions`` are the numbers of their newest versions by logical ids, 1 where there is none.
+    """
     backend = get_backend(account, region)
     found = []
     for logical, name in deployed.of_type("AWS::Lambda::Function").items():
@@ -150,6 +161,7 @@ def functions(assembly: Assembly, deployed: Deployed, project: Path, account: st
                 image=properties.get("PackageType") == "Image",
                 entry_point=tuple(properties.get("ImageConfig", {}).get("EntryPoint", ())),
                 per_tenant="TenancyConfig" in properties,
+                version=versions.get(logical, "1"),
             )
         )
     return found

@@ -50,6 +50,7 @@ DEPLOYED = {
 PLAYED = {
     "AWS::ApiGatewayV2::Integration": ("IntegrationUri",),
     "AWS::ApiGatewayV2::Route": ("RouteKey", "Target"),
+    "AWS::CloudWatch::Alarm": ("AlarmName", "AlarmActions.0"),
     "AWS::Lambda::EventInvokeConfig": (
         "FunctionName",
         "DestinationConfig.OnFailure.Destination",
@@ -65,13 +66,13 @@ PLAYED = {
 LEFT_OUT = {
     "AWS::ApiGatewayV2::": "moto's CloudFormation ignores HTTP APIs; services/http_api.py serves their routes",
     "AWS::CDK::Metadata": "says nothing about the application",
-    "AWS::CloudWatch::": "nothing watches alarms and dashboards on one machine",
+    "AWS::CloudWatch::": "nothing measures anything here; services/alarms.py tells topics of states that are set",
     "AWS::EC2::FlowLog": "no packets flow through a VPC here",
     "AWS::EC2::VPCEndpoint": "every process reaches the local cloud's address",
     "AWS::Lambda::EventInvokeConfig": "services/async_invokes.py plays asynchronous invocations",
     "AWS::Lambda::EventSourceMapping": "moto would start Docker; services/queues.py polls",
     "AWS::Lambda::LayerVersion": "a layer is a directory on the function's path here",
-    "AWS::Lambda::Version": "a function has one version here, number 1: what is in its directory",
+    "AWS::Lambda::Version": "a number here; the functions keep what was deployed with it (processes/lambdas.py)",
     "AWS::Lambda::Permission": "read by the local cloud, which invokes functions itself",
     "AWS::Logs::": "moto does not deploy log policies and filters",
     "AWS::S3::BucketPolicy": "moto's CloudFormation does not know it; everything is on the loopback interface",
@@ -86,12 +87,14 @@ LEFT_OUT = {
 class Addresses:
     """What the template cannot know: where the HTTP API, the forge, logs and executions are on this machine.
 
-    What has a generated name on AWS has one that begins with ``prefix``.
+    What has a generated name on AWS has one that begins with ``prefix``. ``versions`` are the numbers of functions'
+    versions by their logical ids, 1 where there is none.
     """
 
     api: str
     function_environment: Mapping[str, str] = field(default_factory=dict)
     prefix: str = PREFIX
+    versions: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -116,14 +119,16 @@ def adapt(template: Mapping[str, Any], addresses: Addresses, account: str, regio
     document.pop("Metadata", None)
     document.get("Parameters", {}).pop("BootstrapVersion", None)  # Only the cdk command asks for it.
     resources: dict[str, Any] = document["Resources"]
-    instead = {name: found for name, resource in resources.items() if (found := _instead(name, resource))}
+    instead = {
+        name: found for name, resource in resources.items() if (found := _instead(name, resource, addresses.versions))
+    }
     for name, resource in list(resources.items()):
         if resource["Type"] in PLAYED:
             adapted.played[name] = resource
         if resource["Type"] not in DEPLOYED:
             adapted.left_out[name] = resource["Type"]
             del resources[name]
-    document["Outputs"] = dict(_outputs(adapted))
+    document["Outputs"] = {**document.get("Outputs", {}), **dict(_outputs(adapted))}
     for name, resource in resources.items():
         _drop_dependencies(resource, adapted.left_out)
         _name(name, resource, addresses.prefix, account)
@@ -136,12 +141,13 @@ def adapt(template: Mapping[str, Any], addresses: Addresses, account: str, regio
     return adapted
 
 
-def _instead(name: str, resource: Mapping[str, Any]) -> Any:
+def _instead(name: str, resource: Mapping[str, Any], versions: Mapping[str, str]) -> Any:
     """Return what stands for ``Ref`` of a resource for which moto has another value than AWS, or None."""
     if resource["Type"] == "AWS::Events::EventBus":
         return {"Fn::GetAtt": [name, "Name"]}  # In moto the reference is an object.
     if resource["Type"] == "AWS::Lambda::Version":
-        return {"Fn::Join": [":", [{"Fn::GetAtt": [resource["Properties"]["FunctionName"]["Ref"], "Arn"]}, "1"]]}
+        function, version = resource["Properties"]["FunctionName"]["Ref"], versions.get(name, "1")
+        return {"Fn::Join": [":", [{"Fn::GetAtt": [function, "Arn"]}, version]]}
     return None
 
 
@@ -152,11 +158,18 @@ def _outputs(adapted: Adapted) -> Iterator[tuple[str, Any]]:
         for wanted in PLAYED[resource["Type"]]:
             value: Any = resource.get("Properties", {})
             for part in wanted.split("."):
-                value = value.get(part) if isinstance(value, Mapping) else None
+                value = _part(value, part)
             if value is not None:
                 count += 1
                 adapted.outputs[f"Local{count}"] = (name, wanted)
                 yield f"Local{count}", {"Value": str(value) if isinstance(value, int) else value}
+
+
+def _part(value: Any, name: str) -> Any:
+    """Return a member of an object, or, by its number, of a list; None where there is no such member."""
+    if isinstance(value, list):
+        return value[int(name)] if int(name) < len(value) else None
+    return value.get(name) if isinstance(value, Mapping) else None
 
 
 def _drop_dependencies(resource: dict[str, Any], left_out: Mapping[str, str]) -> None:

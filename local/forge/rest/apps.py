@@ -133,6 +133,24 @@ def _delivery_item(one: Delivery) -> dict[str, Any]:
     }
 
 
+@ROUTES.add("GET", "/app/hook/config", who=_APP)
+def webhook(call: Call) -> Response:
+    return answer(_webhook(call))
+
+
+@ROUTES.add("PATCH", "/app/hook/config", who=_APP)
+def change_webhook(call: Call) -> Response:
+    """Change where webhooks go and how they are signed; what is not given stays."""
+    wanted, hooks = call.body(), call.hosting.webhooks
+    hooks.point_at(wanted.get("url", hooks.url), wanted.get("secret", hooks.secret))
+    return answer(_webhook(call))
+
+
+def _webhook(call: Call) -> dict[str, Any]:
+    url = call.hosting.webhooks.url or ""
+    return {"content_type": "json", "insecure_ssl": "0", "secret": "********", "url": url}
+
+
 @ROUTES.add("GET", "/app/hook/deliveries", who=_APP)
 def deliveries(call: Call) -> Response:
     """List deliveries, newest first; pages are asked for by cursor: the id before which to go on."""
