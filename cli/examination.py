@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import boto3
@@ -263,7 +264,7 @@ class Doctor:
             yield Finding("GitHub App", "warn", str(error), f"Look whether {url} can be reached from here.")
             return
         team = self._context.get("operators_team")
-        missing = _missing(app, {**NEEDED_PERMISSIONS, **(OPERATORS_PERMISSIONS if team else {})})
+        missing = missing_of(app, OPERATORS_PERMISSIONS if team else {})
         if missing:
             do = "Change them in the App's settings, and accept the change where it is installed."
             yield Finding("GitHub App", "fail", f"{app.name} lacks {', '.join(missing)}.", do)
@@ -327,7 +328,9 @@ def _vcpus(context: Mapping[str, Any]) -> float:
     return float(units or 1024) / 1024
 
 
-def _missing(app: App, needed: Mapping[str, str]) -> list[str]:
+def missing_of(app: App, more: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """Return the permissions, also ``more``, and events that an App lacks."""
+    needed = {**NEEDED_PERMISSIONS, **more}
     permissions = [f"{name}: {level}" for name, level in needed.items() if not _grants(app, name, level)]
     return permissions + [f"the event {event}" for event in sorted(NEEDED_EVENTS - app.events)]
 

@@ -77,7 +77,7 @@ def up(
         cloud = _cloud(port, log, operators, warm=warm, gitlab=gitlab)
     except (OSError, ValueError) as error:
         raise Refused(f"The local cloud cannot start: {error}") from error
-    _end_by_signals()
+    end_by_signals()
     try:
         with out.status("Starting the local cloud: synthesizing and deploying the CDK app …"):
             cloud.start()
@@ -169,7 +169,7 @@ def _tell(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def _end_by_signals() -> None:
+def end_by_signals() -> None:
     """End in the same way by SIGINT and SIGTERM, also where a shell has told us to ignore the first."""
 
     def end(_number: int, _frame: object) -> None:

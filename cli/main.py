@@ -17,6 +17,7 @@ from cli.logs import logs
 from cli.pulls import pulls
 from cli.queue import lock, queue, unlock
 from cli.review import approve, cancel, override, reject, retry
+from cli.smoke.command import smoke
 from cli.stacks import stacks
 from cli.status import status
 from cli.tree import Command, Commands
@@ -74,6 +75,7 @@ for _looking in (validate, explain, convert):
     app.command(cls=Command, rich_help_panel="Configuring")(_looking)
 app.add_typer(policy.app, name="policy", rich_help_panel="Configuring")
 app.command("doctor", cls=Command, rich_help_panel="Installing")(doctor)
+app.command("smoke", cls=Command, rich_help_panel="Installing")(smoke)
 app.add_typer(secret.app, name="secret", rich_help_panel="Installing")
 app.add_typer(organization.app, name="organization", rich_help_panel="Installing")
 app.add_typer(local.app, name="local", rich_help_panel="Installing")

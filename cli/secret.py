@@ -123,7 +123,7 @@ def github_app(
     _together(("--client-id", client_id), ("--client-secret-file", client_secret_file))
     given = environ.get(GITHUB_TOKEN, "").strip()
     fields = {
-        **_key_of(app_id, key),
+        **key_of(app_id, key),
         **_oauth_of(client_id, client_secret_file),
         **({"comment_token": given} if given else {}),
         **({"comment_token": _line_in(comment_token_file, "token")} if comment_token_file else {}),
@@ -211,7 +211,7 @@ def _together(*options: tuple[str, object]) -> None:
         raise WrongUsage(f"{missing[0]} is missing: {given} is of no use without it.")
 
 
-def _key_of(app_id: str | None, key: Path | None) -> Mapping[str, str]:
+def key_of(app_id: str | None, key: Path | None) -> Mapping[str, str]:
     if app_id is None or key is None:
         return {}
     if not app_id.isdigit():

@@ -88,7 +88,7 @@ class Control:
             case ["sessions"]:
                 self._cloud.credentials.session_seconds = body["seconds"]
             case ["deploy"]:
-                self._cloud.installations[0].deploy(body["context"])
+                self._cloud.installations[0].install(body["context"])
             case ["schedules", name]:
                 self._fire(name)
             case ["functions", name, "kill"]:

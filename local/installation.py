@@ -57,7 +57,7 @@ class Installation:
         """Synthesize and deploy the app, and let events flow; or leave that to who asks for it later."""
         if self.options.installs:
             self._make_secrets()
-            self.deploy({})
+            self.install({})
             self._clients.operator("s3").create_bucket(Bucket=self.state_bucket)
         self.api.start()
         if self.forge is not None:
@@ -81,7 +81,7 @@ class Installation:
         """Where the forge posts its webhooks."""
         return self.api.url + self.webhook_path
 
-    def deploy(self, context: Mapping[str, Any]) -> None:
+    def install(self, context: Mapping[str, Any]) -> None:
         """Deploy the app with this context besides the usual one; a second time, over what is there.
 
         A second one changes what the first one made. Queues, routes and rules that it adds are not played.

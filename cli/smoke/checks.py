@@ -1,0 +1,125 @@
+"""What is checked before anything is made: who calls, whether the prefix is free, and what is allowed."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from cli.problems import Refused
+from cli.smoke.course import StepFailed, Within
+from cli.smoke.leftovers import leftovers, stack_id
+from cli.smoke.scene import Scene
+
+#: What the smoke test itself calls. The CDK deploys with the roles of its bootstrap, which the caller must assume.
+ACTIONS = (
+    "cloudformation:DeleteStack",
+    "cloudformation:DescribeStacks",
+    "cloudformation:ListStacks",
+    "cloudformation:UpdateTerminationProtection",
+    "cloudwatch:DescribeAlarms",
+    "cloudwatch:SetAlarmState",
+    "dynamodb:DeleteTable",
+    "dynamodb:DescribeTable",
+    "dynamodb:ListTables",
+    "dynamodb:UpdateTable",
+    "ecs:DeleteTaskDefinitions",
+    "ecs:DeregisterTaskDefinition",
+    "ecs:DescribeTasks",
+    "ecs:ListTaskDefinitionFamilies",
+    "ecs:ListTaskDefinitions",
+    "ecs:ListTasks",
+    "ecs:StopTask",
+    "logs:DeleteLogGroup",
+    "logs:DescribeLogGroups",
+    "s3:CreateBucket",
+    "s3:DeleteBucket",
+    "s3:DeleteObject",
+    "s3:DeleteObjectVersion",
+    "s3:GetObject",
+    "s3:ListAllMyBuckets",
+    "s3:ListBucketVersions",
+    "s3:PutBucketPublicAccessBlock",
+    "s3:PutObject",
+    "secretsmanager:CreateSecret",
+    "secretsmanager:DeleteSecret",
+    "secretsmanager:GetSecretValue",
+    "secretsmanager:ListSecrets",
+    "sns:Subscribe",
+    "sqs:CreateQueue",
+    "sqs:DeleteQueue",
+    "sqs:GetQueueUrl",
+    "sqs:ListQueues",
+    "sqs:ReceiveMessage",
+    "states:DescribeStateMachine",
+    "states:ListExecutions",
+    "states:StopExecution",
+)
+
+
+def identify(scene: Scene) -> str:
+    """Learn the account, and return who calls. Raise Refused without credentials."""
+    try:
+        who = scene.client("sts").get_caller_identity()
+    except (BotoCoreError, ClientError) as error:
+        raise Refused(
+            str(error), "Sign in (for example: aws sso login), or choose an account by AWS_PROFILE."
+        ) from error
+    scene.account = str(who["Account"])
+    return str(who["Arn"])
+
+
+def refuse_taken(scene: Scene) -> None:
+    """Raise Refused when something with the prefix exists."""
+    taken = stack_id(scene.client, scene.names) or next((f"{x.kind} {x.name}" for x in _left(scene)), None)
+    if taken:
+        raise Refused(f"{taken} exists.", f"tidegate smoke --destroy {scene.names.prefix} removes it.")
+
+
+def _left(scene: Scene) -> Any:
+    return leftovers(scene.client, scene.names)
+
+
+def check_account(scene: Scene, arn: str, _within: Within) -> str:
+    """Ask IAM whether the caller may do what follows. Who may not ask is told so, and goes on."""
+    try:
+        denied = _denied(scene, arn)
+    except (BotoCoreError, ClientError) as error:
+        return f"{arn}; its permissions could not be asked for ({error})"[:300]
+    if denied:
+        raise StepFailed(f"{arn} may not {', '.join(denied)}.", "docs/smoke.md lists the permissions.")
+    return f"{arn} has its permissions."
+
+
+def _denied(scene: Scene, arn: str) -> list[str]:
+    iam = scene.client("iam")
+    if ":root" in arn:
+        return []
+    if ":assumed-role/" in arn:
+        arn = str(iam.get_role(RoleName=arn.split("/")[1])["Role"]["Arn"])
+    pages = iam.get_paginator("simulate_principal_policy").paginate(PolicySourceArn=arn, ActionNames=list(ACTIONS))
+    every = [each for page in pages for each in page["EvaluationResults"]]
+    return [each["EvalActionName"] for each in every if each["EvalDecision"] != "allowed"]
+
+
+def check_builder() -> str:
+    """Return which container builder there is. Raise Refused without one: the template has three images."""
+    from cli.builders import find_builder
+
+    _, finding = find_builder(os.environ)
+    if finding.verdict == "fail":
+        raise Refused(finding.found, finding.do)
+    return finding.found
+
+
+def check_bootstrap(scene: Scene) -> str:
+    """Return the version of the CDK's bootstrap. Raise Refused where there is none."""
+    try:
+        found = scene.client("ssm").get_parameter(Name="/cdk-bootstrap/hnb659fds/version")["Parameter"]["Value"]
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ParameterNotFound":
+            raise
+        advice = f"python -m cdk.command bootstrap aws://{scene.account}/{scene.place.region}"
+        raise Refused("This account and region are not bootstrapped for the CDK.", advice) from error
+    return f"CDK bootstrap {found}."

@@ -1,0 +1,45 @@
+"""A smoke test that was interrupted, as the account remembers it: its repository, and the App that it used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from cli.smoke.forge import Scratch
+from cli.smoke.names import Names
+from cli.smoke.places import App, Place
+from cli.smoke.scene import Scene
+
+
+def remembered(names: Names, place: Place, token: Callable[[], str]) -> Scene:
+    """Return it, with what is known. ``token`` is asked for where something is to be done at the forge."""
+    from cli.smoke import checks
+
+    scene = Scene(names, place, Scratch(App("", "", "", "", ""), ""), {})
+    checks.identify(scene)
+
+    def record_of() -> Any:
+        return place.client("s3").get_object(Bucket=scene.bucket, Key="smoke.json")["Body"].read()
+
+    def app_of() -> Any:
+        return place.client("secretsmanager").get_secret_value(SecretId=names.app_secret)["SecretString"]
+
+    record, app = _json(record_of), _json(app_of)
+    if record:
+        keys = str(app.get("app_id", "")), str(app.get("private_key", ""))
+        scene.scratch = Scratch(App(*keys, record["forge_url"], record["api_url"], token()), record["repository"])
+    return scene
+
+
+def _json(read: Callable[[], Any]) -> dict[str, Any]:
+    """Return the object that is stored there; an empty one where nothing is."""
+    try:
+        found: dict[str, Any] = json.loads(read())
+    except ClientError as error:
+        if error.response["Error"]["Code"] in {"NoSuchBucket", "NoSuchKey", "ResourceNotFoundException"}:
+            return {}
+        raise
+    return found
