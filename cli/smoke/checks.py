@@ -10,52 +10,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from cli.problems import Refused
 from cli.smoke.course import StepFailed, Within
 from cli.smoke.leftovers import leftovers, stack_id
+from cli.smoke.permissions import ACTIONS
 from cli.smoke.scene import Scene
-
-#: What the smoke test itself calls. The CDK deploys with the roles of its bootstrap, which the caller must assume.
-ACTIONS = (
-    "cloudformation:DeleteStack",
-    "cloudformation:DescribeStacks",
-    "cloudformation:ListStacks",
-    "cloudformation:UpdateTerminationProtection",
-    "cloudwatch:DescribeAlarms",
-    "cloudwatch:SetAlarmState",
-    "dynamodb:DeleteTable",
-    "dynamodb:DescribeTable",
-    "dynamodb:ListTables",
-    "dynamodb:UpdateTable",
-    "ecs:DeleteTaskDefinitions",
-    "ecs:DeregisterTaskDefinition",
-    "ecs:DescribeTasks",
-    "ecs:ListTaskDefinitionFamilies",
-    "ecs:ListTaskDefinitions",
-    "ecs:ListTasks",
-    "ecs:StopTask",
-    "logs:DeleteLogGroup",
-    "logs:DescribeLogGroups",
-    "s3:CreateBucket",
-    "s3:DeleteBucket",
-    "s3:DeleteObject",
-    "s3:DeleteObjectVersion",
-    "s3:GetObject",
-    "s3:ListAllMyBuckets",
-    "s3:ListBucketVersions",
-    "s3:PutBucketPublicAccessBlock",
-    "s3:PutObject",
-    "secretsmanager:CreateSecret",
-    "secretsmanager:DeleteSecret",
-    "secretsmanager:GetSecretValue",
-    "secretsmanager:ListSecrets",
-    "sns:Subscribe",
-    "sqs:CreateQueue",
-    "sqs:DeleteQueue",
-    "sqs:GetQueueUrl",
-    "sqs:ListQueues",
-    "sqs:ReceiveMessage",
-    "states:DescribeStateMachine",
-    "states:ListExecutions",
-    "states:StopExecution",
-)
 
 
 def identify(scene: Scene) -> str:
@@ -94,13 +50,19 @@ def check_account(scene: Scene, arn: str, _within: Within) -> str:
 
 def _denied(scene: Scene, arn: str) -> list[str]:
     iam = scene.client("iam")
-    if ":root" in arn:
+    if arn.endswith(":root"):
         return []
     if ":assumed-role/" in arn:
         arn = str(iam.get_role(RoleName=arn.split("/")[1])["Role"]["Arn"])
-    pages = iam.get_paginator("simulate_principal_policy").paginate(PolicySourceArn=arn, ActionNames=list(ACTIONS))
-    every = [each for page in pages for each in page["EvaluationResults"]]
-    return [each["EvalActionName"] for each in every if each["EvalDecision"] != "allowed"]
+    asking = iam.get_paginator("simulate_principal_policy")
+    place = {"prefix": scene.names.prefix, "stack": scene.names.stack}
+    denied = []
+    for resource, actions in ACTIONS.items():
+        wanted = resource.format(account=scene.account, region=scene.place.region, **place)
+        pages = asking.paginate(PolicySourceArn=arn, ActionNames=list(actions), ResourceArns=[wanted])
+        every = [each for page in pages for each in page["EvaluationResults"]]
+        denied += [each["EvalActionName"] for each in every if each["EvalDecision"] != "allowed"]
+    return denied
 
 
 def check_builder() -> str:

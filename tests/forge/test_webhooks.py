@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from local.forge.client import ForgeAnswered
+from tests.forge.conftest import SECRET
 from tests.forge.git import git
 from tests.forge.published import hold_against_github
 
@@ -242,3 +243,14 @@ class TestDeliveries:
         forge.point_webhook_at("http://127.0.0.1:9/hook", "x")
         maintainer.push("acme/infra", {"a": "a"}, "Begin")
         assert self.delivery(api, "push")[0]["status_code"] == 502
+
+
+def test_an_app_says_itself_where_its_webhooks_go(api, forge, receiver, maintainer):
+    url = receiver.url
+    forge.point_webhook_at(None, "nobody's")
+    assert api.call("GET", "/app/hook/config", token=api.app_token())["url"] == ""
+    changed = api.call("PATCH", "/app/hook/config", {"url": url, "secret": SECRET}, token=api.app_token())
+    assert (changed["url"], changed["secret"]) == (url, "********")
+    maintainer.push("acme/told", {"main.tf": ""}, "Begin")
+    receiver.wait_for("push")
+    assert api.ask("PATCH", "/app/hook/config", {"url": url}, token="maintainer")[0] in {401, 403}

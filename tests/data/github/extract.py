@@ -17,6 +17,8 @@ HERE = Path(__file__).parent
 REPO = "/repos/{owner}/{repo}"
 OPERATIONS = (
     "GET /app",
+    "GET /app/hook/config",
+    "PATCH /app/hook/config",
     "GET /app/hook/deliveries",
     "GET /app/hook/deliveries/{delivery_id}",
     "GET /app/installations",

@@ -1,0 +1,320 @@
+"""``tidegate smoke``: what it refuses, what its course does when something fails, and that it removes its own alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+from moto import mock_aws
+from typer.testing import CliRunner
+
+from cli.main import app
+from cli.problems import Problem, Refused
+from cli.smoke import checks, cost, removal
+from cli.smoke.course import Step, StepFailed, StepSkipped, Within, run
+from cli.smoke.forge import FILE, NOWHERE, Scratch, configuration, module
+from cli.smoke.leftovers import leftovers
+from cli.smoke.names import Names, is_prefix, new_names
+from cli.smoke.permissions import ACTIONS
+from cli.smoke.places import App
+from cli.smoke.remembered import remembered
+from cli.smoke.scene import Scene
+from local.forge.client import ForgeClient
+from local.forge.server import Forge
+from local.forge.settings import app_key
+from tidegate.config.loader import load_configuration
+
+NAMES = Names("smoke-0a1b2c3d")
+TOP = Path(__file__).parents[2]
+
+
+def invoke(*arguments, environ=None):
+    none = {"TIDEGATE_TOKEN": "", "GITHUB_TOKEN": "", "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"}
+    return CliRunner().invoke(app, ["smoke", *arguments], env={**none, **(environ or {})})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "--repository, --app-id and --app-key are needed"),
+        (["--destroy", "tidegate"], "'tidegate' is not the prefix of a smoke test"),
+        (["--destroy", "smoke-0A1B2C3D"], "is not the prefix of a smoke test"),
+        (["--local", "--repository", "acme/scratch"], "--local makes a repository and an App of its own"),
+        (["--local", "-c", "prefix=tidegate"], "sets prefix"),
+        (["--local", "-c", "architecture"], "A context key has no value"),
+        (["--local", "-c", "kms_key=create"], "A key that the stack makes would stay"),
+        (["--local", "-c", "forge=gitlab"], "The smoke test needs GitHub"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_before_anything_happens(arguments, said):
+    result = invoke(*arguments)
+    assert result.exit_code == 2, result.output
+    assert said in result.output
+    assert "Traceback" not in result.output
+
+
+def test_outside_of_a_checkout_nothing_begins(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = invoke("--repository", "acme/scratch", "--app-id", "1", "--app-key", "missing.pem")
+    assert result.exit_code == 1
+    assert "no checkout of Tidegate" in result.output
+
+
+def test_a_prefix_is_told_from_those_of_others():
+    assert is_prefix(new_names().prefix)
+    assert not any(map(is_prefix, ("tidegate", "smoke", "smoke-0a1b2c3", "smoke-0a1b2c3d-x", "smoke-0a1b2c3dd")))
+    ours = ("smoke-0a1b2c3d", "smoke-0a1b2c3d-plan:1", "Smoke-0a1b2c3d-StorageTable", "smoke-0a1b2c3d/github-app")
+    others = ("smoke-0a1b2c3d0", "tidegate-smoke-0a1b2c3d", "smoke-0a1b2c3e-plan", "/aws/lambda/x-smoke-0a1b2c3d")
+    assert all(map(NAMES.is_ours, (*ours, "/aws/vendedlogs/states/smoke-0a1b2c3d-deploy")))
+    assert not any(map(NAMES.is_ours, others))
+    assert len(NAMES.state_bucket("123456789012", "ap-southeast-1")) <= 63
+
+
+def course(*acts, cleaning=()):
+    """Run steps that are called by numbers, and return their verdicts and what they said."""
+    steps = [Step(str(number), 1, act) for number, act in enumerate(acts)]
+    cleaners = [Step(f"clean {number}", 1, act) for number, act in enumerate(cleaning)]
+    return [(each.step, each.verdict, each.said) for each in run(steps, cleaners, 0, lambda *_: None)]
+
+
+def raising(error):
+    def act(_within):
+        raise error
+
+    return act
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (StepFailed("Nothing came.", "there"), "Nothing came."),
+        (Refused("It is refused."), "It is refused."),
+        (
+            ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "PutObject"),
+            "AWS answered: .*AccessDenied",
+        ),
+        (OSError("no space"), "This machine refused: no space"),
+        (KeyError("WebhookUrl"), "A mistake of tidegate's own .KeyError"),
+        (KeyboardInterrupt(), "Interrupted by Ctrl-C."),
+    ],
+)
+def test_whatever_a_step_fails_with_the_others_are_skipped_and_all_is_cleaned(error, said):
+    told = course(lambda _: "well", raising(error), lambda _: "never", cleaning=[lambda _: "clean"])
+    assert [verdict for _, verdict, _ in told] == ["passed", "failed", "skipped", "passed"]
+    assert re.match(said, told[1][2])
+
+
+def test_what_cannot_be_cleaned_keeps_nothing_else_from_being_cleaned():
+    told = course(raising(StepSkipped("no task")), cleaning=[raising(Problem("stays")), lambda _: "clean"])
+    assert [verdict for _, verdict, _ in told] == ["skipped", "failed", "passed"]
+
+
+def test_a_second_interruption_ends_the_cleaning_too():
+    with pytest.raises(KeyboardInterrupt):
+        course(raising(KeyboardInterrupt()), cleaning=[raising(KeyboardInterrupt())])
+
+
+def test_a_step_that_is_too_late_says_what_it_saw():
+    with pytest.raises(StepFailed, match="It is queued") as late:
+        Within(0, 0).until(lambda: None, lambda: "It is queued.", "the queue")
+    assert late.value.look_at == "the queue"
+
+
+def test_the_estimate_is_of_cents_and_grows_with_the_time():
+    assert 0.005 < cost.estimate() < 0.10
+    assert cost.estimate(7200) > cost.estimate(60)
+
+
+class Account:
+    """An account in which somebody else has things, too."""
+
+    pause, hold, region = 0.0, 1, "us-east-1"
+
+    def client(self, service):
+        return boto3.client(service, region_name=self.region)
+
+    def make(self, prefix):
+        self.client("dynamodb").create_table(
+            TableName=f"{prefix.capitalize()}-StorageTable",
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+            BillingMode="PAY_PER_REQUEST",
+            DeletionProtectionEnabled=True,
+        )
+        s3 = self.client("s3")
+        for bucket in (f"{prefix}-storageartifacts", f"{prefix}-states-123456789012-us-east-1"):
+            s3.create_bucket(Bucket=bucket)
+            s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+            for _ in range(2):
+                s3.put_object(Bucket=bucket, Key="a", Body=b"1")
+            s3.delete_object(Bucket=bucket, Key="a")
+        self.client("logs").create_log_group(logGroupName=f"/aws/vendedlogs/states/{prefix}-deploy")
+        self.client("sqs").create_queue(QueueName=f"{prefix}-alarm-probe")
+        self.client("secretsmanager").create_secret(Name=f"{prefix}/github-app", SecretString="{}")
+        container = {"name": "runner", "image": "x", "memory": 64}
+        self.client("ecs").register_task_definition(family=f"{prefix}-plan", containerDefinitions=[container])
+
+    def has(self, names):
+        return [(each.kind, each.name) for each in leftovers(self.client, names)]
+
+
+@pytest.fixture
+def account(monkeypatch):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    with mock_aws():
+        yield Account()
+
+
+def test_everything_with_the_prefix_is_removed_and_nothing_else(account):
+    neighbour = Names("smoke-0a1b2c3e")
+    for names in (NAMES, neighbour):
+        account.make(names.prefix)
+    kept = account.has(neighbour)
+    assert [kind for kind, _ in account.has(NAMES)] == [
+        *("table", "log group", "queue", "task definition", "secret", "bucket", "bucket"),
+    ]
+    scene = remembered(NAMES, account, lambda: "never asked for")
+    within = Within(10, 0)
+    assert "2 buckets" in removal.delete_leftovers(scene, within)
+    assert account.has(NAMES) == []
+    assert removal.see_nothing(scene, within) == "Nothing with the prefix is left."
+    assert account.has(neighbour) == kept
+
+
+def test_a_prefix_that_something_has_is_refused_and_the_removal_is_named(account):
+    account.client("secretsmanager").create_secret(Name=NAMES.app_secret, SecretString="{}")
+    scene = Scene(NAMES, account, Scratch(App("", "", "", "", ""), ""), {})
+    with pytest.raises(Refused, match="secret smoke-0a1b2c3d/github-app exists") as refused:
+        checks.refuse_taken(scene)
+    assert refused.value.hint == "tidegate smoke --destroy smoke-0a1b2c3d removes it."
+
+
+def test_a_removal_of_nothing_skips_what_is_not_there(account):
+    scene = remembered(NAMES, account, lambda: "never asked for")
+    acts = (removal.release_webhook, removal.clean_repository, removal.stop_work, removal.delete_stack)
+    for act in acts:
+        with pytest.raises(StepSkipped):
+            act(scene, Within(1, 0))
+    assert removal.delete_leftovers(scene, Within(1, 0)) == "Nothing."
+
+
+@pytest.fixture(scope="module")
+def key(tmp_path_factory):
+    """One key for all forges: making one takes longer than a test."""
+    return app_key(tmp_path_factory.mktemp("app"))
+
+
+@pytest.fixture
+def scratch(tmp_path, key):
+    (tmp_path / "forge").mkdir()
+    (tmp_path / "forge/app-private-key.pem").write_text(key)
+    with Forge(tmp_path / "forge") as forge:
+        person = ForgeClient(forge.url)
+        person.create_repository("smoke/scratch")
+        person.point_webhook_at(NOWHERE, "nobody's")
+        known = App(str(forge.settings.app_id), forge.app_private_key, forge.url, forge.api_url, token="maintainer")
+        yield Scratch(known, "smoke/scratch")
+
+
+def test_what_was_committed_is_deleted_and_what_others_committed_stays(scratch):
+    assert "is installed on smoke/scratch" in scratch.examine()
+    scratch.push({"README.md": "Ours.\n"}, "Begin")
+    scratch.push({f"{NAMES.root}/main.tf": "", FILE: configuration(NAMES.prefix)}, "Deploy")
+    with pytest.raises(Refused, match="has what an earlier smoke test left") as refused:
+        scratch.examine()
+    assert refused.value.hint == f"tidegate smoke --destroy {NAMES.prefix}"
+    assert not scratch.clean("smoke-0a1b2c3e")
+    assert scratch.clean(NAMES.prefix)
+    assert not scratch.clean(NAMES.prefix)
+    assert "is installed on" in scratch.examine()
+
+
+def test_a_repository_and_an_app_that_others_use_are_refused(scratch):
+    scratch.point_webhook_at("https://tidegate.acme.test/webhooks/github", "theirs")
+    with pytest.raises(Refused, match=r"sends its webhooks to tidegate\.acme\.test, which would hear nothing"):
+        scratch.examine()
+    scratch.point_webhook_at("https://not-example.com/", "theirs")
+    with pytest.raises(Refused, match="sends its webhooks to not-example"):
+        scratch.examine()
+    scratch.point_webhook_at(NOWHERE, "nobody's")
+    scratch.push({FILE: "version: 1\n"}, "Configure")
+    with pytest.raises(Refused, match="of its own: its roots would be deployed"):
+        scratch.examine()
+
+
+@pytest.mark.parametrize("token", ["visitor", "outsider", "nobody"])
+def test_a_token_that_may_not_push_is_refused(scratch, token):
+    weak = Scratch(replace(scratch.app, token=token), "smoke/scratch")
+    with pytest.raises(Refused, match=r"may not push|GitHub answered GET /repos/smoke/scratch with"):
+        weak.examine()
+
+
+def test_an_app_that_is_not_installed_is_refused(scratch):
+    with pytest.raises(Refused, match="GitHub answered GET /repos/acme/nothing/installation with 404") as refused:
+        Scratch(scratch.app, "acme/nothing").examine()
+    assert "Install" in refused.value.hint
+
+
+def test_no_token_is_in_what_git_says(scratch):
+    strange = Scratch(App("1", "", scratch.app.forge_url, scratch.app.api_url, "s3cret"), "smoke/scratch")
+    with pytest.raises(StepFailed) as failed:
+        strange._clone(TOP / "tests")
+    assert "s3cret" not in failed.value.seen
+
+
+@pytest.mark.parametrize("hold", [0, 90])
+def test_the_configuration_is_one_that_tidegate_takes(hold):
+    loaded = load_configuration(configuration(NAMES.prefix, hold).encode(), "smoke/scratch")
+    assert NAMES.root in repr(loaded)
+
+
+def test_the_root_needs_no_provider():
+    text = module("bucket", "key", "us-east-1", "one", "sleep 1")
+    assert "terraform_data" in text
+    assert "provider " not in text
+
+
+def statements():
+    """Return the statements of the policy that the document gives to the caller."""
+    text = (TOP / "docs/smoke.md").read_text(encoding="utf-8")
+    return json.loads(text.partition("```json\n")[2].partition("```")[0])["Statement"]
+
+
+def test_the_policy_of_the_document_allows_the_caller_what_is_called():
+    known = {"account": "111122223333", "region": "eu-west-1", "prefix": NAMES.prefix, "stack": NAMES.stack}
+    denied = [
+        (action, resource)
+        for resource, actions in ((each.format(**known), actions) for each, actions in ACTIONS.items())
+        for action in actions
+        if not any(action in each["Action"] and fits(resource, each["Resource"]) for each in statements())
+    ]
+    assert denied == []
+
+
+def test_the_policy_of_the_document_allows_nothing_that_nothing_calls():
+    allowed = {action for each in statements() for action in each["Action"]}
+    others = {"sts:AssumeRole", "ssm:GetParameter", "iam:GetRole", "iam:SimulatePrincipalPolicy"}
+    assert allowed == {action for actions in ACTIONS.values() for action in actions} | others
+
+
+def test_the_policy_of_the_document_names_no_resource_of_others():
+    acting = [each for each in statements() if not all(":List" in x or ":Describe" in x for x in each["Action"])]
+    every = [resource for each in acting for resource in listed(each["Resource"])]
+    assert [each for each in every if not re.search("[sS]moke-|/cdk-|^\\*$", each)] == []
+
+
+def listed(value):
+    return [value] if isinstance(value, str) else value
+
+
+def fits(resource, patterns):
+    return any(fnmatchcase(resource, pattern) for pattern in listed(patterns))
