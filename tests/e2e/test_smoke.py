@@ -60,6 +60,7 @@ def test_a_smoke_test_passes_and_is_cleaned_by_who_knows_its_prefix_alone():
         assert [each for each in cleaned if each.verdict != "passed"] == []
         checks.refuse_taken(left)
         assert report.document(left, cleaned, 0.0)["passed"]
+        assert {"cloudwatch:SetAlarmState", "dynamodb:DeleteTable", "ecs:StopTask", "sns:Subscribe"} <= watched.called
         assert watched.called <= {each for actions in ACTIONS.values() for each in actions} | _OF_THE_CHECK
     finally:
         place.close()
