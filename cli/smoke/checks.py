@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -28,13 +27,14 @@ def identify(scene: Scene) -> str:
 
 def refuse_taken(scene: Scene) -> None:
     """Raise Refused when something with the prefix exists."""
-    taken = stack_id(scene.client, scene.names) or next((f"{x.kind} {x.name}" for x in _left(scene)), None)
-    if taken:
-        raise Refused(f"{taken} exists.", f"tidegate smoke --destroy {scene.names.prefix} removes it.")
+    if taken := what_is_there(scene):
+        raise Refused(f"{taken[0]} exists.", f"tidegate smoke --destroy {scene.names.prefix} removes it.")
 
 
-def _left(scene: Scene) -> Any:
-    return leftovers(scene.client, scene.names)
+def what_is_there(scene: Scene) -> list[str]:
+    """Return the kinds and names of all that has the prefix."""
+    stack = [f"stack {scene.names.stack}"] if stack_id(scene.client, scene.names) else []
+    return stack + [f"{each.kind} {each.name}" for each in leftovers(scene.client, scene.names)]
 
 
 def check_account(scene: Scene, arn: str, _within: Within) -> str:

@@ -158,7 +158,9 @@ def _confirm(scene: Scene, *, is_removal: bool, yes: bool) -> None:
     arn = checks.identify(scene)
     what = f"Remove {scene.names.prefix}" if is_removal else f"Deploy, use and destroy {scene.names.prefix}"
     screen.note(f"{what} in account {scene.account}, region {scene.place.region}, as {arn}.")
-    if not is_removal:
+    if is_removal:
+        screen.note("\n".join(["There is:", *checks.what_is_there(scene)]))
+    else:
         screen.note(checks.check_builder())
         screen.note(checks.check_bootstrap(scene))
         _survey(scene)

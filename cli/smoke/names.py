@@ -44,7 +44,9 @@ class Names:
 
     def is_ours(self, name: str) -> bool:
         """Tell whether something of this name belongs to this smoke test: no name of another one begins so."""
-        return re.match(rf"(/aws/[a-z/-]+/)?{self.prefix}(?![0-9a-z])", name, re.IGNORECASE) is not None
+        own = name.rpartition("/")[2] if name.startswith("/aws/") else name
+        begin, rest = own[: len(self.prefix)].lower(), own[len(self.prefix) :]
+        return begin == self.prefix and not rest[:1].isalnum()
 
 
 def new_names() -> Names:
