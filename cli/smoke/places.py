@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -17,6 +19,8 @@ from cli.smoke.names import Names
 
 #: Lines of the CDK's output that a failure shows.
 _LAST = 6
+#: What the CDK has to end after an interrupt.
+_END_SECONDS = 20.0
 _APP = Path("cdk/command.py")
 
 
@@ -91,16 +95,27 @@ class AwsPlace:
 
 
 def _ended(argv: list[str], environ: Mapping[str, str], log: Any, seconds: float) -> int | None:
-    """Return a program's exit code, or None when it was ended after its time."""
-    with subprocess.Popen(argv, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=log) as process:
-        try:
-            return process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            process.terminate()
-            return None
-        except KeyboardInterrupt:
-            process.terminate()
-            raise
+    """Return a program's exit code, or None when it was ended after its time, with all that it started."""
+    process = subprocess.Popen(
+        argv, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+    )
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        if process.poll() is None:
+            _end_group(process)
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """Interrupt a program and what it started, then kill what is left of them."""
+    with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+        os.killpg(process.pid, signal.SIGINT)
+        process.wait(_END_SECONDS)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def _region() -> str:
@@ -119,11 +134,14 @@ class LocalPlace:
 
     def __init__(self, names: Names) -> None:
         from local.client import LocalCloud, LocalCloudFailed
+        from local.options import PROJECT
 
         # Engines that are told to stop have less time here than on AWS (100 s): nothing is slow.
         stop = {"TIDEGATE_STOP_SECONDS": "3"}
         self.names = names
-        self.cloud = LocalCloud(prefix=names.prefix, installs=False, preload=True, environment=stop)
+        self.log = PROJECT / "build" / "smoke" / f"{names.prefix}.log"
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        self.cloud = LocalCloud(prefix=names.prefix, installs=False, preload=True, environment=stop, log=self.log)
         try:
             self.cloud.start()
         except LocalCloudFailed as error:
@@ -144,7 +162,7 @@ class LocalPlace:
         try:
             self.cloud.deploy(context)
         except LocalCloudFailed as error:
-            raise StepFailed(str(error), "The local cloud's own messages.") from error
+            raise StepFailed(str(error), str(self.log)) from error
 
     def close(self) -> None:
         self.cloud.stop()

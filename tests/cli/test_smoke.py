@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -22,7 +23,7 @@ from cli.smoke.forge import FILE, NOWHERE, Scratch, configuration, module
 from cli.smoke.leftovers import leftovers
 from cli.smoke.names import Names, is_prefix, new_names
 from cli.smoke.permissions import ACTIONS
-from cli.smoke.places import App
+from cli.smoke.places import App, _ended
 from cli.smoke.remembered import remembered
 from cli.smoke.scene import Scene
 from local.forge.client import ForgeClient
@@ -205,6 +206,15 @@ def test_a_removal_of_nothing_skips_what_is_not_there(account):
         with pytest.raises(StepSkipped):
             act(scene, Within(1, 0))
     assert removal.delete_leftovers(scene, Within(1, 0)) == "Nothing."
+
+
+@pytest.mark.parametrize(("program", "seconds", "code"), [("exit 3", 60, 3), ("sleep 60; true", 0.2, None)])
+def test_a_deploy_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path, program, seconds, code):
+    with (tmp_path / "log").open("wb") as log:
+        assert _ended(["sh", "-c", f"echo $$; {program}"], os.environ, log, seconds) == code
+    group = int((tmp_path / "log").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.killpg(group, 0)
 
 
 @pytest.fixture(scope="module")
