@@ -8,8 +8,8 @@ _RUNNER = 0.03238 + 2 * 0.00356
 _ADDRESS = 0.005
 #: A deploy's other parts: transitions, logs, writes, functions (docs/performance.md).
 _DEPLOY = 0.0012
-#: An hour of what is paid by the month: some 14 alarms with 31 metrics at $0.10 each, two secrets at $0.40.
-_STANDING = (31 * 0.10 + 2 * 0.40) / 730
+#: An hour of what is paid by the month: alarms on 13 metrics at $0.10 each, two secrets at $0.40.
+_STANDING = (13 * 0.10 + 2 * 0.40) / 730
 #: The images of two deploys, in the repository of the CDK's bootstrap, where they stay: GB-months at $0.10.
 IMAGES = 0.10
 _DEPLOYS, _RUNNERS, _RUNNER_HOURS, _HOURS = 3, 7, 0.05, 1.0

@@ -111,5 +111,5 @@ class Scene:
         """Return where a person looks when something of a deployment is not as it should be."""
         app = "the App's settings, Advanced, show what GitHub delivered"
         if not deployment:
-            return f"{app}; the log group of the function discover_roots says what became of it."
+            return f"{app}; the log of the function that discovers roots says what became of it."
         return f"the execution {deployment} of {self.names.prefix}-terraform in the Step Functions console; {app}."
