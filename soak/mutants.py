@@ -264,9 +264,9 @@ TESTED = (
         "a function answers task tokens without a need",
         (
             (
-                "cdk/function_specs.py",
-                "(_C.READ_DEPLOYMENTS, _C.JOBS, _C.FORGE)),",
-                "(_C.READ_DEPLOYMENTS, _C.JOBS, _C.FORGE, _C.ANSWER_JOBS)),",
+                "cdk/verbs.py",
+                '"hand_over_job": (_C.READ_DEPLOYMENTS, _C.JOBS,',
+                '"hand_over_job": (_C.ANSWER_JOBS, _C.READ_DEPLOYMENTS, _C.JOBS,',
             ),
         ),
         test=f"{_TEMPLATE}::test_only_what_answers_tokens_may_answer_them",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -118,6 +119,8 @@ def test_a_runner_whose_credentials_can_be_read_starts_nothing_and_says_so(bench
 def runtime(bench: Bench) -> Iterator[Callable[..., Invocation]]:
     """Return what calls the program as Lambda does, with a job, and waits until it has answered."""
     api = RuntimeApi()
+    # Tests that run beside this one have the usual key in their environments, which counts as exposed.
+    bench.environ["AWS_SECRET_ACCESS_KEY"] = f"runner-secret-key-{secrets.token_hex(8)}"
 
     def call(job, **environ: str) -> Invocation:
         bench.start(job, AWS_LAMBDA_RUNTIME_API=api.address, **environ)

@@ -394,10 +394,10 @@ def test_no_way_of_cutting_what_was_held_back_shows_a_secret(parts: list[str], s
 
 
 def test_tokens_and_credentials_are_masked(bench: Bench, commit: Commit) -> None:
-    script = f"echo {START_TOKEN} {JOB_TOKEN} $AWS_SECRET_ACCESS_KEY $AWS_SESSION_TOKEN end"
+    script = f"echo {START_TOKEN} {JOB_TOKEN} $AWS_CONTAINER_AUTHORIZATION_TOKEN end"
     sha = commit(provisioned(script))
     ended = bench.run(bench.job(JobKind.APPLY, sha, bench.plan(sha)))
-    assert f"{MASK} {MASK} {MASK} {MASK} end" in ended.output
+    assert f"{MASK} {MASK} {MASK} end" in ended.output
     left = everything_that_left(bench, ended.output)
     for secret in (START_TOKEN, ENGINE_SECRET, "engine-session-token"):
         assert secret not in left

@@ -135,6 +135,12 @@ class TestWaiting:
         PlaceGiver(world.places, world.workflows.settle, LIMIT).hand_on(slots)
         assert world.woken == ["b"]
 
+    def test_who_has_a_place_and_a_slot_by_then_goes_on_at_once(self, world):
+        world.take("b")
+        world.places.take(INSTALLATION, "b", LIMIT)
+        world.wait("b")
+        assert world.woken == ["b"]
+
     def test_drift_is_shown_nowhere_while_it_waits(self, world):
         world.layer("nightly", pull_request=0, schedule="nightly")
         world.take("a")
