@@ -181,7 +181,8 @@ class Tidegate(Construct):
 
     def _grant(self) -> None:
         if self.settings.release:
-            for function in self.functions.values():
+            of_plans = self.plan_functions.all if self.plan_functions else ()
+            for function in (*self.functions.values(), *of_plans):
                 function.add_environment("TIDEGATE_RELEASE", self.settings.release)
         for spec in SPECS:
             for capability in spec.capabilities:

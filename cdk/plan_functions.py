@@ -47,9 +47,13 @@ class PlanFunctions(Construct):
         self.speculate = self._function("speculate")
 
     @property
+    def all(self) -> tuple[lambda_.Function, ...]:
+        return self.plan, self.speculate
+
+    @property
     def versions(self) -> list[str]:
         """The ARN pattern of each function's versions."""
-        return [f"{function.function_arn}:*" for function in (self.plan, self.speculate)]
+        return [f"{function.function_arn}:*" for function in self.all]
 
     def _function(self, kind: str) -> lambda_.Function:
         memory = self._settings.plan_runner.memory

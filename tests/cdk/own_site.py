@@ -19,4 +19,5 @@ OWN = {
     "log_retention_days": "400",
     "webhook_concurrency": "20",
     "plan_runner": "lambda",
+    "release": "2026.11",
 }

@@ -57,6 +57,11 @@ def test_the_state_machines_have_neither_choice_nor_start_then(name):
     }
 
 
+def test_a_release_is_named_in_every_function_so_that_each_has_a_new_version(own):
+    made = [each["Properties"] for each in own["Resources"].values() if each["Type"] == "AWS::Lambda::Function"]
+    assert {each["Environment"]["Variables"].get("TIDEGATE_RELEASE") for each in made} == {"2026.11"}
+
+
 def test_a_plan_on_lambda_has_the_tasks_image_role_and_variables(own):
     made = [each["Properties"] for each in functions(own).values()]
     assert len(made) == 2
