@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 TOP = Path(__file__).parents[2]
@@ -34,6 +36,19 @@ def test_every_base_image_is_named_by_its_digest():
 def test_an_image_without_a_digest_is_seen_wherever_it_stands():
     text = "ARG A=x:1\nFROM ${A} AS one\nFROM y@sha256:0\nCOPY --from=one /a /b\nCOPY --from=z:latest /a /b\n"
     assert bases(text) == ["x:1", "y@sha256:0", "z:latest"]
+
+
+def test_the_runner_takes_no_module_from_where_its_engine_can_write(tmp_path: Path) -> None:
+    """Its working directory is such a place; modules that it needs late would be looked for there first."""
+    text = (TOP / "runner/Dockerfile").read_text(encoding="utf-8").rpartition("\nFROM ")[2]
+    (variables,) = re.findall(r"^ENV ((?:.*\\\n)*.*)$", text, re.MULTILINE)
+    environ = dict(re.findall(r"(PYTHON\w+)=(\S+)", variables))
+    (tmp_path / "traceback.py").write_text("", encoding="utf-8")
+    asking = "import sys, traceback; print(sys.flags.safe_path, sys.flags.no_user_site, traceback.__file__)"
+    argv = [sys.executable, "-c", asking]
+    done = subprocess.run(argv, cwd=tmp_path, env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("True 1 ")
+    assert str(tmp_path) not in done.stdout
 
 
 def test_what_installs_everything_is_installed_by_hash():
