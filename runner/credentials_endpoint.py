@@ -35,8 +35,7 @@ class CredentialsEndpoint:
 
     def __init__(self, session: RoleSession) -> None:
         self._token = secrets.token_urlsafe(32)
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(session, self._token))
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), _handler(session, self._token))
         serve = self._server.serve_forever
         threading.Thread(target=serve, args=(_POLL_SECONDS,), name="engine credentials", daemon=True).start()
 
@@ -54,6 +53,13 @@ class CredentialsEndpoint:
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """Say nothing of who hangs up: it is not the job's fault, and its log is the engine's."""
 
 
 def _handler(session: RoleSession, token: str) -> type[BaseHTTPRequestHandler]:

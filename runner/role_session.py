@@ -43,27 +43,38 @@ class RoleSession:
         return str(self._failed or "")
 
     def get(self) -> tuple[Credentials, float]:
-        """Return credentials and when they end, in seconds since the epoch. Raise JobFault if there are none."""
-        with self._lock:
-            now = self._now()
-            if now >= self._due and now - self._tried >= _PAUSE:
-                self._renew(now)
-            if self._failed is not None and now >= self._ends:
-                raise self._failed
-            return self._current, self._ends
+        """Return credentials and when they end, in seconds since the epoch. Raise JobFault if there are none.
+
+        While one thread renews, which may take a minute, the others get what is valid: botocore waits for 2 seconds.
+        """
+        given = self._given
+        if not self._lock.acquire(blocking=self._now() >= given[1]):
+            return given
+        try:
+            return self._renewed()
+        finally:
+            self._lock.release()
+
+    def _renewed(self) -> tuple[Credentials, float]:
+        now = self._now()
+        if now >= self._due and now - self._tried >= _PAUSE:
+            self._renew(now)
+        if self._failed is not None and now >= self._given[1]:
+            raise self._failed
+        return self._given
 
     def _start(self) -> None:
         current, now = self._assume(), self._now()
         self._learn(current)
-        self._current = current
-        self._ends = current.expires or now + _SHORTEST
-        self._due = self._ends - (self._ends - now) * _LAST_PART
+        ends = current.expires or now + _SHORTEST
+        self._due = ends - (ends - now) * _LAST_PART
+        self._given = current, ends
 
     def _renew(self, now: float) -> None:
         try:
             self._start()
         except JobFault as fault:
-            ends = time.strftime("%H:%M:%S UTC", time.gmtime(self._ends))
+            ends = time.strftime("%H:%M:%S UTC", time.gmtime(self._given[1]))
             self._failed = type(fault)(f"The credentials of the engine end at {ends} and cannot be renewed. {fault}")
             self._tried = now
         else:

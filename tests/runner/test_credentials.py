@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
+import struct
+import threading
 import time
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
@@ -101,6 +104,30 @@ def test_a_renewal_that_fails_leaves_what_is_valid_and_is_tried_again_a_little_l
     assert not session.problem
 
 
+def test_while_a_renewal_takes_its_time_others_get_what_is_valid(role: Role) -> None:
+    begun, answered = threading.Event(), threading.Event()
+    slow = threading.Thread(target=lambda: key_of(session), daemon=True)
+
+    def assume() -> Credentials:
+        if slow.ident is not None:
+            begun.set()
+            answered.wait(10)
+        return role.assume()
+
+    session = RoleSession(assume, lambda _: None, lambda: role.at)
+    role.at += HOUR - 60
+    slow.start()
+    assert begun.wait(10)
+    found: list[str] = []
+    other = threading.Thread(target=lambda: found.append(key_of(session)), daemon=True)
+    other.start()
+    other.join(2)
+    answered.set()
+    slow.join(10)
+    assert found == ["key-1"]
+    assert key_of(session) == "key-2"
+
+
 def test_a_session_that_has_ended_is_given_to_nobody(role: Role) -> None:
     session = role.session()
     role.at += HOUR
@@ -134,6 +161,17 @@ def test_who_has_not_the_jobs_token_gets_nothing(endpoint: CredentialsEndpoint, 
     status, answer = asked(endpoint, token)
     assert (status, answer["code"]) == (401, "Unauthorized")
     assert asked(endpoint, token, "/other")[0] == 401
+
+
+def test_nothing_is_printed_of_who_hangs_up(endpoint: CredentialsEndpoint, capfd: pytest.CaptureFixture[str]) -> None:
+    address = urlsplit(endpoint.environment["AWS_CONTAINER_CREDENTIALS_FULL_URI"])
+    with socket.create_connection((address.hostname, address.port)) as hasty:
+        hasty.sendall(b"GET /credentials HTTP/1.1\r\n")
+        hasty.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    while any("process_request_thread" in each.name for each in threading.enumerate()):
+        threading.Event().wait(0.01)
+    assert asked(endpoint, endpoint.token)[0] == 200
+    assert capfd.readouterr().err == ""
 
 
 def test_each_endpoint_has_a_token_of_its_own(endpoint: CredentialsEndpoint, role: Role) -> None:
