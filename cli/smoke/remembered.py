@@ -22,7 +22,9 @@ def remembered(names: Names, place: Place, token: Callable[[], str]) -> Scene:
     checks.identify(scene)
 
     def record_of() -> Any:
-        return place.client("s3").get_object(Bucket=scene.bucket, Key="smoke.json")["Body"].read()
+        # Names of buckets are of all accounts: somebody else's would say where the person's token goes.
+        own = {"Bucket": scene.bucket, "ExpectedBucketOwner": scene.account}
+        return place.client("s3").get_object(**own, Key="smoke.json")["Body"].read()
 
     def app_of() -> Any:
         return place.client("secretsmanager").get_secret_value(SecretId=names.app_secret)["SecretString"]

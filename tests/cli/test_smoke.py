@@ -208,6 +208,20 @@ def test_a_removal_of_nothing_skips_what_is_not_there(account):
     assert removal.delete_leftovers(scene, Within(1, 0)) == "Nothing."
 
 
+def test_what_another_account_remembers_in_a_bucket_of_this_name_is_not_read(account, monkeypatch):
+    asked = []
+    make = account.client
+
+    def client(service):
+        made = make(service)
+        made.meta.events.register("before-parameter-build.s3.GetObject", lambda params, **_: asked.append(dict(params)))
+        return made
+
+    monkeypatch.setattr(account, "client", client)
+    remembered(NAMES, account, lambda: "never asked for")
+    assert [each.get("ExpectedBucketOwner") for each in asked] == ["123456789012"]
+
+
 @pytest.mark.parametrize(("program", "seconds", "code"), [("exit 3", 60, 3), ("sleep 60; true", 0.2, None)])
 def test_a_deploy_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path, program, seconds, code):
     with (tmp_path / "log").open("wb") as log:
