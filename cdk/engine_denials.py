@@ -70,6 +70,7 @@ class EngineDenials(Construct):
                 _deny("*", on=[*_bootstrap(stack), *_of_step_functions(stack)]),
                 _deny(*_UNLIMITED_READS, on=["*"]),
                 *_domain(stack, settings),
+                *_key(settings),
             ],
         )
 
@@ -87,6 +88,15 @@ def _domain(stack: Stack, settings: Settings) -> Iterator[iam.PolicyStatement]:
             resources=[zone],
             conditions=record,
         )
+
+
+def _key(settings: Settings) -> Iterator[iam.PolicyStatement]:
+    """Yield what keeps engines from managing a key of the operators', without which nothing here can be read.
+
+    States may be encrypted with it, too: through S3 they may use it. One that the stack has made is known by its tag.
+    """
+    if settings.site.key.startswith("arn:"):
+        yield _deny("kms:*", on=[settings.site.key], under={"Null": {"kms:ViaService": "true"}})
 
 
 def _deny(*actions: str, on: list[str], under: dict[str, dict[str, str]] | None = None) -> iam.PolicyStatement:

@@ -14,7 +14,7 @@ from cdk.settings import InvalidContext, read_settings
 from cdk.site_settings import read_site_settings
 from cdk.sources import ROOT
 from local.stack.synth import synthesize
-from tests.aws.contract import Request, allowed, states
+from tests.aws.contract import Request, Template, allowed, states
 from tests.cdk.own_site import BOUNDARY, CERTIFICATE, KEY, OWN
 
 
@@ -31,6 +31,18 @@ def _template(context: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def behind_gateways() -> dict[str, Any]:
     return _template({"prefix": "nat", "nat_gateways": "1", "kms_key": KEY})
+
+
+def test_an_engine_uses_the_operators_key_through_s3_alone_and_does_not_manage_it(behind_gateways):
+    template = Template(behind_gateways)
+    (role,) = [name for name in template.resources if re.fullmatch(r"RunnersApplyEngineRole\w{8}", name)]
+    administrator = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+    statements = [*template.role_statements({"Ref": role}), administrator]
+    for action in ("kms:ScheduleKeyDeletion", "kms:DisableKey", "kms:PutKeyPolicy", "kms:Decrypt"):
+        assert not allowed(statements, Request(action, KEY, {})), action
+    through_s3 = {"kms:ViaService": "s3.eu-west-1.amazonaws.com"}
+    assert allowed(statements, Request("kms:Decrypt", KEY, through_s3))
+    assert allowed(statements, Request("kms:ScheduleKeyDeletion", f"{KEY}0", {}))
 
 
 def of_type(template: dict[str, Any], kind: str) -> list[dict[str, Any]]:
