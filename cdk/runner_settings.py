@@ -12,9 +12,7 @@ from cdk.target_roles import KEYS, UnusableRole, allowed_roles, engine_roles
 from tidegate.domain.deploys.aws_target import AllowedRoles
 from tidegate.domain.deploys.mask_pattern import patterns_problem
 from tidegate.domain.deploys.runner_size import (
-    APPLY_SECONDS,
-    DISK,
-    MEMORY,
+    LARGEST,
     USUAL_LIMITS,
     RunnerNeeds,
     RunnerOffer,
@@ -115,8 +113,7 @@ def _size(context: Context, key: str, default: RunnerSize) -> RunnerSize:
     needs = RunnerNeeds(cpu, memory, disk, apply_seconds=seconds)
     if problem := size_problem(needs):
         raise InvalidContext(key, value, f"a size that Fargate has: {problem[0]}. {problem[1]}")
-    largest = RunnerSize(max(MEMORY), MEMORY[max(MEMORY)][-1], DISK[-1], APPLY_SECONDS[-1])
-    return size_of(needs, RunnerOffer(default, largest))
+    return size_of(needs, RunnerOffer(default, LARGEST))
 
 
 def _number(value: object) -> float:

@@ -16,3 +16,8 @@ class Finding:
     verdict: Verdict
     found: str
     do: str = ""
+
+
+def reason_of(error: Exception) -> str:
+    """Return why something could not be checked, cut off where it is too long to read."""
+    return f"{type(error).__name__}: {error}"[:300]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,20 +17,15 @@ from botocore.exceptions import BotoCoreError, ClientError
 from cli import aws
 from cli.builders import base_image, find_builder, try_architecture
 from cli.definitions import judge_definitions
-from cli.diagnosis import Finding
+from cli.diagnosis import Finding, reason_of
 from cli.gitlab_examination import GitLabExamination
 from cli.identity_examination import IdentityExamination
 from cli.options import PREFIX
 from cli.plan_runner_examination import PlanRunnerExamination
+from cli.quota_examination import QuotaExamination
 from cli.secret import APP, GITLAB, WEBHOOK, storing
 from cli.site_examination import SiteExamination
 
-#: Two plans and two applies at once, at one vCPU each.
-NEEDED_VCPUS = 4
-#: Runners at a time where the context says nothing: the CDK app's default.
-RUNNER_SLOTS = "6"
-#: Half of what a new account gets: functions run for seconds, but many at once after a large merge.
-NEEDED_CONCURRENCY = 50
 #: The bootstrap version that the CDK's default synthesizer asks for.
 NEEDED_BOOTSTRAP = 6
 NEEDED_PERMISSIONS = {
@@ -51,7 +45,6 @@ OPTIONAL_PERMISSIONS = {
 NEEDED_EVENTS = frozenset(
     {"push", "check_run", "check_suite", "issue_comment", "pull_request", "pull_request_review", "merge_group"}
 )
-_QUOTAS = {"fargate": "L-3032A538", "lambda": "L-B99A9384"}
 _CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"max_attempts": 2})
 _ARCHITECTURE = "arm64"
 #: The name that the design has for a GitLab's address.
@@ -128,9 +121,7 @@ class Doctor:
             stack = str(self._context.get("prefix") or PREFIX).capitalize()
             yield from IdentityExamination(stack, self._client).findings()
         yield from PlanRunnerExamination(self._context, self._client, region.found).findings()
-        yield self._quota("Fargate vCPUs", "fargate", NEEDED_VCPUS)
-        yield from self._slots()
-        yield self._quota("Lambda concurrency", "lambda", NEEDED_CONCURRENCY)
+        yield from QuotaExamination(self._context, self._client).findings()
         if self._definitions is not None:
             yield judge_definitions(self._client("stepfunctions"), self._definitions)
 
@@ -154,7 +145,7 @@ class Doctor:
         try:
             identity = self._client("sts").get_caller_identity()
         except (BotoCoreError, ClientError) as error:
-            return Finding("credentials", "fail", _reason(error), "Sign in (`aws sso login`) or set AWS_PROFILE.")
+            return Finding("credentials", "fail", reason_of(error), "Sign in (`aws sso login`) or set AWS_PROFILE.")
         return Finding("credentials", "ok", str(identity["Arn"]))
 
     def _bootstrap(self) -> Finding:
@@ -165,9 +156,9 @@ class Doctor:
         except ClientError as error:
             if _code(error) == "ParameterNotFound":
                 return Finding("CDK bootstrap", "fail", "This account and region are not bootstrapped.", do)
-            return Finding("CDK bootstrap", "warn", _reason(error), "Allow ssm:GetParameter to have this checked.")
+            return Finding("CDK bootstrap", "warn", reason_of(error), "Allow ssm:GetParameter to have this checked.")
         except (BotoCoreError, ValueError) as error:
-            return Finding("CDK bootstrap", "warn", _reason(error), do)
+            return Finding("CDK bootstrap", "warn", reason_of(error), do)
         if version < NEEDED_BOOTSTRAP:
             return Finding("CDK bootstrap", "fail", f"Version {version}; {NEEDED_BOOTSTRAP} is needed.", do)
         return Finding("CDK bootstrap", "ok", f"Version {version}.")
@@ -181,9 +172,9 @@ class Doctor:
         except ClientError as error:
             if _code(error) == "ResourceNotFoundException":
                 return Finding(check, "fail", "It does not exist.", self._how_to_create(key))
-            return Finding(check, "warn", _reason(error), "Allow secretsmanager:GetSecretValue to have this checked.")
+            return Finding(check, "warn", reason_of(error), "Allow secretsmanager:GetSecretValue to have this checked.")
         except BotoCoreError as error:
-            return Finding(check, "warn", _reason(error), "Try again.")
+            return Finding(check, "warn", reason_of(error), "Try again.")
         except KeyError:
             return Finding(check, "fail", "It holds bytes.", self._how_to_create(key))
         try:
@@ -272,38 +263,6 @@ class Doctor:
             yield Finding("GitHub App", "ok", f"{app.name} has its permissions and events.")
         yield from _optional(app)
 
-    def _quota_value(self, service: str) -> float:
-        """Return a quota of this account and region. Raise BotoCoreError, ClientError."""
-        quota = self._client("service-quotas").get_service_quota(ServiceCode=service, QuotaCode=_QUOTAS[service])
-        return float(quota["Quota"]["Value"])
-
-    def _slots(self) -> Iterator[Finding]:
-        """Compare the runners that may run at a time with what the quota allows of the usual size."""
-        check, slots = "runner slots", int(self._context.get("runner_slots") or RUNNER_SLOTS)
-        vcpus = _vcpus(self._context)
-        try:
-            allowed = int(self._quota_value("fargate") / vcpus)
-        except (BotoCoreError, ClientError):
-            return  # The check of the quota itself has told why.
-        size = f"of {vcpus:g} vCPU"
-        if slots > allowed:
-            needed = f"ask for at least {math.ceil(slots * vcpus)} in the Service Quotas console"
-            do = f"Set runner_slots to {max(allowed, 1)} at most, or {needed} (fargate, {_QUOTAS['fargate']})."
-            yield Finding(check, "warn", f"runner_slots is {slots}, and the quota allows {allowed} runners {size}.", do)
-        else:
-            found = f"runner_slots is {slots}; the quota allows {allowed} runners {size}, with all else of the account."
-            yield Finding(check, "ok", found)
-
-    def _quota(self, check: str, service: str, needed: int) -> Finding:
-        try:
-            value = self._quota_value(service)
-        except (BotoCoreError, ClientError) as error:
-            return Finding(check, "warn", _reason(error), "Look at it in the Service Quotas console.")
-        if value < needed:
-            do = f"Ask for at least {needed} in the Service Quotas console ({service}, {_QUOTAS[service]})."
-            return Finding(check, "warn" if value else "fail", f"The quota is {value:g}.", do)
-        return Finding(check, "ok", f"The quota is {value:g}.")
-
 
 _SHORT = 20
 _CLIENT = "--client-id ID --client-secret-file FILE"
@@ -319,13 +278,6 @@ def _sign_in(content: Mapping[str, Any], command: str) -> Finding:
         "No client id and client secret are stored: nobody can open the web pages.",
         f"Run {command}.",
     )
-
-
-def _vcpus(context: Mapping[str, Any]) -> float:
-    """Return the vCPUs of a runner of the usual size: 1,024 units of CPU are one."""
-    runner = context.get("runner")
-    units = runner.get("cpu") if isinstance(runner, Mapping) else None
-    return float(units or 1024) / 1024
 
 
 def missing_of(app: App, more: Mapping[str, str] = MappingProxyType({})) -> list[str]:
@@ -387,10 +339,6 @@ def _configured_region() -> str | None:
 
 def _code(error: ClientError) -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
-
-
-def _reason(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:300]
 
 
 def read_context(path: Path) -> Mapping[str, Any]:

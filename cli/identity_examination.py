@@ -11,7 +11,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from cli.diagnosis import Finding
+from cli.diagnosis import Finding, reason_of
 
 _SECONDS = 10
 #: Tokens are valid from a minute before they are made.
@@ -37,7 +37,7 @@ class IdentityExamination:
         try:
             outputs = self._outputs()
         except (BotoCoreError, ClientError) as error:
-            yield Finding("issuer", "warn", f"{type(error).__name__}: {error}"[:300], "Deploy Tidegate first.")
+            yield Finding("issuer", "warn", reason_of(error), "Deploy Tidegate first.")
             return
         issuer, keys = outputs.get("Issuer", ""), outputs.get("IdentityKeys", "")
         if not issuer:
@@ -55,7 +55,7 @@ class IdentityExamination:
         try:
             state = self._client("kms").describe_key(KeyId=arn)["KeyMetadata"]["KeyState"]
         except (BotoCoreError, ClientError) as error:
-            return Finding(check, "warn", f"{type(error).__name__}: {error}"[:300], "Allow kms:DescribeKey.")
+            return Finding(check, "warn", reason_of(error), "Allow kms:DescribeKey.")
         if state != "Enabled":
             do = "Enable it (`aws kms enable-key`), or take its name out of identity_keys and deploy."
             return Finding(check, "fail", f"It is {state}: it signs and verifies nothing.", do)
@@ -71,7 +71,7 @@ class IdentityExamination:
             listed, _ = self._get(str(found["jwks_uri"]))
             kids = [str(key["kid"]) for key in listed["keys"]]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            yield Finding(check, "fail", f"{type(error).__name__}: {error}"[:300], do)
+            yield Finding(check, "fail", reason_of(error), do)
             return
         missing = [key for key in keys if key not in kids]
         if found.get("issuer") != issuer:

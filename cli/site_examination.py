@@ -8,7 +8,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from cli.diagnosis import Finding
+from cli.diagnosis import Finding, reason_of
 
 _EVERYWHERE = "0.0.0.0/0"
 _REGION_OF_ARN = 3
@@ -34,12 +34,12 @@ class SiteExamination:
         try:
             return ask()
         except ClientError as error:
-            said = f"{type(error).__name__}: {error}"[:300]
+            said = reason_of(error)
             if any(word in error.response["Error"]["Code"] for word in ("AccessDenied", "Unauthorized")):
                 return Finding(check, "warn", said, "Allow this call to have it checked.")
             return Finding(check, "fail", said, "Mend it in cdk.json.")
         except BotoCoreError as error:
-            return Finding(check, "warn", f"{type(error).__name__}: {error}"[:300], "Try again.")
+            return Finding(check, "warn", reason_of(error), "Try again.")
 
     def _subnets(self) -> Iterator[Finding]:
         given = self._context.get("subnets") or []

@@ -257,11 +257,15 @@ def test_a_quota_is_compared_with_what_two_deploys_need(complete: None, path: st
         ({"runner_slots": "40"}, 6, "warn", "runner_slots is 40, and the quota allows 6 runners of 1 vCPU"),
         ({"runner_slots": "40"}, 4000, "ok", "the quota allows 4000 runners"),
         (
-            {"runner_slots": "3", "runner": {"cpu": 4096}},
+            {"runner_slots": "3", "runner": {"cpu": 4}},
             8,
             "warn",
             "ask for at least 12 in the Service Quotas console",
         ),
+        ({"runner_slots": "3", "runner": {"memory": 16}}, 6, "ok", "the quota allows 3 runners of 2 vCPU"),
+        ({"runner": {"cpu": 8}}, 48, "ok", "the quota allows 6 runners of 8 vCPU"),
+        ({"runner": {"cpu": 3}}, 6, "ok", "the quota allows 6 runners of 1 vCPU"),
+        ({"runner": {"cpu": "large"}}, 6, "ok", "the quota allows 6 runners of 1 vCPU"),
         ({"runner": "large"}, 0.5, "warn", "Set runner_slots to 1 at most"),
     ],
 )

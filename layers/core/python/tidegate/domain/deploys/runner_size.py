@@ -78,6 +78,8 @@ class RunnerSize:
         return f"{cpu_text(self.cpu)} vCPU, {memory_text(self.memory)} memory, {self.disk} GB disk"
 
 
+#: The largest that Fargate has, for the longest that an apply may take.
+LARGEST = RunnerSize(max(MEMORY), MEMORY[max(MEMORY)][-1], DISK[-1], APPLY_SECONDS[-1])
 #: What an installation allows where its operators say nothing: eight times the cost of the usual runner, at most.
 USUAL_LIMITS = RunnerSize(4096, 16 * _GIB, 100, APPLY_SECONDS[-1])
 

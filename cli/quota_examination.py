@@ -1,0 +1,86 @@
+"""Whether the account's quotas are enough: Fargate's vCPUs for the concurrency slots, Lambda's concurrency."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from cli.diagnosis import Finding, reason_of
+from tidegate.domain.deploys.runner_size import (
+    LARGEST,
+    RunnerNeeds,
+    RunnerOffer,
+    cpu_text,
+    cpu_units,
+    memory_mib,
+    size_of,
+    size_problem,
+)
+
+#: Two plans and two applies at once, at one vCPU each.
+NEEDED_VCPUS = 4
+#: Half of what a new account gets: functions run for seconds, but many at once after a large merge.
+NEEDED_CONCURRENCY = 50
+#: Runners at a time where the context says nothing: the CDK app's default.
+_SLOTS = "6"
+_QUOTAS = {"fargate": "L-3032A538", "lambda": "L-B99A9384"}
+
+
+class QuotaExamination:
+    """Compares quotas with what deploys need. ``client`` gives the caller's client of a service."""
+
+    def __init__(self, context: Mapping[str, Any], client: Callable[[str], Any]) -> None:
+        self._context, self._client = context, client
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what was found."""
+        yield self._quota("Fargate vCPUs", "fargate", NEEDED_VCPUS)
+        yield from self._slots()
+        yield self._quota("Lambda concurrency", "lambda", NEEDED_CONCURRENCY)
+
+    def _value(self, service: str) -> float:
+        """Return a quota of this account and region. Raise BotoCoreError, ClientError."""
+        quota = self._client("service-quotas").get_service_quota(ServiceCode=service, QuotaCode=_QUOTAS[service])
+        return float(quota["Quota"]["Value"])
+
+    def _slots(self) -> Iterator[Finding]:
+        """Compare the runners that may run at a time with what the quota allows of the usual size."""
+        check, slots = "runner slots", int(self._context.get("runner_slots") or _SLOTS)
+        units = _usual_units(self._context.get("runner"))
+        try:
+            allowed = int(self._value("fargate") * 1024 / units)
+        except (BotoCoreError, ClientError):
+            return  # The check of the quota itself has told why.
+        size = f"of {cpu_text(units)} vCPU"
+        if slots > allowed:
+            needed = f"ask for at least {math.ceil(slots * units / 1024)} in the Service Quotas console"
+            do = f"Set runner_slots to {max(allowed, 1)} at most, or {needed} (fargate, {_QUOTAS['fargate']})."
+            yield Finding(check, "warn", f"runner_slots is {slots}, and the quota allows {allowed} runners {size}.", do)
+        else:
+            found = f"runner_slots is {slots}; the quota allows {allowed} runners {size}, with all else of the account."
+            yield Finding(check, "ok", found)
+
+    def _quota(self, check: str, service: str, needed: int) -> Finding:
+        try:
+            value = self._value(service)
+        except (BotoCoreError, ClientError) as error:
+            return Finding(check, "warn", reason_of(error), "Look at it in the Service Quotas console.")
+        if value < needed:
+            do = f"Ask for at least {needed} in the Service Quotas console ({service}, {_QUOTAS[service]})."
+            return Finding(check, "warn" if value else "fail", f"The quota is {value:g}.", do)
+        return Finding(check, "ok", f"The quota is {value:g}.")
+
+
+def _usual_units(runner: object) -> int:
+    """Return the units of CPU of a runner whose root asks for nothing. Synth refuses what cannot be read here."""
+    said = runner if isinstance(runner, Mapping) else {}
+    try:
+        needs = RunnerNeeds(cpu_units(said.get("cpu", 0)), memory_mib(said.get("memory", 0)))
+    except TypeError:
+        needs = RunnerNeeds()
+    if size_problem(needs):
+        needs = RunnerNeeds()
+    return size_of(needs, RunnerOffer(most=LARGEST)).cpu
