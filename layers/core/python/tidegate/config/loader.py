@@ -20,15 +20,12 @@ from tidegate.config.root_sections import RootSections, root_sections
 from tidegate.config.root_sections import around as around_roots
 from tidegate.config.section import keys_at
 from tidegate.config.stack_sections import (
-    aws_text,
-    cloud_text,
     declared_drift,
     declared_hooks,
     declared_policies,
     declared_stacks,
     declared_workflows,
-    engine_text,
-    runner_text,
+    written,
 )
 from tidegate.config.uncollected import uncollected
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
@@ -119,7 +116,7 @@ def _loaded(
         rule,
         wanted.requirements(rules),
         _checks(document, wanted.checks, rules),
-        engine_text=engine_text(document, ("engine",), configuration.engine),
+        engine_text=written(document, ("engine",), configuration.engine),
         defaults=outside.defaults,
         declarations=sections.declarations,
         globs=tuple(sections.globs),
@@ -138,10 +135,10 @@ def _loaded(
         limits=organization.limits,
         masks=configuration.mask_patterns,
         clone=configuration.clone.settings,
-        aws=aws_text(document, ("aws",), configuration.aws),
-        runner=runner_text(document, ("runner",), configuration.runner),
-        google=cloud_text(document, ("google",), configuration.google),
-        azure=cloud_text(document, ("azure",), configuration.azure),
+        aws=written(document, ("aws",), configuration.aws),
+        runner=written(document, ("runner",), configuration.runner),
+        google=written(document, ("google",), configuration.google),
+        azure=written(document, ("azure",), configuration.azure),
         freezes=tuple(
             each.declared(document.place(("freeze", number))[0]) for number, each in enumerate(configuration.freeze)
         ),

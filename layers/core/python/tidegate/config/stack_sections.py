@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol, TypeVar
 
 from tidegate.config.declarations import (
-    AwsText,
-    CloudText,
     DeclaredPolicy,
     DeclaredStack,
     DeclaredWorkflow,
     Drift,
     DriftSchedule,
-    EngineText,
     Hooks,
-    RunnerText,
 )
 from tidegate.config.document import KEY, Document, Path
-from tidegate.config.model.aws import AwsSection
 from tidegate.config.model.branches import DriftSection
-from tidegate.config.model.clouds import CloudSection
 from tidegate.config.model.rights import AccessSection
-from tidegate.config.model.roots import EngineSection
-from tidegate.config.model.runner import RunnerSection
-from tidegate.config.model.stacks import EngineTextSection, StackSection, StacksSection
+from tidegate.config.model.stacks import StackSection, StacksSection
 from tidegate.config.model.workflows import HooksSection, WorkflowSection
 from tidegate.config.refusals import refusal_of_stacks
 from tidegate.config.substitution import has_variables
 from tidegate.domain.changes.stack import StackDefinition, examine_stacks
 from tidegate.domain.deploys.workflow import WorkflowStep
 from tidegate.domain.errors import InvalidConfiguration
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 def declared_stacks(
@@ -53,11 +49,11 @@ def _stack(document: Document, name: str, section: StackSection) -> DeclaredStac
         rules=section.stack_rules,
         run_strategy=section.on_change.run_strategy,
     )
-    engine = engine_text(document, (*path, "engine"), section.engine)
-    aws = aws_text(document, (*path, "aws"), section.aws)
-    runner = runner_text(document, (*path, "runner"), section.runner)
-    google = cloud_text(document, (*path, "google"), section.google)
-    azure = cloud_text(document, (*path, "azure"), section.azure)
+    engine = written(document, (*path, "engine"), section.engine)
+    aws = written(document, (*path, "aws"), section.aws)
+    runner = written(document, (*path, "runner"), section.runner)
+    google = written(document, (*path, "google"), section.google)
+    azure = written(document, (*path, "azure"), section.azure)
     line = document.place((*path, KEY))[0]
     return DeclaredStack(definition, section.tag_query, line, engine, aws, runner, google, azure)
 
@@ -73,23 +69,15 @@ def _collisions(document: Document, stack: str, section: StackSection) -> Iterat
             yield document.refusal((*path, name, KEY), problem, "Give one of them another name")
 
 
-def engine_text(document: Document, path: Path, section: EngineTextSection | EngineSection | None) -> EngineText | None:
-    """Return an engine as it is written, None where none is."""
-    return section.text(document.place((*path, KEY))[0]) if section else None
+class _Written(Protocol[T_co]):
+    """A section that is kept as it is written."""
+
+    def text(self, line: int) -> T_co:
+        """Return what it says, in which line."""
 
 
-def aws_text(document: Document, path: Path, section: AwsSection | None) -> AwsText | None:
-    """Return an account as it is written, None where none is."""
-    return section.text(document.place((*path, KEY))[0]) if section else None
-
-
-def runner_text(document: Document, path: Path, section: RunnerSection | None) -> RunnerText | None:
-    """Return what is asked of runners as it is written, None where nothing is."""
-    return section.text(document.place((*path, KEY))[0]) if section else None
-
-
-def cloud_text(document: Document, path: Path, section: CloudSection | None) -> CloudText | None:
-    """Return what is said of another cloud as it is written, None where nothing is."""
+def written(document: Document, path: Path, section: _Written[T] | None) -> T | None:
+    """Return a section as it is written, None where there is none."""
     return section.text(document.place((*path, KEY))[0]) if section else None
 
 
@@ -103,7 +91,7 @@ def _workflow(document: Document, path: Path, section: WorkflowSection) -> Decla
         section.tag_query,
         document.place(path)[0],
         section.environment or "",
-        engine_text(document, (*path, "engine"), section.engine),
+        written(document, (*path, "engine"), section.engine),
         None if section.plan is None else tuple(each.step for each in section.plan),
         None if section.apply is None else tuple(each.step for each in section.apply),
         lines_of_variables(document, path),

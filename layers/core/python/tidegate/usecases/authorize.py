@@ -61,6 +61,13 @@ class Asking:
         """Decide whether the person may do something with a deployment, by its access control."""
         return self.may(deployment.access, action, subject(deployment))
 
+    def applies(self, ruled: Deployment | str) -> Deployment | str:
+        """Return a deployment if the person may have it applied, or else why not. A reason given before stays."""
+        if isinstance(ruled, str):
+            return ruled
+        decision = self.may_with(ruled, Action.APPLY)
+        return ruled if decision.done else decision.reason
+
     def _is_member(self, team: str) -> bool:
         if team not in self._teams:
             installation, repository = self._where

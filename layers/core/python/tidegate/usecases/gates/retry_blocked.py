@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegate.domain.access import Action
 from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.deploys.rerun import run_again
 from tidegate.domain.errors import NotFound
@@ -23,7 +22,7 @@ from tidegate.ports import (
     EventQueue,
     Forge,
 )
-from tidegate.usecases.authorize import Asking, Authorizer, Where
+from tidegate.usecases.authorize import Authorizer, Where
 from tidegate.usecases.queues.enqueue_all import enqueue_all
 from tidegate.usecases.webhooks.conclude import conclude
 
@@ -117,7 +116,7 @@ class BlockedRetrier:
         before = self.deployments.many([each.id for each in made])
         asking = self.authorizer.asking(where, by)
         ruled = self.rules(where, [each for each in made if each.id not in before])
-        return {**before, **{key: _granted(asking, each) for key, each in ruled.items()}}
+        return {**before, **{key: asking.applies(each) for key, each in ruled.items()}}
 
     def _run(self, change_set: str, again: Sequence[tuple[Deployment, Deployment]]) -> None:
         """Enqueue what runs again, and only then let it stand for the root: who dies before is asked once more."""
@@ -128,13 +127,6 @@ class BlockedRetrier:
         for old, new in again:
             self.announcements.repeated(old.id, new.id)
         self.announcements.change_moved(change_set)
-
-
-def _granted(asking: Asking, new: Deployment | str) -> Deployment | str:
-    if isinstance(new, str):
-        return new
-    decision = asking.may_with(new, Action.APPLY)
-    return new if decision.done else decision.reason
 
 
 def _name(deployment: Deployment) -> str:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegate.domain.access import Action
 from tidegate.domain.changes.change_set import Key
 from tidegate.domain.check_runs.configuration_check import NAME as CONFIGURATION
 from tidegate.domain.check_runs.text import check_run_name, render_continued, render_foreign
@@ -27,7 +26,7 @@ from tidegate.ports import (
     Enrolled,
     Forge,
 )
-from tidegate.usecases.authorize import Asking, Authorizer, Where
+from tidegate.usecases.authorize import Authorizer, Where
 from tidegate.usecases.queues.enqueue_all import enqueue_all
 from tidegate.usecases.webhooks.conclude import conclude
 
@@ -134,7 +133,7 @@ class RerunRequester:
             if new.id not in judged:
                 judged[new.id] = self._refusal(old, new, comparison, only_failed=only_failed)
         ruled = self.rules(demand.where, [new for *_, new in made if judged[new.id] is None])
-        judged |= {key: _granted(asking, each) for key, each in ruled.items()}
+        judged |= {key: asking.applies(each) for key, each in ruled.items()}
         again, told = [], []
         for number, old, new in made:
             found = judged[new.id]
@@ -201,14 +200,6 @@ class RerunRequester:
             self.forge.update_check_run(*demand.where, number, render_continued(old, url, reason))
         else:
             self.announcements.answered(old.id, reason)
-
-
-def _granted(asking: Asking, new: Deployment | str) -> Deployment | str:
-    """Return a deployment if who asks may have it applied, or else why not."""
-    if isinstance(new, str):
-        return new
-    decision = asking.may_with(new, Action.APPLY)
-    return new if decision.done else decision.reason
 
 
 def _repeats(trigger: Trigger, sha: str, old: Deployment) -> bool:
