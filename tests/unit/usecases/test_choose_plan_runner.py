@@ -19,9 +19,9 @@ QUEUE = queue_id(FIRST.repository, FIRST.root.name)
 
 
 class World:
-    def __init__(self):
+    def __init__(self, usual=FIRST.size):
         self.jobs, self.runners, self.clock = MemoryJobs(), MemoryPlanRunners(), MemoryClock()
-        self.chooser = PlanRunnerChooser(self.runners, self.jobs, self.clock, "3008 MB")
+        self.chooser = PlanRunnerChooser(self.runners, self.jobs, self.clock, "3008 MB", usual)
 
     def begin(self, job):
         placed = self.chooser.place(job)
@@ -54,6 +54,11 @@ def test_what_looks_for_drift_runs_on_fargate(world):
 def test_what_asks_for_a_larger_runner_runs_on_fargate(world, more):
     large = replace(FIRST, size=replace(FIRST.size, **more))
     assert world.chooser.place(large) is large
+
+
+def test_a_runner_that_is_usual_in_the_installation_is_not_a_larger_one():
+    large = replace(FIRST, size=replace(FIRST.size, cpu=2048, memory=8192))
+    assert World(usual=large.size).begin(large).runner is PlanRunner.LAMBDA
 
 
 def test_a_plan_that_was_too_large_moves_and_the_next_one_of_its_root_begins_on_fargate(world):

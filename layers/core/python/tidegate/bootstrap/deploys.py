@@ -260,7 +260,8 @@ class Deploys(Adapters):
         function = PlanRunnerSettings.from_env(self.environ).function
         if not function:
             return on_fargate
-        return PlanRunnerChooser(self.plan_runners, self.jobs, self.clock, function).place
+        usual = RunnerOfferSettings.from_env(self.environ).offer.usual
+        return PlanRunnerChooser(self.plan_runners, self.jobs, self.clock, function, usual).place
 
     @cached_property
     def lambda_starter(self) -> LambdaStarter:

@@ -23,19 +23,23 @@ def on_fargate(job: Job) -> Job:
 
 @dataclass(frozen=True, slots=True)
 class PlanRunnerChooser:
-    """Chooses for installations whose plans begin on Lambda. ``function`` tells how large its function is."""
+    """Chooses for installations whose plans begin on Lambda.
+
+    ``function`` tells how large its function is, ``usual`` the runner of a root that asks for nothing.
+    """
 
     runners: PlanRunners
     jobs: Jobs
     clock: Clock
     function: str
+    usual: RunnerSize
 
     def place(self, job: Job) -> Job:
         """Return the job with its runner. Asked again for the same job, it answers the same.
 
         What looks for drift runs on Fargate: nobody waits for it. So does what asks for a larger runner.
         """
-        if job.drift or _is_larger(job):
+        if job.drift or self._is_larger(job):
             return job
         try:
             made = self.jobs.get(job.id)
@@ -62,8 +66,7 @@ class PlanRunnerChooser:
             return None
         return self.jobs.limit(before) or Limit.ENDED
 
-
-def _is_larger(job: Job) -> bool:
-    """Tell whether a job's runner is larger than usual ones: the function has one size for all."""
-    usual = RunnerSize()
-    return job.size.cpu > usual.cpu or job.size.memory > usual.memory or job.size.disk > usual.disk
+    def _is_larger(self, job: Job) -> bool:
+        """Tell whether a job's runner is larger than the usual one: the function has one size for all."""
+        asked, usual = job.size, self.usual
+        return asked.cpu > usual.cpu or asked.memory > usual.memory or asked.disk > usual.disk
