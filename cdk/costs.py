@@ -184,7 +184,7 @@ def _images(resources: Mapping[str, Any]) -> Iterator[Line]:
 
 def _by_the_hour(resources: Mapping[str, Any]) -> Iterator[Line]:
     hours = _ASSUMED["hours"]
-    yield Line("The key", "a KMS key", len(_of(resources, "AWS::KMS::Key")))
+    yield Line("Keys", "a KMS key", len(_of(resources, "AWS::KMS::Key")))
     yield Line("NAT gateways", "hours of a NAT gateway", hours * len(_of(resources, "AWS::EC2::NatGateway")))
     yield Line("Addresses of NAT gateways", "hours of a public address", hours * len(_of(resources, "AWS::EC2::EIP")))
 
