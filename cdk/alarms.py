@@ -113,7 +113,7 @@ class Alarms(Construct):
         )
         lost = self._lines(_ENDING, functions, "OutcomeUnknownUnsaid", pattern)
         both = _sum({"matched": matched, "lost": lost})
-        what = "An apply ended without a report: its queue is locked until a person looks"
+        what = "An apply ended without a report: its queue is locked until a person unlocks it"
         self._alarm("OutcomeUnknown", "outcome-unknown", what, both)
 
     def _audit_failures(self, functions: Mapping[str, lambda_.Function]) -> None:

@@ -37,7 +37,7 @@ def judge_definitions(states: Any, folder: Path) -> Finding:
         refused = [told for path in sorted(folder.glob("*.asl.json")) for told in _refusals(states, path)]
     except (BotoCoreError, ClientError) as error:
         do = "Allow states:ValidateStateMachineDefinition, or deploy without knowing."
-        return Finding(_CHECK, "warn", f"Step Functions did not judge them: {error}", do)
+        return Finding(_CHECK, "warn", f"Step Functions did not check them: {error}", do)
     if refused:
         return Finding(_CHECK, "fail", "; ".join(refused), "Deploy another release, and report this one.")
     return Finding(_CHECK, "ok", "Step Functions takes their definitions.")

@@ -54,7 +54,7 @@ class PlanRunnerExamination:
         try:
             machine = self._machine(name, digest)
         except (BotoCoreError, ClientError, OSError, ValueError, LookupError) as error:
-            said = f"The image {name} cannot be looked at: {type(error).__name__}: {error}"[:300]
+            said = f"The image {name} cannot be read: {type(error).__name__}: {error}"[:300]
             return Finding(_CHECK, "warn", said, "Allow ecr:BatchGetImage and ecr:GetDownloadUrlForLayer on it.")
         if machine != wanted:
             do = f"Name the digest of the image for {wanted}, or set architecture in cdk.json."

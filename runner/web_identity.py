@@ -29,9 +29,9 @@ _ADVICE = {
     ),
     "InvalidIdentityToken": (
         "Its account needs an OpenID Connect provider in IAM with this issuer and audience, and the issuer must still "
-        "publish the key that signed the token: `tidegate doctor` looks whether it does"
+        "publish the key that signed the token: `tidegate doctor` checks whether it does"
     ),
-    "ExpiredTokenException": "The token was made for this job a moment ago: look at the clocks of what is between",
+    "ExpiredTokenException": "The token was made for this job a moment ago: check the clocks of what is between",
     "IDPRejectedClaim": "The provider in IAM does not accept a claim of this token",
     "PackedPolicyTooLarge": "The tags of the session are too large: give the root or the stack a shorter name",
 }

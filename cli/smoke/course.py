@@ -122,7 +122,7 @@ def _told(error: Exception) -> tuple[str, str]:
         case BotoCoreError() | ClientError():
             return f"AWS answered: {error}", _PERMISSIONS
         case httpx.HTTPError():
-            return f"The forge did not answer ({type(error).__name__}).", "Look at the network, and try again."
+            return f"The forge did not answer ({type(error).__name__}).", "Check the network, and try again."
         case OSError():
             return f"This machine refused: {error}", ""
     return f"A mistake of tidegate's own ({type(error).__name__}: {error})"[:300], "Please report it."

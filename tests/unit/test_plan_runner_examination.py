@@ -58,8 +58,8 @@ def test_tidegates_own_image_is_built_for_the_functions():
         ("arm64", ONE, "ok", "an image for arm64"),
         ("x86_64", ONE, "fail", "is for arm64, the functions are amd64"),
         ("arm64", {"manifests": []}, "fail", "is for several machines"),
-        ("arm64", None, "warn", "cannot be looked at"),
-        ("arm64", {}, "warn", "cannot be looked at"),
+        ("arm64", None, "warn", "cannot be read"),
+        ("arm64", {}, "warn", "cannot be read"),
     ],
 )
 def test_an_image_of_ones_own_is_for_the_functions_machine(architecture, manifest, verdict, said):

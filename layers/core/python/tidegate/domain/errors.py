@@ -263,7 +263,7 @@ class GateStaysShut(TidegateError):
     def __init__(self, deployment: str, waits: int) -> None:
         super().__init__(
             f"{deployment} has waited {waits} times for others of its change or for its requirements, and would have "
-            "to once more. Nothing was applied. Look at what is run again before it, then run this one again."
+            "to once more. Nothing was applied. Check what is run again before it, then run this one again."
         )
 
 

@@ -114,7 +114,7 @@ def waiting_for_slot(wait: SlotWait, view: View) -> Face:
         str(wait),
         (
             f"**{wait}.** It goes on by itself, first come, first served, and waits since {moment(wait.since)}.",
-            f"The installation runs {wait.limit} runners at a time (`runner_slots`).{cancel}",
+            f"The installation runs {wait.limit} runners concurrently (`runner_slots`).{cancel}",
         ),
         "in_progress",
     )

@@ -1,4 +1,4 @@
-"""Run again what blocks deployments at a gate, under the rules of now: these are in git, so a queue carries the demand.
+"""Run again what blocks deployments at a gate, under the rules of now: they are in git, so a queue carries the request.
 
 The source of the rule is decision 210.
 """
@@ -32,7 +32,7 @@ RETRY = "retry"
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Somebody's demand at ``at`` (ISO 8601 in UTC) to run ``failed`` again, by ids, which block ``blocked``."""
+    """Somebody's request at ``at`` (ISO 8601 in UTC) to run ``failed`` again, by ids, which block ``blocked``."""
 
     blocked: Deployment
     failed: tuple[str, ...]
@@ -41,7 +41,7 @@ class Retry:
 
 
 def repeated(retry: Retry, old: Deployment, branch: str) -> Deployment:
-    """Return the deployment of ``branch`` that runs ``old`` again: the same for the same demand."""
+    """Return the deployment of ``branch`` that runs ``old`` again: the same for the same request."""
     return run_again(old, branch, retry.by, retry.at, f"gate {retry.blocked.id} {old.stack} {retry.at}")
 
 
