@@ -43,7 +43,7 @@ def times_problem(token: str, now: float) -> str:
     away = f"{begins - now:.0f} s early" if now < begins else f"{now - ends:.0f} s late"
     return (
         f"By the runner's clock, which is {away}, the job's token is not valid, although it was made for it just now: "
-        "the clocks of the function hand_over_job and of the runner differ. Start the job again."
+        "the clocks of the function forge_steps and of the runner differ. Start the job again."
     )
 
 
