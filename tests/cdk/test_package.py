@@ -172,3 +172,9 @@ def test_a_prop_that_cannot_be_used_is_refused_by_name():
 def test_the_page_uses_no_more_than_ten_lines():
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert len(ast.parse(code).body) <= 10
+
+
+def test_the_readme_has_a_row_for_each_setting():
+    rows = re.findall(r"^\| (`[a-z_`, ]+`) \|", (ROOT / "cdk/README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    named = [name for row in rows for name in re.findall(r"`([a-z_]+)`", row)]
+    assert sorted(named) == sorted(field.name for field in fields(TidegateProps))
