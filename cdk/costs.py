@@ -34,6 +34,7 @@ _COUNTED = (
     "AWS::SecretsManager::Secret",
 )
 _RATE = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _MINUTES = {"minute": 1, "hour": 60, "day": 1440}
 
 
@@ -178,8 +179,14 @@ def _images(resources: Mapping[str, Any]) -> Iterator[Line]:
         for task in _of(resources, "AWS::ECS::TaskDefinition")
         for each in task["ContainerDefinitions"]
     ]
-    images = {*functions, *tasks}
+    images = {_digest(each) for each in (*functions, *tasks)}
     yield Line(f"{len(images)} images of one release", "GB of images", len(images) * _ASSUMED["gb_of_an_image"])
+
+
+def _digest(image: str) -> str:
+    """Return what tells an image apart: tasks and functions name the same one in different forms."""
+    found = _DIGEST.search(image)
+    return found[0] if found else image
 
 
 def _by_the_hour(resources: Mapping[str, Any]) -> Iterator[Line]:

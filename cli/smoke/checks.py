@@ -66,7 +66,7 @@ def _denied(scene: Scene, arn: str) -> list[str]:
 
 
 def check_builder() -> str:
-    """Return which container builder there is. Raise Refused without one: the template has three images."""
+    """Return which container builder there is. Raise Refused without one: the template has four images."""
     from cli.builders import find_builder
 
     _, finding = find_builder(os.environ)

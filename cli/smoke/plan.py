@@ -10,7 +10,7 @@ from cli.smoke.course import Step, Within
 from cli.smoke.scene import Scene
 
 Act = Callable[[Scene, Within], str]
-#: A first deploy builds and pushes three images; an engine's runner may need minutes to start.
+#: A first deploy builds and pushes four images; an engine's runner may need minutes to start.
 _TRIALS: tuple[tuple[str, float, Act], ...] = (
     ("make the state bucket", 2, trials.make_bucket),
     ("deploy", 40, trials.deploy),
