@@ -76,7 +76,7 @@ SPECS: tuple[FunctionSpec, ...] = (
     ),
     FunctionSpec(
         "check_policies",
-        "Holds a plan against the policies",
+        "Evaluates the policies on a plan",
         ("check_policies",),
         # All sets of a plan one after the other; a large plan takes much memory and its time (docs/policies.md).
         timeout=300,
@@ -85,7 +85,7 @@ SPECS: tuple[FunctionSpec, ...] = (
     ),
     FunctionSpec(
         "steps",
-        "Takes the steps of executions that only keep records, and keeps the lines of queues",
+        "Takes the steps of executions that only keep records, and keeps positions in queues up to date",
         (
             "claim_deployment",
             "close_worker",
