@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.stepfunctions.machines import MACHINES
+from tests.stepfunctions.machines import NAMES, read_deployed
 
 _PAUSE = 1
 
@@ -79,7 +79,7 @@ _LIMITS["drift"] = {
 
 def limits() -> dict[str, dict[str, dict[str, Any]]]:
     """Return the limits of all states: those above, and retries that follow each other quickly."""
-    return {machine.name: _fields(machine.name, machine.states) for machine in MACHINES}
+    return {name: _fields(name, read_deployed(name).states) for name in NAMES}
 
 
 #: Throttled by a story until it has done something else meanwhile.
