@@ -317,7 +317,7 @@ CASES = [
     ),
     Case(
         "beginning-is-refused-unrecorded",
-        (*PLANNED[:3], *FAULTED),
+        (*PLANNED[:3], "Record that Tidegate failed", "Tidegate failed"),
         State.ENGINE_FAULT,
         "failure",
         faults=_all_at_once(refuses("begin_job", "{id}"), _RECORD_REFUSED),
