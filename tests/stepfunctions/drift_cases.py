@@ -48,7 +48,7 @@ class DriftCase:
 
     @property
     def repository(self) -> str:
-        return f"drifts/{self.name}"
+        return f"{self.name}/roots"
 
 
 def play_drift(case: DriftCase, world: World) -> tuple[tuple[str, ...], str]:

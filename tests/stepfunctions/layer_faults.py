@@ -41,13 +41,17 @@ def both(*many: Faults) -> Faults:
 
 def throttled_runs(repository: str) -> list[dict[str, Any]]:
     """A runner is refused once because there are too many calls."""
-    return [calls(_on_layer(repository), "ecs", "RunTask", {"error": "ThrottlingException", "status": 400})]
+    return [calls(on_layer(repository), "ecs", "RunTask", {"error": "ThrottlingException", "status": 400})]
 
 
 def _own(step: str, repository: str) -> str:
-    return _WHOLE[step].format(repository) if step in _WHOLE else _on_layer(repository)
+    return _WHOLE[step].format(repository) if step in _WHOLE else on_layer(repository)
 
 
-def _on_layer(repository: str) -> str:
-    """Return what the ids of the repository's layers begin with."""
-    return f"{repository.rpartition('/')[2][:40]}-"
+def on_layer(repository: str) -> str:
+    """Return what the ids of the layers of a repository match, whose owner is called like its only root.
+
+    After the root come the commit and a digest: other roots' names may begin with this one's.
+    """
+    owner, _, name = repository.partition("/")
+    return f"{name}-{owner}-{'?' * 7}-{'?' * 12}"

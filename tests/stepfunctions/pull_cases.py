@@ -55,7 +55,7 @@ class PullCase:
 
     @property
     def repository(self) -> str:
-        return f"pulls/{self.name}"
+        return f"{self.name}/roots"
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ PULL_CASES = [
     ),
     PullCase("pulls-not-found", (*FOUND[:2], *TOLD), None, refuses("discover_pull_request")),
     PullCase(
-        "pulls-not-found-stumble",
+        "pulls-not-found-stumbles",
         (*FOUND[:2], *TOLD),
         None,
         both(refuses("discover_pull_request"), stumbles("publish_pull_request")),

@@ -30,6 +30,8 @@ _ENGINE_VERSION = "1.2.3"
 _SLOW_SECONDS = 24.0
 #: Beats, in seconds: far apart for a runner that seems dead, close together for one that only takes long.
 _NEVER, _OFTEN = "86400", "0.2"
+#: What a job's id holds where its runner does not start, starts late, or does not beat.
+NEVER_STARTS, STARTS_LATE, SILENT = "never-starts", "starts-late-once", "silent-in-"
 
 
 def _wait_for_ever() -> NoReturn:
@@ -133,13 +135,13 @@ def _is_first(job: str) -> bool:
 
 def _may_start(job: str) -> bool:
     kind = job.split("-")[-2]
-    if f"{kind}-never-starts" in job:
+    if f"{kind}-{NEVER_STARTS}" in job:
         return False
-    return not (f"{kind}-starts-late-once" in job and _is_first(job))
+    return not (f"{kind}-{STARTS_LATE}" in job and _is_first(job))
 
 
 def _beats(job: str) -> str:
-    return _NEVER if "silent-in-" in job else _OFTEN
+    return _NEVER if SILENT in job else _OFTEN
 
 
 if __name__ == "__main__":
