@@ -15,7 +15,7 @@ from typing import Any
 
 import runner.run
 from runner.__main__ import main
-from runner.job import Tools
+from runner.job import Preparation, Tools
 from tidegate.domain.deploys.job import TakenJob, plan_prefix
 from tidegate.domain.deploys.plan import Artifact, Plan, PlannedChanges
 
@@ -23,11 +23,11 @@ SECONDS, GATE, LINES = "BENCH_SECONDS", "BENCH_GATE", "BENCH_LINES"
 _LOOK = 0.02
 
 
-class _Nothing:
-    """Stands for the preparation of the engine."""
+class NoPreparation(Preparation):
+    """Finds no engine and assumes no role."""
 
     def __init__(self, _tools: Tools, _job: object) -> None:
-        pass
+        self._endpoint = None
 
 
 def _work(tools: Tools) -> None:
@@ -62,5 +62,5 @@ def _apply(tools: Tools, _: object, taken: TakenJob) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    runner.run.Preparation, runner.run.run_plan, runner.run.run_apply = _Nothing, _plan, _apply  # type: ignore[assignment,attr-defined]
+    runner.run.Preparation, runner.run.run_plan, runner.run.run_apply = NoPreparation, _plan, _apply  # type: ignore[assignment,attr-defined]
     sys.exit(main(os.environ))

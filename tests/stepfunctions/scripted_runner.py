@@ -20,7 +20,7 @@ import runner.run
 import runner.speculate_job
 from runner.__main__ import main
 from runner.faults import EngineFailed, PlanAltered, RunnerFault
-from runner.job import Tools
+from runner.job import Preparation, Tools
 from tidegate.domain.deploys.job import TakenJob, plan_prefix
 from tidegate.domain.deploys.plan import Artifact, Plan, PlannedChanges
 
@@ -88,11 +88,11 @@ _CHANGES = {
 }
 
 
-class _Nothing:
-    """Stands for the preparation of the engine."""
+class NoPreparation(Preparation):
+    """Finds no engine and assumes no role."""
 
     def __init__(self, _tools: Tools, _job: object) -> None:
-        pass
+        self._endpoint = None
 
 
 def _act(acts: dict[str, _Act], tools: Tools, taken: TakenJob) -> None:
@@ -147,6 +147,6 @@ def _beats(job: str) -> str:
 if __name__ == "__main__":
     if not _may_start(os.environ["TIDEGATE_JOB"]):
         _wait_for_ever()
-    runner.run.Preparation, runner.run.run_plan, runner.run.run_apply = _Nothing, _plan, _apply  # type: ignore[assignment,misc]
+    runner.run.Preparation, runner.run.run_plan, runner.run.run_apply = NoPreparation, _plan, _apply  # type: ignore[assignment,misc]
     runner.speculate_job.run_speculation = _plan  # type: ignore[assignment]
     sys.exit(main({**os.environ, "TIDEGATE_HEARTBEAT_SECONDS": _beats(os.environ["TIDEGATE_JOB"])}))
