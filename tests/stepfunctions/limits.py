@@ -50,8 +50,8 @@ _LIMITS: dict[str, dict[str, dict[str, Any]]] = {
         "Wait for a concurrency slot": {"TimeoutSeconds": _short("deployment", "no-slot", 5, 43200)},
         "Wait before planning again": {"Seconds": _PAUSE},
         "Wait for the stacks before this one": {"TimeoutSeconds": _short("deployment", "gate-expires", 5, 2419200)},
-        "Wait for the plan review": {"TimeoutSeconds": _short("deployment", "review-expires", 1, 604800)},
-        "Wait for its requirements": {"TimeoutSeconds": _short("deployment", "requirements-expire", 1, 2419200)},
+        "Wait for the plan review": {"TimeoutSeconds": _short("deployment", "review-expires", 5, 604800)},
+        "Wait for its requirements": {"TimeoutSeconds": _short("deployment", "requirements-expire", 5, 2419200)},
         "Start a runner for the apply": {"TimeoutSeconds": _patience("apply")},
         "Apply": {
             # A runner has to take the apply and to beat before: else it is not about an apply that began.
