@@ -18,10 +18,10 @@ from bench.lines import Line
 TARGET = 8
 #: Kinds of items, the most important first; a transaction counts for the first of its kinds.
 _KINDS = ("queue", "deployment", "job", "line", "delivery", "repository")
-#: What is no part of the workflow: the webhook stores deliveries, check runs and lines are projections.
-_BESIDE = ("runnersplan", "runnersapply", "webhook", "publishcheckrun", "refreshline", "reconcile", "api")
+#: What is no part of the workflow: the webhook stores deliveries, check runs and positions in queues are projections.
+_BESIDE = ("runnersplan", "runnersapply", "webhook", "reconcile", "api", "check-run", "line")
 #: The task that finishes a deployment in its queue.
-_LAST = "recordoutcome"
+_LAST = "record_outcome"
 
 
 def run(measured: Bench) -> Line:
@@ -30,13 +30,13 @@ def run(measured: Bench) -> Line:
     measured.whole("data")
     calls = [call for call in measured.cloud.read("calls") if call["at"] >= began]
     dynamodb = [call for call in calls if call["call"].startswith("dynamodb:") and "Engine" not in call["role"]]
-    finished = max(call["at"] for call in dynamodb if _LAST in _name(call).lower())
+    finished = max(call["at"] for call in dynamodb if call["task"] == _LAST)
     by_kind = Counter(_kind(call) for call in dynamodb if _is_workflow(call) and call["at"] <= finished)
     more = {
         "baseline": "all DynamoDB calls of the deploy, those of runners, webhooks and check runs included",
         "counted": "calls of the workflow on the queue's items; by_kind are its other calls",
         "by_kind": dict(by_kind),
-        "by_role": dict(Counter(_name(call) for call in dynamodb)),
+        "by_task": dict(Counter(call["task"] or _role(call) for call in dynamodb)),
     }
     return Line(
         "deploy_queue_calls", by_kind["queue"], len(dynamodb), target=TARGET, compared="median", unit="calls", more=more
@@ -44,11 +44,11 @@ def run(measured: Bench) -> Line:
 
 
 def _is_workflow(call: Mapping[str, Any]) -> bool:
-    role = _name(call).lower()
-    return not any(name in role for name in _BESIDE)
+    who = f"{_role(call)} {call['task']}".lower()
+    return not any(name in who for name in _BESIDE)
 
 
-def _name(call: Mapping[str, Any]) -> str:
+def _role(call: Mapping[str, Any]) -> str:
     return str(call["role"]).rpartition("/")[2]
 
 

@@ -47,7 +47,8 @@ class Response:
 class Recorded:
     """A call that was made: when (epoch seconds), by which role and process, and whether it was allowed.
 
-    ``items`` are the keys (``pk sk``) of the DynamoDB items that it names.
+    ``items`` are the keys (``pk sk``) of the DynamoDB items that it names. ``task`` is what a function worked on that
+    made it: the kind of its message, or the queue that its messages came from; empty where neither says it.
     """
 
     at: float
@@ -57,6 +58,7 @@ class Recorded:
     allowed: bool
     status: int
     items: tuple[str, ...] = ()
+    task: str = ""
 
 
 Handler = Callable[[Call, bytes, Mapping[str, Any]], Response]
@@ -176,7 +178,8 @@ class Gateway:
     def _record(self, call: Call, who: Principal, response: Response, *, allowed: bool) -> Response:
         status = int(response.status.split(" ", 1)[0])
         items = tuple(_items(call.parameters)) if call.service == "dynamodb" else ()
-        self._recorded.append(Recorded(time.time(), call.name, who.role, who.process, allowed, status, items))
+        task = _task(self.event_of(who.process)) if items else ""
+        self._recorded.append(Recorded(time.time(), call.name, who.role, who.process, allowed, status, items, task))
         self._counts[who.role, call.name] += 1
         return response
 
@@ -248,6 +251,15 @@ def json_response(value: Any, status: str = "200 OK", headers: Mapping[str, str]
     """Return a JSON response as AWS's JSON protocols have it."""
     every = {"Content-Type": "application/x-amz-json-1.1", "x-amzn-RequestId": str(uuid.uuid4()), **(headers or {})}
     return Response(status, list(every.items()), json.dumps(value).encode())
+
+
+def _task(event: str) -> str:
+    """Return what a function works on by its event, as JSON."""
+    fields = json.loads(event or "null")
+    if not isinstance(fields, dict):
+        return ""
+    records = fields.get("Records") or [{}]
+    return str(fields.get("kind") or str(records[0].get("eventSourceARN", "")).rpartition(":")[2])
 
 
 __all__ = ["Gateway", "Handler", "Recorded", "Response", "Scope", "json_response"]
