@@ -7,7 +7,7 @@ PORT ?=
 PREFIX ?= $(TIDEGATE_PREFIX)
 CONTEXT := $(if $(PREFIX),-c prefix=$(PREFIX))
 
-.PHONY: help setup demo up lint test test-nightly mutants soak soak-mutants bench sbom base-images synth checkov layers docs pictures doctor deploy
+.PHONY: help setup demo up lint statelint test test-nightly mutants soak soak-mutants bench sbom base-images synth checkov layers docs pictures doctor deploy
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -43,12 +43,18 @@ lint: setup ## ruff, mypy --strict, statelint, asl-validator, cdk-nag and cfn-li
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	@# statelint does not know the label of a distributed Map, which AWS allows: it looks at copies without.
-	@mkdir -p build/statelint
-	for file in stepfunctions/*.asl.json; do sed '/"Label": /d' $$file > build/statelint/$${file##*/}; done
-	$(BIN)/statelint --eval-jsonata build/statelint/*.asl.json
+	$(MAKE) statelint
 	$(PYTHON) -m stepfunctions.validate
 	$(PYTHON) -m cdk.check
+
+statelint: setup
+	@# statelint knows neither the label of a distributed Map nor a time limit that is an expression, which AWS allows: it
+	@# checks copies without them.
+	@mkdir -p build/statelint
+	for file in stepfunctions/*.asl.json; do \
+	  sed -e '/"Label": /d' -e 's/"TimeoutSeconds": "{%.*%}"/"TimeoutSeconds": 3600/' $$file > build/statelint/$${file##*/}; \
+	done
+	$(BIN)/statelint --eval-jsonata build/statelint/*.asl.json
 
 test: setup ## The test suite, in parallel; unit and contract tests must cover domain and use cases, branches too
 	$(BIN)/pytest --numprocesses 4 --dist loadgroup -m "not nightly" --cov --cov-report term

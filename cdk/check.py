@@ -6,6 +6,7 @@ Run as ``python -m cdk.check``.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from cdk.sources import ROOT
 from cdk.synthesis import synthesize
 
 OUTPUT = ROOT / "build" / "lint"
+#: A time limit that is an expression, in a definition in the template.
+_EXPRESSION = re.compile(r'\\"TimeoutSeconds\\": \\"\{%[^"]*%\}\\"')
 
 
 def findings(report: dict[str, Any]) -> Iterator[str]:
@@ -26,6 +29,15 @@ def findings(report: dict[str, Any]) -> Iterator[str]:
         for violation in pack["violations"]:
             for construct in violation["violatingConstructs"]:
                 yield f"{construct['constructPath']}: {violation['ruleName']}: {violation['description']}"
+
+
+def without_expressions(template: str) -> str:
+    """Return a template with numbers in place of time limits that are expressions.
+
+    cfn-lint's schema has numbers alone (E3601). Step Functions takes "a JSONata expression" whose value "must be a
+    positive integer" (CDK, class Timeout).
+    """
+    return _EXPRESSION.sub(r'\\"TimeoutSeconds\\": 3600', template)
 
 
 def main() -> int:
@@ -40,8 +52,10 @@ def main() -> int:
         lines = findings(json.loads(report.read_text(encoding="utf-8")))
         sys.stdout.writelines(f"cdk-nag: {line}\n" for line in lines)
         return 1
+    checked = template.with_suffix(".checked.json")
+    checked.write_text(without_expressions(template.read_text(encoding="utf-8")), encoding="utf-8")
     program = str(Path(sys.executable).parent / "cfn-lint")
-    return subprocess.run([program, "--", str(template)], cwd=ROOT, check=False).returncode
+    return subprocess.run([program, "--", str(checked)], cwd=ROOT, check=False).returncode
 
 
 if __name__ == "__main__":
