@@ -20,6 +20,8 @@ from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import Project
 
+#: Messages that nobody can see now.
+_LATER = ("Delayed", "NotVisible")
 ROOT, REPOSITORY, OTHER = "live/app", "acme/both", "acme-prod"
 
 
@@ -55,12 +57,14 @@ class Belongings:
         return {**kept, "audit": self._cloud.audit(), "states": self._objects(self._cloud.info["state_bucket"])}
 
     def at_rest(self) -> dict[str, Any]:
-        """Return the contents once they change no more."""
+        """Return the contents once they change no more, and no queue holds back what is still to come."""
         seen: list[dict[str, Any]] = [{}]
+        queues = [name for name, kind in self.kinds.items() if kind == "AWS::SQS::Queue"]
 
         def unchanged() -> bool:
             seen.append(self.contents())
-            return seen[-1] == seen[-2]
+            later = [int(seen[-1][queue][f"ApproximateNumberOfMessages{when}"]) for queue in queues for when in _LATER]
+            return seen[-1] == seen[-2] and not any(later)
 
         eventually(unchanged, what=f"{self._cloud.info['prefix']} at rest")
         return seen[-1]
