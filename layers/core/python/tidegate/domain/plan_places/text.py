@@ -9,6 +9,7 @@ from tidegate.domain.check_runs.face import many
 from tidegate.domain.plan_places.plan_places import Places
 from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 from tidegate.domain.sentences import listed
+from tidegate.domain.slots.slots import busy_words
 
 #: Pull requests and schedules that a sentence names.
 _NAMED = 5
@@ -51,7 +52,7 @@ def waiting_plans(places: Places, layers: Collection[str], holders: Iterable[Tem
 
 def waiting_for_slots(slots: Places, layers: Collection[str], limit: int, found: WaitingPlans) -> WaitingPlans:
     """Return what was found, with those of the layers that wait for a slot of the installation."""
-    busy = f"{len(slots.held)} of {limit} runners are busy"
+    busy = busy_words(len(slots.held), limit)
     reasons = {
         each: f"It waits for a concurrency slot: {busy}, position {position}."
         for position, each in enumerate(slots.line, 1)
