@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
-from tidegate.adapters.kms import KEPT_SECONDS, KmsPublicKeys, KmsSigner, key_name
+from tidegate.adapters.kms import KEPT_SECONDS, NONE_KEPT_SECONDS, KmsPublicKeys, KmsSigner, key_name
 from tidegate.domain.errors import CloudUnavailable, SigningRefused
 from tidegate.domain.identity.tokens import key_set, signing_input, token
 
@@ -77,4 +77,24 @@ def test_keys_that_are_known_are_published_while_kms_does_not_answer():
     keys.usable()
     kms.errors["one"] = "ThrottlingException"
     time[0] = KEPT_SECONDS
+    assert len(keys.usable()) == 1
+
+
+def test_that_no_key_can_be_used_is_remembered_as_well_and_for_less_time():
+    kms, time = Kms(one="DisabledException", two="NotFoundException"), [0.0]
+    keys = KmsPublicKeys(kms, ["one", "two"], lambda: time[0])
+    for _ in range(3):
+        assert keys.usable() == []
+    assert kms.calls == 2
+    kms.errors.clear()
+    time[0] = NONE_KEPT_SECONDS
+    assert len(keys.usable()) == 2
+
+
+def test_that_kms_does_not_answer_is_not_remembered():
+    kms = Kms(one="ThrottlingException")
+    keys = KmsPublicKeys(kms, ["one"], lambda: 0.0)
+    with pytest.raises(CloudUnavailable):
+        keys.usable()
+    kms.errors.clear()
     assert len(keys.usable()) == 1

@@ -25,6 +25,8 @@ _UNUSABLE = frozenset(
 )
 #: Keys are looked at again after this, so that one that was disabled is no longer served soon after.
 KEPT_SECONDS = 300.0
+#: That there is none is found out again after this: anybody may ask for the keys, and each answer would call KMS.
+NONE_KEPT_SECONDS = 10.0
 
 
 class KmsSigner:
@@ -56,10 +58,10 @@ class KmsPublicKeys:
     def __init__(self, client: Any, key_arns: Sequence[str], monotonic: Callable[[], float] = time.monotonic) -> None:
         self._client, self._arns, self._monotonic = client, key_arns, monotonic
         self._found: Sequence[PublicKey] = ()
-        self._again_at = 0.0
+        self._again_at = float("-inf")
 
     def usable(self) -> Sequence[PublicKey]:
-        if not self._found or self._monotonic() >= self._again_at:
+        if self._monotonic() >= self._again_at:
             self._look()
         return self._found
 
@@ -71,7 +73,7 @@ class KmsPublicKeys:
                 raise
             return  # What was known a moment ago is better than nothing, and is asked for again next time.
         self._found = [each for each in found if each is not None]
-        self._again_at = self._monotonic() + KEPT_SECONDS
+        self._again_at = self._monotonic() + (KEPT_SECONDS if self._found else NONE_KEPT_SECONDS)
 
     def _public(self, arn: str) -> PublicKey | None:
         with cloud_errors("KMS"):
