@@ -129,7 +129,7 @@ class Tidegate(Construct):
             settings=self.settings,
             runners=self.runners,
             network=self.network,
-            stopped=self.functions[FUNCTION_OF["runner_stopped"]],
+            bus=self.messaging.bus,
         )
 
     def _make_machines(self) -> None:
@@ -151,6 +151,7 @@ class Tidegate(Construct):
             # looks for drift, the next one finds what it left.
             machines=(self.deploy, self.terraform),
             runners=self.runners,
+            plans_on_lambda=self.plans_on_lambda,
         )
         settings, machines = self.settings, (self.deploy, self.terraform, self.pull_request, self.drift)
         alarms = Alarms(

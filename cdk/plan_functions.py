@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import jsii
 from aws_cdk import Duration, RemovalPolicy, Size, Stack
+from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_lambda_destinations as destinations
 from constructs import Construct
 
 from cdk.architecture import ARCHITECTURES
@@ -19,16 +20,36 @@ from cdk.settings import Settings
 _LIMIT = Duration.minutes(15)
 #: Lambda's shortest, and as long as the state machine waits for the start: who comes later does nothing.
 _PATIENCE = Duration.minutes(1)
+#: The source and the detail type of what Lambda tells an event bus of a failed call (AWS Lambda, Capturing records of
+#: Lambda asynchronous invocations).
+FAILED_CALL = ("lambda", "Lambda Function Invocation Result - Failure")
 #: What Lambda needs to place a function in a network (AWS Lambda, Giving functions access to resources in a VPC).
 #: They name the resources that each of them is about.
 _OF_INTERFACES = ("ec2:AssignPrivateIpAddresses", "ec2:DeleteNetworkInterface", "ec2:UnassignPrivateIpAddresses")
 _LOOKS = ("ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets")
 
 
+@jsii.implements(lambda_.IDestination)
+class _FailuresTo:
+    """A bus that is told of failed calls. The role is allowed that by what makes the function."""
+
+    def __init__(self, bus: events.IEventBus) -> None:
+        self._bus = bus
+
+    def bind(
+        self,
+        _scope: Construct,
+        _function: lambda_.IFunction,
+        *,
+        type: lambda_.DestinationType | None = None,  # noqa: A002, ARG002  # The CDK's own name for it.
+    ) -> lambda_.DestinationConfig:
+        return lambda_.DestinationConfig(destination=self._bus.event_bus_arn)
+
+
 class PlanFunctions(Construct):
     """The same image, role and environment as the tasks of plans have. Each job is a tenant of its own.
 
-    ``stopped`` is told of calls that came to no result.
+    ``bus`` is told of calls that came to no result.
     """
 
     def __init__(
@@ -39,10 +60,10 @@ class PlanFunctions(Construct):
         settings: Settings,
         runners: Runners,
         network: Network,
-        stopped: lambda_.Function,
+        bus: events.IEventBus,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._settings, self._runners, self._network, self._stopped = settings, runners, network, stopped
+        self._settings, self._runners, self._network, self._bus = settings, runners, network, bus
         self.plan = self._function("plan")
         self.speculate = self._function("speculate")
 
@@ -59,6 +80,7 @@ class PlanFunctions(Construct):
         memory = self._settings.plan_runner.memory
         role = self._runners.task_roles[kind]
         role.add_to_policy(allow("logs:CreateLogStream", "logs:PutLogEvents", on=self._runners.log_group.log_group_arn))
+        role.add_to_policy(self._tell_failures())
         function = lambda_.DockerImageFunction(
             self,
             kind.capitalize(),
@@ -77,11 +99,19 @@ class PlanFunctions(Construct):
                 # A plan is tried again by its state machine, which knows what has become of it.
                 retry_attempts=0,
                 max_event_age=_PATIENCE,
-                on_failure=destinations.LambdaDestination(self._stopped),
+                on_failure=_FailuresTo(self._bus),
             ),
         )
         self._finish(function, role)
         return function
+
+    def _tell_failures(self) -> iam.PolicyStatement:
+        """Return what lets Lambda tell the bus, in this role, of a failed call. Nothing else can be said by it."""
+        return iam.PolicyStatement(
+            actions=["events:PutEvents"],
+            resources=[self._bus.event_bus_arn],
+            conditions={"StringEquals": {"events:source": FAILED_CALL[0], "events:detail-type": FAILED_CALL[1]}},
+        )
 
     def _finish(self, function: lambda_.Function, role: iam.Role) -> None:
         resource, version = function.node.default_child, function.current_version

@@ -14,6 +14,7 @@ from constructs import Construct
 from cdk.asl_state_machine import AslStateMachine
 from cdk.function_specs import FUNCTION_OF
 from cdk.messaging import Messaging
+from cdk.plan_functions import FAILED_CALL
 from cdk.runners import Runners
 
 #: The reconciler repairs what was forgotten for more than a minute; five minutes later at the latest it is seen.
@@ -34,6 +35,7 @@ class Triggers(Construct):
         messaging: Messaging,
         machines: tuple[AslStateMachine, ...],
         runners: Runners,
+        plans_on_lambda: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
         self._functions, self._messaging = functions, messaging
@@ -61,6 +63,14 @@ class Triggers(Construct):
                 detail={"lastStatus": ["STOPPED"], "clusterArn": [runners.cluster.cluster_arn]},
             ),
         )
+        if plans_on_lambda:
+            self._rule(
+                "CallFailed",
+                "A call of a plan's function came to no result: a token that still waits for it fails at once",
+                "runner_stopped",
+                events.EventPattern(source=[FAILED_CALL[0]], detail_type=[FAILED_CALL[1]]),
+                messaging.bus,
+            )
         self._on_schedule()
 
     def _from_queues(self) -> None:
@@ -84,9 +94,21 @@ class Triggers(Construct):
                 SqsEventSource(queue, batch_size=1, report_batch_item_failures=True, max_concurrency=5)
             )
 
-    def _rule(self, construct_id: str, description: str, verb: str, pattern: events.EventPattern) -> events.Rule:
+    def _rule(
+        self,
+        construct_id: str,
+        description: str,
+        verb: str,
+        pattern: events.EventPattern,
+        bus: events.IEventBus | None = None,
+    ) -> events.Rule:
         return events.Rule(
-            self, construct_id, description=description, event_pattern=pattern, targets=[self._target(verb)]
+            self,
+            construct_id,
+            description=description,
+            event_bus=bus,
+            event_pattern=pattern,
+            targets=[self._target(verb)],
         )
 
     def _on_schedule(self) -> None:

@@ -37,7 +37,7 @@ from local.processes.tasks import Surroundings as TaskSurroundings
 from local.processes.tasks import Tasks
 from local.processes.warden import Warden
 from local.services import alarms
-from local.services.async_invokes import AsyncInvokes
+from local.services.async_invokes import FAILED_CALL, AsyncInvokes
 from local.services.events import Events
 from local.services.queues import Poller
 from local.services.schedules import Schedules
@@ -63,7 +63,7 @@ class Cloud:
         engine = {**mirror.environment(self.work, os.environ), **_passed_on(os.environ), **options.environment}
         where = LambdaSurroundings(self.aws.url, region, packages, self.work, (project, *packages), engine)
         self.lambdas = Lambdas(where, self.warden, self.credentials, self.policies, self.logs)
-        self.later = AsyncInvokes(self.lambdas, self._deliver)
+        self.later = AsyncInvokes(self.lambdas, self._give_up)
         self.events = Events(events_backends[ACCOUNT][region], ACCOUNT, region, self._invoke_target)
         self.schedules = Schedules(scheduler_backends[ACCOUNT][region], region, self.clients.get)
         around = TaskSurroundings(self.aws.url, ACCOUNT, region, project, packages, self.work, engine, options.runner)
@@ -141,6 +141,15 @@ class Cloud:
     def _wake(self, queue: str) -> None:
         for poller in self.pollers.get(queue, ()):
             poller.wake()
+
+    def _give_up(self, role: str, arn: str, body: str) -> None:
+        """Send a failed event on; to a bus in the role of the function, as Lambda does, for its conditions count."""
+        if ":event-bus/" not in arn:
+            self._deliver(arn, body)
+            return
+        client = self.clients.get(role, self.options.region, "events")
+        entry = {"Source": "lambda", "DetailType": FAILED_CALL, "Detail": body, "EventBusName": arn}
+        client.put_events(Entries=[entry])
 
     def _deliver(self, arn: str, body: str) -> None:
         if ":lambda:" in arn:

@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from local.latency import LATENCY
 from local.processes.lambdas import Lambdas, Result
 
+FAILED_CALL = "Lambda Function Invocation Result - Failure"
+"""The detail type of what Lambda tells an event bus of a failed call; the source is ``lambda``."""
 RETRY_SECONDS = (1.0, 2.0)
 """Lambda waits one and two minutes; the local cloud seconds, so that a person or a test need not."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetters:
-    """Where events of a function go that failed each time: the ARN of a queue, a topic or a function."""
+    """Where events of a function go that failed each time: the ARN of a queue, a topic, a bus or a function."""
 
     arn: str
     wrapped: bool
@@ -27,7 +29,8 @@ class DeadLetters:
 class AsyncInvokes:
     """Runs events in the background."""
 
-    def __init__(self, lambdas: Lambdas, deliver: Callable[[str, str], None]) -> None:
+    def __init__(self, lambdas: Lambdas, deliver: Callable[[str, str, str], None]) -> None:
+        """``deliver`` is given the role of the function that failed, where the event goes, and the event."""
         self._lambdas = lambdas
         self._deliver = deliver
         self._dead_letters: dict[str, DeadLetters] = {}
@@ -82,4 +85,4 @@ class AsyncInvokes:
                 "responsePayload": json.loads(result.payload or b"null"),
             }
             body = json.dumps(record)
-        self._deliver(dead_letters.arn, body)
+        self._deliver(self._lambdas.find(name).role, dead_letters.arn, body)

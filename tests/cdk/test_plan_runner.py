@@ -87,8 +87,43 @@ def test_a_failed_call_is_not_repeated_and_is_told(own):
     for config in configs.values():
         properties = config["Properties"]
         assert (properties["MaximumRetryAttempts"], properties["MaximumEventAgeInSeconds"]) == (0, 60)
-        assert "WaitsFunction" in json.dumps(properties["DestinationConfig"]["OnFailure"])
+        assert "MessagingBus" in json.dumps(properties["DestinationConfig"]["OnFailure"])
         assert config["UpdateReplacePolicy"] == "Retain"
+
+
+def test_the_role_of_a_plan_invokes_nothing_and_tells_the_bus_of_failed_calls_alone(own):
+    policies = [each["Properties"] for each in own["Resources"].values() if each["Type"] == "AWS::IAM::Policy"]
+    for kind in ("Plan", "Speculate"):
+        (policy,) = [each for each in policies if f"Runners{kind}TaskRole" in json.dumps(each["Roles"])]
+        statements = policy["PolicyDocument"]["Statement"]
+        assert "lambda:" not in json.dumps([each["Action"] for each in statements])
+        (told,) = [each for each in statements if "events:PutEvents" in each["Action"]]
+        assert told["Action"] == "events:PutEvents"
+        assert "MessagingBus" in json.dumps(told["Resource"])
+        assert told["Condition"] == {
+            "StringEquals": {
+                "events:source": "lambda",
+                "events:detail-type": "Lambda Function Invocation Result - Failure",
+            }
+        }
+
+
+def test_waits_is_invoked_by_rules_and_state_machines_alone(own):
+    resources = own["Resources"].items()
+    (waits,) = [name for name, each in resources if each["Type"] == "AWS::Lambda::Function" and "WaitsFunction" in name]
+    permissions = [each["Properties"] for _, each in resources if each["Type"] == "AWS::Lambda::Permission"]
+    invoking = [each for each in permissions if waits in json.dumps(each["FunctionName"])]
+    assert {each["Principal"] for each in invoking} == {"events.amazonaws.com"}
+    assert all("SourceArn" in each for each in invoking)
+    granted = {
+        re.sub("[0-9A-F]{8}$", "", role["Ref"])
+        for _, each in resources
+        if each["Type"] == "AWS::IAM::Policy"
+        for statement in each["Properties"]["PolicyDocument"]["Statement"]
+        if waits in json.dumps(statement["Resource"])
+        for role in each["Properties"]["Roles"]
+    }
+    assert granted == {"TerraformRole", "DeployRole", "PullRequestRole"} & granted
 
 
 def problem(context: dict[str, Any], region: str = "eu-west-1") -> str:

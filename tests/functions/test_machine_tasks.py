@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 from pydantic import ValidationError
@@ -14,16 +14,26 @@ from tests.builders import (
     any_delivery,
     any_deployment,
     any_drift,
+    any_job,
     any_layer,
     any_plan,
     deployment_in,
 )
 from tests.functions.wires import DEPLOY_MACHINE, call, call_function, failures, sqs_event
 from tidegate.adapters.deliveries import to_message
+from tidegate.bootstrap.dispatch import UnknownKind
 from tidegate.bootstrap.sources import read_call, read_runner
 from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.plan_runner import Limit
-from tidegate.domain.errors import ApplyAlreadyStarted, AuditUnavailable, ForgeUnavailable, NoFreePlace, NotFound
+from tidegate.domain.deploys.job import job_digest
+from tidegate.domain.deploys.plan_runner import Limit, PlanRunner
+from tidegate.domain.errors import (
+    ApplyAlreadyStarted,
+    AuditUnavailable,
+    ForgeUnavailable,
+    NoFreePlace,
+    NotFound,
+    NotItsJob,
+)
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.ports import Delivery
 
@@ -258,21 +268,52 @@ def test_a_stopped_task_that_no_machine_started_belongs_to_no_job(wires):
     ],
 )
 def test_a_call_of_lambda_that_came_to_nothing_fails_what_waits_for_it(wires, said, reason, limit):
-    wires.workflows.waiting.add("start-token")
-    call_function("waits", failed_call(said))
+    job = on_lambda(wires)
+    call_function("waits", failed_call(said, job))
     assert json.loads(wires.workflows.failed["start-token"][1])["message"] == f"Lambda: {reason}"
-    assert wires.jobs.limit("job-1") is limit
-    assert read_call(failed_call(said)).task == "lambda:request-1"
+    assert wires.jobs.limit(job.id) is limit
+    assert read_call(failed_call(said, job)["detail"])[0].task == "lambda:request-1"
 
 
-def failed_call(said):
-    """Return the record of an asynchronous call (AWS Lambda, Capturing records of asynchronous invocations)."""
-    return {
+def on_lambda(wires):
+    """Return a plan that was begun on Lambda."""
+    job = replace(any_job(), runner=PlanRunner.LAMBDA)
+    wires.jobs.create(job)
+    wires.workflows.waiting.add("start-token")
+    return job
+
+
+def failed_call(said, job):
+    """Return what Lambda tells a bus (AWS Lambda, Capturing records of Lambda asynchronous invocations)."""
+    detail = {
         "version": "1.0",
         "requestContext": {"requestId": "request-1", "condition": "EventAgeExceeded", "functionArn": "arn:function"},
-        "requestPayload": {"job": "job-1", "digest": "digest", "token": "start-token"},
+        "requestPayload": {"job": job.id, "digest": job_digest(job), "token": "start-token"},
         **({} if said is None else {"responsePayload": said}),
     }
+    return {"source": "lambda", "detail-type": "Lambda Function Invocation Result - Failure", "detail": detail}
+
+
+@pytest.mark.parametrize(
+    "detail",
+    [
+        {"kind": "wait_for_signal", "queue": "q", "token": "start-token"},
+        {"kind": "request_review", "requestContext": {"requestId": "1", "condition": "any"}, "requestPayload": {}},
+        {"taskArn": "arn:task", "overrides": {}},
+        {},
+    ],
+)
+def test_what_the_role_of_a_plans_function_may_say_does_nothing_but_report_calls(wires, detail):
+    on_lambda(wires)
+    event = {"source": "lambda", "detail-type": "Lambda Function Invocation Result - Failure", "detail": detail}
+    with pytest.raises(NotItsJob):
+        call_function("waits", event)
+    assert not wires.workflows.failed
+
+
+def test_the_record_of_a_call_by_itself_is_no_event_of_a_function(wires):
+    with pytest.raises(UnknownKind):
+        call_function("waits", failed_call(None, on_lambda(wires))["detail"])
 
 
 def test_a_plan_is_started_on_lambda_as_a_tenant_of_its_own(wires):

@@ -7,7 +7,9 @@ import pytest
 
 from tests.builders import any_job
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deploys.plan_runner import Limit
+from tidegate.domain.deploys.job import job_digest
+from tidegate.domain.deploys.plan_runner import Limit, PlanRunner
+from tidegate.domain.errors import NotItsJob
 from tidegate.usecases.deploys.runner_stopped import StoppedRunner, StoppedRunnerReporter
 
 TASK, OTHER_TASK = "arn:aws:ecs:eu-central-1:123456789012:task/c/1", "arn:aws:ecs:eu-central-1:123456789012:task/c/2"
@@ -78,3 +80,37 @@ def test_a_limit_that_ended_a_runner_is_remembered_with_its_job(world):
     report(world, StoppedRunner("lambda:1", any_job().id, "start-token", "killed", limit=Limit.MEMORY))
     assert set(world.workflows.failed) == {"job-token"}
     assert world.jobs.limit(any_job().id) is Limit.MEMORY
+
+
+CALL = StoppedRunner("lambda:1", any_job().id, "start-token", "killed", limit=Limit.MEMORY)
+
+
+def call(world, job, stopped=CALL, digest=None):
+    world.jobs.create(job)
+    world.workflows.waiting.add("start-token")
+    StoppedRunnerReporter(world.jobs, world.workflows).report_call(
+        stopped, job_digest(job) if digest is None else digest
+    )
+
+
+def test_a_call_for_a_plan_that_was_begun_on_lambda_fails_what_waits_for_it():
+    world = World()
+    call(world, replace(any_job(), runner=PlanRunner.LAMBDA))
+    assert set(world.workflows.failed) == {"start-token"}
+
+
+@pytest.mark.parametrize(
+    ("job", "stopped", "digest"),
+    [
+        (any_job(), CALL, None),
+        (replace(any_job(), runner=PlanRunner.LAMBDA), CALL, "another"),
+        (replace(any_job(), runner=PlanRunner.LAMBDA), replace(CALL, job="network-plan-9"), None),
+    ],
+    ids=["on Fargate", "of another digest", "unknown"],
+)
+def test_a_call_that_is_not_for_its_job_is_refused_and_nothing_fails(job, stopped, digest):
+    world = World()
+    with pytest.raises(NotItsJob, match=stopped.job):
+        call(world, job, stopped, digest)
+    assert world.workflows.failed == {}
+    assert world.jobs.limit(job.id) is None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tidegate.adapters.batches import take_all, take_held, take_in_order
 from tidegate.adapters.deliveries import from_message
 from tidegate.bootstrap import wiring
+from tidegate.domain.errors import NotItsJob
 from tidegate.settings import WorkflowSettings
 from tidegate.telemetry import logger
 
@@ -35,23 +36,24 @@ QUEUES: Mapping[str, str] = {
     LINES: "refresh_line",
     LATER_LINES: "refresh_line",
 }
+#: The source of what Lambda tells an event bus of failed calls. Who may put events there may name it as well.
+CALLS = "lambda"
 #: The kind of what comes from EventBridge, by its source and its detail type.
 RULES: Mapping[tuple[str, str], str] = {
     ("aws.states", "Step Functions Execution Status Change"): "execution_closed",
     ("aws.ecs", "ECS Task State Change"): "runner_stopped",
+    (CALLS, "Lambda Function Invocation Result - Failure"): "runner_stopped",
 }
 
 
 def kind_of(event: Event, environ: Mapping[str, str]) -> str:
-    """Return the kind of what comes from a queue, a rule or a failed call; an empty text for what is not known."""
+    """Return the kind of what comes from a queue or a rule; an empty text for what is not known."""
     match event:
         case {"Records": [{"eventSourceARN": str(arn)}, *_]}:
             known = {environ[queue].rpartition("/")[2]: kind for queue, kind in QUEUES.items() if environ.get(queue)}
             return known.get(arn.rpartition(":")[2], "")
         case {"source": str(source), "detail-type": str(what)}:
             return RULES.get((source, what), "")
-        case {"requestContext": {"condition": str()}, "requestPayload": {"job": str()}}:
-            return "runner_stopped"
     return ""
 
 
@@ -194,8 +196,11 @@ def read_execution(detail: Event) -> ClosedExecution:
 
 def runner_stopped(event: Event, _context: object) -> None:
     """Fail the tokens of the runner of a task that stopped, or of a call of Lambda that came to no result."""
-    stopped = read_runner(event["detail"]) if "detail" in event else read_call(event)
-    wiring().stopped_runner_reporter.report(stopped)
+    reporter = wiring().stopped_runner_reporter
+    if event["source"] == CALLS:
+        reporter.report_call(*read_call(event["detail"]))
+    else:
+        reporter.report(read_runner(event["detail"]))
 
 
 def read_runner(task: Event) -> StoppedRunner:
@@ -232,20 +237,25 @@ def _is_out_of_memory(task: Event) -> bool:
     )
 
 
-def read_call(record: Event) -> StoppedRunner:
-    """Read the record of an asynchronous call that failed (AWS Lambda, Capturing records of invocations)."""
+def read_call(record: Event) -> tuple[StoppedRunner, str]:
+    """Read the record of an asynchronous call that failed (AWS Lambda, Capturing records of invocations).
+
+    Return the runner, and the digest of the job that it was called with. Raise NotItsJob for anything else.
+    """
     from tidegate.domain.deploys.plan_runner import lambda_runner
     from tidegate.usecases.deploys.runner_stopped import StoppedRunner
 
-    context, asked, said = record["requestContext"], record["requestPayload"], record.get("responsePayload") or {}
-    what = said.get("errorMessage") or context["condition"]
-    return StoppedRunner(
-        task=lambda_runner(context["requestId"]),
-        job=asked["job"],
-        start_token=asked["token"],
-        reason=f"Lambda: {what}",
-        limit=_limit(str(said.get("errorType", "")), what),
-    )
+    match record:
+        case {
+            "requestContext": {"requestId": str(request), "condition": str(condition)},
+            "requestPayload": {"job": str(job), "digest": str(digest), "token": str(token)},
+        }:
+            said = record.get("responsePayload")
+            said = said if isinstance(said, Mapping) else {}
+            what = str(said.get("errorMessage") or condition)
+            limit = _limit(str(said.get("errorType", "")), what)
+            return StoppedRunner(lambda_runner(request), job, token, f"Lambda: {what}", limit=limit), digest
+    raise NotItsJob("")
 
 
 def _limit(kind: str, message: str) -> Limit | None:

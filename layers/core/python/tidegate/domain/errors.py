@@ -311,6 +311,16 @@ class JobGone(TidegateError):
         super().__init__(f"Job {job} was taken by a runner before, or was closed. It is not run twice.")
 
 
+class NotItsJob(TidegateError):
+    """Something reports a failed call of Lambda that is of no job which runs there as it says."""
+
+    def __init__(self, job: str) -> None:
+        super().__init__(
+            f"A failed call was reported for the job {job[:100]!a}, which was not begun like that on Lambda, so "
+            "nothing was done. Lambda reports none such: look in CloudTrail for who used the role of a runner of plans."
+        )
+
+
 class DeploymentCancelled(TidegateError):
     """A step of a deployment that somebody has cancelled: its state machine ends."""
 

@@ -6,9 +6,10 @@ import json
 from contextlib import suppress
 from dataclasses import dataclass
 
-from tidegate.domain.deploys.plan_runner import Limit
+from tidegate.domain.deploys.job import job_digest
+from tidegate.domain.deploys.plan_runner import Limit, PlanRunner
 from tidegate.domain.deploys.runner_size import out_of_memory
-from tidegate.domain.errors import NotFound, TooLate
+from tidegate.domain.errors import NotFound, NotItsJob, TooLate
 from tidegate.ports import Jobs, Workflows
 
 
@@ -46,6 +47,20 @@ class StoppedRunnerReporter:
             self.jobs.tell_limit(stopped.job, stopped.limit)
         if token:
             self._fail(token, self._explained(stopped))
+
+    def report_call(self, stopped: StoppedRunner, digest: str) -> None:
+        """Fail what waits for a call of Lambda, which was made for the job with this digest.
+
+        Whatever has the function's role can report one: it must be of a plan that was begun on Lambda, and know its
+        digest, which reaches only the runner of this job. Raise NotItsJob otherwise.
+        """
+        try:
+            job = self.jobs.get(stopped.job)
+        except NotFound:
+            raise NotItsJob(stopped.job) from None
+        if job.runner is not PlanRunner.LAMBDA or job_digest(job) != digest:
+            raise NotItsJob(stopped.job)
+        self.report(stopped)
 
     def _explained(self, stopped: StoppedRunner) -> str:
         """Return the reason, and what to do if the task's memory was too small."""
