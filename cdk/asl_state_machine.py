@@ -17,6 +17,8 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
+from cdk.trust import for_machine
+
 PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 #: Step Functions' own rule, by which ``startExecution.sync:2`` hears that the child has ended.
 _SYNC_RULE = "StepFunctionsGetEventsForStepFunctionsExecutionRule"
@@ -112,7 +114,7 @@ class AslStateMachine(Construct):
         self.role = iam.Role(
             self,
             "Role",
-            assumed_by=iam.ServicePrincipal("states.amazonaws.com"),
+            assumed_by=for_machine(self, name),
             description=f"The state machine {name}",
         )
         self.machine = sfn.StateMachine(

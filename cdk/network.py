@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from aws_cdk import RemovalPolicy
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from cdk.site_settings import SiteSettings
+from cdk.trust import for_flow_logs
 
 
 class Network(Construct):
@@ -67,7 +69,10 @@ class Network(Construct):
             destination=ec2.FlowLogDestination.to_cloud_watch_logs(
                 logs.LogGroup(
                     self, "FlowLogGroup", retention=logs.RetentionDays.ONE_MONTH, removal_policy=RemovalPolicy.DESTROY
-                )
+                ),
+                iam.Role(
+                    self, "FlowLogRole", assumed_by=for_flow_logs(self), description="Writes the network's flow log"
+                ),
             ),
         )
 

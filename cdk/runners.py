@@ -26,6 +26,7 @@ from cdk.settings import Settings
 from cdk.sources import ROOT
 from cdk.storage import Storage
 from cdk.target_roles import KEYS
+from cdk.trust import for_tasks
 from tidegate.domain.deploys.aws_target import AllowedRoles, to_text
 
 #: The largest that ECS allows: the engine gets one interrupt and most of this time to save its state.
@@ -251,7 +252,7 @@ class Runners(Construct):
 
     def _who_runs(self, kind: RunnerKind) -> iam.PrincipalBase:
         """Return the services that run this kind: an apply is on Fargate always."""
-        tasks = iam.ServicePrincipal("ecs-tasks.amazonaws.com")
+        tasks = for_tasks(self)
         if not self._plans_on_lambda or kind.engine_writes_state:
             return tasks
         return iam.CompositePrincipal(tasks, iam.ServicePrincipal("lambda.amazonaws.com"))
