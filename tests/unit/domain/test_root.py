@@ -128,6 +128,14 @@ def test_ids_tell_apart_what_slugs_do_not():
     assert worker_name("a/b||x", 1) != worker_name("a/b||x", 2)
 
 
+@given(*[st.text(max_size=90)] * 5)
+def test_ids_of_one_root_and_commit_begin_alike_whatever_tells_them_apart(repository, root, one, other, stack):
+    """Check runs of the same name are looked for by that, and then compared by their whole names."""
+    first = deployment_id(repository, root, sha(), one)
+    second = deployment_id(repository, root, sha(), other, stack)
+    assert first.rpartition("-")[0] == second.rpartition("-")[0]
+
+
 def test_schedules_have_legal_names_that_tell_them_apart():
     names = {
         schedule_name(repository, schedule) for repository in ("a/b-c", "a-b/c", "x" * 90) for schedule in ("n", "m")
