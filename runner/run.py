@@ -20,10 +20,11 @@ from runner.job_record import JobRecord
 from runner.lambda_limits import LambdaLimits
 from runner.log import JobLog, copy_masked, error_lines, last_lines
 from runner.log_store import LogSender
-from runner.masking import Masker
+from runner.masking import FORMS_OF_SESSIONS, Masker
 from runner.plan_job import run_plan
 from runner.report import NobodyWaits, Reporter
 from runner.settings import Settings
+from runner.web_identity import takes_sessions
 from tidegate.adapters.aws.client import Aws, AwsError
 from tidegate.domain.deploys.job import JobKind, TakenJob, log_key
 from tidegate.domain.deploys.runner_size import out_of_memory
@@ -60,7 +61,7 @@ def run_job(
     """Take the job, run it, store its log and report its result. Raise JobNotForUs."""
     record = JobRecord(aws, settings.table, settings.job, settings.job_digest)
     job = record.specification()
-    masker = Masker((*settings.mask_patterns, *job.run.masks))
+    masker = Masker((*settings.mask_patterns, *job.run.masks, *(FORMS_OF_SESSIONS if takes_sessions(job) else ())))
     masker.add([settings.start_token, environ.get("AWS_SECRET_ACCESS_KEY", ""), environ.get("AWS_SESSION_TOKEN", "")])
     masker.add(environ.get(name, "") for name in settings.secret_variables)
     log = JobLog(directory / "job.log", masker)

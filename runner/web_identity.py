@@ -65,6 +65,11 @@ def web_identity(
     return variables
 
 
+def takes_sessions(job: Job) -> bool:
+    """Tell whether the engine takes sessions by the job's tokens itself: nobody here knows their credentials."""
+    return bool(_wanted(job))
+
+
 _Describe = Callable[[Job, Path], Mapping[str, str]]
 
 

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from runner.masking import FORMS_OF_SESSIONS, MASK, Masker
 from tests.identity_keys import Signer
 from tests.runner.conftest import Bench
 from tests.runner.engines import provisioned
@@ -133,6 +134,38 @@ def test_a_token_is_a_file_of_the_job_alone_and_masked_wherever_it_is_printed(in
         assert token.rpartition(".")[2] not in everything
     assert not Path((installed.directory / "place").read_text().strip()).parent.exists()
     assert "identity" not in installed.aws.record(job.id)
+
+
+#: As long as what clouds give, and nowhere twice the same.
+LETTERS = "".join(map(str, range(100, 200)))
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "IQoJb3JpZ2luX2Vj" + LETTERS + "==",
+        "FwoGZXIvYXdzE" + LETTERS,
+        "ya29.c." + LETTERS,
+        "eyJ0eXAiOiJKV1QifQ." + LETTERS + "." + LETTERS[::-1],
+    ],
+)
+def test_what_a_cloud_gives_for_a_token_is_masked_by_its_form(installed: Bench, commit: Commit, secret: str) -> None:
+    # In two halves, as the words of a step are shown.
+    said = f'a={secret[:40]} b={secret[40:]}; echo "token=$$a$$b ends"; echo "\'$$a$$b\'"'
+    job = installed.job(JobKind.PLAN, commit(resource("network")), run=replace(RUN, plan=(*RUN.plan, shell(said))))
+    run(installed, job)
+    log = installed.stored_log(job.id)
+    assert f"token={MASK} ends" in log
+    assert f"'{MASK}'" in log
+    assert secret[20:60] not in json.dumps([installed.aws.answers, log, installed.aws.log_lines(job.id)])
+
+
+def test_the_forms_of_sessions_are_found_in_linear_time() -> None:
+    masker = Masker(FORMS_OF_SESSIONS)
+    for repeated in ("eyJ", "IQoJb3JpZ2lu/", "ya29.", "eyJaaaaaaaaaaa.", "FwoGZXIvYXdz"):
+        begun = time.process_time()
+        masker.mask(repeated * (1_000_000 // len(repeated)))
+        assert time.process_time() - begun < 2
 
 
 def told(bench: Bench, commit: Commit, settings: RunSettings = RUN, identity: Issued | None = None) -> tuple[str, str]:
