@@ -50,9 +50,10 @@ class InvalidContext(ValueError):  # Named for what it tells.
     """A context key has a value that cannot be used."""
 
     def __init__(self, key: str, value: object, allowed: str) -> None:
+        told = "it is not set, and has to be" if value == "" else f"{value!r} is not"
+        whole = re.split(r"[.\[]", key)[0]
         super().__init__(
-            f"context key {key}: {value!r} is not {allowed}. "
-            f"Change it in cdk.json, with -c {key}=…, or in TidegateProps"
+            f"context key {key}: {told} {allowed}. Change it in cdk.json, with -c {whole}=…, or in TidegateProps"
         )
 
 

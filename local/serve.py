@@ -17,6 +17,7 @@ import traceback
 
 from local.cloud import Cloud
 from local.options import Options
+from local.stack.synth import SynthFailed
 
 #: Characters of a message: moto adds whole definitions of states to what fails in them.
 _LONGEST = 1000
@@ -53,15 +54,18 @@ def main() -> int:
         print(json.dumps(cloud.info()), file=answers, flush=True)
         end.wait()
     except Exception as error:  # noqa: BLE001 - the edge of the process: the caller is told.
-        print(
-            json.dumps({"error": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()}),
-            file=answers,
-            flush=True,
-        )
+        print(json.dumps(_told(error)), file=answers, flush=True)
         code = 1
     finally:
         cloud.close()
     return code
+
+
+def _told(error: Exception) -> dict[str, str]:
+    """Return what the caller is told: what the app refuses as it is, and of all else the trace as well."""
+    if isinstance(error, SynthFailed):
+        return {"error": str(error)}
+    return {"error": f"{type(error).__name__}: {error}", "trace": "".join(traceback.format_exception(error))}
 
 
 def _spare_the_collector() -> None:

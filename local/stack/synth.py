@@ -29,8 +29,12 @@ _SKIPPED = {"__pycache__", ".venv", "cdk.out", ".mypy_cache", ".ruff_cache", ".p
 LOCAL_SLOTS = "40"
 
 
-class SynthFailed(Exception):
-    """The CDK app failed; the message is the end of its output."""
+#: How the CDK app ends where it refuses a setting, in one line.
+_REFUSED = 2
+
+
+class SynthFailed(ValueError):
+    """The CDK app failed; the message is the refusal of a setting, or else the end of its output."""
 
 
 def node() -> Path:
@@ -74,6 +78,8 @@ def _run(project: Path, context: Mapping[str, Any], target: Path) -> None:
         done = subprocess.run(
             [sys.executable, "cdk/app.py"], cwd=project, env=environment, capture_output=True, text=True, check=False
         )
+        if done.returncode == _REFUSED:
+            raise SynthFailed(done.stderr.strip().rpartition("\n")[2])
         if done.returncode:
             raise SynthFailed(f"cdk/app.py ended with {done.returncode}:\n{(done.stdout + done.stderr)[-4000:]}")
         shutil.rmtree(target, ignore_errors=True)

@@ -1,0 +1,54 @@
+"""What the app, and a local cloud that runs it, say of settings that cannot be used."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cdk.runner_settings import InvalidContext
+from cdk.sources import ROOT
+from cdk.synthesis import UnknownContext, refuse_unknown_keys
+from local.stack.synth import SynthFailed, synthesize
+
+
+def test_a_setting_that_cannot_be_used_ends_the_app_in_one_line(tmp_path: Path):
+    context = json.dumps({"prefix": "A_b"})
+    environment = os.environ | {"CDK_CONTEXT_JSON": context, "CDK_OUTDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "cdk/app.py"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("There is no template: context key prefix: 'A_b' is not up to 20 small letters")
+    assert "Traceback" not in done.stderr
+
+
+def test_the_local_cloud_says_only_what_the_app_refuses():
+    with pytest.raises(SynthFailed, match=r"^There is no template: context key operators_team: 'foo' is not a team"):
+        synthesize(ROOT, {"operators_team": "foo"})
+
+
+@pytest.mark.parametrize(
+    ("key", "advice"), [("apply_policiez", "Did you mean apply_policies?"), ("colour", "cdk/README.md lists all.")]
+)
+def test_a_key_that_is_none_is_refused(key: str, advice: str):
+    with pytest.raises(UnknownContext) as refused:
+        refuse_unknown_keys({"prefix": "acme", key: "red"})
+    assert str(refused.value).startswith(f"context key {key}: there is no such key. {advice} ")
+
+
+def test_keys_of_the_cdk_itself_are_left_alone():
+    refuse_unknown_keys({"aws:cdk:bundling-stacks": [], "@aws-cdk/core:x": True, "acknowledged-issue-numbers": [1]})
+
+
+def test_half_of_two_that_go_together_is_named_as_missing():
+    told = str(InvalidContext("subnets", "", "a value: vpc and subnets go together"))
+    assert told.startswith("context key subnets: it is not set, and has to be a value: vpc and subnets go together. ")
+
+
+def test_the_hint_names_what_the_command_line_takes():
+    assert "-c apply_target_roles=…" in str(InvalidContext("apply_target_roles[0].role", "x", "the ARN of a role"))
