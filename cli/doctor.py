@@ -67,9 +67,9 @@ def _show(console: Console, finding: Finding) -> None:
 
     shape, style = _LOOKS[finding.verdict]
     console.print(Text.assemble((f"{shape} {finding.verdict:<4}", style), "  ", screen.text(finding.check, "bold")))
-    console.print(Padding(screen.text(finding.found), (0, 0, 0, 8)))
+    console.print(Padding(screen.text(finding.found), (0, 0, 0, 8), expand=False))
     if finding.do:
-        console.print(Padding(screen.text(f"→ {finding.do}"), (0, 0, 0, 8)))
+        console.print(Padding(screen.text(f"→ {finding.do}"), (0, 0, 0, 8), expand=False))
 
 
 def _sum_up(console: Console, findings: list[Finding]) -> None:

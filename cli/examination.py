@@ -136,7 +136,11 @@ class Doctor:
         return Finding("node", "ok", "node comes with the Python environment.")
 
     def _region(self) -> Finding:
-        region = self._environ.get("AWS_REGION") or self._environ.get("AWS_DEFAULT_REGION") or _configured_region()
+        try:  # A profile that does not exist is told here: no client can be made with it.
+            configured = _configured_region()
+        except BotoCoreError as error:
+            return Finding("region", "fail", str(error), "Name a profile of ~/.aws/config in AWS_PROFILE, or unset it.")
+        region = self._environ.get("AWS_REGION") or self._environ.get("AWS_DEFAULT_REGION") or configured
         if not region:
             return Finding("region", "fail", "No region is configured.", "Set AWS_REGION or use a profile with one.")
         return Finding("region", "ok", region)

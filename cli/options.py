@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -47,11 +48,22 @@ Json = Annotated[
 ]
 #: The prefix of an installation where none is named.
 PREFIX = "tidegate"
+#: As ``make deploy`` takes it.
+_PREFIX = re.compile(r"[a-z][a-z0-9-]{0,19}")
+
+
+def _usable_prefix(value: str) -> str:
+    if value and not _PREFIX.fullmatch(value):
+        raise typer.BadParameter(f"{value!r} is not up to 20 small letters, digits and hyphens.")
+    return value
+
+
 Prefix = Annotated[
     str,
     typer.Option(
         "--prefix",
         envvar="TIDEGATE_PREFIX",
+        callback=_usable_prefix,
         metavar="PREFIX",
         help="The installation's prefix, which secrets begin with.",
     ),

@@ -67,10 +67,12 @@ def _member(one: Member) -> Iterator[RenderableType]:
     yield Text.assemble("  ", views.state_of(one, one.replaced_by), "  ", screen.text(one.root))
     if one.replaced_by:
         replaced = REPLACED.format(one.replaced_by.revision[:7])
-        yield Padding(screen.text(replaced, "dim"), (0, 0, 0, 6))
+        yield Padding(screen.text(replaced, "dim"), (0, 0, 0, 6), expand=False)
     if one.gated_by:
         # A line of its own, so that what does not fit stands below itself.
-        yield Padding(screen.text(f"waits for {views.awaited(one.gated_by, one.stack)}", "dim"), (0, 0, 0, 6))
+        yield Padding(
+            screen.text(f"waits for {views.awaited(one.gated_by, one.stack)}", "dim"), (0, 0, 0, 6), expand=False
+        )
 
 
 def configured(loaded: LoadedConfiguration, leaves: Mapping[str, Stack]) -> RenderableType:

@@ -62,6 +62,12 @@ def test_each_installation_has_secrets_of_its_own(monkeypatch):
     assert stored("mine")["secrets"]
 
 
+def test_a_prefix_that_no_installation_can_have_is_refused():
+    refused = run("webhook", "--prefix", "A_")
+    assert refused.exit_code == 2
+    assert "'A_' is not up to 20 small letters" in " ".join(refused.output.replace("│", "").split())
+
+
 def test_secrets_are_stored_in_the_region_that_awss_other_tools_take(monkeypatch):
     monkeypatch.setenv("AWS_REGION", "eu-north-1")
     monkeypatch.delenv("AWS_DEFAULT_REGION")

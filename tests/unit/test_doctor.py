@@ -410,3 +410,16 @@ def test_the_command_tells_people_what_to_do(aws: None, tmp_path: Path):
     assert result.exit_code == 1
     assert "✘ fail  secret tidegate/webhook-secret" in result.stdout
     assert "failed" in result.stdout.splitlines()[-1]
+
+
+def test_a_profile_that_does_not_exist_is_a_finding(aws: None, path: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AWS_PROFILE", "nope")
+    result = CliRunner().invoke(cli, ["doctor", "--json", "--configuration", path])
+    findings = {finding["check"]: finding for finding in json.loads(result.stdout)["findings"]}
+    assert (findings["region"]["verdict"], "(nope)" in findings["region"]["found"]) == ("fail", True)
+    assert "AWS_PROFILE" in findings["region"]["do"]
+
+
+def test_a_pipe_gets_lines_without_blanks_at_their_ends(aws: None, tmp_path: Path):
+    result = CliRunner().invoke(cli, ["doctor", "--configuration", str(tmp_path / "cdk.json")])
+    assert [line for line in result.stdout.splitlines() if len(line) > 1000] == []
