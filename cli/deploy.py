@@ -104,6 +104,10 @@ def _ask(client: ApiClient, asked: _Asked, deadline: Deadline, *, wait: bool, js
     console.print(screen.text(answer.outcome or ""))
     made = list(answer.deployments)
     _show_made(client, made, console)
+    if made and not asked.how.get("destroy"):
+        console.print("A deploy by hand locks its queue: merges wait until it is unlocked.")
+        for root in dict.fromkeys(item.root for item in made):
+            console.print(screen.text(f"  → tidegate unlock {repository} {root}"))
     if wait and made:
         made = follow(client, [item.id for item in made], console, deadline)
     if json:

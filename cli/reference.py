@@ -63,7 +63,11 @@ def _command(name: str, command: Any) -> Iterator[str]:
 
 
 def _argument(item: Any) -> str:
-    name = str(item.metavar or item.name).strip("[]")
+    name = str(item.metavar or item.name)
+    while name.startswith("[") and name.endswith("]"):
+        name = name[1:-1]
+    if name.endswith("]..."):
+        name = name.strip("[").replace("]...", "...")
     return name if item.required else f"[{name}]"
 
 

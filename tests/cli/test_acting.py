@@ -42,6 +42,8 @@ def test_a_deploy_asks_for_the_roots_once_each_and_shows_what_was_made(api, tide
         ID,
         "https://forge.example.com/acme/live/runs/7",
         "tidegate queue acme/live",
+        "merges wait until it is unlocked",
+        "tidegate unlock acme/live orders",
     ):
         assert text in result.stdout
 
