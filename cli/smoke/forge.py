@@ -63,6 +63,9 @@ class Scratch:
             raise Refused(f"The token may not push to {self.repository}.", "Give it Contents: write there.")
         with tempfile.TemporaryDirectory(prefix="tidegate-smoke-") as directory:
             file = self._clone(Path(directory)) / FILE
+            if file.is_symlink() or file.is_dir():
+                text = f"{self.repository} has {FILE} as a {'link' if file.is_symlink() else 'directory'}."
+                raise Refused(text, "Delete it there, or make an empty repository for smoke tests.")
             first = file.read_text(encoding="utf-8").partition("\n")[0] if file.is_file() else ""
         if file_prefix := first.removeprefix(_MARK) if first.startswith(_MARK) else "":
             raise Refused(
@@ -89,7 +92,7 @@ class Scratch:
         with tempfile.TemporaryDirectory(prefix="tidegate-smoke-") as directory:
             tree = self._clone(Path(directory))
             for name, content in files.items():
-                path = tree / name
+                path = self._own(tree, name)
                 if content is None:
                     path.unlink(missing_ok=True)
                 else:
@@ -105,13 +108,22 @@ class Scratch:
         """Delete what the smoke test of this prefix committed, and nothing else. Return whether there was anything."""
         with tempfile.TemporaryDirectory(prefix="tidegate-smoke-") as directory:
             tree = self._clone(Path(directory))
-            file = tree / FILE
+            file = self._own(tree, FILE)
             ours = file.is_file() and file.read_text(encoding="utf-8").startswith(f"{_MARK}{prefix}\n")
-            found = [str(each.relative_to(tree)) for each in (tree / prefix).glob("*") if each.is_file()]
+            found = [str(each.relative_to(tree)) for each in self._own(tree, prefix).glob("*") if each.is_file()]
         wanted: dict[str, str | None] = dict.fromkeys([*found, *([FILE] if ours else [])])
         if wanted:
             self.push(wanted, f"Remove what {prefix} made")
         return bool(wanted)
+
+    def _own(self, tree: Path, name: str) -> Path:
+        """Return a path of the tree. Raise StepFailed where a link in it would lead to another file of this machine."""
+        for part in (tree / name, *(tree / name).parents):
+            if part == tree:
+                break
+            if part.is_symlink():
+                raise StepFailed(f"{part.relative_to(tree)} is a link in {self.repository}.", "Delete it there.")
+        return tree / name
 
     def _branch(self) -> str:
         return str(self._as_person(f"/repos/{self.repository}")["default_branch"])

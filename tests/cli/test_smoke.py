@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -273,6 +274,44 @@ def test_a_repository_and_an_app_that_others_use_are_refused(scratch):
     scratch.push({FILE: "version: 1\n"}, "Configure")
     with pytest.raises(Refused, match="of its own: its roots would be deployed"):
         scratch.examine()
+
+
+@pytest.fixture
+def commit(scratch, tmp_path):
+    """Commit a tree as somebody who may push to the repository."""
+
+    def commit(make: Callable[[Path], object]) -> None:
+        (tmp_path / "other").mkdir()
+        tree = scratch._clone(tmp_path / "other")
+        make(tree)
+        scratch._git(tree, "add", "--all")
+        scratch._git(tree, "commit", "--quiet", "-m", "Set a trap")
+        scratch._git(tree, "push", "--quiet", "origin", "HEAD:main")
+
+    scratch.push({"README.md": "Ours.\n"}, "Begin")
+    return commit
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_configuration_that_is_a_link_is_refused_and_never_written_through(scratch, commit, tmp_path, there):
+    target = tmp_path / "of-the-person"
+    if there:
+        target.write_text("")
+    commit(lambda tree: (tree / FILE).symlink_to(target))
+    with pytest.raises(Refused, match=rf"smoke/scratch has {FILE} as a link"):
+        scratch.examine()
+    with pytest.raises(StepFailed, match=f"{FILE} is a link in smoke/scratch"):
+        scratch.push({FILE: configuration(NAMES.prefix)}, "Deploy")
+    assert (target.read_text() if there else target.exists()) == ("" if there else False)
+
+
+def test_nothing_is_deleted_through_a_link(scratch, commit, tmp_path):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/key").write_text("mine")
+    commit(lambda tree: (tree / NAMES.prefix).symlink_to(tmp_path / "home"))
+    with pytest.raises(StepFailed, match=f"{NAMES.prefix} is a link"):
+        scratch.clean(NAMES.prefix)
+    assert (tmp_path / "home/key").read_text() == "mine"
 
 
 @pytest.mark.parametrize("token", ["visitor", "outsider", "nobody"])
