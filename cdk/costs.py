@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from cdk.pages import write_page
 from cdk.sources import ROOT
 
 PAGE = ROOT / "docs" / "costs.md"
@@ -262,15 +262,5 @@ _NOTHING = """
 """
 
 
-def main() -> int:
-    """Write the page."""
-    from cdk.synthesis import synthesize  # noqa: PLC0415  # Only here: reading a template needs no node.
-
-    with tempfile.TemporaryDirectory() as directory:
-        template = json.loads(synthesize(Path(directory)).read_text(encoding="utf-8"))
-    PAGE.write_text(page(template), encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_page(PAGE, page))

@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 import re
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from cdk.pages import write_page
 from cdk.sources import ROOT
 
 PAGE = ROOT / "docs" / "permissions.md"
@@ -164,15 +163,5 @@ def _cell(items: Sequence[str]) -> str:
     return "<br>".join(f"`{item}`" for item in items)
 
 
-def main() -> int:
-    """Write the page."""
-    from cdk.synthesis import synthesize  # noqa: PLC0415  # Only here: reading a template needs no node.
-
-    with tempfile.TemporaryDirectory() as directory:
-        template = json.loads(synthesize(Path(directory)).read_text(encoding="utf-8"))
-    PAGE.write_text(page(template), encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_page(PAGE, page))
