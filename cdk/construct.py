@@ -83,7 +83,7 @@ class Tidegate(Construct):
         self.storage = Storage(self, "Storage")
         self.identity = IdentityKeys(self, "Identity", names=settings.identity.keys, prefix=settings.prefix)
         self.messaging = Messaging(self, "Messaging", prefix=settings.prefix, alarm_email=settings.alarm_email)
-        self.network = Network(self, "Network", settings.site)
+        self.network = Network(self, "Network", settings.site, prefix=settings.prefix)
         self.runners = Runners(
             self,
             "Runners",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aws_cdk import RemovalPolicy
+from aws_cdk import RemovalPolicy, Tags
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
@@ -17,9 +17,9 @@ from cdk.trust import for_flow_logs
 class Network(Construct):
     """A VPC of the stack or of the installation's, and a security group that lets out and never in."""
 
-    def __init__(self, scope: Construct, construct_id: str, site: SiteSettings) -> None:
+    def __init__(self, scope: Construct, construct_id: str, site: SiteSettings, *, prefix: str) -> None:
         super().__init__(scope, construct_id)
-        self._site = site
+        self._site, self._prefix = site, prefix
         self.vpc: ec2.IVpc
         if site.vpc:
             # Its zones are not asked for: nothing is placed by them.
@@ -34,6 +34,7 @@ class Network(Construct):
             description="Runners reach out (forge, registries, providers); nothing reaches in",
             allow_all_outbound=True,
         )
+        _name(self.security_group, f"{prefix}-runner")
         if not site.vpc:
             self._log_flows()
 
@@ -48,7 +49,7 @@ class Network(Construct):
         subnets = [_subnet("runner", runner, 22)]
         if self._site.gateways:
             subnets.append(_subnet("gateway", public, 24))
-        return ec2.Vpc(
+        vpc = ec2.Vpc(
             self,
             "Vpc",
             ip_addresses=ec2.IpAddresses.cidr("10.90.0.0/20"),
@@ -58,12 +59,21 @@ class Network(Construct):
             enable_dns_support=True,
             subnet_configuration=subnets,
         )
+        _name(vpc, self._prefix)
+        for kind, some in (("runner", self._of_runners(vpc)), ("gateway", self._of_gateways(vpc))):
+            for number, subnet in enumerate(some, start=1):
+                # Its route table, NAT gateway and address are called the same.
+                _name(subnet, f"{self._prefix}-{kind}-{number}")
+        return vpc
 
     def _of_runners(self, vpc: ec2.IVpc) -> list[ec2.ISubnet]:
         return vpc.private_subnets if self._site.gateways else vpc.public_subnets
 
+    def _of_gateways(self, vpc: ec2.IVpc) -> list[ec2.ISubnet]:
+        return vpc.public_subnets if self._site.gateways else []
+
     def _log_flows(self) -> None:
-        self.vpc.add_flow_log(
+        log = self.vpc.add_flow_log(
             "FlowLog",
             traffic_type=ec2.FlowLogTrafficType.ALL,
             destination=ec2.FlowLogDestination.to_cloud_watch_logs(
@@ -75,6 +85,12 @@ class Network(Construct):
                 ),
             ),
         )
+        _name(log, self._prefix)
+
+
+def _name(construct: Construct, name: str) -> None:
+    """Name what the console of VPC would list by its id: it shows this tag as the name. All else has a name itself."""
+    Tags.of(construct).add("Name", name)
 
 
 def _subnet(name: str, kind: ec2.SubnetType, mask: int) -> ec2.SubnetConfiguration:

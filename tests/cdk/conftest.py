@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from local.stack.synth import synthesize
-from tests.cdk.own_site import OWN
+from tests.cdk.own_site import KEY, OWN
 
 OTHER = {
     "prefix": "acme-prod",
@@ -64,6 +64,15 @@ def own() -> dict[str, Any]:
     from cdk.sources import ROOT
 
     (file,) = synthesize(ROOT, OWN).glob("*.template.json")
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def behind_gateways() -> dict[str, Any]:
+    """Return the template of an installation whose runners are behind a NAT gateway."""
+    from cdk.sources import ROOT
+
+    (file,) = synthesize(ROOT, {"prefix": "nat", "nat_gateways": "1", "kms_key": KEY}).glob("*.template.json")
     return json.loads(file.read_text(encoding="utf-8"))
 
 

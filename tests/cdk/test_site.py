@@ -13,7 +13,6 @@ from cdk.props import TidegateProps
 from cdk.settings import InvalidContext, read_settings
 from cdk.site_settings import read_site_settings
 from cdk.sources import ROOT
-from local.stack.synth import synthesize
 from tests.aws.contract import Request, Template, allowed, states
 from tests.cdk.own_site import BOUNDARY, CERTIFICATE, KEY, OWN
 
@@ -21,16 +20,6 @@ from tests.cdk.own_site import BOUNDARY, CERTIFICATE, KEY, OWN
 class Given(dict):
     def try_get_context(self, key):
         return self.get(key)
-
-
-def _template(context: dict[str, Any]) -> dict[str, Any]:
-    (file,) = synthesize(ROOT, context).glob("*.template.json")
-    return json.loads(file.read_text(encoding="utf-8"))
-
-
-@pytest.fixture(scope="module")
-def behind_gateways() -> dict[str, Any]:
-    return _template({"prefix": "nat", "nat_gateways": "1", "kms_key": KEY})
 
 
 def test_an_engine_uses_the_operators_key_through_s3_alone_and_does_not_manage_it(behind_gateways):
