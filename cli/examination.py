@@ -18,6 +18,7 @@ from cli import aws
 from cli.builders import base_image, find_builder, try_architecture
 from cli.definitions import judge_definitions
 from cli.diagnosis import Finding, reason_of
+from cli.ecs_examination import examine_role
 from cli.gitlab_examination import GitLabExamination
 from cli.identity_examination import IdentityExamination
 from cli.options import PREFIX
@@ -120,8 +121,9 @@ class Doctor:
         if self._context.get("identity_keys"):
             stack = str(self._context.get("prefix") or PREFIX).capitalize()
             yield from IdentityExamination(stack, self._client).findings()
+        yield examine_role(self._client("iam"))
         yield from PlanRunnerExamination(self._context, self._client, region.found).findings()
-        yield from QuotaExamination(self._context, self._client).findings()
+        yield from QuotaExamination(self._context, self._client, region.found).findings()
         if self._definitions is not None:
             yield judge_definitions(self._client("stepfunctions"), self._definitions)
 

@@ -23,7 +23,7 @@ from moto.kms.models import Key, kms_backends
 from moto.logs.models import LogGroup
 from moto.sqs.models import Queue
 
-from local.moto import dynamodb_shims, states_shims
+from local.moto import dynamodb_shims, quota_shims, states_shims
 from local.moto.hub import HUB
 
 
@@ -33,6 +33,7 @@ def install() -> None:
     default_user_config["lambda"] = {"use_docker": False}
     states_shims.install()
     dynamodb_shims.install()
+    quota_shims.install()
     for shim in (
         _instances,
         _methods,

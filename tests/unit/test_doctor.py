@@ -30,6 +30,7 @@ from cli.examination import (
     aws_client,
 )
 from cli.main import app as cli
+from local.moto import quota_shims
 
 REGION = "eu-west-1"
 COMPLETE = App("Tidegate", NEEDED_PERMISSIONS, frozenset(NEEDED_EVENTS))
@@ -50,6 +51,7 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setenv(name, "testing")
     monkeypatch.setenv("AWS_REGION", REGION)
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    quota_shims.install()
     with mock_aws():
         yield
 
@@ -231,59 +233,9 @@ def test_an_old_bootstrap_fails(aws: None, path: str, version: str, verdict: str
     assert _examine(path)["CDK bootstrap"].verdict == verdict
 
 
-def test_quotas_that_cannot_be_read_are_a_warning(complete: None, path: str):
-    assert _examine(path)["Fargate vCPUs"].verdict == "warn"
-
-
-@pytest.mark.parametrize(("value", "verdict"), [(0, "fail"), (2, "warn"), (6, "ok")])
-def test_a_quota_is_compared_with_what_two_deploys_need(complete: None, path: str, value: float, verdict: str):
-    class Quotas:
-        def get_service_quota(self, **_: str) -> dict[str, Any]:
-            return {"Quota": {"Value": value}}
-
-    def client(service: str) -> Any:
-        return Quotas() if service == "service-quotas" else _client(service)
-
-    doctor = Doctor({}, {"PATH": path, "AWS_REGION": REGION}, client, lambda *_: COMPLETE)
-    found = {finding.check: finding for finding in doctor.findings()}
-    assert found["Fargate vCPUs"].verdict == verdict
-
-
-@pytest.mark.parametrize(
-    ("context", "quota", "verdict", "words"),
-    [
-        ({}, 6, "ok", "runner_slots is 6; the quota allows 6 runners of 1 vCPU"),
-        ({}, 5, "warn", "Set runner_slots to 5 at most, or ask for at least 6"),
-        ({"runner_slots": "40"}, 6, "warn", "runner_slots is 40, and the quota allows 6 runners of 1 vCPU"),
-        ({"runner_slots": "40"}, 4000, "ok", "the quota allows 4000 runners"),
-        (
-            {"runner_slots": "3", "runner": {"cpu": 4}},
-            8,
-            "warn",
-            "ask for at least 12 in the Service Quotas console",
-        ),
-        ({"runner_slots": "3", "runner": {"memory": 16}}, 6, "ok", "the quota allows 3 runners of 2 vCPU"),
-        ({"runner": {"cpu": 8}}, 48, "ok", "the quota allows 6 runners of 8 vCPU"),
-        ({"runner": {"cpu": 3}}, 6, "ok", "the quota allows 6 runners of 1 vCPU"),
-        ({"runner": {"cpu": "large"}}, 6, "ok", "the quota allows 6 runners of 1 vCPU"),
-        ({"runner": "large"}, 0.5, "warn", "Set runner_slots to 1 at most"),
-    ],
-)
-def test_the_slots_of_runners_are_compared_with_the_quota(
-    complete: None, path: str, context: dict[str, Any], quota: float, verdict: str, words: str
-):
-    class Quotas:
-        def get_service_quota(self, ServiceCode: str, QuotaCode: str) -> dict[str, Any]:  # As AWS has it.
-            assert (ServiceCode, QuotaCode) in {("fargate", "L-3032A538"), ("lambda", "L-B99A9384")}
-            return {"Quota": {"Value": quota}}
-
-    def client(service: str) -> Any:
-        return Quotas() if service == "service-quotas" else _client(service)
-
-    doctor = Doctor(context, {"PATH": path, "AWS_REGION": REGION}, client, lambda *_: COMPLETE)
-    found = {finding.check: finding for finding in doctor.findings()}["runner slots"]
-    assert found.verdict == verdict
-    assert words in f"{found.found} {found.do}"
+def test_the_region_the_quotas_and_ecss_own_role_are_looked_at(complete: None, path: str):
+    found = _examine(path)
+    assert (found["Fargate vCPUs"].verdict, found["ECS's own role"].verdict) == ("ok", "warn")
 
 
 def test_a_chosen_container_builder_must_be_there(aws: None, path: str):
