@@ -17,6 +17,13 @@ _SECONDS = 10
 #: Tokens are valid from a minute before they are made.
 _MOST_SKEW = 60
 _DISCOVERY = "/.well-known/openid-configuration"
+#: What brings a key back, by its state (AWS KMS, Key states of AWS KMS keys).
+_MENDED = {
+    "Disabled": "Enable it (`aws kms enable-key`)",
+    "PendingDeletion": "Keep it (`aws kms cancel-key-deletion`, then `aws kms enable-key`)",
+    "PendingImport": "Its imported key material has expired or was deleted: import the same again",
+    "Unavailable": "Connect its custom key store again",
+}
 _DEPLOY = "Run `make deploy`, and `tidegate doctor` once more."
 
 
@@ -57,7 +64,8 @@ class IdentityExamination:
         except (BotoCoreError, ClientError) as error:
             return Finding(check, "warn", reason_of(error), "Allow kms:DescribeKey.")
         if state != "Enabled":
-            do = "Enable it (`aws kms enable-key`), or take its name out of identity_keys and deploy."
+            first = _MENDED.get(state, "Look at it in the KMS console")
+            do = f"{first}, or take its name out of identity_keys and deploy."
             return Finding(check, "fail", f"It is {state}: it signs and verifies nothing.", do)
         return Finding(check, "ok", "It is enabled.")
 

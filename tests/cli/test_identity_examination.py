@@ -48,6 +48,21 @@ def test_keys_that_can_be_used_and_read_are_in_order():
 
 
 @pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("Disabled", "`aws kms enable-key`"),
+        ("PendingDeletion", "`aws kms cancel-key-deletion`"),
+        ("PendingImport", "has expired"),
+        ("Unavailable", "custom key store"),
+        ("Updating", "KMS console"),
+    ],
+)
+def test_what_brings_a_key_back_depends_on_what_became_of_it(state, words):
+    found = findings(states={"two": state})["identity key two"]
+    assert (found.verdict, words in found.do, "identity_keys" in found.do) == ("fail", True, True)
+
+
+@pytest.mark.parametrize(
     ("given", "check", "verdict", "told"),
     [
         ({"outputs": None}, "issuer", "warn", "no such stack"),

@@ -215,8 +215,8 @@ class SigningRefused(TidegateError):
 
     def __init__(self, key: str, problem: str) -> None:
         super().__init__(
-            f"The key {key} signs no token: {problem}. The operators of Tidegate enable it again, or put another first "
-            "in identity_keys of cdk.json and deploy Tidegate."
+            f"The key {key} signs no token: {problem}. The operators of Tidegate ask `tidegate doctor`, which says "
+            "what brings it back, or put another first in identity_keys of cdk.json and deploy Tidegate."
         )
 
 
