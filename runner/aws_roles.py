@@ -10,7 +10,15 @@ from tidegate.domain.deploys.aws_session import phase_of, phases_of, session_nam
 from tidegate.domain.deploys.aws_target import AwsTarget, Target
 from tidegate.domain.deploys.job import Job
 
-#: What STS answers if a policy on either side does not let the session be. (The API reference names no others.)
+#: What STS answers for any session, and a person mends (botocore's model of AssumeRole), with what is then to be done.
+ADVICE = {
+    "RegionDisabledException": (
+        "STS is not active there for the role's account: its administrators activate Tidegate's region in IAM's "
+        "account settings"
+    ),
+    "PackedPolicyTooLarge": "The tags of the session are too large: give the root or the stack a shorter name",
+}
+#: What STS answers if a policy on either side does not let the session be.
 _REFUSED = frozenset({"AccessDenied", "AccessDeniedException"})
 
 
@@ -33,6 +41,9 @@ def engine_credentials(aws: Aws, settings: Settings, job: Job) -> Credentials:
     except AwsError as error:
         if error.code in _REFUSED:
             raise RoleRefused(_refusal(role, job, error)) from error
+        if error.code in ADVICE:
+            said = f"The role {role} cannot be assumed: {error.code}: {error.message}"
+            raise RoleRefused(f"{said.rstrip('.: ')}. {ADVICE[error.code]}.") from error
         raise RunnerFault(f"The role {role} cannot be assumed: {error.message or error.code}.") from error
 
 
@@ -74,5 +85,6 @@ def _refusal(role: str, job: Job, error: AwsError) -> str:
     return (
         f"The role {role} does not let Tidegate in: {error.message or error.code}. Its trust policy must allow "
         "sts:AssumeRole, sts:TagSession and sts:SetSourceIdentity to the role of Tidegate's runner, under conditions "
-        f"that this session fulfils ({tags}). docs/accounts.md has the policy, and the stack's outputs name the role."
+        f"that this session fulfils ({tags}). docs/accounts.md has the policy, and the stack's outputs name the role. "
+        "STS answers the same where there is no such role or account: check its name in tidegate.yaml."
     )

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from runner.aws_roles import target_problem
+from runner.aws_roles import ADVICE, target_problem
 from runner.faults import RoleRefused, RunnerFault
 from runner.settings import Settings
 from tidegate.adapters.aws.client import Aws, AwsError
@@ -25,15 +25,15 @@ _IMPERSONATION = "https://iamcredentials.googleapis.com/v1/projects/-/serviceAcc
 _ADVICE = {
     "AccessDenied": (
         "Its trust policy must allow sts:AssumeRoleWithWebIdentity, sts:TagSession and sts:SetSourceIdentity to the "
-        "provider of this issuer, under conditions that this token fulfils"
+        "provider of this issuer, under conditions that this token fulfils, and there must be such a role"
     ),
     "InvalidIdentityToken": (
-        "Its account needs an OpenID Connect provider in IAM with this issuer and audience, and the issuer must still "
-        "publish the key that signed the token: `tidegate doctor` checks whether it does"
+        "There must be such an account, which needs an OpenID Connect provider in IAM with this issuer and audience, and the "
+        "issuer must still publish the key that signed the token: `tidegate doctor` checks whether it does"
     ),
     "ExpiredTokenException": "The token was made for this job a moment ago: check the clocks of what is between",
     "IDPRejectedClaim": "The provider in IAM does not accept a claim of this token",
-    "PackedPolicyTooLarge": "The tags of the session are too large: give the root or the stack a shorter name",
+    **ADVICE,
 }
 #: AWS could not read the issuer's keys, which may pass.
 _UNREACHABLE = "IDPCommunicationError"

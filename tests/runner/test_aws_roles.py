@@ -110,6 +110,22 @@ def test_a_role_that_refuses_the_session_says_what_its_trust_policy_needs(instal
         assert said in message
 
 
+def test_a_role_or_an_account_that_is_not_there_is_told_as_well(installed: Bench, commit: Commit) -> None:
+    installed.aws.refuse = lambda service, _: Refusal(403, "AccessDenied") if service == "sts" else None
+    assert "where there is no such role or account" in refused(installed, commit(resource("network")), run=RUN)
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [("RegionDisabledException", "activate Tidegate's region in IAM"), ("PackedPolicyTooLarge", "a shorter name")],
+)
+def test_what_a_person_mends_for_sts_is_told(installed: Bench, commit: Commit, code: str, advice: str) -> None:
+    installed.aws.refuse = lambda service, _: Refusal(400, code) if service == "sts" else None
+    message = refused(installed, commit(resource("network")), run=RUN)
+    assert f"The role {TARGET.plan_role} cannot be assumed: {code}" in message
+    assert advice in message
+
+
 def test_an_apply_in_a_role_that_refuses_the_session_has_applied_nothing(installed: Bench, commit: Commit) -> None:
     sha = commit(resource("network"))
     plan = installed.plan(sha, run=RUN)
@@ -123,7 +139,7 @@ def test_an_apply_in_a_role_that_refuses_the_session_has_applied_nothing(install
 
 def test_a_failure_of_sts_itself_is_no_mistake_of_people(installed: Bench, commit: Commit) -> None:
     job = installed.job(JobKind.PLAN, commit(resource("network")), run=RUN)
-    installed.aws.refuse = lambda service, _: Refusal(400, "RegionDisabledException") if service == "sts" else None
+    installed.aws.refuse = lambda service, _: Refusal(400, "InternalFailure") if service == "sts" else None
     installed.run(job)
     assert installed.result()["error"] == "RunnerFault"
 

@@ -207,7 +207,8 @@ def test_why_there_is_no_token_is_told_and_what_may_pass_is_no_mistake_of_people
         ("ExpiredTokenException", "TerraformClientError", "clocks"),
         ("IDPRejectedClaim", "TerraformClientError", "claim"),
         ("IDPCommunicationError", "RunnerFault", "could not read the issuer's keys"),
-        ("RegionDisabledException", "RunnerFault", "STS did not answer"),
+        ("RegionDisabledException", "TerraformClientError", "activate Tidegate's region in IAM"),
+        ("InternalFailure", "RunnerFault", "STS did not answer"),
     ],
 )
 def test_a_role_that_does_not_let_the_token_in_says_what_it_came_with(
