@@ -28,8 +28,8 @@ _ADVICE = {
         "provider of this issuer, under conditions that this token fulfils, and there must be such a role"
     ),
     "InvalidIdentityToken": (
-        "There must be such an account, which needs an OpenID Connect provider in IAM with this issuer and audience, and the "
-        "issuer must still publish the key that signed the token: `tidegate doctor` checks whether it does"
+        "There must be such an account, which needs an OpenID Connect provider in IAM with this issuer and audience, "
+        "and the issuer must still publish the key that signed the token: `tidegate doctor` checks whether it does"
     ),
     "ExpiredTokenException": "The token was made for this job a moment ago: check the clocks of what is between",
     "IDPRejectedClaim": "The provider in IAM does not accept a claim of this token",
