@@ -45,6 +45,24 @@ def test_who_ran_out_of_memory_is_told_how_much_there_was_and_what_to_write(worl
     assert "runner: {memory: 3}" in cause
 
 
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [
+        (
+            "CannotPullContainerError: image Manifest does not contain descriptor matching platform 'linux/arm64'.",
+            "matching platform 'linux/arm64'. The runner's image is for other machines",
+        ),
+        (
+            "ResourceInitializationError: unable to pull secrets or registry auth: dial tcp 10.0.0.1:443: i/o timeout",
+            "give it a route to the internet",
+        ),
+    ],
+)
+def test_what_kept_a_task_from_starting_is_told_with_what_to_do(world, reason, advice):
+    (_, cause) = report(world, replace(KILLED, reason=reason))["start-token"]
+    assert advice in cause
+
+
 def test_of_an_unknown_job_the_reason_alone_is_told(world):
     report(world, replace(KILLED, job="network-plan-9", out_of_memory=True))
     assert world.workflows.failed["start-token"][1] == json.dumps({"message": "OutOfMemoryError"})

@@ -14,6 +14,24 @@ SPARE_SECONDS = 15 * 60
 LIFE_SECONDS = USUAL_SECONDS + SPARE_SECONDS
 #: Whoever has reported stores its log, and ends; what has just been made is not known everywhere yet.
 GRACE_SECONDS = 120
+_OTHER_MACHINES = (
+    "The runner's image is for other machines than the installation's: the operators of Tidegate name one for its "
+    "architecture as runner_image in cdk.json, or set architecture."
+)
+_NO_ROUTE = (
+    "The runner reached nothing from its subnet: the operators of Tidegate give it a route to the internet. "
+    "`tidegate doctor` looks at the subnets."
+)
+#: What is to be done by what ECS says of a task that never ran (Amazon ECS, Stopped tasks error messages:
+#: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/stopped-task-error-codes.html;
+#: ActionIQ/terraform-aws-retool-ecs-fargate#20 has the time-out of a task without an address). The first that fits.
+_ADVICE = {
+    "does not contain descriptor matching platform": _OTHER_MACHINES,
+    "exec format error": _OTHER_MACHINES,
+    "i/o timeout": _NO_ROUTE,
+    "context deadline exceeded": _NO_ROUTE,
+    "request canceled while waiting for connection": _NO_ROUTE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +70,11 @@ def reason_to_stop(task: RunnerTask, status: JobStatus | None, now: str) -> str:
     if status.is_awaited or job_parts(task.job)[1] is JobKind.APPLY:
         return ""
     return f"Nobody waits any more for {task.job}." if _seconds(status.changed_at, now) > GRACE_SECONDS else ""
+
+
+def stop_advice(reason: str) -> str:
+    """Return what to do about a task that ECS stopped for a reason, in sentences; empty where nothing is known."""
+    return next((advice for said, advice in _ADVICE.items() if said in reason), "")
 
 
 def _seconds(begin: str, end: str) -> float:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tidegate.domain.deploys.job import job_digest
 from tidegate.domain.deploys.plan_runner import Limit, PlanRunner
 from tidegate.domain.deploys.runner_size import out_of_memory
+from tidegate.domain.deploys.runner_task import stop_advice
 from tidegate.domain.errors import NotFound, NotItsJob, TooLate
 from tidegate.ports import Jobs, Workflows
 
@@ -63,9 +64,10 @@ class StoppedRunnerReporter:
         self.report(stopped)
 
     def _explained(self, stopped: StoppedRunner) -> str:
-        """Return the reason, and what to do if the task's memory was too small."""
+        """Return the reason, and what to do if it is known: of its image, its network or its memory."""
         if not stopped.out_of_memory:
-            return stopped.reason
+            advice = stop_advice(stopped.reason)
+            return f"{stopped.reason.rstrip('.')}. {advice}" if advice else stopped.reason
         with suppress(NotFound):
             return f"{stopped.reason}. {out_of_memory(self.jobs.get(stopped.job).size)}"
         return stopped.reason
