@@ -12,7 +12,8 @@ from typing import Any
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as NotConnectedError
 
 from cli import aws
 from cli.builders import base_image, find_builder, try_architecture
@@ -151,7 +152,7 @@ class Doctor:
         try:
             identity = self._client("sts").get_caller_identity()
         except (BotoCoreError, ClientError) as error:
-            return Finding("credentials", "fail", reason_of(error), "Sign in (`aws sso login`) or set AWS_PROFILE.")
+            return Finding("credentials", "fail", reason_of(error), _what_to_do(error))
         return Finding("credentials", "ok", str(identity["Arn"]))
 
     def _bootstrap(self) -> Finding:
@@ -255,7 +256,8 @@ class Doctor:
         try:
             app = self._ask_forge(url, number, private_key)
         except AppRefusedError as error:
-            yield Finding("GitHub App", "fail", str(error), "Store the id and a current private key of the App.")
+            do = "Store the id and a current private key of the App, and look whether this machine's clock is right."
+            yield Finding("GitHub App", "fail", str(error), do)
             return
         except ForgeUnreachableError as error:
             yield Finding("GitHub App", "warn", str(error), f"Look whether {url} can be reached from here.")
@@ -268,6 +270,19 @@ class Doctor:
         else:
             yield Finding("GitHub App", "ok", f"{app.name} has its permissions and events.")
         yield from _optional(app)
+
+
+#: What AWS answers where this machine's clock is more than five minutes away from its own, whatever the code.
+_CLOCK = ("Signature expired", "Signature not yet current", "RequestExpired", "RequestTimeTooSkewed")
+
+
+def _what_to_do(error: Exception) -> str:
+    """Return what to do if AWS does not say who is asking."""
+    if any(said in str(error) for said in _CLOCK):
+        return "Set this machine's clock: AWS takes no request that is signed more than five minutes off."
+    if isinstance(error, NotConnectedError | HTTPClientError):
+        return "Look whether AWS can be reached from here, and whether there is a region of this name."
+    return "Sign in (`aws sso login`) or set AWS_PROFILE."
 
 
 _SHORT = 20

@@ -12,6 +12,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from moto import mock_aws
@@ -92,6 +93,10 @@ def _examine_gitlab(path: str, url: str, **context: str) -> dict[str, Finding]:
     environment = {"PATH": path, "AWS_REGION": REGION, "BURRITO_CONTROLLER_GITLABCONFIG_URL": url}
     doctor = Doctor({"forge": "gitlab", **context}, environment, _client, lambda *_: COMPLETE)
     return {finding.check: finding for finding in doctor.findings()}
+
+
+def _refused(code: str, message: str) -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": message}}, "GetCallerIdentity")
 
 
 @pytest.fixture
@@ -217,6 +222,27 @@ def test_gitlab_needs_both_tokens(aws: None, path: str, content: object, verdict
     assert "GitHub App" not in found
     assert (found["signing in"].verdict if verdict == "ok" else "warn") == "warn"
     assert ("can be reached" in found["GitLab"].do) if verdict == "ok" else ("GitLab" not in found)
+
+
+@pytest.mark.parametrize(
+    ("error", "do"),
+    [
+        (_refused("SignatureDoesNotMatch", "Signature expired: 20261124T1 is now earlier than 20261124T2"), "clock"),
+        (_refused("SignatureDoesNotMatch", "Signature not yet current: 20261124T3 is still later than"), "clock"),
+        (_refused("RequestExpired", "Request has expired."), "clock"),
+        (_refused("InvalidClientTokenId", "The security token included in the request is invalid."), "Sign in"),
+        (NoCredentialsError(), "Sign in"),
+        (EndpointConnectionError(endpoint_url="https://sts.eu-west-9.amazonaws.com"), "a region of this name"),
+    ],
+)
+def test_whoever_aws_does_not_know_is_told_why(path: str, error: Exception, do: str):
+    class Sts:
+        def get_caller_identity(self) -> None:
+            raise error
+
+    doctor = Doctor({}, {"PATH": path, "AWS_REGION": REGION}, lambda _: Sts(), lambda *_: COMPLETE)
+    *_, last = doctor.findings()
+    assert (last.check, last.verdict, do in last.do) == ("credentials", "fail", True)
 
 
 def test_an_app_that_the_forge_refuses_fails(complete: None, path: str):
