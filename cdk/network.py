@@ -8,7 +8,7 @@ from aws_cdk import RemovalPolicy, Tags
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
-from constructs import Construct
+from constructs import Construct, IConstruct
 
 from cdk.site_settings import SiteSettings
 from cdk.trust import for_flow_logs
@@ -88,7 +88,7 @@ class Network(Construct):
         _name(log, self._prefix)
 
 
-def _name(construct: Construct, name: str) -> None:
+def _name(construct: IConstruct, name: str) -> None:
     """Name what the console of VPC would list by its id: it shows this tag as the name. All else has a name itself."""
     Tags.of(construct).add("Name", name)
 
