@@ -171,9 +171,9 @@ def test_the_limit_that_a_job_has_met_is_remembered(stores, job):
 
 
 def test_why_a_roots_plans_run_on_fargate_is_remembered(stores):
-    assert stores.plan_runners.kept("acme/infra||network") is None
+    assert stores.plan_runners.kept("acme/infra||network", "form") is None
     for limit in (Limit.TIME, Limit.MEMORY):
         why = kept(limit, "form", NOW)
         stores.plan_runners.keep("acme/infra||network", why)
-        assert stores.plan_runners.kept("acme/infra||network") == why
-    assert stores.plan_runners.kept("acme/infra||other") is None
+        assert stores.plan_runners.kept("acme/infra||network", "form") == why
+    assert stores.plan_runners.kept("acme/infra||other", "form") is None

@@ -23,27 +23,23 @@ LEFT = [(limit, f"This plan moved from Lambda to Fargate: {limit}.") for limit i
 
 
 def test_a_plan_begins_on_lambda():
-    assert where(None, None, FORM, NOW).runner is PlanRunner.LAMBDA
+    assert where(None, None, NOW).runner is PlanRunner.LAMBDA
 
 
 @pytest.mark.parametrize(("limit", "note"), LEFT, ids=lambda each: each.name if isinstance(each, Limit) else "")
 def test_a_plan_that_came_to_no_end_there_goes_on_on_fargate_and_says_why(limit, note):
-    decided = where(limit, None, FORM, NOW)
+    decided = where(limit, None, NOW)
     assert (decided.runner, decided.note) == (PlanRunner.FARGATE, note)
 
 
 def test_the_next_plans_of_a_root_begin_on_fargate_for_two_weeks():
     remembered = kept(Limit.DISK, FORM, NOW)
-    decided = where(None, remembered, FORM, BEFORE)
+    decided = where(None, remembered, BEFORE)
     assert decided.runner is PlanRunner.FARGATE
     assert "since 2026-03-02" in decided.note
     assert "it needs more disk than the function has" in decided.note
     assert "on Lambda again on 2026-03-16" in decided.note
-    assert where(None, remembered, FORM, AFTER).runner is PlanRunner.LAMBDA
-
-
-def test_a_root_that_has_changed_is_tried_on_lambda_again():
-    assert where(None, kept(Limit.TIME, FORM, NOW), "another", BEFORE).runner is PlanRunner.LAMBDA
+    assert where(None, remembered, AFTER).runner is PlanRunner.LAMBDA
 
 
 def test_only_what_the_root_needs_is_remembered():

@@ -19,6 +19,7 @@ from tidegate.domain.deploys.runner_size import (
     size_problem,
     to_text,
     took_too_long,
+    with_more_memory,
 )
 from tidegate.domain.errors import RunnerNotOffered
 
@@ -119,6 +120,24 @@ def test_what_fargate_does_not_have_is_said_with_what_it_has(needs, problem):
 )
 def test_the_next_larger_memory_is_one_that_fargate_has(size, more):
     assert more_memory(size) == more
+
+
+@pytest.mark.parametrize(
+    ("size", "had", "larger"),
+    [
+        (RunnerSize(), 3008, RunnerSize(1024, 3 * GIB)),
+        (RunnerSize(), 10 * GIB, RunnerSize(2048, 11 * GIB)),
+        (RunnerSize(256, 512), 3008, RunnerSize(512, 3 * GIB)),
+        (RunnerSize(1024, 8 * GIB), 3008, RunnerSize(1024, 8 * GIB)),
+    ],
+)
+def test_what_had_too_little_memory_gets_the_next_larger_one(size, had, larger):
+    assert with_more_memory(size, had, LARGEST.most) == larger
+
+
+@pytest.mark.parametrize("most", [RunnerSize(2048, 10 * GIB), RunnerSize(1024, 120 * GIB)])
+def test_nobody_gets_more_memory_than_the_installation_allows(most):
+    assert with_more_memory(RunnerSize(), 10 * GIB, most) == RunnerSize()
 
 
 def test_who_needed_more_memory_is_told_what_there_was_and_what_to_write():

@@ -4,7 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, any_deployment, any_plan, any_pull_request, any_review, deployment_in, seen, sha
+from tests.builders import (
+    NOW,
+    any_deployment,
+    any_job,
+    any_plan,
+    any_pull_request,
+    any_review,
+    deployment_in,
+    seen,
+    sha,
+)
 from tests.unit.usecases.gate_world import GateWorld
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.deploys.deployment import AfterGate, Approval, Gate, Override, State, Step, Trigger
@@ -92,6 +102,12 @@ def test_a_runner_is_as_large_as_its_root_asks_for_and_has_its_time_for_the_appl
     assert (begun.size.cpu, begun.size.memory, begun.size.disk) == size[:3]
     assert (begun.size.seconds, begun.size.life) == (seconds, str(seconds + 300))
     assert str(world.jobs.get(begun.job).size.memory) == size[1]
+
+
+@pytest.mark.parametrize(("planned", "memory"), [(RunnerSize(2048, 12288), "12288"), (RunnerSize(), "8192")])
+def test_an_apply_has_at_least_the_memory_that_its_plan_needed(world, beginner, planned, memory):
+    world.jobs.create(any_job(id=deployment_in(State.APPROVED).plan.job, size=planned))
+    assert asking(world, beginner, None, State.APPROVED).size.memory == memory
 
 
 def test_a_root_that_asks_for_more_than_is_allowed_is_planned_by_nobody(world, beginner):

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_job
+from tests.builders import NOW, any_job
 from tidegate.adapters.memory import MemoryClock, MemoryJobs, MemoryPlanFunctions, MemoryPlanRunners
 from tidegate.domain.deploys.job import JobKind, job_id
-from tidegate.domain.deploys.plan_runner import Limit, PlanRunner
+from tidegate.domain.deploys.plan_runner import Limit, OnFargate, PlanRunner, form_of
+from tidegate.domain.deploys.runner_size import RunnerOffer
 from tidegate.domain.root import queue_id
 from tidegate.messages import StartOnLambda
 from tidegate.usecases.deploys.choose_plan_runner import PlanRunnerChooser, on_fargate
@@ -21,7 +22,7 @@ QUEUE = queue_id(FIRST.repository, FIRST.root.name)
 class World:
     def __init__(self, usual=FIRST.size):
         self.jobs, self.runners, self.clock = MemoryJobs(), MemoryPlanRunners(), MemoryClock()
-        self.chooser = PlanRunnerChooser(self.runners, self.jobs, self.clock, "3008 MB", usual)
+        self.chooser = PlanRunnerChooser(self.runners, self.jobs, self.clock, "3008 MB", 3008, RunnerOffer(usual))
 
     def begin(self, job):
         placed = self.chooser.place(job)
@@ -41,7 +42,7 @@ def test_where_all_plans_run_on_fargate_nothing_is_asked():
 def test_a_plan_begins_on_lambda_and_the_same_is_answered_again(world):
     placed = world.begin(FIRST)
     assert placed == replace(FIRST, runner=PlanRunner.LAMBDA)
-    world.runners.keep(QUEUE, None)
+    world.runners.keep(QUEUE, OnFargate(Limit.TIME, form_of(FIRST, "3008 MB"), NOW, "2999-01-01T00:00:00+00:00"))
     assert world.begin(FIRST) == placed
 
 
@@ -72,10 +73,36 @@ def test_a_plan_that_was_too_large_moves_and_the_next_one_of_its_root_begins_on_
     assert elsewhere.runner is PlanRunner.LAMBDA
 
 
+def test_a_plan_that_needs_more_memory_than_lambda_has_gets_more_on_fargate(world):
+    world.begin(FIRST)
+    world.jobs.tell_limit(FIRST.id, Limit.MEMORY)
+    assert world.begin(SECOND).size.memory == 3072
+    assert world.begin(SECOND).size.memory == 3072
+    assert world.begin(any_job(id="later-plan-1")).size.memory == 3072
+
+
+def test_one_that_needs_more_time_gets_the_usual_runner(world):
+    world.begin(FIRST)
+    world.jobs.tell_limit(FIRST.id, Limit.TIME)
+    assert world.begin(SECOND).size == SECOND.size
+
+
+def test_a_pull_request_with_another_engine_leaves_what_is_remembered_of_the_branch(world):
+    world.begin(FIRST)
+    world.jobs.tell_limit(FIRST.id, Limit.MEMORY)
+    world.begin(SECOND)
+    other = replace(FIRST, id="other-plan-1", engine_version="1.0.0")
+    world.begin(other)
+    world.jobs.tell_limit(other.id, Limit.TIME)
+    world.begin(replace(other, id="other-plan-2"))
+    assert str(Limit.MEMORY) in world.begin(any_job(id="later-plan-1")).note
+    assert str(Limit.TIME) in world.begin(replace(other, id="third-plan-1")).note
+
+
 def test_a_plan_whose_runner_was_lost_moves_and_nothing_is_remembered(world):
     world.begin(FIRST)
     assert world.begin(SECOND).note == f"This plan moved from Lambda to Fargate: {Limit.ENDED}."
-    assert world.runners.kept(QUEUE) is None
+    assert world.runners.kept(QUEUE, form_of(SECOND, "3008 MB")) is None
 
 
 def test_a_plan_that_was_on_fargate_before_is_no_reason_to_stay_there(world):

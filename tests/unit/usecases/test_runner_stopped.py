@@ -93,6 +93,12 @@ def test_a_task_without_a_start_token_fails_only_its_job(world):
     assert set(report(world, StoppedRunner(TASK, any_job().id, None, "stopped"))) == {"job-token"}
 
 
+def test_the_limit_of_a_call_is_none_of_the_task_that_took_the_job(world):
+    take(world, TASK)
+    report(world, StoppedRunner("lambda:1", any_job().id, "start-token", "killed", limit=Limit.MEMORY))
+    assert world.jobs.limit(any_job().id) is None
+
+
 def test_a_limit_that_ended_a_runner_is_remembered_with_its_job(world):
     take(world, "lambda:1")
     report(world, StoppedRunner("lambda:1", any_job().id, "start-token", "killed", limit=Limit.MEMORY))

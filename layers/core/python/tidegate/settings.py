@@ -138,6 +138,11 @@ class PlanRunnerSettings(Settings):
 
     function: str = _variable("TIDEGATE_PLAN_FUNCTION", "")
 
+    @property
+    def memory(self) -> int:
+        """The function's memory in MB, with which its size begins."""
+        return int(self.function.split()[0])
+
 
 @dataclass(frozen=True)
 class PushQueueSettings(Settings):

@@ -257,11 +257,12 @@ class Deploys(Adapters):
         """What chooses where a plan runs."""
         from tidegate.usecases.deploys.choose_plan_runner import PlanRunnerChooser, on_fargate
 
-        function = PlanRunnerSettings.from_env(self.environ).function
-        if not function:
+        settings = PlanRunnerSettings.from_env(self.environ)
+        if not settings.function:
             return on_fargate
-        usual = RunnerOfferSettings.from_env(self.environ).offer.usual
-        return PlanRunnerChooser(self.plan_runners, self.jobs, self.clock, function, usual).place
+        offer = RunnerOfferSettings.from_env(self.environ).offer
+        ports = self.plan_runners, self.jobs, self.clock
+        return PlanRunnerChooser(*ports, settings.function, settings.memory, offer).place
 
     @cached_property
     def lambda_starter(self) -> LambdaStarter:

@@ -60,10 +60,10 @@ class PlanRunners(Protocol):
     """Which roots' plans run on Fargate, as one of them was too large for Lambda. Roots are named by their queues."""
 
     def keep(self, queue: str, why: OnFargate) -> None:
-        """Remember this of the root, in place of what was known before."""
+        """Remember this of the root's plans of this form: a pull request may have another one than the branch."""
 
-    def kept(self, queue: str) -> OnFargate | None:
-        """Return what is remembered of the root, if anything is."""
+    def kept(self, queue: str, form: str) -> OnFargate | None:
+        """Return what is remembered of the root's plans of this form, if anything is."""
 
 
 class JobLogs(Protocol):

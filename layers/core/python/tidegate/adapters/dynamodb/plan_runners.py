@@ -18,7 +18,7 @@ class DynamoPlanRunners:
     def keep(self, queue: str, why: OnFargate) -> None:
         item = {
             "pk": _partition(queue),
-            "sk": RECORD,
+            "sk": _sort_key(why.form),
             "limit": why.limit.name,
             "form": why.form,
             "since": why.since,
@@ -27,13 +27,17 @@ class DynamoPlanRunners:
         }
         self._table.put(_name(queue), item)
 
-    def kept(self, queue: str) -> OnFargate | None:
-        item = self._table.get(_name(queue), _partition(queue), RECORD)
+    def kept(self, queue: str, form: str) -> OnFargate | None:
+        item = self._table.get(_name(queue), _partition(queue), _sort_key(form))
         return OnFargate(Limit[item["limit"]], item["form"], item["since"], item["until"]) if item else None
 
 
 def _partition(queue: str) -> str:
     return f"runner#{queue}"
+
+
+def _sort_key(form: str) -> str:
+    return f"{RECORD}#{form}"
 
 
 def _name(queue: str) -> str:

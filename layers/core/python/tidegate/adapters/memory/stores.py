@@ -310,13 +310,13 @@ class MemoryPlanRunners:
     """The port ``PlanRunners``."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, OnFargate] = {}
+        self._kept: dict[tuple[str, str], OnFargate] = {}
 
     def keep(self, queue: str, why: OnFargate) -> None:
-        self._kept[queue] = why
+        self._kept[queue, why.form] = why
 
-    def kept(self, queue: str) -> OnFargate | None:
-        return self._kept.get(queue)
+    def kept(self, queue: str, form: str) -> OnFargate | None:
+        return self._kept.get((queue, form))
 
 
 class MemoryJobLogs:

@@ -95,23 +95,26 @@ def kept(limit: Limit, form: str, now: str) -> OnFargate:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where a plan runs. ``note`` is for its log: why it runs on Fargate though plans begin on Lambda."""
+    """Where a plan runs. ``note`` is for its log: why it runs on Fargate though plans begin on Lambda.
+
+    ``limit`` is the limit of Lambda that it, or one of its root before it, has met.
+    """
 
     runner: PlanRunner
     note: str = ""
+    limit: Limit | None = None
 
 
-def where(left: Limit | None, remembered: OnFargate | None, form: str, now: str) -> Where:
+def where(left: Limit | None, remembered: OnFargate | None, now: str) -> Where:
     """Decide where a plan runs. ``left`` is the limit that the attempt before it has met on Lambda."""
     if left is not None:
-        return Where(PlanRunner.FARGATE, f"This plan moved from Lambda to Fargate: {left}.")
-    if remembered is None or remembered.form != form:
-        return Where(PlanRunner.LAMBDA)
-    if datetime.fromisoformat(now) >= datetime.fromisoformat(remembered.until):
+        return Where(PlanRunner.FARGATE, f"This plan moved from Lambda to Fargate: {left}.", left)
+    if remembered is None or datetime.fromisoformat(now) >= datetime.fromisoformat(remembered.until):
         return Where(PlanRunner.LAMBDA)
     return Where(
         PlanRunner.FARGATE,
         f"Plans of this root run on Fargate since {remembered.since[:10]}, as one was too large for Lambda: "
         f"{remembered.limit}. They begin on Lambda again on {remembered.until[:10]}, or when the root's engine, "
         "directory or workflow changes.",
+        remembered.limit,
     )

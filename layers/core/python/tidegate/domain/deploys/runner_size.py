@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from tidegate.domain.errors import RunnerNotOffered
 
@@ -134,6 +134,20 @@ def _cpu_for(memory: int, least: int) -> int:
     """Return the smallest CPU that has this memory, not less than ``least`` if one does."""
     having = [each for each, possible in MEMORY.items() if memory in possible]
     return next((each for each in having if each >= least), having[-1])
+
+
+def with_more_memory(size: RunnerSize, had: int, most: RunnerSize) -> RunnerSize:
+    """Return the smallest size with more memory than the MiB that were not enough, and no less than ``size``.
+
+    It is ``size`` where the installation allows no such runner (``most``).
+    """
+    if size.memory > had:
+        return size
+    for cpu, possible in MEMORY.items():
+        memory = next((each for each in possible if each > had), most.memory + 1)
+        if size.cpu <= cpu <= most.cpu and memory <= most.memory:
+            return replace(size, cpu=cpu, memory=memory)
+    return size
 
 
 def more_memory(size: RunnerSize) -> str:

@@ -11,7 +11,7 @@ from tidegate.domain.deploys.cancelling import not_cancelled
 from tidegate.domain.deploys.deployment import AfterGate, Deployment, Ending, Gate, State
 from tidegate.domain.deploys.job import Job, JobKind, job_id
 from tidegate.domain.deploys.requirements_gate import waiting, waits
-from tidegate.domain.deploys.runner_size import RunnerOffer, size_of
+from tidegate.domain.deploys.runner_size import RunnerOffer, RunnerSize, size_of
 from tidegate.domain.errors import (
     ApplyAlreadyStarted,
     CloudUnavailable,
@@ -20,6 +20,7 @@ from tidegate.domain.errors import (
     ForgeUnavailable,
     GateShut,
     NoFreeSlot,
+    NotFound,
     RequirementsMissing,
     RunnerNotOffered,
     TidegateError,
@@ -93,6 +94,7 @@ class JobBeginner:
             job = self.place(job)
             self._begin_plan(deployment, job, message.tries)
         else:
+            job = replace(job, size=self._size_of_plan(deployment, job.size))
             self._begin_apply(deployment, job)
         return JobBegun.of(job)
 
@@ -185,6 +187,14 @@ class JobBeginner:
             self.announcements.changed(self.deployments.save(waiting(approved, missing, at)))
             raise RequirementsMissing(approved.id)
         return replace(approved, missing=(), frozen="")
+
+    def _size_of_plan(self, deployment: Deployment, size: RunnerSize) -> RunnerSize:
+        """Return the runner's size, or that of the plan's job if it had more memory: the apply needs that as well."""
+        try:
+            planned = self.jobs.get(deployment.plan.job).size if deployment.plan else size
+        except NotFound:
+            return size
+        return replace(size, cpu=planned.cpu, memory=planned.memory) if planned.memory > size.memory else size
 
     def _job(self, deployment: Deployment, kind: JobKind, job: str) -> Job:
         plan = deployment.plan if kind is JobKind.APPLY else None

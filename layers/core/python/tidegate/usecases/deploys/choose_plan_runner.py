@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tidegate.domain.deploys.job import Job, job_id, job_parts
 from tidegate.domain.deploys.plan_runner import Limit, PlanRunner, form_of, kept, where
-from tidegate.domain.deploys.runner_size import RunnerSize
+from tidegate.domain.deploys.runner_size import RunnerOffer, with_more_memory
 from tidegate.domain.errors import NotFound
 from tidegate.domain.root import queue_id
 from tidegate.ports import Clock, Jobs, PlanRunners
@@ -25,14 +25,15 @@ def on_fargate(job: Job) -> Job:
 class PlanRunnerChooser:
     """Chooses for installations whose plans begin on Lambda.
 
-    ``function`` tells how large its function is, ``usual`` the runner of a root that asks for nothing.
+    ``function`` tells how large its function is, ``memory`` how many MiB it has, ``offer`` what runners there are.
     """
 
     runners: PlanRunners
     jobs: Jobs
     clock: Clock
     function: str
-    usual: RunnerSize
+    memory: int
+    offer: RunnerOffer
 
     def place(self, job: Job) -> Job:
         """Return the job with its runner. Asked again for the same job, it answers the same.
@@ -45,15 +46,18 @@ class PlanRunnerChooser:
             made = self.jobs.get(job.id)
         except NotFound:
             return self._placed(job)
-        return replace(job, runner=made.runner, note=made.note)
+        return replace(job, runner=made.runner, note=made.note, size=made.size)
 
     def _placed(self, job: Job) -> Job:
         queue, form, now = queue_id(job.repository, job.root.name), form_of(job, self.function), self.clock.now()
         left = self._left(job)
         if left is not None and left.is_of_the_root:
             self.runners.keep(queue, kept(left, form, now))
-        chosen = where(left, None if left else self.runners.kept(queue), form, now)
-        return replace(job, runner=chosen.runner, note=chosen.note)
+        chosen = where(left, None if left else self.runners.kept(queue, form), now)
+        size = job.size
+        if chosen.limit is Limit.MEMORY:
+            size = with_more_memory(size, self.memory, self.offer.most)
+        return replace(job, runner=chosen.runner, note=chosen.note, size=size)
 
     def _left(self, job: Job) -> Limit | None:
         """Return why the attempt before this one came to no end on Lambda; None if there was none, or not there."""
@@ -68,5 +72,5 @@ class PlanRunnerChooser:
 
     def _is_larger(self, job: Job) -> bool:
         """Tell whether a job's runner is larger than the usual one: the function has one size for all."""
-        asked, usual = job.size, self.usual
+        asked, usual = job.size, self.offer.usual
         return asked.cpu > usual.cpu or asked.memory > usual.memory or asked.disk > usual.disk

@@ -41,10 +41,10 @@ class StoppedRunnerReporter:
         """Fail what waits for this task: the job's result if this very task took the job, or else its start.
 
         Whoever took the job answered its start before. An earlier task of the same job, whose start came too late, must
-        not fail the task that took it.
+        not fail the task that took it, and its limit is none of that one's.
         """
         token = self.jobs.token_of(stopped.job, stopped.task) or stopped.start_token
-        if token and stopped.limit is not None:
+        if token and stopped.limit is not None and self.jobs.runner(stopped.job) in {None, stopped.task}:
             self.jobs.tell_limit(stopped.job, stopped.limit)
         if token:
             self._fail(token, self._explained(stopped))
