@@ -46,8 +46,8 @@ PULL_REQUEST = [
     ),
     _pull(
         "finds no runner on Lambda",
-        (*_LOOK[:-2], *NOT_THERE, *_LOOK[-2:], *_GOOD),
-        answers={"Begin the plan": ON_LAMBDA, LAMBDA[1]: TIMEOUT},
+        (*_LOOK[:-2], *NOT_THERE, "Begin the plan", *_LOOK[-2:], *_GOOD),
+        answers={"Begin the plan": [ON_LAMBDA, JOB], LAMBDA[1]: TIMEOUT},
     ),
     _pull(
         "everything stumbles",

@@ -98,8 +98,8 @@ TERRAFORM = [
     ),
     _deployment(
         "finds no runner on Lambda",
-        (*APPLIED[:3], *NOT_THERE, *APPLIED[3:]),
-        answers={"Begin the plan": ON_LAMBDA, LAMBDA[1]: TIMEOUT},
+        (*APPLIED[:3], *NOT_THERE, "Begin the plan", *APPLIED[3:]),
+        answers={"Begin the plan": [ON_LAMBDA, JOB], LAMBDA[1]: TIMEOUT},
     ),
     _deployment("changes nothing", (*PLANNED, "Nothing to change"), answers={"Record the plan": going_on("nothing")}),
     _deployment(

@@ -12,12 +12,14 @@ from tests.stepfunctions.machines import MACHINES
 from tests.unit.usecases.cancel_world import CancelWorld
 from tidegate.adapters.memory import MemoryTemporaryLayers
 from tidegate.domain.deploys.deployment import Gate, State
+from tidegate.domain.deploys.plan_runner import PlanRunner
 from tidegate.domain.errors import Conflict, DeploymentCancelled, NoFreeSlot, TooLate, TooManyWait, WrongState
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.domain.slots import slots as rules
 from tidegate.domain.slots.slots import INSTALLATION
 from tidegate.messages import BeginJob, WaitForSlot
 from tidegate.usecases.deploys.begin_job import JobBeginner
+from tidegate.usecases.deploys.choose_plan_runner import on_fargate
 from tidegate.usecases.deploys.record_result import START_REFUSED, in_words, read_cause
 from tidegate.usecases.gates.judge_gate import GateJudge
 from tidegate.usecases.plan_places.give_places import PlaceGiver
@@ -46,11 +48,12 @@ class World(CancelWorld):
         stores = self.places, self.queues, self.deployments, self.layers
         self.repair = FreeSlots(*stores, self.giver, self.announcements)
 
-    def begin(self, deployment, kind="plan"):
+    def begin(self, deployment, kind="plan", attempt=1, place=on_fargate):
         judge = GateJudge(self.deployments, self.change_sets)
         ports = self.forge, self.audit, self.announcements, self.clock, judge, self.stopper.stop
         beginner = JobBeginner(self.deployments, self.jobs, *ports, self.requirements, self.branches, self.slots)
-        return beginner.begin(BeginJob(deployment=deployment.id, phase=kind, attempt=1))
+        beginner = replace(beginner, place=place)
+        return beginner.begin(BeginJob(deployment=deployment.id, phase=kind, attempt=attempt))
 
     def wait(self, deployment, token="token", *, alive=True, **attempt):
         if alive:
@@ -118,6 +121,17 @@ def test_nobody_passes_those_who_wait(world, approved):
     world.slots.leave([OTHER])
     with pytest.raises(NoFreeSlot, match="0 of 1 runners are busy, and 1 wait already"):
         world.slots.take("newcomer")
+
+
+def test_a_plan_on_lambda_takes_none_and_takes_one_when_it_moves_to_fargate(world):
+    queued = world.put(deployment_in(State.QUEUED))
+    world.slots.take(OTHER)
+    world.begin(queued, place=lambda job: replace(job, runner=PlanRunner.LAMBDA))
+    assert world.slots_now == ((OTHER,), ())
+    with pytest.raises(NoFreeSlot):
+        world.begin(queued, attempt=2)
+    world.wait(queued)
+    assert world.slots_now == ((OTHER,), (queued.id,))
 
 
 def test_who_waits_is_shown_and_goes_on_once_a_slot_is_given_back(world, approved):

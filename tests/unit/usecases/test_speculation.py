@@ -20,10 +20,13 @@ from tidegate.adapters.memory import (
 )
 from tidegate.domain.deploys.job import JobKind, job_digest, job_parts
 from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.deploys.plan_runner import PlanRunner
 from tidegate.domain.errors import Conflict, NoFreePlace, NotFound, WrongState
 from tidegate.domain.policies.policy import HeldPolicySet
 from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState
+from tidegate.domain.slots.slots import INSTALLATION
 from tidegate.messages import BeginSpeculation, RecordSpeculation
+from tidegate.usecases.deploys.choose_plan_runner import on_fargate
 from tidegate.usecases.deploys.stop_runner import RunnerStopper
 from tidegate.usecases.plan_places.give_places import PlaceGiver
 from tidegate.usecases.pull_requests.begin_speculation import SpeculationBeginner
@@ -55,7 +58,7 @@ class World:
     def put(self, **fields):
         return self.layers.save(replace(self.layer, **fields))
 
-    def begin(self, attempt=1):
+    def begin(self, attempt=1, tries=1, place=on_fargate):
         beginner = SpeculationBeginner(
             self.layers,
             self.places,
@@ -67,8 +70,9 @@ class World:
             LIMIT,
             self.giver.leave,
             self.stopper.stop,
+            place=place,
         )
-        return beginner.begin(BeginSpeculation(layer=self.id, attempt=attempt))
+        return beginner.begin(BeginSpeculation(layer=self.id, attempt=attempt, tries=tries))
 
     def record(self, plan=None, error=None, cause=None):
         recorder = SpeculationRecorder(self.layers, self.announcements, self.clock, self.giver.leave, self.stopper.stop)
@@ -94,6 +98,19 @@ def test_a_layer_that_waits_gets_a_job_that_merges_its_head_into_its_base(world)
 def test_a_job_tells_what_is_known_to_be_common_to_head_and_base(fork):
     world = World(fork_sha=fork)
     assert world.jobs.get(world.begin().job).fork_sha == fork
+
+
+def on_lambda_first(job):
+    """Place the first attempt on Lambda, the others on Fargate."""
+    return replace(job, runner=PlanRunner.LAMBDA if job.id.endswith("-1") else PlanRunner.FARGATE)
+
+
+def test_a_plan_takes_a_slot_once_it_moves_from_lambda_to_fargate(world):
+    world.begin(place=on_lambda_first)
+    assert world.places.read(INSTALLATION).is_quiet
+    world.begin(attempt=2, place=on_lambda_first)
+    assert world.places.read(INSTALLATION).held == (world.id,)
+    assert world.layer.reason == ""
 
 
 def test_a_layer_that_plans_its_branch_merges_nothing():
@@ -127,7 +144,7 @@ def test_a_plan_that_is_begun_twice_is_begun_once(world):
 
 
 def test_the_second_attempt_has_a_job_of_its_own_and_says_why(world):
-    first, second = world.begin(), world.begin(2)
+    first, second = world.begin(), world.begin(2, tries=2)
     assert first.job != second.job
     assert world.layer.job == second.job
     assert world.layer.reason == "This is attempt 2 of 2: the one before was interrupted."
@@ -343,7 +360,7 @@ def test_another_attempt_stops_the_runner_of_the_one_before(world):
     _take(world, first)
     world.begin()
     assert world.runners.stopped == {}
-    world.begin(attempt=2)
+    world.begin(attempt=2, tries=2)
     assert set(world.runners.stopped) == {f"arn:task/{first}"}
 
 

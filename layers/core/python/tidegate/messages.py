@@ -315,10 +315,14 @@ class PullRequestDiscovered(Message):
 
 
 class BeginSpeculation(Message):
-    """Begins the speculative plan of a temporary layer; ``attempt`` numbers its jobs."""
+    """Begins the speculative plan of a temporary layer; ``attempt`` numbers its jobs, ``tries`` counts its attempts.
+
+    A plan that moves from Lambda to Fargate as no runner started there has another job, and was not tried again.
+    """
 
     layer: str
     attempt: int = Field(ge=1)
+    tries: int = Field(default=1, ge=1)
 
 
 class WaitForPlace(WithToken):

@@ -29,7 +29,7 @@ from tidegate.domain.errors import (
 from tidegate.messages import BeginJob, JobBegun
 from tidegate.ports import Announcements, AuditLog, Clock, Deployments, ForgeAddresses, Jobs
 from tidegate.usecases.deploys.check_branch import BranchCheck
-from tidegate.usecases.deploys.choose_plan_runner import Placed, on_fargate
+from tidegate.usecases.deploys.choose_plan_runner import Placed, needs_fargate, on_fargate
 from tidegate.usecases.gates.apply_requirements import ApplyRequirements
 from tidegate.usecases.gates.judge_gate import GateJudge
 from tidegate.usecases.slots.keep_slots import SlotKeeper
@@ -44,8 +44,8 @@ _TRIED_AGAIN = (Conflict, ForgeUnavailable, CloudUnavailable, NoFreeSlot)
 class JobBeginner:
     """Begins jobs. Called again with the same message, it changes nothing more and answers the same.
 
-    A slot is taken last, when all else lets the job begin: who waits at a gate or for people has none. Who waited for
-    one is looked at as if it came anew.
+    A slot is taken last, when all else lets the job begin: who waits at a gate or for people has none, nor has a plan
+    on Lambda. Who waited for one is looked at as if it came anew.
     ``stop_runner`` stops whoever has taken a job: a plan is tried again because its runner was given up. ``offer`` is
     what runners the installation has. ``place``
     chooses where a plan runs.
@@ -100,7 +100,8 @@ class JobBeginner:
 
     def _begin_plan(self, deployment: Deployment, job: Job, tries: int) -> None:
         planning = self._planning(deployment, tries, job.note)
-        self.slots.take(deployment.id)
+        if needs_fargate(job):
+            self.slots.take(deployment.id)
         if tries > 1 and deployment.plan_job != job.id:
             self.stop_runner(deployment.plan_job)
         self.jobs.create(job)

@@ -21,6 +21,11 @@ def on_fargate(job: Job) -> Job:
     return job
 
 
+def needs_fargate(job: Job) -> bool:
+    """Tell whether a job's runner is a task of Fargate, and so needs a concurrency slot."""
+    return job.runner is not PlanRunner.LAMBDA
+
+
 @dataclass(frozen=True, slots=True)
 class PlanRunnerChooser:
     """Chooses for installations whose plans begin on Lambda.

@@ -12,7 +12,7 @@ from tidegate.domain.plan_places.plan_places import asked
 from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState, TemporaryLayer
 from tidegate.messages import BeginSpeculation, JobBegun
 from tidegate.ports import Announcements, Clock, ForgeAddresses, Jobs, PlanPlaces, TemporaryLayers
-from tidegate.usecases.deploys.choose_plan_runner import Placed, on_fargate
+from tidegate.usecases.deploys.choose_plan_runner import Placed, needs_fargate, on_fargate
 from tidegate.usecases.slots.keep_slots import SlotKeeper
 
 #: Attempts to plan in all; the number is the pull-request machine's.
@@ -23,7 +23,8 @@ SPECULATIONS = 2
 class SpeculationBeginner:
     """Begins speculative plans. Called again with the same message, it changes nothing more and answers the same.
 
-    A repository has places for ``limit`` of them at a time, and each takes one of the installation's slots besides.
+    A repository has places for ``limit`` of them at a time, and each that runs on Fargate takes one of the
+    installation's slots besides.
     ``leave`` gives back the places and slots of layers, ``stop_runner`` stops whoever has taken the job of an attempt
     that was given up. ``offer`` is what runners the installation has. ``place`` chooses where a plan
     runs.
@@ -55,9 +56,11 @@ class SpeculationBeginner:
         if layer.id not in places.held:
             self.slots.leave([layer.id])
             raise NoFreePlace(layer.id, asked(places, layer.id, self.limit).reason)
-        self.slots.take(layer.id)
+        job = self.place(self._job(layer, job_id(layer.id, JobKind.SPECULATE, message.attempt)))
+        if needs_fargate(job):
+            self.slots.take(layer.id)
         try:
-            return self._begin(layer, message)
+            return self._begin(layer, job, message)
         except Conflict:
             self._give_back(layer)
             raise
@@ -75,12 +78,11 @@ class SpeculationBeginner:
         except (NotFound, WrongState):
             self.leave(layer.repository, [layer.id])
 
-    def _begin(self, layer: TemporaryLayer, message: BeginSpeculation) -> JobBegun:
-        job = self.place(self._job(layer, job_id(layer.id, JobKind.SPECULATE, message.attempt)))
+    def _begin(self, layer: TemporaryLayer, job: Job, message: BeginSpeculation) -> JobBegun:
         self.jobs.create(job)
         if layer.job != job.id:
             self.stop_runner(layer.job)
-            reason, at = _reason(message.attempt, job.note), self.clock.now()
+            reason, at = _reason(message.tries, job.note), self.clock.now()
             layer = self.layers.save(
                 replace(layer, state=LayerState.PLANNING, reason=reason, job=job.id, changed_at=at)
             )
@@ -112,7 +114,7 @@ class SpeculationBeginner:
         )
 
 
-def _reason(attempt: int, note: str) -> str:
-    if attempt == 1:
+def _reason(tries: int, note: str) -> str:
+    if tries == 1:
         return ""
-    return note or f"This is attempt {attempt} of {SPECULATIONS}: the one before was interrupted."
+    return note or f"This is attempt {tries} of {SPECULATIONS}: the one before was interrupted."
