@@ -20,7 +20,7 @@ from tidegate.adapters.memory import (
     MemoryWorkflows,
 )
 from tidegate.domain.errors import Conflict, NoFreePlace, NoFreeSlot, NotFound, TooLate, WrongState
-from tidegate.domain.plan_places.plan_places import Places
+from tidegate.domain.plan_places.plan_places import Places, Precedence, in_order
 from tidegate.domain.pull_requests.record import judged
 from tidegate.domain.slots.slots import INSTALLATION
 from tidegate.messages import BeginSpeculation, RecordSpeculation, WaitForPlace
@@ -70,8 +70,8 @@ class Witnessed:
         assert layer in before.held or layer not in after.held or not before.line, "somebody was passed"
         return after
 
-    def join(self, repository: str, layer: str) -> Places:
-        after: Places = self._places.join(repository, layer)
+    def join(self, repository: str, layer: str, precedence: Precedence = Precedence.PLAN) -> Places:
+        after: Places = self._places.join(repository, layer, precedence)
         before = self.waiting.get(repository, [])
         waiting = [*(each for each in before if each in after.line and each != layer), *after.line[-1:]]
         assert list(after.line) == waiting or layer not in waiting[-1:], "the line was not joined at its end"
@@ -79,9 +79,9 @@ class Witnessed:
         return after
 
     def hand_over(self, repository: str, layer: str, limit: int) -> bool:
-        line = self._places.read(repository).line
+        before = self._places.read(repository)
         done: bool = self._places.hand_over(repository, layer, limit)
-        assert not done or line[0] == layer, "somebody was passed"
+        assert not done or next(in_order(before)) == layer, "somebody was passed"
         return done
 
 

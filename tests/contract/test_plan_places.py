@@ -19,6 +19,7 @@ from tidegate.adapters.memory import (
 )
 from tidegate.adapters.records import from_item
 from tidegate.domain.errors import Conflict, NotFound
+from tidegate.domain.plan_places.plan_places import Precedence, in_order
 from tidegate.messages import BeginSpeculation, RecordSpeculation
 from tidegate.usecases.plan_places.give_places import PlaceGiver
 from tidegate.usecases.pull_requests.begin_speculation import SpeculationBeginner
@@ -131,6 +132,21 @@ def test_of_two_tokens_that_of_the_later_attempt_is_kept(stores):
     assert stores.places.token(REPOSITORY, "app") == "second"
     with pytest.raises(NotFound):
         stores.places.token("acme/other", "app")
+
+
+def test_who_goes_before_others_is_kept_with_the_line(stores):
+    take(stores, "x")
+    for layer, rank in (("a", Precedence.SPECULATION), ("b", Precedence.PLAN), ("c", Precedence.APPLY)):
+        stores.places.join(REPOSITORY, layer, rank)
+        stores.places.join(REPOSITORY, layer, Precedence.PLAN)
+    places = stores.places.read(REPOSITORY)
+    assert (places.line, [*in_order(places)]) == (("a", "b", "c"), ["c", "b", "a"])
+    stores.places.leave(REPOSITORY, ["b", "x"])
+    assert not stores.places.hand_over(REPOSITORY, "a", 1)
+    assert stores.places.hand_over(REPOSITORY, "c", 1)
+    places = stores.places.read(REPOSITORY)
+    assert (places.held, places.line, places.ranks) == (("c",), ("a",), {"a": Precedence.SPECULATION})
+    assert places.turns == 1
 
 
 class Crossed:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.builders import any_layer
-from tidegate.domain.plan_places.plan_places import Places, asked, handed_over, joined, left, next_turn, taken
+from tidegate.domain.plan_places.plan_places import (
+    FAIR_TURN,
+    Places,
+    Precedence,
+    asked,
+    handed_over,
+    in_order,
+    joined,
+    left,
+    next_turn,
+    taken,
+)
 from tidegate.domain.plan_places.text import waiting_plans
 
 
@@ -42,7 +56,7 @@ def test_taking_again_keeps_the_place_and_is_seen_by_who_would_give_it_back():
     [
         (places("b"), None, "Nobody waits."),
         (places("bc", "a"), None, "All places are taken: 2 of 2."),
-        (places("b", "ac"), "a", "It has waited longest, and there is a free place."),
+        (places("b", "ac"), "a", "It is the next, and there is a free place."),
     ],
 )
 def test_it_is_the_turn_of_who_has_waited_longest(now, layer, reason):
@@ -58,9 +72,58 @@ def test_a_line_is_joined_at_its_end_and_once():
 
 def test_a_place_is_handed_to_nobody_whose_turn_it_is_not():
     before = places("b", "ac", 2)
-    assert handed_over(before, "a", 2) == places("ba", "c", 3)
+    assert handed_over(before, "a", 2) == replace(places("ba", "c", 3), turns=1)
     assert handed_over(before, "c", 2) is None
     assert handed_over(before, "a", 1) is None
+
+
+RANKS = st.sampled_from(Precedence)
+
+
+def mixed(ranks, turns=0):
+    """Return a line in which each has a precedence."""
+    now = replace(places(), turns=turns)
+    for number, rank in enumerate(ranks):
+        now = joined(now, f"{number}", rank)
+    return now
+
+
+def test_applies_go_before_plans_and_these_before_pull_requests():
+    ranks = [Precedence.SPECULATION, Precedence.PLAN, Precedence.APPLY, Precedence.PLAN, Precedence.APPLY]
+    assert list(in_order(mixed(ranks)))[:3] == ["2", "4", "1"]
+
+
+def test_each_fourth_place_goes_to_who_has_waited_longest():
+    ranks = [Precedence.SPECULATION, *[Precedence.APPLY] * 6]
+    assert list(in_order(mixed(ranks))) == ["1", "2", "3", "0", "4", "5", "6"]
+    assert next(in_order(mixed(ranks, turns=3))) == "0"
+
+
+@given(st.lists(RANKS, max_size=20), st.integers(0, 9))
+def test_the_order_that_is_told_is_the_order_in_which_places_are_given(ranks, turns):
+    now, told, got = mixed(ranks, turns), [*in_order(mixed(ranks, turns))], []
+    while turn := next_turn(now, len(got) + 1).layer:
+        got.append(turn)
+        now = handed_over(now, turn, len(got))
+    assert got == told
+    assert sorted(got) == sorted(mixed(ranks).line)
+    assert not now.ranks
+
+
+@given(st.lists(RANKS, min_size=1, max_size=8), st.integers(0, 9), st.lists(st.lists(RANKS, max_size=3), max_size=40))
+def test_nobody_starves_whoever_comes_later(ranks, turns, newcomers):
+    """Others come between all turns: whoever has so many before it has its place after four times as many turns."""
+    now, limit, names = mixed(ranks, turns), 2, itertools.count(1000)
+    first = now.line
+    for number, coming in enumerate(newcomers, 1):
+        for rank in coming:
+            now = joined(now, f"{next(names)}", rank)
+        turn = next_turn(now, limit).layer
+        now = handed_over(now, turn, limit) if turn else now
+        assert len(now.held) <= limit
+        now = left(now, now.held[:1])
+        late = [each for at, each in enumerate(first) if FAIR_TURN * (at + 1) <= number and each in now.line]
+        assert late == []
 
 
 def test_who_leaves_has_no_place_and_waits_for_none():

@@ -72,7 +72,7 @@ def test_so_many_may_wait_that_their_item_fits():
     longest = "i" * 64
     line = tuple(f"{number:064}" for number in range(MOST_WAITING))
     full = Places(INSTALLATION, tuple(f"h{number:063}" for number in range(999)), line)
-    assert (len(full.held) + len(full.line)) * (len(longest) + 2) < ITEM_BYTES
+    assert (len(full.held) + len(full.line)) * (len(longest) + len("0|") + 2) < ITEM_BYTES
     assert not may_wait(full, "one more")
     assert may_wait(full, line[0])
     assert may_wait(full, full.held[0])

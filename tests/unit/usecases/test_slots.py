@@ -14,6 +14,7 @@ from tidegate.adapters.memory import MemoryTemporaryLayers
 from tidegate.domain.deploys.deployment import Gate, State
 from tidegate.domain.deploys.plan_runner import PlanRunner
 from tidegate.domain.errors import Conflict, DeploymentCancelled, NoFreeSlot, TooLate, TooManyWait, WrongState
+from tidegate.domain.plan_places.plan_places import Precedence
 from tidegate.domain.pull_requests.temporary_layer import LayerState
 from tidegate.domain.slots import slots as rules
 from tidegate.domain.slots.slots import INSTALLATION
@@ -159,6 +160,23 @@ def test_who_waits_is_shown_and_goes_on_once_a_slot_is_given_back(world, approve
 
 def test_what_was_put_back_into_its_queue_is_not_shown_as_waiting(world):
     assert world.slot_waits.get(deployment_in(State.QUEUED, slot_since=NOW)) is None
+
+
+def test_a_confirmed_apply_goes_before_plans_and_the_position_says_so(world, approved):
+    plan = replace(deployment_in(State.QUEUED), id="plan")
+    world.put(plan)
+    world.places.join(INSTALLATION, "layer", Precedence.SPECULATION)
+    world.wait(plan, "plan")
+    world.wait(approved, "apply")
+    positions = [world.slot_waits.get(world.now(each)).position for each in (approved, plan)]
+    assert positions == [1, 2]
+    looker = PlaceLooker(world.places, world.layers, LIMIT)
+    world.places.take(REPOSITORY, "layer", 1)
+    found = looker.look(REPOSITORY, [any_layer(id="layer")])
+    assert "position 3" in found.reasons["layer"]
+    world.slots.leave([OTHER])
+    world.hand_on()
+    assert world.slots_now == ((approved.id,), ("layer", "plan"))
 
 
 def test_a_retried_wait_keeps_its_position_and_goes_on_with_a_slot_that_it_got_meanwhile(world, approved):

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
-    from tidegate.domain.plan_places.plan_places import Places
+    from tidegate.domain.plan_places.plan_places import Places, Precedence
 
 
 class PlanPlaces(Protocol):
@@ -24,11 +24,14 @@ class PlanPlaces(Protocol):
         Unless the layer is among those that have one, there was none for it.
         """
 
-    def join(self, repository: str, layer: str) -> Places:
+    def join(self, repository: str, layer: str, precedence: Precedence = ...) -> Places:
         """Put a layer at the end of the line, unless it waits or has a place. Return the places as they are then."""
 
     def hand_over(self, repository: str, layer: str, limit: int) -> bool:
-        """Give a place to the first in line, if that is this layer and a place is free. Return whether this did it."""
+        """Give a place to a layer if it is its turn and a place is free. Return whether this did it.
+
+        While others change the line, nothing may be done: read it, and try again.
+        """
 
     def leave(self, repository: str, layers: Collection[str]) -> Places:
         """Take places, and places in line, from layers; return the places as they are then.

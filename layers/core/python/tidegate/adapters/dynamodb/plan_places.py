@@ -1,7 +1,8 @@
 """The places for speculative plans: of each repository one item, ``places#OWNER/REPO`` / ``#head``.
 
-It holds ids only: ``held``, a set of those that have a place, and ``line``, a list of those that wait. Each change is
-one update whose condition is the rule, so that those who take and give back at the same time need no second try. Who
+It holds ids only: ``held``, a set of those that have a place, and ``line``, a list of those that wait, each with its
+precedence before it (``0|ID``) unless that is a plan's. Each change is one update whose condition is the rule, so that
+those who take and give back at the same time need no second try; only who hands over tries again when others did. Who
 waits keeps its task token in an item of its own, ``token#LAYER``.
 """
 
@@ -12,16 +13,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from tidegate.adapters.dynamodb.table import Table, refusals_of
-from tidegate.adapters.records import from_item, to_attribute, to_item, unpack
+from tidegate.adapters.records import from_item, to_attribute, to_item
 from tidegate.domain.errors import Conflict, NotFound
-from tidegate.domain.plan_places.plan_places import Places, left
+from tidegate.domain.plan_places.plan_places import Places, Precedence, left, next_turn
 
 #: The place of busy repositories in the index of what is not done yet.
 OPEN_PLACES = "places"
 _HEAD = "#head"
 #: Longer than anybody waits with a token.
 _KEPT_SECONDS = 7 * 24 * 3600
-_ATTRIBUTES = ("open", "held", "line", "version")
+_ATTRIBUTES = ("open", "held", "line", "version", "turns")
+#: Between a precedence and an id: no id has it.
+_MARK = "|"
 _NOBODY_WAITS = "(attribute_not_exists(#line) OR size(#line) = :none)"
 _HAS_ROOM = "(attribute_not_exists(#held) OR size(#held) < :limit)"
 #: Puts the item into the index; where it is there already, that costs nothing.
@@ -44,16 +47,21 @@ class DynamoPlanPlaces:
         condition = f"contains(#held, :layer) OR ({_HAS_ROOM} AND {_NOBODY_WAITS})"
         return self._update(repository, f"ADD #held :layers, #version :one SET {_OPENS}", condition, values)[0]
 
-    def join(self, repository: str, layer: str) -> Places:
+    def join(self, repository: str, layer: str, precedence: Precedence = Precedence.PLAN) -> Places:
         change = f"SET #line = list_append(if_not_exists(#line, :nobody), :layers), {_OPENS} ADD #version :one"
-        values = {":layers": [layer], ":layer": layer, ":nobody": [], ":one": 1, **_open(repository)}
-        condition = "NOT contains(#line, :layer) AND NOT contains(#held, :layer)"
+        values = {":layers": [_entry(layer, precedence)], ":layer": layer, ":nobody": [], ":one": 1}
+        values |= {**_open(repository), **{f":as_{each}": _entry(layer, each) for each in Precedence}}
+        waits_not = [f"NOT contains(#line, :as_{each})" for each in Precedence]
+        condition = " AND ".join([*waits_not, "NOT contains(#held, :layer)"])
         return self._update(repository, change, condition, values)[0]
 
     def hand_over(self, repository: str, layer: str, limit: int) -> bool:
-        values = {":layers": {layer}, ":layer": layer, ":limit": limit, ":one": 1}
-        change = "ADD #held :layers, #version :one REMOVE #line[0]"
-        return self._update(repository, change, f"#line[0] = :layer AND {_HAS_ROOM}", values)[1]
+        seen = self.read(repository)
+        if next_turn(seen, limit).layer != layer:
+            return False
+        values = {":layers": {layer}, ":seen": seen.version, ":limit": limit, ":one": 1}
+        change = f"ADD #held :layers, #version :one, #turns :one REMOVE #line[{seen.line.index(layer)}]"
+        return self._update(repository, change, f"#version = :seen AND {_HAS_ROOM}", values)[1]
 
     def leave(self, repository: str, layers: Collection[str]) -> Places:
         values: dict[str, Any] = {":layers": set(layers)}
@@ -61,7 +69,7 @@ class DynamoPlanPlaces:
         after = left(before, layers)
         if after.line == before.line:
             return after
-        values = {":line": list(after.line), ":after": after.version, ":before": before.version}
+        values = {":line": _line(after), ":after": after.version, ":before": before.version}
         change = "SET #line = :line, #version = :after"
         places, is_done = self._update(repository, change, "#version = :before", values)
         if not is_done:
@@ -69,7 +77,7 @@ class DynamoPlanPlaces:
         return places
 
     def free(self, seen: Places, layer: str) -> Places:
-        values: dict[str, Any] = {":layers": {layer}, ":line": list(left(seen, [layer]).line), ":one": 1}
+        values: dict[str, Any] = {":layers": {layer}, ":line": _line(left(seen, [layer])), ":one": 1}
         change = "DELETE #held :layers SET #line = :line ADD #version :one"
         places, is_done = self._update(seen.repository, change, "#version = :seen", {**values, ":seen": seen.version})
         if not is_done:
@@ -131,8 +139,30 @@ def _attribute(value: Any) -> dict[str, Any]:
 
 
 def _places(repository: str, item: Mapping[str, Any] | None) -> Places:
-    known = dict(item or {})
-    return unpack(Places, {**known, "held": sorted(known.get("held", ())), "repository": repository})
+    known = item or {}
+    line = [_waiter(each) for each in known.get("line", ())]
+    return Places(
+        repository,
+        held=tuple(sorted(known.get("held", ()))),
+        line=tuple(layer for layer, _ in line),
+        version=int(known.get("version", 0)),
+        ranks={layer: rank for layer, rank in line if rank is not Precedence.PLAN},
+        turns=int(known.get("turns", 0)),
+    )
+
+
+def _line(places: Places) -> list[str]:
+    return [_entry(each, places.rank(each)) for each in places.line]
+
+
+def _entry(layer: str, rank: Precedence) -> str:
+    """Return how one that waits is written. A plan has its id alone, as all had once."""
+    return layer if rank is Precedence.PLAN else f"{rank:d}{_MARK}{layer}"
+
+
+def _waiter(entry: str) -> tuple[str, Precedence]:
+    rank, mark, layer = entry.partition(_MARK)
+    return (layer, Precedence(int(rank))) if mark else (entry, Precedence.PLAN)
 
 
 def _partition(repository: str) -> str:

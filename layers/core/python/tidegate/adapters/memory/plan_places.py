@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from tidegate.domain.errors import Conflict, NotFound
-from tidegate.domain.plan_places.plan_places import Places, handed_over, joined, left, taken
+from tidegate.domain.plan_places.plan_places import Places, Precedence, handed_over, joined, left, taken
 
 
 class MemoryPlanPlaces:
@@ -27,9 +27,9 @@ class MemoryPlanPlaces:
         with self._lock:
             return self._put(taken(self._known(repository), layer, limit))
 
-    def join(self, repository: str, layer: str) -> Places:
+    def join(self, repository: str, layer: str, precedence: Precedence = Precedence.PLAN) -> Places:
         with self._lock:
-            return self._put(joined(self._known(repository), layer))
+            return self._put(joined(self._known(repository), layer, precedence))
 
     def hand_over(self, repository: str, layer: str, limit: int) -> bool:
         with self._lock:

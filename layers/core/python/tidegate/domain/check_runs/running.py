@@ -113,7 +113,7 @@ def waiting_for_slot(wait: SlotWait, view: View) -> Face:
     return Face(
         str(wait),
         (
-            f"**{wait}.** It goes on by itself, first come, first served, and waits since {moment(wait.since)}.",
+            f"**{wait}.** It goes on by itself, applies before plans, and waits since {moment(wait.since)}.",
             f"The installation runs {wait.limit} runners concurrently (`runner_slots`).{cancel}",
         ),
         "in_progress",

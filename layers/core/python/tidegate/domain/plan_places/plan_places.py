@@ -1,13 +1,27 @@
 """Places for speculative plans: each repository has so many, which are given away first come, first served.
 
 Who takes a place is a temporary layer, of a pull request or of a look for drift: all have the same runners. The
-installation's concurrency slots (``domain/slots``) are kept by the same rules, and are taken by deployments as well.
+installation's concurrency slots (``domain/slots``) are kept by the same rules, and are taken by deployments as well:
+only there some go before others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+
+#: Each of so many turns goes to whoever has waited longest, whatever it is. So whoever has ``n`` before it in the line
+#: has its place after so many times ``n + 1`` turns at most, and three of four go by precedence.
+FAIR_TURN = 4
+
+
+class Precedence(IntEnum):
+    """Who goes before whom. An apply goes first: people have confirmed it, and its stack's others wait for it."""
+
+    APPLY = 0
+    PLAN = 1
+    SPECULATION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +30,19 @@ class Places:
 
     ``held`` are in no order, ``line`` begins with who has waited longest. ``version`` counts changes of the line, and
     how often a place was taken: so who gives back for others what they do not need sees that they took it once more.
+    ``ranks`` has the precedence of those that wait, if it is not that of a plan; ``turns`` counts places handed over.
     """
 
     repository: str
     held: tuple[str, ...] = ()
     line: tuple[str, ...] = ()
     version: int = 0
+    ranks: Mapping[str, Precedence] = field(default_factory=dict)
+    turns: int = 0
+
+    def rank(self, layer: str) -> Precedence:
+        """Return the precedence of one that waits."""
+        return self.ranks.get(layer, Precedence.PLAN)
 
     @property
     def is_quiet(self) -> bool:
@@ -62,7 +83,18 @@ def next_turn(places: Places, limit: int) -> Turn:
         return Turn(None, "Nobody waits.")
     if len(places.held) >= limit:
         return Turn(None, f"All places are taken: {len(places.held)} of {limit}.")
-    return Turn(places.line[0], "It has waited longest, and there is a free place.")
+    return Turn(next(in_order(places)), "It is the next, and there is a free place.")
+
+
+def in_order(places: Places) -> Iterator[str]:
+    """Return those that wait in the order in which they get a place, if nobody comes who goes before them."""
+    by_rank, by_age = iter(sorted(places.line, key=places.rank)), iter(places.line)
+    served: set[str] = set()
+    for turn in range(places.turns + 1, places.turns + 1 + len(places.line)):
+        source = by_rank if turn % FAIR_TURN else by_age
+        first = next(each for each in source if each not in served)
+        served.add(first)
+        yield first
 
 
 def taken(places: Places, layer: str, limit: int) -> Places:
@@ -73,22 +105,33 @@ def taken(places: Places, layer: str, limit: int) -> Places:
     return replace(places, held=held, version=places.version + 1)
 
 
-def joined(places: Places, layer: str) -> Places:
+def joined(places: Places, layer: str, precedence: Precedence = Precedence.PLAN) -> Places:
     """Return the places with a layer at the end of the line, unless it waits or has a place already."""
     if layer in places.held or layer in places.line:
         return places
-    return replace(places, line=(*places.line, layer), version=places.version + 1)
+    ranks = places.ranks if precedence is Precedence.PLAN else {**places.ranks, layer: precedence}
+    return replace(places, line=(*places.line, layer), version=places.version + 1, ranks=ranks)
 
 
 def handed_over(places: Places, layer: str, limit: int) -> Places | None:
     """Return the places once a layer whose turn it is has got one; None if it is not its turn."""
     if next_turn(places, limit).layer != layer:
         return None
-    return replace(places, held=(*places.held, layer), line=places.line[1:], version=places.version + 1)
+    return replace(
+        _without(places, [layer]),
+        held=(*places.held, layer),
+        version=places.version + 1,
+        turns=places.turns + 1,
+    )
 
 
 def left(places: Places, layers: Collection[str]) -> Places:
     """Return the places without layers: these have none, and wait for none."""
+    after = _without(places, layers)
+    return replace(after, version=places.version + (after.line != places.line))
+
+
+def _without(places: Places, layers: Collection[str]) -> Places:
     line = tuple(each for each in places.line if each not in layers)
     held = tuple(each for each in places.held if each not in layers)
-    return replace(places, held=held, line=line, version=places.version + (line != places.line))
+    return replace(places, held=held, line=line, ranks={each: r for each, r in places.ranks.items() if each in line})

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tidegate.domain.check_runs.face import many
-from tidegate.domain.plan_places.plan_places import Places
+from tidegate.domain.plan_places.plan_places import Places, in_order
 from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 from tidegate.domain.sentences import listed
 from tidegate.domain.slots.slots import busy_words
@@ -55,7 +55,7 @@ def waiting_for_slots(slots: Places, layers: Collection[str], limit: int, found:
     busy = busy_words(len(slots.held), limit)
     reasons = {
         each: f"It waits for a concurrency slot: {busy}, position {position}."
-        for position, each in enumerate(slots.line, 1)
+        for position, each in enumerate(in_order(slots), 1)
         if each in layers
     }
     return WaitingPlans(found.behind or busy, {**found.reasons, **reasons}) if reasons else found

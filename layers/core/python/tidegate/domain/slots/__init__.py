@@ -1,1 +1,1 @@
-"""Concurrency slots of the installation: each job of a runner takes one, first come, first served."""
+"""Concurrency slots of the installation: each job of a runner takes one, applies before plans."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tidegate.domain.deploys.deployment import AfterGate, Deployment, State, is_final
 from tidegate.domain.deploys.requirements_gate import waits
-from tidegate.domain.plan_places.plan_places import Places
+from tidegate.domain.plan_places.plan_places import Places, Precedence, in_order
 
 #: The name of the installation's slots among those of repositories, which all have a slash.
 INSTALLATION = "*"
@@ -61,6 +61,11 @@ def needs_slot(deployment: Deployment) -> bool:
     return deployment.state is not State.AWAITING_REVIEW
 
 
+def precedence_of(deployment: Deployment) -> Precedence:
+    """Return the precedence of a deployment that waits for a slot: its apply waits for one once all else is there."""
+    return Precedence.APPLY if deployment.state is State.APPROVED else Precedence.PLAN
+
+
 def may_wait(places: Places, holder: str) -> bool:
     """Tell whether there is room for another one that waits."""
     return holder in places.line or holder in places.held or len(places.line) < MOST_WAITING
@@ -68,5 +73,5 @@ def may_wait(places: Places, holder: str) -> bool:
 
 def slot_wait(places: Places, holder: str, since: str, limit: int) -> SlotWait:
     """Return what there is to say of a holder that waits."""
-    position = places.line.index(holder) + 1 if holder in places.line else 0
+    position = list(in_order(places)).index(holder) + 1 if holder in places.line else 0
     return SlotWait(since, len(places.held), limit, position)

@@ -34,7 +34,7 @@ class PlaceGiver:
             self.hand_on(deciding_again(partial(self.places.leave, repository, layers)))
 
     def hand_on(self, places: Places) -> int:
-        """Hand free places to those who wait longest; return how many were woken."""
+        """Hand free places to those whose turn it is; return how many were woken."""
         woken = 0
         for _ in range(_LOOKS):
             first = next_turn(places, self.limit).layer

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.domain.errors import WrongState
+from tidegate.domain.plan_places.plan_places import Places, Precedence
+from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
 from tidegate.domain.slots.slots import INSTALLATION
 from tidegate.messages import WaitForPlace
 from tidegate.ports import Announcements, PlanPlaces, TemporaryLayers
@@ -35,10 +37,15 @@ class PlaceWaiter:
         pool = INSTALLATION if has_place else layer.repository
         if not self.places.keep_token(pool, layer.id, message.token, message.attempt):
             return
-        places = self.slots.join(layer.id) if has_place else self.places.join(pool, layer.id)
+        places = self._joined(layer, has_place=has_place)
         if layer.id in places.held:
             self.giver.wake(pool, layer.id)
         if not has_place:
             self.giver.hand_on(places)
         if not layer.schedule:
             self.announcements.layer_changed(layer)
+
+    def _joined(self, layer: TemporaryLayer, *, has_place: bool) -> Places:
+        if has_place:
+            return self.slots.join(layer.id, Precedence.SPECULATION)
+        return self.places.join(layer.repository, layer.id)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.domain.deploys.deployment import Deployment, State
 from tidegate.domain.errors import Conflict
-from tidegate.domain.plan_places.plan_places import Places
+from tidegate.domain.plan_places.plan_places import Places, in_order
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 from tidegate.domain.slots.slots import INSTALLATION, needs_slot
 from tidegate.ports import Announcements, Deployments, DeployQueues, PlanPlaces, TemporaryLayers
@@ -93,7 +93,7 @@ class _Holders:
 
     def waiting(self) -> list[str]:
         """Return the deployments that wait, in order."""
-        return [each for each in self._places.line if each in self._deployments]
+        return [each for each in in_order(self._places) if each in self._deployments]
 
     def _needs(self, holder: str) -> bool:
         if holder in self._deployments:

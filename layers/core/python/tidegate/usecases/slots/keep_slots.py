@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tidegate.domain.errors import NoFreeSlot, NotFound, TooManyWait
-from tidegate.domain.plan_places.plan_places import Places, next_turn
+from tidegate.domain.plan_places.plan_places import Places, Precedence, next_turn
 from tidegate.domain.slots.slots import INSTALLATION, MOST_WAITING, busy_words, may_wait, needs_slot
 from tidegate.ports import Announcements, Deployments, PlanPlaces
 from tidegate.usecases.decide_again import deciding_again
@@ -33,11 +33,11 @@ class SlotKeeper:
             waiting = f", and {len(places.line)} wait already" if places.line else ""
             raise NoFreeSlot(holder, f"{busy_words(len(places.held), self.limit)}{waiting}")
 
-    def join(self, holder: str) -> Places:
+    def join(self, holder: str, precedence: Precedence) -> Places:
         """Stand in the queue, unless the holder has a slot. Return the slots as they are then. Raise TooManyWait."""
         if not may_wait(self.places.read(INSTALLATION), holder):
             raise TooManyWait(holder, MOST_WAITING)
-        places = self.places.join(INSTALLATION, holder)
+        places = self.places.join(INSTALLATION, holder, precedence)
         self._ask(places)
         return places
 

@@ -10,7 +10,7 @@ from typing import Any
 from tidegate.domain.deploys.cancelling import not_cancelled
 from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.errors import TooLate, WrongState
-from tidegate.domain.slots.slots import INSTALLATION, needs_slot
+from tidegate.domain.slots.slots import INSTALLATION, needs_slot, precedence_of
 from tidegate.messages import WaitForSlot
 from tidegate.ports import Announcements, Clock, Deployments, PlanPlaces
 from tidegate.usecases.decide_again import deciding_again
@@ -41,7 +41,7 @@ class SlotWaiter:
         if not self.places.keep_token(INSTALLATION, deployment.id, message.token, message.attempt):
             return
         deployment = deciding_again(lambda: self._marked(message.deployment))
-        if deployment.id in self.slots.join(deployment.id).held:
+        if deployment.id in self.slots.join(deployment.id, precedence_of(deployment)).held:
             with suppress(TooLate):
                 self.settle(message.token, {})
         self.announcements.changed(deployment)
