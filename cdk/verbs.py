@@ -119,7 +119,7 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
     "check_policies": (_C.LAYERS, _C.DEPLOYMENTS, _C.CHECK_POLICIES, _C.CHECK_RUN_QUEUE),
     "claim_deployment": (_C.QUEUES, _C.ANNOUNCE, _C.ROUNDS),
     "close_worker": (_C.HEADS,),
-    "record_plan": (_C.DEPLOYMENTS, _C.SLOTS, _C.ANNOUNCE),
+    "record_plan": (_C.DEPLOYMENTS, _C.SLOTS, _C.READ_JOBS, _C.ANNOUNCE),
     "record_result": (_C.DEPLOYMENTS, _C.SLOTS, _C.JOBS, _C.AUDIT, _C.ANNOUNCE, _C.STOP_RUNNERS),
     "record_outcome": (_C.QUEUES, _C.SLOTS, _C.JOBS, _C.AUDIT, _C.ANNOUNCE, _C.ASK_GATES),
     "start_on_lambda": (_C.START_PLANS,),
@@ -181,7 +181,7 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
     ),
     "wait_for_slot": (_C.DEPLOYMENTS, _C.SLOTS, _C.ANNOUNCE, _C.ANSWER_JOBS),
     "request_review": (_C.DEPLOYMENTS, _C.ANNOUNCE, _C.ANSWER_JOBS),
-    "runner_stopped": (_C.JOBS, _C.ANSWER_JOBS, _C.ANSWER_SPECULATIONS),
+    "runner_stopped": (_C.DEPLOYMENTS, _C.SLOTS, _C.JOBS, _C.ANSWER_JOBS, _C.ANSWER_SPECULATIONS),
     "wait_for_requirements": (
         _C.DEPLOYMENTS,
         _C.READ_QUEUES,

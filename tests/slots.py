@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tidegate.adapters.memory import MemoryAnnouncements, MemoryDeployments, MemoryPlanPlaces
-from tidegate.ports import Announcements, Deployments, PlanPlaces
+from tidegate.adapters.memory import MemoryAnnouncements, MemoryDeployments, MemoryJobs, MemoryPlanPlaces
+from tidegate.ports import Announcements, Deployments, Jobs, PlanPlaces
 from tidegate.usecases.slots.get_slot_wait import SlotWaits
 from tidegate.usecases.slots.keep_slots import SlotKeeper
 
@@ -17,6 +17,7 @@ def keeper(
     places: PlanPlaces | None = None,
     announcements: Announcements | None = None,
     limit: int = ENOUGH,
+    jobs: Jobs | None = None,
 ) -> SlotKeeper:
     """Return what keeps slots."""
     return SlotKeeper(
@@ -24,6 +25,7 @@ def keeper(
         deployments or MemoryDeployments(),
         announcements or MemoryAnnouncements(),
         limit,
+        jobs or MemoryJobs(),
     )
 
 

@@ -103,7 +103,7 @@ class PlacesWorld:
         self.told = MemoryAnnouncements()
         announcements, workflows = Mortal(self.told, self.fate), Mortal(self, self.fate)
         self.giver = PlaceGiver(places, workflows.settle, LIMIT)
-        self.slots = SlotKeeper(places, self.stores.deployments, announcements, SLOTS)
+        self.slots = SlotKeeper(places, self.stores.deployments, announcements, SLOTS, jobs)
         self.slot_giver = PlaceGiver(places, workflows.settle, SLOTS)
         self.beginner = SpeculationBeginner(
             layers,
@@ -129,7 +129,7 @@ class PlacesWorld:
             self.leave,
         )
         stores = places, self.stores.queues, self.stores.deployments, layers
-        self.repair_slots = FreeSlots(*stores, self.slot_giver, announcements)
+        self.repair_slots = FreeSlots(*stores, self.slot_giver, announcements, jobs, MemoryRunners())
         self.repair = FreePlaces(
             places,
             layers,

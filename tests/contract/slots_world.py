@@ -67,7 +67,7 @@ class SlotsWorld:
         places, deployments, jobs, told, workflows, queues = (Mortal(port, self.fate) for port in ports)
         audit, forge = MemoryAuditLog(), MemoryForge()
         finisher, stop = Finisher(deployments, jobs, audit), RunnerStopper(jobs, MemoryRunners()).stop
-        self.slots = SlotKeeper(places, deployments, told, LIMIT)
+        self.slots = SlotKeeper(places, deployments, told, LIMIT, jobs)
         self.giver = PlaceGiver(places, workflows.settle, LIMIT)
         judge, branches = GateJudge(deployments, stores.change_sets), BranchCheck(forge)
         required = ApplyRequirements(forge, stores.pull_requests)
@@ -80,7 +80,7 @@ class SlotsWorld:
         self.canceller = DeploymentCanceller(
             queues, deployments, jobs, MemoryRunners(), workflows, told, audit, finisher, lambda *_: None, token
         )
-        self.repair = FreeSlots(places, queues, deployments, stores.layers, self.giver, told)
+        self.repair = FreeSlots(places, queues, deployments, stores.layers, self.giver, told, jobs, MemoryRunners())
 
     # What Step Functions does.
 

@@ -170,6 +170,17 @@ def test_the_limit_that_a_job_has_met_is_remembered(stores, job):
     assert stores.jobs.get(job.id) == job
 
 
+def test_the_runner_that_took_a_job_is_at_large_until_it_has_stopped(stores, job):
+    assert stores.jobs.at_large(job.id) is None
+    stores.jobs.tell_stopped(job.id, "task")
+    stores.jobs.hand_over(job.id, "token", "clone")
+    stores.jobs.take(job.id, "task")
+    stores.jobs.tell_stopped(job.id, "another")
+    assert stores.jobs.at_large(job.id) == "task"
+    stores.jobs.tell_stopped(job.id, "task")
+    assert stores.jobs.at_large(job.id) is None
+
+
 def test_why_a_roots_plans_run_on_fargate_is_remembered(stores):
     assert stores.plan_runners.kept("acme/infra||network", "form") is None
     for limit in (Limit.TIME, Limit.MEMORY):

@@ -14,6 +14,7 @@ from tidegate.domain.slots.slots import (
     INSTALLATION,
     MOST_WAITING,
     SLOT_WAIT_HOURS,
+    job_without_result,
     may_wait,
     needs_slot,
     slot_wait,
@@ -33,6 +34,15 @@ def test_what_runs_a_job_or_is_to_begin_one_needs_a_slot(state):
     assert needs_slot(deployment_in(state, plan=None))
     cancelled = Ending(State.CANCELLED, "", "", "", NOW)
     assert not needs_slot(deployment_in(state, plan=None, ending=cancelled))
+
+
+def test_what_ended_without_its_runners_result_names_the_job_whose_runner_may_go_on():
+    made = deployment_in(State.APPROVED).plan
+    lost = deployment_in(State.OUTCOME_UNKNOWN, apply_job="apply", plan_job="plan")
+    assert job_without_result(lost) == "apply"
+    assert job_without_result(deployment_in(State.ENGINE_FAULT, plan=None, plan_job="plan")) == "plan"
+    assert job_without_result(deployment_in(State.ENGINE_FAULT, plan=made, plan_job="plan", apply_job=None)) is None
+    assert job_without_result(deployment_in(State.APPLIED, apply_job="apply")) is None
 
 
 def test_a_plan_that_is_made_needs_none():

@@ -25,7 +25,7 @@ def world():
 
 
 def report(world, stopped=KILLED):
-    StoppedRunnerReporter(world.jobs, world.workflows).report(stopped)
+    StoppedRunnerReporter(world.jobs, world.workflows, world.slots.give_back).report(stopped)
     return world.workflows.failed
 
 

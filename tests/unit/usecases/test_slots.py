@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, REPOSITORY, any_layer, any_plan, deployment_in
+from tests.builders import NOW, REPOSITORY, any_job, any_layer, any_plan, deployment_in
 from tests.slots import keeper
 from tests.stepfunctions.machines import MACHINES
 from tests.unit.usecases.cancel_world import CancelWorld
 from tidegate.adapters.memory import MemoryTemporaryLayers
 from tidegate.domain.deploys.deployment import Gate, State
+from tidegate.domain.deploys.job import JobKind, job_id
 from tidegate.domain.deploys.plan_runner import PlanRunner
+from tidegate.domain.deploys.runner_task import RunnerTask
 from tidegate.domain.errors import Conflict, DeploymentCancelled, NoFreeSlot, TooLate, TooManyWait, WrongState
 from tidegate.domain.plan_places.plan_places import Precedence
 from tidegate.domain.pull_requests.temporary_layer import LayerState
@@ -22,6 +24,7 @@ from tidegate.messages import BeginJob, WaitForSlot
 from tidegate.usecases.deploys.begin_job import JobBeginner
 from tidegate.usecases.deploys.choose_plan_runner import on_fargate
 from tidegate.usecases.deploys.record_result import START_REFUSED, in_words, read_cause
+from tidegate.usecases.deploys.runner_stopped import StoppedRunner, StoppedRunnerReporter
 from tidegate.usecases.gates.judge_gate import GateJudge
 from tidegate.usecases.plan_places.give_places import PlaceGiver
 from tidegate.usecases.plan_places.look_at_places import PlaceLooker
@@ -40,14 +43,14 @@ class World(CancelWorld):
 
     def __post_init__(self):
         super().__post_init__()
-        self.slots = keeper(self.deployments, announcements=self.announcements, limit=LIMIT)
+        self.slots = keeper(self.deployments, announcements=self.announcements, limit=LIMIT, jobs=self.jobs)
         self.places, self.layers = self.slots.places, MemoryTemporaryLayers()
         self.slot_waits = SlotWaits(self.places, LIMIT)
         self.giver = PlaceGiver(self.places, self.workflows.settle, LIMIT)
         parts = self.slots, self.workflows.settle, self.announcements, self.clock
         self.waiter = SlotWaiter(self.deployments, self.places, *parts)
         stores = self.places, self.queues, self.deployments, self.layers
-        self.repair = FreeSlots(*stores, self.giver, self.announcements)
+        self.repair = FreeSlots(*stores, self.giver, self.announcements, self.jobs, self.runners)
 
     def begin(self, deployment, kind="plan", attempt=1, place=on_fargate):
         judge = GateJudge(self.deployments, self.change_sets)
@@ -226,6 +229,40 @@ def test_a_slot_is_kept_while_a_job_runs_and_given_back_after_it(world):
     world.slots.take("gone")
     world.slots.give_back("gone")
     world.slots.leave([])
+    assert world.slots_now == ((), ())
+
+
+TASK = "arn:aws:ecs:eu-central-1:123456789012:task/c/1"
+
+
+@pytest.fixture
+def lost(world):
+    """An apply of which nobody knows how it ended, and whose task goes on."""
+    apply = job_id(deployment_in(State.QUEUED).id, JobKind.APPLY, 1)
+    unknown = world.put(deployment_in(State.OUTCOME_UNKNOWN, apply_job=apply))
+    job = any_job(id=unknown.apply_job, kind=JobKind.APPLY)
+    world.jobs.create(job)
+    world.jobs.hand_over(job.id, "token", "clone")
+    world.jobs.take(job.id, TASK)
+    world.slots.take(unknown.id)
+    world.slots.give_back(unknown.id)
+    assert world.slots_now == ((unknown.id,), ())
+    return unknown
+
+
+def test_an_apply_that_was_lost_keeps_its_slot_until_its_task_has_stopped(world, lost):
+    StoppedRunnerReporter(world.jobs, world.workflows, world.slots.give_back).report(
+        StoppedRunner(TASK, lost.apply_job, None, "stopped")
+    )
+    assert world.slots_now == ((), ())
+
+
+def test_the_reconciler_frees_the_slot_of_a_task_that_is_gone_though_nobody_said_so(world, lost):
+    world.runners.tasks = [RunnerTask(TASK, lost.apply_job, NOW)]
+    world.reconcile()
+    assert world.slots_now == ((lost.id,), ())
+    world.runners.tasks = []
+    world.reconcile()
     assert world.slots_now == ((), ())
 
 

@@ -2,7 +2,8 @@
 
 The item ``job#ID`` / ``record`` holds the specification as JSON in ``specification``, the task token in ``token``, the
 forge's token in ``clone_token``, the tokens of its identity in ``identity``, ``taken_by``, ``closed`` and
-``expires_at``, and in ``met_limit`` the name of the limit of Lambda that it has met. Log chunks are items
+``expires_at``, and in ``met_limit`` the name of the limit of Lambda that it has met;
+``runner_stopped`` says that the task which took it has stopped. Log chunks are items
 ``log#<position>`` beside it.
 """
 
@@ -18,6 +19,7 @@ from tidegate.domain.deploys.job import Job
 
 RECORD = "record"
 LIMIT = "met_limit"
+STOPPED = "runner_stopped"
 #: Lines of running jobs are kept for a day; the complete log is in S3 by then.
 LOG_SECONDS = 24 * 3600
 #: Jobs are kept for 90 days, as Step Functions keeps executions; what they came to stays with the deployment.

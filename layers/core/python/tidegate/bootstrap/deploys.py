@@ -194,7 +194,7 @@ class Deploys(Adapters):
         from tidegate.usecases.slots.keep_slots import SlotKeeper
 
         limit = SlotSettings.from_env(self.environ).limit
-        return SlotKeeper(self.plan_places, self.deployments, self.announcements, limit)
+        return SlotKeeper(self.plan_places, self.deployments, self.announcements, limit, self.jobs)
 
     @cached_property
     def slot_waits(self) -> SlotWaits:
@@ -384,7 +384,7 @@ class Deploys(Adapters):
     def stopped_runner_reporter(self) -> StoppedRunnerReporter:
         from tidegate.usecases.deploys.runner_stopped import StoppedRunnerReporter
 
-        return StoppedRunnerReporter(self.jobs, self.workflows)
+        return StoppedRunnerReporter(self.jobs, self.workflows, self.slot_keeper.give_back)
 
     @cached_property
     def worker_ensurer(self) -> WorkerEnsurer:

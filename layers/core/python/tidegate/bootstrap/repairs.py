@@ -105,6 +105,8 @@ class Repairs(DriftWork):
                 self.temporary_layers,
                 self.slot_giver,
                 self.announcements,
+                self.jobs,
+                self.runners,
             ),
             "look_at_requirements": LookAtRequirements(self.deployments, self.requirements_gate.look),
             "follow_pull_requests": FollowPullRequests(self.catalog, self.pull_requests, self.forge, self.deliveries),

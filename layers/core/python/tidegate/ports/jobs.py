@@ -46,6 +46,12 @@ class Jobs(Protocol):
     def token_of(self, job: str, runner: str) -> str | None:
         """Return the task token that waits for the job's result if ``runner`` took the job, otherwise None."""
 
+    def tell_stopped(self, job: str, runner: str) -> None:
+        """Remember that ``runner`` has stopped, if it is the one that took the job."""
+
+    def at_large(self, job: str) -> str | None:
+        """Return the runner that took the job if it is not known to have stopped."""
+
     def close(self, job: str) -> bool:
         """Make sure that nobody takes the job any more. Return whether a runner had taken it."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from tidegate.adapters.dynamodb.table import Table
@@ -12,6 +13,7 @@ from tidegate.adapters.job_items import (
     LIMIT,
     LOG_SECONDS,
     RECORD,
+    STOPPED,
     from_specification,
     job_key,
     log_sort_key,
@@ -95,6 +97,19 @@ class DynamoJobs:
     def token_of(self, job: str, runner: str) -> str | None:
         item = self._item(job)
         return item.get("token") if item.get("taken_by") == runner else None
+
+    def tell_stopped(self, job: str, runner: str) -> None:
+        change = {
+            "UpdateExpression": f"SET {STOPPED} = :true",
+            "ConditionExpression": "taken_by = :runner",
+            "ExpressionAttributeValues": to_item({":true": True, ":runner": runner}),
+        }
+        with suppress(Conflict):
+            self._update(job, change)
+
+    def at_large(self, job: str) -> str | None:
+        item = self._item(job)
+        return None if STOPPED in item else item.get("taken_by")
 
     def close(self, job: str) -> bool:
         values = {":true": True, ":expires_at": self._expiry()}

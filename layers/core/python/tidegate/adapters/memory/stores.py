@@ -235,6 +235,7 @@ class _JobRecord:
     runner: str | None = None
     closed: bool = False
     limit: Limit | None = None
+    stopped: bool = False
 
 
 class MemoryJobs:
@@ -284,6 +285,16 @@ class MemoryJobs:
         with self._lock:
             record = self._records.get(job, _JobRecord())
             return record.token if record.runner == runner else None
+
+    def tell_stopped(self, job: str, runner: str) -> None:
+        with self._lock:
+            record = self._records.get(job, _JobRecord())
+            record.stopped = record.stopped or record.runner == runner
+
+    def at_large(self, job: str) -> str | None:
+        with self._lock:
+            record = self._records.get(job, _JobRecord())
+            return None if record.stopped else record.runner
 
     def close(self, job: str) -> bool:
         with self._lock:

@@ -21,6 +21,7 @@ MOST_WAITING = 4_000
 #: them, would not fit into the year that an execution has.
 SLOT_WAIT_HOURS = 12
 
+_WITHOUT_RESULT = frozenset({State.OUTCOME_UNKNOWN, State.ENGINE_FAULT, State.CANCELLED})
 _BEGINS = frozenset({AfterGate.PLAN, AfterGate.PLAN_AGAIN, AfterGate.APPLY})
 
 
@@ -59,6 +60,16 @@ def needs_slot(deployment: Deployment) -> bool:
     if deployment.state is State.AWAITING_REQUIREMENTS:
         return not waits(deployment)
     return deployment.state is not State.AWAITING_REVIEW
+
+
+def job_without_result(deployment: Deployment) -> str | None:
+    """Return the job of a deployment that ended without that job's result: its runner may go on all the same.
+
+    Nobody heard from it in time, or nobody waits for it any more: until its task has stopped, it takes of the quota.
+    """
+    if deployment.state not in _WITHOUT_RESULT:
+        return None
+    return deployment.apply_job or (deployment.plan_job if deployment.plan is None else None)
 
 
 def precedence_of(deployment: Deployment) -> Precedence:

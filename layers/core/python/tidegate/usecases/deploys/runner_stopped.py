@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from tidegate.domain.deploys.job import job_digest
+from tidegate.domain.deploys.job import JobKind, job_digest, job_parts
 from tidegate.domain.deploys.plan_runner import Limit, PlanRunner
 from tidegate.domain.deploys.runner_size import out_of_memory
 from tidegate.domain.deploys.runner_task import stop_advice
@@ -32,10 +33,14 @@ class StoppedRunner:
 
 @dataclass(frozen=True, slots=True)
 class StoppedRunnerReporter:
-    """Reports stopped runners. A runner that answered before it stopped is too late to fail: nothing happens."""
+    """Reports stopped runners. A runner that answered before it stopped is too late to fail: nothing happens.
+
+    ``give_back`` gives back a deployment's slot, unless another job of it runs or is to begin.
+    """
 
     jobs: Jobs
     workflows: Workflows
+    give_back: Callable[[str], object]
 
     def report(self, stopped: StoppedRunner) -> None:
         """Fail what waits for this task: the job's result if this very task took the job, or else its start.
@@ -46,8 +51,17 @@ class StoppedRunnerReporter:
         token = self.jobs.token_of(stopped.job, stopped.task) or stopped.start_token
         if token and stopped.limit is not None and self.jobs.runner(stopped.job) in {None, stopped.task}:
             self.jobs.tell_limit(stopped.job, stopped.limit)
+        self.jobs.tell_stopped(stopped.job, stopped.task)
         if token:
             self._fail(token, self._explained(stopped))
+        self._give_back_slot(stopped.job)
+
+    def _give_back_slot(self, job: str) -> None:
+        """Give back the slot of a deployment that ended before its runner did. Layers give theirs back themselves."""
+        with suppress(NotFound):
+            owner, kind, _ = job_parts(job)
+            if kind is not JobKind.SPECULATE:
+                self.give_back(owner)
 
     def report_call(self, stopped: StoppedRunner, digest: str) -> None:
         """Fail what waits for a call of Lambda, which was made for the job with this digest.

@@ -10,9 +10,10 @@ from tidegate.domain.errors import Conflict
 from tidegate.domain.plan_places.plan_places import Places, in_order
 from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
 from tidegate.domain.slots.slots import INSTALLATION, needs_slot
-from tidegate.ports import Announcements, Deployments, DeployQueues, PlanPlaces, TemporaryLayers
+from tidegate.ports import Announcements, Deployments, DeployQueues, Jobs, PlanPlaces, Runners, TemporaryLayers
 from tidegate.usecases.plan_places.give_places import PlaceGiver
 from tidegate.usecases.repairs.turn import Turn
+from tidegate.usecases.slots.keep_slots import task_left
 
 #: Holders that one run frees at most.
 _AT_MOST = 500
@@ -36,6 +37,8 @@ class FreeSlots:
     layers: TemporaryLayers
     giver: PlaceGiver
     announcements: Announcements
+    jobs: Jobs
+    runners: Runners
 
     def repair(self, turn: Turn) -> int:
         places = self.places.read(INSTALLATION)
@@ -64,7 +67,11 @@ class FreeSlots:
         """Tell whether a deployment is in flight, and may have a slot."""
         if deployment.state is State.QUEUED:
             return self.queues.read(deployment.queue)[0].in_flight == deployment.id
-        return needs_slot(deployment)
+        return needs_slot(deployment) or self._runs(task_left(deployment, self.jobs))
+
+    def _runs(self, task: str) -> bool:
+        """Tell whether a task goes on: the event that it stopped may be lost."""
+        return bool(task) and any(each.arn == task for each in self.runners.running())
 
     def has_place(self, layer: TemporaryLayer) -> bool:
         """Tell whether a layer has its place in its repository: it takes it first, and gives it back first."""

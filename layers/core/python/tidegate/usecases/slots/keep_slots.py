@@ -6,11 +6,19 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 
+from tidegate.domain.deploys.deployment import Deployment
 from tidegate.domain.errors import NoFreeSlot, NotFound, TooManyWait
 from tidegate.domain.plan_places.plan_places import Places, Precedence, next_turn
-from tidegate.domain.slots.slots import INSTALLATION, MOST_WAITING, busy_words, may_wait, needs_slot
-from tidegate.ports import Announcements, Deployments, PlanPlaces
+from tidegate.domain.slots.slots import INSTALLATION, MOST_WAITING, busy_words, job_without_result, may_wait, needs_slot
+from tidegate.ports import Announcements, Deployments, Jobs, PlanPlaces
 from tidegate.usecases.decide_again import deciding_again
+
+
+def task_left(deployment: Deployment, jobs: Jobs) -> str:
+    """Return the task that may go on though its deployment has ended without its result; empty if there is none."""
+    job = job_without_result(deployment)
+    runner = (jobs.at_large(job) if job else None) or ""
+    return runner if runner.startswith("arn:") else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +33,7 @@ class SlotKeeper:
     deployments: Deployments
     announcements: Announcements
     limit: int
+    jobs: Jobs
 
     def take(self, holder: str) -> None:
         """Take a slot. One that has a slot keeps it. Raise NoFreeSlot when it has to wait."""
@@ -49,6 +58,8 @@ class SlotKeeper:
     def give_back(self, deployment: str) -> None:
         """Give back a deployment's slot unless one of its jobs runs, or is to begin: once more, or late, is harmless.
 
+        One that ended without its runner's result keeps its slot until the runner's task has stopped.
+
         Raise Conflict when others keep taking slots: call it again then.
         """
         self._ask(deciding_again(lambda: self._given_back(deployment)))
@@ -62,7 +73,8 @@ class SlotKeeper:
 
     def _needs(self, identifier: str) -> bool:
         try:
-            return needs_slot(self.deployments.get(identifier))
+            deployment = self.deployments.get(identifier)
+            return needs_slot(deployment) or bool(task_left(deployment, self.jobs))
         except NotFound:
             return False
 
