@@ -64,9 +64,12 @@ class QuotaExamination:
         raise NoSuchQuotaError
 
     def _slots(self) -> Iterator[Finding]:
-        """Compare the runners that may run at a time with what the quota allows of the usual size."""
+        """Compare the runners that may run at a time with what the quota allows of the largest size that is configured.
+
+        Slots count runners and the quota vCPUs: where roots may ask for larger ones, all of them may be as large.
+        """
         check, slots = "runner slots", int(self._context.get("runner_slots") or _SLOTS)
-        units = _usual_units(self._context.get("runner"))
+        units = max(_usual_units(self._context.get("runner")), _most_units(self._context.get("runner_limits")))
         try:
             allowed = int(self._value("fargate") * 1024 / units)
         except (NoSuchQuotaError, BotoCoreError, ClientError):
@@ -113,6 +116,12 @@ class QuotaExamination:
         found = f"AWS's list of {LISTED_ON} does not name {self._region} as having Fargate. {reason_of(error)}"
         do = f"Ask AWS: `aws ssm get-parameter --region us-east-1 --name {_PARAMETER}/{self._region}`."
         return Finding(check, "warn", found, do)
+
+
+def _most_units(limits: object) -> int:
+    """Return the units of CPU that roots may ask for, 0 where the context does not say. Synth refuses other values."""
+    said = limits.get("cpu") if isinstance(limits, Mapping) else None
+    return cpu_units(said) if isinstance(said, int | float) else 0
 
 
 def _usual_units(runner: object) -> int:

@@ -136,6 +136,8 @@ def test_a_quota_is_compared_with_what_two_deploys_need(value: float, verdict: s
             "ask for at least 12 in the Service Quotas console",
         ),
         ({"runner_slots": "3", "runner": {"memory": 16}}, 6, "ok", "the quota allows 3 runners of 2 vCPU"),
+        ({"runner_limits": {"cpu": 2}}, 6, "warn", "Set runner_slots to 3 at most, or ask for at least 12"),
+        ({"runner_limits": {"cpu": "large"}}, 6, "ok", "the quota allows 6 runners of 1 vCPU"),
         ({"runner": {"cpu": 8}}, 48, "ok", "the quota allows 6 runners of 8 vCPU"),
         ({"runner": {"cpu": 3}}, 6, "ok", "the quota allows 6 runners of 1 vCPU"),
         ({"runner": {"cpu": "large"}}, 6, "ok", "the quota allows 6 runners of 1 vCPU"),
