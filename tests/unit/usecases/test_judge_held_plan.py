@@ -170,7 +170,8 @@ def test_recording_checking_and_judging_once_more_answers_the_same(world):
 
 
 def test_another_plan_has_no_verdict_until_it_is_held_against_the_sets(world):
-    world.goes_through()
+    world.planned()
+    world.checked()
     assert world.planned(replace(world.plan, job="another")).next == "policies"
     assert world.deployment.verdicts == ()
     world.place(state=State.APPROVED, plan=world.plan)

@@ -8,8 +8,9 @@ from pydantic import ValidationError
 from tests.builders import any_plan, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.domain.deploys.deployment import Review, State, Trigger
 from tidegate.domain.deploys.plan import PlannedChanges
+from tidegate.domain.deploys.review import review_id
 from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
 from tidegate.domain.errors import WrongState
 from tidegate.messages import RecordPlan
@@ -49,7 +50,10 @@ def test_an_empty_plan_needs_no_review_even_of_a_diverged_revision(world, when):
 def test_every_plan_with_changes_waits_for_review(world, changes):
     recorded, deployment = record(world, any_plan(changes=changes))
     assert recorded.next == "review"
-    assert (deployment.state, deployment.plan) == (State.PLANNING, any_plan(changes=changes))
+    assert (deployment.state, deployment.plan) == (State.AWAITING_REVIEW, any_plan(changes=changes))
+    assert deployment.review == Review(id=review_id(deployment, deployment.plan), asked_at=deployment.changed_at)
+    assert world.states() == [State.AWAITING_REVIEW], "the review is shown before anything waits for its token"
+    assert world.announcements.lines == [deployment.queue]
 
 
 @pytest.mark.parametrize("when", PlanReview)

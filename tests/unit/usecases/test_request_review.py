@@ -7,7 +7,7 @@ import pytest
 from tests.builders import NOW, any_deployment, any_plan, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tidegate.domain.deploys.deployment import AfterGate, Gate, State
-from tidegate.domain.deploys.review import review_id
+from tidegate.domain.deploys.review import asked_for, review_id
 from tidegate.domain.errors import Conflict, WrongState
 from tidegate.messages import RequestReview
 from tidegate.usecases.reviews.request_review import ReviewRequester
@@ -56,6 +56,28 @@ def test_a_retried_request_replaces_the_token_and_keeps_the_review(world):
     again = request(world, first, "token-2")
     assert again.review == first.review
     assert world.deployments.review_token(again.id, again.review.id) == "token-2"
+
+
+def test_what_was_asked_for_before_is_not_announced_again(world):
+    deployment = world.put(asked_for(planned(), any_plan(), NOW))
+    asked = request(world, deployment)
+    assert asked == deployment
+    assert world.deployments.review_token(asked.id, asked.review.id) == "token-1"
+    assert world.states() == []
+
+
+def test_a_retry_announces_what_an_attempt_before_may_not_have(world):
+    deployment = world.put(asked_for(planned(), any_plan(), NOW))
+    requester = ReviewRequester(world.deployments, world.workflows, world.announcements, world.clock)
+    requester.request(RequestReview(deployment=deployment.id, token="token-2", retry=1))
+    assert world.states() == [State.AWAITING_REVIEW]
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_a_decision_that_came_before_any_token_settles_the_first(world, approved):
+    decide(world, world.put(asked_for(planned(), any_plan(), NOW)), approved=approved)
+    request(world, planned())
+    assert world.workflows.settled == {"token-1": {"approved": approved, "by": "reviewer", "at": NOW}}
 
 
 def test_a_late_copy_of_an_earlier_attempt_leaves_the_token_that_waits(world):

@@ -86,6 +86,12 @@ def review_id(deployment: Deployment, plan: Plan) -> str:
     return hashlib.sha256(f"{deployment.id}\0{plan.job}\0{plan.file.sha256}".encode()).hexdigest()[:20]
 
 
+def asked_for(deployment: Deployment, plan: Plan, at: str) -> Deployment:
+    """Return the deployment as it waits for the review of its plan, asked for at ``at``."""
+    review = Review(id=review_id(deployment, plan), asked_at=at)
+    return replace(deployment.moved(State.AWAITING_REVIEW, at), plan=plan, review=review, gate=None)
+
+
 def expires_at(review: Review) -> datetime:
     """Return when nobody waits for the review's answer any more."""
     return datetime.fromisoformat(review.asked_at) + timedelta(days=REVIEW_DAYS)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tidegate.domain.deploys.cancelling import not_cancelled
 from tidegate.domain.deploys.deployment import Deployment, State
 from tidegate.domain.deploys.plan import Plan
-from tidegate.domain.deploys.review import Need, PlanVerdict, judge_plan
+from tidegate.domain.deploys.review import Need, PlanVerdict, asked_for, judge_plan
 from tidegate.domain.errors import WrongState
 from tidegate.messages import PlanRecorded, RecordPlan
 from tidegate.ports import Announcements, Clock, Deployments
@@ -22,7 +22,9 @@ _STATES = {Need.NOTHING: State.NO_CHANGES, Need.APPLY: State.APPROVED}
 
 @dataclass(frozen=True, slots=True)
 class PlanRecorder:
-    """Records plans. Called again with the same plan, it changes nothing more and answers the same.
+    """Records plans, and asks for the review that one needs: it is shown while what keeps its token may still start.
+
+    Called again with the same plan, it changes nothing more and answers the same.
 
     ``give_back`` gives back the deployment's concurrency slot, once no job of it runs.
     """
@@ -60,14 +62,17 @@ class PlanRecorder:
             deployment = self.deployments.save(self._planned(deployment, plan, verdict, is_gated=is_gated))
         elif deployment.plan != plan:
             raise WrongState(deployment.id, deployment.state, "recording a plan")
-        if is_gated:  # The wait at the gate, which follows at once, is shown by itself; so is the request for review.
+        if is_gated:  # The wait at the gate, which follows at once, is shown by itself.
             return PlanRecorded(next=GATE, reason="Other stacks are applied first.")
-        if verdict.next is not Need.REVIEW:
-            self.announcements.changed(deployment)
+        self.announcements.changed(deployment)
+        if verdict.next is Need.REVIEW:
+            self.announcements.line_changed(deployment.queue)
         return PlanRecorded(next=verdict.next.value, reason=verdict.reason)
 
     def _planned(self, deployment: Deployment, plan: Plan, verdict: PlanVerdict, *, is_gated: bool) -> Deployment:
         at = self.clock.now()
-        if is_gated or verdict.next is Need.REVIEW:
+        if is_gated:
             return replace(deployment, plan=plan, changed_at=at)
+        if verdict.next is Need.REVIEW:
+            return asked_for(deployment, plan, at)
         return replace(deployment.moved(_STATES[verdict.next], at, verdict.reason), plan=plan)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tidegate.domain.deploys.cancelling import not_cancelled
-from tidegate.domain.deploys.deployment import AfterGate, Deployment, Review, State
+from tidegate.domain.deploys.deployment import AfterGate, Deployment, State
 from tidegate.domain.deploys.plan import Plan
-from tidegate.domain.deploys.review import review_id
+from tidegate.domain.deploys.review import asked_for, review_id
 from tidegate.domain.errors import WrongState
 from tidegate.messages import RequestReview
 from tidegate.ports import Announcements, Clock, Deployments, Workflows
@@ -16,10 +16,11 @@ from tidegate.usecases.reviews.settle_review import settle_review
 
 @dataclass(frozen=True, slots=True)
 class ReviewRequester:
-    """Requests reviews.
+    """Requests reviews, where recording the plan did not, and keeps their tokens.
 
-    A retried state has a new token. The token is kept before the deployment is read again, and whoever
-    decides writes the decision before reading the token: so one of the two sees the other.
+    People may have decided before there was a token, and a retried state has a new one. The token is kept before the
+    deployment is read again, and whoever decides writes the decision before reading the token: so one of the two sees
+    the other.
     """
 
     deployments: Deployments
@@ -34,19 +35,20 @@ class ReviewRequester:
         A late copy of an earlier attempt, with which nobody waits any more, does nothing.
         """
         deployment = not_cancelled(self.deployments.get(message.deployment))
-        review = review_id(deployment, _plan(deployment))
+        plan = _plan(deployment)
+        review = review_id(deployment, plan)
         if not self.deployments.keep_review_token(deployment.id, review, message.token, message.attempt):
             return
-        if deployment.state in {State.PLANNING, State.GATED}:
-            asked = Review(id=review, asked_at=self.clock.now())
-            waiting = replace(deployment.moved(State.AWAITING_REVIEW, asked.asked_at), review=asked, gate=None)
-            deployment = self.deployments.save(waiting)
-        else:
+        is_asked_for = deployment.state not in {State.PLANNING, State.GATED}
+        if is_asked_for:
             deployment = not_cancelled(self.deployments.get(message.deployment))
+        else:
+            deployment = self.deployments.save(asked_for(deployment, plan, self.clock.now()))
         if deployment.review is not None and deployment.review.approved is not None:
             settle_review(deployment, self.deployments, self.workflows)
-        self.announcements.changed(deployment)
-        self.announcements.line_changed(deployment.queue)
+        if message.retry or not is_asked_for:  # Whoever asked for it said so; an attempt of this may have died before.
+            self.announcements.changed(deployment)
+            self.announcements.line_changed(deployment.queue)
 
 
 def _plan(deployment: Deployment) -> Plan:
