@@ -10,12 +10,17 @@ import pytest
 from cdk.function_specs import FUNCTION_OF, SPECS
 from tests.builders import any_deployment
 from tests.functions.wires import VERBS, call_function, handler_of, sqs_event
+from tidegate.bootstrap import Bootstrap, dispatch, prepared
 from tidegate.bootstrap.dispatch import UnknownKind
+from tidegate.bootstrap.prepared import FIRST, prepare
 from tidegate.bootstrap.sources import QUEUES, RULES, SOURCES
 from tidegate.bootstrap.steps import STEPS
+from tidegate.settings import MissingSettingError
 
 #: What has a handler of its own.
 OF_ITS_OWN = {"receive_webhook", "answer_request", "reconcile"}
+#: The memory, in MB, with which a function has one processor.
+PROCESSOR = 1769
 QUEUE = "arn:aws:sqs:eu-central-1:123456789012:"
 
 
@@ -79,3 +84,27 @@ def test_a_request_is_answered_and_nothing_of_it_logged(wires, caplog):
     vars(wires)["web"] = SimpleNamespace(answer=lambda event, _context: {"statusCode": 404, "body": event["rawPath"]})
     assert handler_of("api").lambda_handler(request, None) == {"statusCode": 404, "body": "/static/none"}
     assert not caplog.records
+
+
+@pytest.mark.parametrize("function", FIRST)
+def test_a_function_makes_what_its_events_need_while_it_starts(wires, monkeypatch, function):
+    made = []
+    monkeypatch.setitem(prepared.FIRST, function, (*FIRST[function], made.append))
+    monkeypatch.setenv("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:9001")
+    dispatch.handler_of(function)
+    assert made == [wires]
+
+
+def test_only_functions_with_a_share_of_a_processor_are_prepared():
+    """Who has most of a processor is as fast later as at its start, and may never need what it would make."""
+    small = {spec.name for spec in SPECS if spec.memory * 2 < PROCESSOR}
+    assert set(FIRST) == small - {"reconcile"}, "nobody waits for what a schedule repairs"
+
+
+def test_what_lacks_its_settings_says_so_once_it_is_used(monkeypatch):
+    monkeypatch.setitem(prepared.FIRST, "steps", (_lacking, _lacking))
+    prepare("steps", Bootstrap({}))
+
+
+def _lacking(_wires):
+    raise MissingSettingError("TIDEGATE_TABLE")

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
 from tidegate.bootstrap import wiring
+from tidegate.bootstrap.prepared import prepare
 from tidegate.telemetry import Handler, logger, observed
 
 
@@ -22,7 +24,12 @@ class UnknownKind(ValueError):  # Named for what it tells.
 
 
 def handler_of(function: str) -> Handler:
-    """Return the handler of a function: it calls the verb of a message's kind, or of where an event comes from."""
+    """Return the handler of a function: it calls the verb of a message's kind, or of where an event comes from.
+
+    On Lambda, where the function is about to take events, it is prepared for them.
+    """
+    if "AWS_LAMBDA_RUNTIME_API" in os.environ:
+        prepare(function, wiring())
 
     @observed
     def handle(event: Mapping[str, Any], context: Any) -> Any:
