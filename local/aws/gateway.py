@@ -118,7 +118,7 @@ class Gateway:
         call = read(environ, body, scope)
         who = self._credentials.owner(scope.access_key_id)
         if who is None:
-            return self._learn(call, "", self._route(environ, call, body))
+            return self._learn(call, "", self._late(call, self._route(environ, call, body)))
         if self._credentials.has_ended(scope.access_key_id):
             ended = Refusal("ExpiredToken", "The security token included in the request is expired", 403)
             return self._record(call, who, render(ended, call), allowed=False)
@@ -147,12 +147,17 @@ class Gateway:
         if refusal is not None:
             denied = render(Refusal("AccessDenied", refusal, 403), call)
             return self._record(call, who, denied, allowed=False)
-        response = self._route(environ, call, body)
-        LATENCY.wait(f"{call.service}_transaction" if call.action.startswith("Transact") else call.service, call.action)
+        response = self._late(call, self._route(environ, call, body))
         response = self._learn(call, who.process, response)
         if fault is not None and fault.when == "after":
             response = self._strike(fault, call, who) or response
         return self._record(call, who, response, allowed=True)
+
+    @staticmethod
+    def _late(call: Call, response: Response) -> Response:
+        """Return the answer as late as AWS gives it, also to bare commands: these are what Tidegate is held against."""
+        LATENCY.wait(f"{call.service}_transaction" if call.action.startswith("Transact") else call.service, call.action)
+        return response
 
     def _learn(self, call: Call, process: str, response: Response) -> Response:
         if call.name not in _SESSIONS or not response.status.startswith("200"):

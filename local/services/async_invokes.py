@@ -59,7 +59,7 @@ class AsyncInvokes:
         self._workers.shutdown(wait=False, cancel_futures=True)
 
     def _run(self, name: str, event: bytes) -> None:
-        LATENCY.wait("events", name)
+        LATENCY.wait("events_delivery", name)
         waits: Sequence[float | None] = (*RETRY_SECONDS[: self._retries.get(name, 2)], None)
         for wait in waits:
             result = self._lambdas.invoke(name, event)
