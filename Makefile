@@ -63,13 +63,14 @@ test-nightly: setup ## What make test leaves out: long stories, the stand-ins' o
 	$(BIN)/pytest --numprocesses 2 --dist loadgroup -m "nightly or hypothesis" --hypothesis-profile search
 	$(MAKE) mutants
 	$(MAKE) soak
+	$(MAKE) soak PLANS=lambda
 	$(MAKE) soak-mutants
 
 mutants: setup ## Change 400 places in rules and verbs, one at a time: a unit or contract test must fail (NUMBER= ONLY=)
 	$(PYTHON) -m tests.mutants $(if $(NUMBER),--number $(NUMBER)) $(if $(ONLY),--only $(ONLY))
 
-soak: setup ## Random work and trouble, then the rules are checked from outside (MINUTES=10 SEED= ROOTS=8)
-	$(PYTHON) -m soak --minutes $(or $(MINUTES),10) --roots $(or $(ROOTS),8) $(if $(SEED),--seed $(SEED))
+soak: setup ## Random work and trouble, then the rules are checked from outside (MINUTES=10 SEED= ROOTS=8 PLANS=fargate|lambda|auto)
+	$(PYTHON) -m soak --minutes $(or $(MINUTES),10) --roots $(or $(ROOTS),8) $(if $(SEED),--seed $(SEED)) $(if $(PLANS),--plans $(PLANS))
 
 soak-mutants: setup ## Break the rules on purpose, one at a time: a soak, or the test that is named, must see it (ONLY=7)
 	$(PYTHON) -m soak.mutation $(if $(ONLY),--only "$(ONLY)")

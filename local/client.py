@@ -123,7 +123,7 @@ class LocalCloud:
         )
 
     def read(self, what: str) -> Any:
-        """Return one of: info, app, calls, counts, faults, audit, tasks, schedules, permissions, left_out."""
+        """Return one of: info, app, calls, counts, faults, audit, tasks, tenants, schedules, permissions, left_out."""
         return self._control("GET", what)
 
     def add_fault(self, **fields: Any) -> str:

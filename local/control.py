@@ -37,6 +37,7 @@ class Control:
             "faults": cloud.faults.hits,
             "audit": lambda: {each.prefix: each.audit_messages() for each in cloud.installations},
             "tasks": lambda: [task.describe() for task in cloud.tasks.all()],
+            "tenants": lambda: [dataclasses.asdict(call) for call in cloud.lambdas.tenants.all()],
             "schedules": lambda: cloud.events.schedules() | cloud.schedules.expressions(),
             "permissions": self._permissions,
             "latency": lambda: [dataclasses.asdict(wait) for wait in LATENCY.waits()],

@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.status import Status
 
+from soak.plan_rules import FARGATE, PLAN_RUNNERS
 from soak.report import Outcome, show
 from soak.run import Soak
 from soak.verdict import BROKEN, NOT_TRIED
@@ -26,19 +27,24 @@ def main(arguments: list[str]) -> int:
     given = _parsed(arguments)
     seed = given.seed if given.seed is not None else random.SystemRandom().randrange(1_000_000)
     console = Console(highlight=False)
-    console.print(f"seed {seed}: {given.roots} roots, {given.minutes:g} minutes of work and trouble")
+    console.print(
+        f"seed {seed}: {given.roots} roots, {given.minutes:g} minutes of work and trouble; plans on {given.plans}"
+    )
     BUILD.mkdir(exist_ok=True)
     began = time.monotonic()
     with console.status("starting the local cloud") as status:
         log, focus = BUILD / f"soak-{seed}.log", tuple(given.focus)
-        soak = Soak(seed, given.minutes * 60, given.roots, given.patience, log, given.stop_at_first, focus)
+        soak = Soak(seed, given.minutes * 60, given.roots, given.patience, log, given.stop_at_first, focus, given.plans)
         outcome = soak.run(
             lambda told, world: _progress(status, began, told, world, console if given.verbose else None)
         )
     record = BUILD / f"soak-{seed}.json"
     record.write_text(f"[{','.join(history.to_json() for history in outcome.histories)}]", encoding="utf-8")
     show(outcome, console)
-    console.print(f"history: {record}; again: make soak SEED={seed} ROOTS={given.roots} MINUTES={given.minutes:g}")
+    console.print(
+        f"history: {record}; again: make soak SEED={seed} ROOTS={given.roots} MINUTES={given.minutes:g} "
+        f"PLANS={given.plans}"
+    )
     if outcome.violations or not outcome.settled:
         return BROKEN
     return 0 if _is_proof(outcome, given.minutes, console) else NOT_TRIED
@@ -73,6 +79,7 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--patience", type=float, default=90, help="seconds in which nothing moves (default 90)")
     parser.add_argument("--stop-at-first", action="store_true", help="end as soon as a rule is broken for sure")
     parser.add_argument("--focus", action="append", default=[], help="an event or a trouble that happens more often")
+    parser.add_argument("--plans", choices=PLAN_RUNNERS, default=FARGATE, help="where plans begin (default fargate)")
     parser.add_argument("--verbose", action="store_true", help="print every event")
     return parser.parse_args(arguments)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from soak.gate_rules import awaited
 from soak.history import Audit, History
+from soak.plan_rules import FARGATE, doubled, lost, moved, on_lambda
 from soak.pull_rules import refused
 from soak.violation import CUTS, OUTAGES, begun, changed_roots, has_ended, is_on_branch, may_leave
 
@@ -23,12 +24,18 @@ class Case:
     count: int
 
 
-def cases(histories: Iterable[History]) -> list[Case]:
-    """Return every situation, with how often it was there in all these histories."""
+def cases(histories: Iterable[History], plan_runner: str = FARGATE) -> list[Case]:
+    """Return every situation, with how often it was there in all these histories.
+
+    Those of Lambda are asked for where plans begin on it.
+    """
     every = list(histories)
     counted = [Case(rule, what, sum(count(one) for one in every)) for rule, what, count in _SITUATIONS]
     struck = every[0].struck if every else {}
-    return counted + [Case(rule, what, sum(struck.get(name, 0) for name in names)) for rule, what, names in _TROUBLES]
+    counted += [Case(rule, what, sum(struck.get(name, 0) for name in names)) for rule, what, names in _TROUBLES]
+    if plan_runner == FARGATE:
+        return counted
+    return counted + [Case(rule, what, sum(count(one) for one in every)) for rule, what, count in _ON_LAMBDA]
 
 
 def _waited(history: History) -> int:
@@ -131,6 +138,13 @@ _SITUATIONS: tuple[tuple[str, str, Callable[[History], int]], ...] = (
     ),
     ("9", "a root had drifted, and was looked at", lambda history: sum(len(look.drifted) for look in history.looks)),
     ("gates", "an apply had others of its change before it", awaited),
+)
+#: What there is to see where plans begin on Lambda.
+_ON_LAMBDA: tuple[tuple[str, str, Callable[[History], int]], ...] = (
+    ("1", "several calls of Lambda came for a job", doubled),
+    ("2", "a plan began on Lambda", lambda history: len(on_lambda(history))),
+    ("2", "a plan on Lambda was lost with its function", lost),
+    ("2", "a plan moved from Lambda to Fargate", moved),
 )
 #: What troubles tried: they strike all repositories.
 _TROUBLES: tuple[tuple[str, str, tuple[str, ...]], ...] = (

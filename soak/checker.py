@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from soak.gate_rules import gates_hold, gates_say_what_they_wait_for
 from soak.history import Act, Audit, History
+from soak.plan_rules import applies_run_on_fargate, lost_plans_move, one_runner_plans
 from soak.pull_rules import drift_is_seen, never_green, pulls_are_answered, secrets_are_masked
 from soak.violation import (
     NOTHING_TO_DO,
@@ -342,6 +343,9 @@ RULES: tuple[Callable[[History], Iterator[Violation]], ...] = (
     drift_is_seen,
     secrets_are_masked,
     pulls_are_answered,
+    one_runner_plans,
+    applies_run_on_fargate,
+    lost_plans_move,
 )
 #: Those of them that may be broken at no time, while others only say how all ends.
 AT_ANY_TIME = (
@@ -353,6 +357,8 @@ AT_ANY_TIME = (
     no_apply_without_audit,
     forced_off_is_not_applied,
     never_green,
+    one_runner_plans,
+    applies_run_on_fargate,
 )
 
 

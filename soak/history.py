@@ -55,6 +55,7 @@ class Check:
     conclusion: str | None
     title: str
     url: str = ""
+    summary: str = ""
     begun: float | None = None
     ended: float | None = None
 
@@ -114,6 +115,25 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan of a job that a runner began, as a step before the plan wrote it down."""
+
+    root: str
+    job: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """A runner that was started for a job: ``where`` is ``fargate`` or ``lambda``, ``error`` what Lambda says of it."""
+
+    job: str
+    where: str
+    at: float
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Gated:
     """A check run that waited for others, as it was seen: ``named`` are the roots and stacks that it named."""
 
@@ -168,6 +188,8 @@ class History:
     audits: tuple[Audit, ...] = ()
     states: tuple[StateVersion, ...] = ()
     effects: tuple[Effect, ...] = ()
+    plans: tuple[Planned, ...] = ()
+    runners: tuple[Runner, ...] = ()
     gates: tuple[Gated, ...] = ()
     pulls: tuple[Pull, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
@@ -213,6 +235,8 @@ class History:
             "audits": Audit,
             "states": StateVersion,
             "effects": Effect,
+            "plans": Planned,
+            "runners": Runner,
             "gates": Gated,
             "pulls": Pull,
             "verdicts": Verdict,

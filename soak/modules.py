@@ -66,6 +66,11 @@ class Site:
         """The file to which applies write."""
         return self.directory / "journal"
 
+    @property
+    def plans(self) -> Path:
+        """The file to which plans write."""
+        return self.directory / "plans"
+
     def outside(self, root: str) -> Path:
         """Return the file that changes what a root should be, without any commit."""
         return self.directory / f"{root}.outside"

@@ -9,12 +9,16 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from soak.history import Audit, Check, Commit, Effect, History, Pull, StateVersion
+from soak.history import Audit, Check, Commit, Effect, History, Planned, Pull, Runner, StateVersion
+from soak.lambda_plans import calls, job_of
 from soak.leaks import leaks
+from soak.plan_rules import FARGATE, LAMBDA
 from soak.world import WRITERS, World, root_of
 
 #: Characters of a complaint that are kept.
 _LONGEST = 300
+#: Characters of a commit in the id of a job.
+_SHORT = 7
 
 
 def observe(world: World) -> History:
@@ -36,6 +40,8 @@ def recorded(world: World) -> History:
         audits=tuple(_audit(each) for each in world.cloud.audit() if each["repository"] == world.repository),
         states=tuple(version for root in world.roots for version in _states(world, root)),
         effects=_effects(world),
+        plans=_plans(world),
+        runners=_runners(world),
         gates=tuple(world.gates.values()),
         pulls=tuple(
             Pull(number, sha, tuple(roots), (number, sha) in world.pulls) for number, sha, roots in world.every_pull
@@ -62,6 +68,7 @@ def checks_of(world: World) -> tuple[Check, ...]:
             conclusion=run["conclusion"],
             title=str(run["output"]["title"]),
             url=str(run["html_url"]),
+            summary=str(run["output"]["summary"]),
             begun=_seconds(run.get("started_at")),
             ended=_seconds(run.get("completed_at")),
         )
@@ -118,6 +125,21 @@ def _effects(world: World) -> tuple[Effect, ...]:
     journal = world.site.journal
     lines = journal.read_text(encoding="utf-8").splitlines() if journal.exists() else []
     return tuple(Effect(root, mark, what, float(at)) for root, mark, what, at in (line.split() for line in lines))
+
+
+def _plans(world: World) -> tuple[Planned, ...]:
+    journal = world.site.plans
+    lines = journal.read_text(encoding="utf-8").splitlines() if journal.exists() else []
+    return tuple(Planned(root, job, float(at)) for root, job, at in (line.split() for line in lines))
+
+
+def _runners(world: World) -> tuple[Runner, ...]:
+    """Return the runners for jobs of this repository, oldest first: a job's id has its commit's first characters."""
+    found = [Runner(str(job_of(task)), FARGATE, task["createdAt"]) for task in world.cloud.read("tasks")]
+    found += [Runner(call["event"]["job"], LAMBDA, call["began"], call["error"]) for call in calls(world)]
+    known = {sha[:_SHORT] for sha in world.clone.history(world.roots)}
+    ours = [runner for runner in found if not known.isdisjoint(runner.job.split("-"))]
+    return tuple(sorted(ours, key=lambda runner: runner.at))
 
 
 def complaints(world: World) -> Counter[str]:

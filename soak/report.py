@@ -11,6 +11,7 @@ from rich.table import Table
 
 from soak.cases import Case, cases
 from soak.history import History
+from soak.plan_rules import FARGATE
 from soak.violation import Violation
 
 #: Stories that are told of each rule.
@@ -30,6 +31,7 @@ class Outcome:
     settled: bool
     left: tuple[str, ...] = ()
     complaints: Mapping[str, int] = field(default_factory=dict)
+    plan_runner: str = FARGATE
 
     @property
     def ends(self) -> Counter[str]:
@@ -40,7 +42,7 @@ class Outcome:
     @property
     def cases(self) -> list[Case]:
         """Return how often each situation was there in which a broken rule would have been seen."""
-        return cases(self.histories)
+        return cases(self.histories, self.plan_runner)
 
 
 def show(outcome: Outcome, console: Console) -> None:

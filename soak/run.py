@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from local.client import LocalCloud
+from soak import lambda_plans
 from soak.checker import broken_now, check
 from soak.clone import Clone
 from soak.drift import look_at_last
 from soak.modules import Site
 from soak.observe import complaints, observe, recorded
+from soak.plan_rules import FARGATE
 from soak.report import Outcome
 from soak.settle import end_trouble, settle, unfinished
 from soak.stacks import POLICY, POLICY_FILE, RULES, configuration, names
@@ -63,6 +65,7 @@ class Soak:
     """What to do: for how many seconds things happen, and how long nothing may move while they come to rest.
 
     With ``stop_at_first`` it ends when something is broken for sure. What ``focus`` names happens more often.
+    Plans begin on ``plan_runner``: ``fargate``, ``lambda`` or ``auto``.
     """
 
     seed: int
@@ -72,6 +75,7 @@ class Soak:
     log: Path | None = None
     stop_at_first: bool = False
     focus: tuple[str, ...] = ()
+    plan_runner: str = FARGATE
 
     def run(self, progress: Progress) -> Outcome:
         """Do it and return how it went."""
@@ -99,6 +103,7 @@ class Soak:
                 settled=settled,
                 left=tuple(left),
                 complaints=complaints(first),
+                plan_runner=self.plan_runner,
             )
 
     @contextmanager
@@ -106,7 +111,15 @@ class Soak:
         """Yield one world for each repository: they have the cloud, and what is counted, in common."""
         with (
             tempfile.TemporaryDirectory(prefix="soak-") as directory,
-            LocalCloud(limits=LIMITS, context=CONTEXT, clock=False, warm=True, preload=True, log=self.log) as cloud,
+            LocalCloud(
+                limits=LIMITS,
+                context={**CONTEXT, **lambda_plans.context(self.plan_runner)},
+                environment=lambda_plans.environment(self.plan_runner),
+                clock=False,
+                warm=True,
+                preload=True,
+                log=self.log,
+            ) as cloud,
         ):
             secret = cloud.client("secretsmanager").get_secret_value(SecretId="tidegate/github-app")
             app, worlds, chance = json.loads(secret["SecretString"]), [], random.Random(self.seed)
@@ -145,7 +158,7 @@ class Soak:
 
     def _happen(self, world: World, progress: Progress) -> None:
         trouble = world.chance.randrange(_TROUBLE_IN) == 0
-        kinds, counted = (TROUBLE, world.struck) if trouble else (WORK, world.done)
+        kinds, counted = (self._troubles(), world.struck) if trouble else (WORK, world.done)
         weights = [weight * (_FOCUS if _name(kind) in self.focus else 1) for kind, weight in kinds]
         event = world.chance.choices([kind for kind, _ in kinds], weights)[0]
         if event in PUSHES and world.is_crowded():
@@ -154,6 +167,9 @@ class Soak:
         if told is not None:
             counted[_name(event)] += 1
             progress(f"{_name(event)} {told}", world)
+
+    def _troubles(self) -> tuple[tuple[Event, int], ...]:
+        return TROUBLE if self.plan_runner == FARGATE else (*TROUBLE, *lambda_plans.TROUBLE_ON_LAMBDA)
 
 
 def _broken_for_sure(world: World) -> list[Violation]:
@@ -180,7 +196,7 @@ def _begin(world: World) -> None:
             world.cloud.client("sqs").set_queue_attributes(QueueUrl=url, Attributes=attributes)
     world.clone.begin()
     files = world.new_modules(world.roots)
-    files |= {"tidegate.yaml": configuration(world.roots, RULES[0]), POLICY_FILE: POLICY}
+    files |= {"tidegate.yaml": configuration(world.roots, RULES[0], world.site.plans), POLICY_FILE: POLICY}
     world.clone.commit(files, "Begin")
     world.clone.push()
 

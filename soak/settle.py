@@ -8,7 +8,7 @@ from collections.abc import Callable
 from soak.history import History
 from soak.observe import checks_of, commits_of, recorded
 from soak.pull_rules import unanswered_pulls
-from soak.table import reconcile
+from soak.table import held, reconcile
 from soak.trouble import PUBLISH_ATTEMPTS
 from soak.violation import CUTS, OUTAGES, changed_roots, is_answered
 from soak.work import decide_all
@@ -66,7 +66,8 @@ def unfinished(worlds: list[World]) -> list[str]:
         "looks for drift": sum(run["status"] != "completed" for world in worlds for run in world.drift.values()),
         "pushes without an answer": sum(len(_unanswered(world)) for world in worlds),
         "pull requests without an answer": sum(len(unanswered_pulls(recorded(world))) for world in worlds),
-        "runners": sum(task["lastStatus"] != "STOPPED" for task in first.cloud.read("tasks")),
+        "runners": len(first.runners()),
+        "concurrency slots that are held or waited for": held(first),
     }
     counted |= {f"messages in {name}": _messages(first, url) for name, url in _queues(first).items()}
     return [f"{count} {what}" for what, count in counted.items() if count]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import cycle, islice
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -32,6 +33,8 @@ deny contains {{"msg": msg, "address": each.address}} if {{
 """
 #: The schedule that looks for drift.
 SCHEDULE = "all"
+#: What a plan writes to its journal: ``$$`` is a ``$`` that the shell sees.
+_JOURNAL = "echo $$TIDEGATE_ROOT $$TIDEGATE_JOB $$(date +%s.%N) >> {journal}"
 _SCHEDULES = {"schedules": {SCHEDULE: {"tag_query": "", "schedule": "hourly", "report": "check"}}}
 
 
@@ -63,12 +66,16 @@ def tier_of(root: str) -> str:
     return root.partition("-")[0]
 
 
-def configuration(roots: Iterable[str], rules: Rules) -> str:
-    """Return ``tidegate.yaml``: each root in a directory of its name, and the second of each tier after the first."""
+def configuration(roots: Iterable[str], rules: Rules, journal: Path) -> str:
+    """Return ``tidegate.yaml``: each root in a directory of its name, and the second of each tier after the first.
+
+    Whoever plans writes that to the journal before.
+    """
     dirs = {root: _directory(root) for root in roots}
     stacks = {tier: _stack(tier, rules) for tier in TIERS}
     policies = {POLICY_SET: {"paths": [POLICY_FILE.partition("/")[0]]}}
     file = {"dirs": dirs, "stacks": {"names": stacks}, "policy_sets": policies, "drift": _SCHEDULES}
+    file["hooks"] = {"plan": {"pre": [{"type": "run", "cmd": ["sh", "-c", _JOURNAL.format(journal=journal)]}]}}
     text: str = yaml.safe_dump(file, sort_keys=False)
     return text
 

@@ -42,3 +42,18 @@ def let_time_pass(world: World, minutes: float = 30) -> None:
             )
         except ClientError:
             continue  # It was finished meanwhile.
+
+
+def held(world: World) -> int:
+    """Return how many concurrency slots are held or waited for: those of the installation and of repositories."""
+    pages = (
+        world.cloud.client("dynamodb")
+        .get_paginator("scan")
+        .paginate(
+            TableName=world.cloud.info["table"],
+            FilterExpression="begins_with(pk, :slots) AND sk = :head",
+            ExpressionAttributeValues={":slots": {"S": "places#"}, ":head": {"S": "#head"}},
+        )
+    )
+    items = [item for page in pages for item in page["Items"]]
+    return sum(len(item.get("held", {}).get("SS", ())) + len(item.get("line", {}).get("L", ())) for item in items)

@@ -79,7 +79,9 @@ def push_through_tiers(world: World) -> str:
 def change_rules(world: World) -> str:
     """Push another ``tidegate.yaml``: other stacks go first, others need no review."""
     number = world.chance.randrange(len(RULES))
-    world.clone.commit({"tidegate.yaml": configuration(world.roots, RULES[number])}, f"Rules {number}")
+    world.clone.commit(
+        {"tidegate.yaml": configuration(world.roots, RULES[number], world.site.plans)}, f"Rules {number}"
+    )
     return f"{world.clone.push()[:7]} has rules {number}"
 
 

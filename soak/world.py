@@ -153,6 +153,11 @@ class World:
             return False
         return True
 
+    def runners(self) -> list[float]:
+        """Return when the runners that work now began, on Fargate and on Lambda."""
+        tasks = [task["createdAt"] for task in self.cloud.read("tasks") if task["lastStatus"] != "STOPPED"]
+        return tasks + [call["began"] for call in self.cloud.read("tenants") if call["ended"] is None]
+
     def free_state(self, root: str) -> bool:
         """Free a root's Terraform state as people do after a runner died: only while nobody can hold it who runs."""
         s3 = self.cloud.client("s3")
@@ -162,7 +167,7 @@ class World:
         except ClientError:
             return False
         since = datetime.fromisoformat(locked["Created"]).timestamp()
-        if any(task["lastStatus"] != "STOPPED" and task["createdAt"] <= since for task in self.cloud.read("tasks")):
+        if any(began <= since for began in self.runners()):
             return False
         s3.delete_object(**place)
         return True

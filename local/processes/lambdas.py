@@ -25,6 +25,7 @@ from local.caches import compiled
 from local.latency import LATENCY
 from local.processes.logs import Logs, follow
 from local.processes.runtime_api import Invocation, RuntimeApi
+from local.processes.tenants import TenantCalls
 from local.processes.warden import Process, Warden
 
 _INIT_SECONDS = 10.0
@@ -221,6 +222,7 @@ class Lambdas:
         self._versions: dict[str, Function] = {}
         self._pools: dict[str, _Pool] = {}
         self._lock = threading.Lock()
+        self.tenants = TenantCalls()
 
     def add(self, function: Function) -> None:
         """Make a function known: it is its newest version, and those before stay."""
@@ -282,10 +284,13 @@ class Lambdas:
         """Run the function and return its answer. Raise KeyError when there is no such function."""
         function = self.find(name_or_arn)
         instance, cold = self._acquire(function)
+        if not function.per_tenant:
+            return self._invoke(function, instance, event, cold=cold)
+        call = self.tenants.begin(function.name, event)
         result = self._invoke(function, instance, event, cold=cold)
-        if function.per_tenant:
-            # Each job is a tenant, which does not come again: what is kept for it would only be in the way.
-            self._drop(instance)
+        call.end(result.error)
+        # Each job is a tenant, which does not come again: what is kept for it would only be in the way.
+        self._drop(instance)
         return result
 
     def _invoke(self, function: Function, instance: Instance, event: bytes, *, cold: bool) -> Result:

@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from soak.history import Act, Audit, Check, Commit, Effect, Gated, History, Look, Pull, Push, StateVersion, Verdict
+from soak.history import (
+    Act,
+    Audit,
+    Check,
+    Commit,
+    Effect,
+    Gated,
+    History,
+    Look,
+    Planned,
+    Pull,
+    Push,
+    Runner,
+    StateVersion,
+    Verdict,
+)
 
 ROOT = "app"
+PLAN = "d1-plan-1"
 
 
 def running(number, at, **more):
@@ -284,6 +300,15 @@ BROKEN = {
     "an open pull request has no verdict": ("2, 3", pulled("tidegate/policy: words", "failure")),
     "drift is green": ("9 drift", history(looks=(Look("tidegate/drift: all", "success", (ROOT,)),))),
     "a log holds a secret": ("8 secrets", history(leaks=("object logs/d1.txt",))),
+    "two runners plan the same job": (
+        "1 one runner",
+        history(plans=(Planned(ROOT, PLAN, 7.0), Planned(ROOT, PLAN, 8.0))),
+    ),
+    "an apply is given to Lambda": ("5 applies run", history(runners=(Runner("d1-apply-1", "lambda", 9.0),))),
+    "a plan fails as it is too large for Lambda": (
+        "2 lost plans",
+        history(checks=(shown(1), replace(shown(2, "failure"), summary="The plan is too large for Lambda."))),
+    ),
     "an unlock is audited that nobody did": (
         "7 decisions",
         history(audits=(*GOOD.audits, Audit("UNLOCKED", "u", "d1", ROOT))),

@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from soak.cases import cases
-from soak.history import Act, Commit, Push
+from soak.history import Act, Commit, Push, Runner
 from soak.violation import OUTAGES
 from tests.soak.histories import (
     DIVERGED,
     FIRST,
     GOOD,
+    PLAN,
     PROMOTED,
     ROOT,
     SECOND,
@@ -23,6 +24,7 @@ from tests.soak.histories import (
     with_second,
 )
 
+ON_LAMBDA = Runner(PLAN, "lambda", 7.0)
 #: What is counted → a history with one such case.
 ONE = {
     "an apply had to wait for another one of its root": GOOD,
@@ -46,13 +48,27 @@ ONE = {
     "a pull request could not be planned, or was refused by a policy": pulled("tidegate/plan", denied=(ROOT,)),
     "an apply had others of its change before it": PROMOTED,
     "an apply was to begin while the audit topic was out": history(struck={OUTAGES: 1}),
+    "several calls of Lambda came for a job": history(runners=(ON_LAMBDA, ON_LAMBDA)),
+    "a plan began on Lambda": history(runners=(ON_LAMBDA,)),
+    "a plan on Lambda was lost with its function": history(runners=(replace(ON_LAMBDA, error="Unhandled"),)),
+    "a plan moved from Lambda to Fargate": history(runners=(ON_LAMBDA, Runner("d1-plan-2", "fargate", 8.0))),
     "the clock jumped": history(struck={"clock jumps": 1}),
 }
 
 
 @pytest.mark.parametrize("what", ONE)
 def test_a_case_is_counted_when(what):
-    assert [case.count for case in cases([ONE[what]]) if case.what == what] == [1]
+    assert [case.count for case in cases([ONE[what]], "lambda") if case.what == what] == [1]
+
+
+def test_cases_of_lambda_are_asked_for_where_plans_begin_on_it():
+    assert not [case for case in cases([GOOD], "fargate") if "Lambda" in case.what]
+    assert {case.rule for case in cases([GOOD], "auto") if "Lambda" in case.what} == {"1", "2"}
+
+
+def test_a_plan_that_fargate_had_before_did_not_move_from_lambda():
+    told = history(runners=(Runner(PLAN, "fargate", 6.0), ON_LAMBDA))
+    assert [case.count for case in cases([told], "lambda") if "moved" in case.what] == [0]
 
 
 def test_a_history_in_which_nothing_happens_has_no_case_of_any_rule():

@@ -13,6 +13,7 @@ import soak.checker
 import soak.gate_rules
 import soak.history
 import soak.modules
+import soak.plan_rules
 import soak.pull_rules
 import soak.stacks
 import soak.violation
@@ -190,6 +191,7 @@ def test_the_checker_imports_nothing_of_the_product():
         soak.gate_rules,
         soak.history,
         soak.modules,
+        soak.plan_rules,
         soak.pull_rules,
         soak.stacks,
         soak.violation,

@@ -15,8 +15,9 @@ PATIENCE = 300
 
 @pytest.mark.nightly
 @pytest.mark.cloud
-def test_a_short_soak_breaks_no_rule_and_comes_to_rest(tmp_path):
-    soak = Soak(SEED, SECONDS, ROOTS, PATIENCE, log=tmp_path / "cloud.log")
+@pytest.mark.parametrize("plan_runner", ["fargate", "lambda"])
+def test_a_short_soak_breaks_no_rule_and_comes_to_rest(plan_runner, tmp_path):
+    soak = Soak(SEED, SECONDS, ROOTS, PATIENCE, log=tmp_path / "cloud.log", plan_runner=plan_runner)
     console = Console(width=160, color_system=None)
     outcome = soak.run(lambda told, _: console.print(told, markup=False))
     show(outcome, console)
@@ -25,3 +26,4 @@ def test_a_short_soak_breaks_no_rule_and_comes_to_rest(tmp_path):
     assert outcome.events
     assert outcome.troubles
     assert outcome.ends["Applied"]
+    assert any(history.plans for history in outcome.histories)

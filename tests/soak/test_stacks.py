@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from soak.stacks import RULES, Rules, configuration, names, order_of
@@ -10,6 +12,7 @@ from tidegate.domain.changes.change_set import change_set
 from tidegate.domain.deploys.review_rule import PlanReview
 
 ROOTS = names(8)
+JOURNAL = Path("/journal")
 
 
 def test_roots_are_spread_over_tiers_and_some_are_in_none():
@@ -17,7 +20,7 @@ def test_roots_are_spread_over_tiers_and_some_are_in_none():
 
 
 def test_stacks_go_first_over_any_number_of_steps_and_dependencies_inside_one():
-    order = order_of(configuration(ROOTS, Rules({"staging": ("dev",), "prod": ("staging",)}, ("dev",))))
+    order = order_of(configuration(ROOTS, Rules({"staging": ("dev",), "prod": ("staging",)}, ("dev",)), JOURNAL))
     assert order.before["prod-2"] == ("dev-1", "dev-2", "prod-1", "staging-1", "staging-2")
     assert order.before["dev-2"] == ("dev-1",)
     assert order.before["free-1"] == order.before["dev-1"] == ()
@@ -27,7 +30,7 @@ def test_stacks_go_first_over_any_number_of_steps_and_dependencies_inside_one():
 
 @pytest.mark.parametrize("rules", RULES)
 def test_tidegate_lets_the_same_roots_go_first(rules):
-    text = configuration(ROOTS, rules)
+    text = configuration(ROOTS, rules, JOURNAL)
     order, resolved = order_of(text), resolve(text)
     whole = change_set(
         [each.candidate for each in resolved.roots], resolved.stacks, [each.key for each in resolved.roots]
