@@ -66,7 +66,21 @@ def push(scene: Scene, within: Within) -> str:
     if not found.changes or found.changes.add != 1:
         raise StepFailed(f"The plan of {found.id} adds {found.changes}, and not one resource.", scene.where(found.id))
     scene.waiting = found.id
-    return f"{found.id} waits for a review: +1."
+    return f"{found.id} waits for a review: +1. Its plan ran on {plan_runner(scene, found.id)}."
+
+
+def plan_runner(scene: Scene, deployment: str) -> str:
+    """Return where a deployment was planned. Raise StepFailed when Lambda was to do it, and Fargate had to help.
+
+    With ``auto`` Fargate may be right: there are regions and settings in which Lambda cannot.
+    """
+    kind = scene.context.get("plan_runner", "fargate")
+    jobs = [each for state in ("RUNNING", "STOPPED") for task in _tasks(scene, state) for each in _jobs(task)]
+    if not any(job.startswith(f"{deployment}-plan-") for job in jobs):
+        return "Lambda"
+    if kind == "lambda":
+        raise StepFailed("plan_runner is lambda, and its plan ran on Fargate.", scene.where(deployment))
+    return "Fargate"
 
 
 def approve(scene: Scene, within: Within) -> str:
@@ -116,7 +130,10 @@ def stop_planning(scene: Scene, within: Within) -> str:
     if kind != "fargate":
         sha = _push(scene, "two")
         scene.waiting = scene.await_deployment(sha, "awaiting_review", within).id
-        raise StepSkipped(f"Plans run by plan_runner={kind}: there is no task to stop. {scene.waiting} waits.")
+        ran = plan_runner(scene, scene.waiting)
+        raise StepSkipped(
+            f"plan_runner is {kind}: no task is stopped. {scene.waiting} was planned on {ran}, and waits."
+        )
     sha = _push(scene, "two", hold=scene.place.hold)
     deployment = scene.await_deployment(sha, "planning", within).id
     task = _running(scene, f"{deployment}-plan-1", within)
@@ -202,20 +219,28 @@ def _versions(scene: Scene) -> dict[str, str]:
 
 def _running(scene: Scene, job: str, within: Within) -> str:
     """Return the ARN of the task that runs a job, once it runs."""
-    ecs, cluster = scene.client("ecs"), scene.outputs["Cluster"]
 
     def look() -> str | None:
-        arns = ecs.list_tasks(cluster=cluster, desiredStatus="RUNNING")["taskArns"]
-        tasks = ecs.describe_tasks(cluster=cluster, tasks=arns)["tasks"] if arns else []
-        return next((each["taskArn"] for each in tasks if each["lastStatus"] == "RUNNING" and _runs(each, job)), None)
+        tasks = [each for each in _tasks(scene, "RUNNING") if each["lastStatus"] == "RUNNING"]
+        return next((each["taskArn"] for each in tasks if job in _jobs(each)), None)
 
-    return within.until(look, lambda: f"No task runs for {job}.", f"the tasks of the cluster {cluster}")
+    return within.until(
+        look, lambda: f"No task runs for {job}.", f"the tasks of the cluster {scene.outputs['Cluster']}"
+    )
 
 
-def _runs(task: Mapping[str, Any], job: str) -> bool:
+def _tasks(scene: Scene, state: str) -> list[Mapping[str, Any]]:
+    """Return the tasks that are to be in this state: ECS remembers those that stopped for an hour at least."""
+    ecs, cluster = scene.client("ecs"), scene.outputs["Cluster"]
+    arns = ecs.list_tasks(cluster=cluster, desiredStatus=state)["taskArns"]
+    found: list[Mapping[str, Any]] = ecs.describe_tasks(cluster=cluster, tasks=arns)["tasks"] if arns else []
+    return found
+
+
+def _jobs(task: Mapping[str, Any]) -> list[str]:
     overrides = task["overrides"].get("containerOverrides", [])
     variables = [each for override in overrides for each in override.get("environment", [])]
-    return {"name": "TIDEGATE_JOB", "value": job} in variables
+    return [each["value"] for each in variables if each["name"] == "TIDEGATE_JOB"]
 
 
 def _stop(scene: Scene, task: str) -> None:

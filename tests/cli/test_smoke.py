@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from cli.main import app
 from cli.problems import Problem, Refused
-from cli.smoke import checks, cost, removal
+from cli.smoke import checks, cost, removal, trials
 from cli.smoke.course import Step, StepFailed, StepSkipped, Within, run
 from cli.smoke.forge import FILE, NOWHERE, Scratch, configuration, module
 from cli.smoke.leftovers import leftovers
@@ -381,3 +381,45 @@ def listed(value):
 
 def fits(resource, patterns):
     return any(fnmatchcase(resource, pattern) for pattern in listed(patterns))
+
+
+class Planned:
+    """What a smoke test sees of a deployment whose plan was begun by these tasks, each given as its job."""
+
+    names, outputs = NAMES, {"Cluster": "smoke"}
+
+    def __init__(self, kind, tasks):
+        self.context, self.tasks = {"plan_runner": kind}, tasks
+
+    def client(self, _service):
+        return self
+
+    def list_tasks(self, *, cluster, desiredStatus):
+        return {"taskArns": self.tasks if (cluster, desiredStatus) == ("smoke", "STOPPED") else []}
+
+    def describe_tasks(self, *, tasks, **_):
+        variables = [[{"name": "TIDEGATE_JOB", "value": each}] for each in tasks]
+        return {"tasks": [{"overrides": {"containerOverrides": [{"environment": each}]}} for each in variables]}
+
+    def where(self, deployment):
+        return f"the page of {deployment}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "tasks", "said"),
+    [
+        ("fargate", ["d-plan-1"], "Fargate"),
+        ("lambda", ["d-apply-1", "e-plan-1"], "Lambda"),
+        ("auto", [], "Lambda"),
+        ("auto", ["d-plan-1"], "Fargate"),
+    ],
+)
+def test_a_report_says_where_a_plan_ran(kind, tasks, said):
+    assert trials.plan_runner(Planned(kind, tasks), "d") == said
+
+
+@pytest.mark.parametrize("job", ["d-plan-1", "d-plan-2"])
+def test_a_plan_that_lambda_should_have_made_and_fargate_made_fails_the_step(job):
+    with pytest.raises(StepFailed, match="plan_runner is lambda, and its plan ran on Fargate") as failed:
+        trials.plan_runner(Planned("lambda", [job]), "d")
+    assert failed.value.look_at == "the page of d"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from typer.testing import CliRunner
 
+from cli.main import app
 from cli.smoke import checks, plan, report
 from cli.smoke.command import local_scene
 from cli.smoke.course import run
@@ -64,3 +66,10 @@ def test_a_smoke_test_passes_and_is_cleaned_by_who_knows_its_prefix_alone():
         assert watched.called <= {each for actions in ACTIONS.values() for each in actions} | _OF_THE_CHECK
     finally:
         place.close()
+
+
+@pytest.mark.nightly
+def test_a_smoke_test_with_plans_on_lambda_passes_and_says_where_they_ran():
+    result = CliRunner().invoke(app, ["smoke", "--local", "-c", "plan_runner=lambda"])
+    assert result.exit_code == 0, result.output
+    assert result.output.count("plan ran on Lambda") == result.output.count("was planned on Lambda") == 1
