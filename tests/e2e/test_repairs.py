@@ -202,8 +202,9 @@ def _waits(tidegate, deployment):
 @pytest.mark.nightly
 def test_a_worker_that_ended_while_nobody_heard_of_it_leaves_its_queue_to_another(project, reconciled):
     tidegate = project.tidegate
+    closed = {"role": "*Workers*", "event": "*Execution Status Change*"}
     unheard = tidegate.cloud.add_fault(
-        service="dynamodb", role="*ExecutionClosed*", action="*", error="ValidationException", times=None
+        service="dynamodb", action="*", **closed, error="ValidationException", times=None
     )
     sha = project.push({"app": thing()})
     asked = project.reviewed(sha, "app")
