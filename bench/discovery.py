@@ -16,9 +16,9 @@ from functools import partial
 from pathlib import Path
 
 from bench.lines import Line, medians, noise, paired
-from tidegate.adapters.git.trees import trees_in
+from tidegate.discovery.discover_roots import Discovery, Reading, discover_roots
 from tidegate.ports import PushedTrees
-from tidegate.usecases.discovery.discover_roots import Discovery, Reading, discover_roots
+from tidegate.vcs.git.trees import trees_in
 
 FEW, MANY = 1_000, 10_000
 _QUICK_FEW, _QUICK_MANY = 100, 1_000

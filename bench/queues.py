@@ -19,8 +19,8 @@ from bench import scripted_runner
 from bench.lines import Line
 from local.client import LocalCloud
 from soak.clone import Clone
-from tidegate.adapters.dynamodb.queues import HEAD, queue_key
-from tidegate.domain.root import queue_id
+from tidegate.deploys.adapters.queues import HEAD, queue_key
+from tidegate.roots.rules.root import queue_id
 
 Found = TypeVar("Found")
 

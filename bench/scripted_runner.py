@@ -16,8 +16,8 @@ from typing import Any
 import runner.run
 from runner.__main__ import main
 from runner.job import Preparation, Tools
-from tidegate.domain.deploys.job import TakenJob, plan_prefix
-from tidegate.domain.deploys.plan import Artifact, Plan, PlannedChanges
+from tidegate.deploys.rules.job import TakenJob, plan_prefix
+from tidegate.plans.rules.plan import Artifact, Plan, PlannedChanges
 
 SECONDS, GATE, LINES = "BENCH_SECONDS", "BENCH_GATE", "BENCH_LINES"
 _LOOK = 0.02

@@ -21,7 +21,7 @@ from cdk.capabilities import (
 )
 from cdk.identity_grants import public_keys, sign_tokens
 from cdk.indexes import LISTS
-from tidegate.domain.deploys.runner_size import to_text
+from tidegate.deploys.rules.runner_size import to_text
 
 _COLON = ArnFormat.COLON_RESOURCE_NAME
 _READ = ("dynamodb:GetItem",)

@@ -8,8 +8,8 @@ from typing import Literal, cast
 
 from cdk.runner_settings import Context, InvalidContext, RunnerSettings
 from cdk.site_settings import SiteSettings
-from tidegate.domain.deploys.aws_target import to_text
-from tidegate.domain.deploys.plan_runner import has_tenant_isolation
+from tidegate.deploys.rules.aws_target import to_text
+from tidegate.deploys.rules.plan_runner import has_tenant_isolation
 
 PlanRunner = Literal["fargate", "lambda", "auto"]
 #: The states of state machines that start plans on Lambda: others have neither them nor the choice before.

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from cdk.target_roles import KEYS, UnusableRole, allowed_roles, engine_roles
-from tidegate.domain.deploys.aws_target import AllowedRoles
-from tidegate.domain.deploys.mask_pattern import patterns_problem
-from tidegate.domain.deploys.runner_size import (
+from tidegate.deploys.rules.aws_target import AllowedRoles
+from tidegate.deploys.rules.mask_pattern import patterns_problem
+from tidegate.deploys.rules.runner_size import (
     LARGEST,
     USUAL_LIMITS,
     RunnerNeeds,
@@ -23,8 +23,8 @@ from tidegate.domain.deploys.runner_size import (
     size_of,
     size_problem,
 )
-from tidegate.domain.deploys.workflow_rules import name_problem
-from tidegate.domain.errors import RunnerNotOffered
+from tidegate.deploys.rules.workflow_rules import name_problem
+from tidegate.rules.errors import RunnerNotOffered
 
 _IMAGE = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::[0-9]{1,5})?/[a-z0-9._/-]{1,200}@sha256:[0-9a-f]{64}")
 _SECRET = re.compile(r"[A-Za-z0-9/_+=.@-]{1,256}(?:#[A-Za-z0-9_.-]{1,128})?")

@@ -27,7 +27,7 @@ from cdk.sources import ROOT
 from cdk.storage import Storage
 from cdk.target_roles import KEYS
 from cdk.trust import for_tasks
-from tidegate.domain.deploys.aws_target import AllowedRoles, to_text
+from tidegate.deploys.rules.aws_target import AllowedRoles, to_text
 
 #: The largest that ECS allows: the engine gets one interrupt and most of this time to save its state.
 _STOP_TIMEOUT = Duration.seconds(120)

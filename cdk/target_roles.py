@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from tidegate.domain.deploys.aws_target import AllowedRole, AllowedRoles, Phase
+from tidegate.deploys.rules.aws_target import AllowedRole, AllowedRoles, Phase
 
 #: By the kind of runner: its key, and the phase of the roles that roots may name.
 KEYS: Mapping[str, tuple[str, Phase]] = {

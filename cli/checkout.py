@@ -15,8 +15,8 @@ from cli.problems import NotFound, Refused
 if TYPE_CHECKING:
     from tidegate.config.configured import ConfiguredRoots
     from tidegate.config.loaded import LoadedConfiguration
+    from tidegate.discovery.find_roots import CommitModules, FoundRoots
     from tidegate.ports import FileChange
-    from tidegate.usecases.discovery.find_roots import CommitModules, FoundRoots
 
 #: Bytes of a file that are read, as of commits.
 _MAXIMUM_FILE = 1024 * 1024
@@ -82,13 +82,13 @@ class Checkout:
     @property
     def modules(self) -> CommitModules:
         """The modules of the working tree."""
-        from tidegate.usecases.discovery.find_roots import CommitModules
+        from tidegate.discovery.find_roots import CommitModules
 
         return CommitModules(self)
 
     def found(self, loaded: LoadedConfiguration) -> FoundRoots:
         """Return the roots of the working tree, as a file has them."""
-        from tidegate.usecases.discovery.find_roots import find_roots
+        from tidegate.discovery.find_roots import find_roots
 
         return find_roots(self.modules, self.repository, loaded)
 

@@ -26,7 +26,7 @@ def content_of(file: Path, command: str) -> bytes:
 def loaded_from(file: Path, repository: str, command: str) -> LoadedConfiguration:
     """Return what a file says. Raise NotFound, Refused, also for a file with mistakes."""
     from tidegate.config.loader import load_configuration
-    from tidegate.domain.errors import InvalidConfiguration
+    from tidegate.rules.errors import InvalidConfiguration
 
     try:
         return load_configuration(content_of(file, command), repository, file=str(file))

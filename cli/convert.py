@@ -90,7 +90,7 @@ def _converted(file: Path, raw: bytes, asked: Kind | None, repository: str | Non
     from cli.converting.draft import finished
     from cli.converting.formats import draft_of, kind_of
     from tidegate.config.document import read_document
-    from tidegate.domain.errors import InvalidConfiguration
+    from tidegate.rules.errors import InvalidConfiguration
 
     try:
         document = read_document(str(file), raw, merging=True)

@@ -16,7 +16,7 @@ from cli.problems import NotFound
 if TYPE_CHECKING:
     from cli.checkout import Checkout
     from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
-    from tidegate.domain.root import Root
+    from tidegate.roots.rules.root import Root
 
 _COMMAND = "tidegate explain --file FILE"
 
@@ -54,7 +54,7 @@ def explain(
     from cli.checkout import the_checkout
     from cli.configuration import loaded_of_checkout
     from cli.explain_roots import reasons
-    from tidegate.domain.roots.discovery import used_by
+    from tidegate.roots.rules.discovery import used_by
 
     checkout = the_checkout(Path.cwd())
     loaded, shown = loaded_of_checkout(file, checkout.top, checkout.repository, _COMMAND)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tidegate.config.model.file import FILE
-from tidegate.domain.roots.discovery import Standing, Verdict
+from tidegate.roots.rules.discovery import Standing, Verdict
 
 if TYPE_CHECKING:
     from tidegate.config.loaded import LoadedConfiguration
-    from tidegate.usecases.discovery.find_roots import CommitModules, FoundRoots
+    from tidegate.discovery.find_roots import CommitModules, FoundRoots
 
 _ADVICE = "If it is one, write 'root: true' for it under dirs in tidegate.yaml."
 
@@ -26,7 +26,7 @@ class Reasons:
 
 def reasons(commit: CommitModules, loaded: LoadedConfiguration, found: FoundRoots) -> Reasons:
     """Return why each root of a checkout is one, and why each other directory with a module is none."""
-    from tidegate.usecases.discovery.find_roots import FoundByThemselves
+    from tidegate.discovery.find_roots import FoundByThemselves
 
     rule, verdicts = FoundByThemselves(loaded), commit.verdicts
     named = {root.name: f"{FILE} names it." for root in found.declared}

@@ -11,16 +11,16 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from cli import screen
+from tidegate.changes.rules.stack import Stack, StackRules
 from tidegate.config.configured import ConfiguredRoot
-from tidegate.domain.access import Action
-from tidegate.domain.changes.stack import Stack, StackRules
-from tidegate.domain.deploys.aws_target import ROLE_CHAINING, WEB_IDENTITY, Phase
-from tidegate.domain.deploys.freeze import Freeze
-from tidegate.domain.deploys.requirements import Requirements
-from tidegate.domain.deploys.runner_size import cpu_text, duration_text, memory_text
-from tidegate.domain.deploys.workflow import StepKind, WorkflowStep
-from tidegate.domain.identity.targets import AzureTarget, GoogleTarget
-from tidegate.domain.policies.policy_set import PolicySet, sets_for
+from tidegate.deploys.rules.aws_target import ROLE_CHAINING, WEB_IDENTITY, Phase
+from tidegate.deploys.rules.freeze import Freeze
+from tidegate.deploys.rules.runner_size import cpu_text, duration_text, memory_text
+from tidegate.deploys.rules.targets import AzureTarget, GoogleTarget
+from tidegate.deploys.rules.workflow import StepKind, WorkflowStep
+from tidegate.policies.rules.policy_set import PolicySet, sets_for
+from tidegate.policies.rules.requirements import Requirements
+from tidegate.rules.access import Action
 
 if TYPE_CHECKING:
     from tidegate.config.loaded import LoadedConfiguration

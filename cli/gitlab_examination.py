@@ -9,8 +9,8 @@ from typing import Any
 
 from cli.diagnosis import Finding
 from cli.harmless import plain
-from tidegate.adapters.gitlab.access import NOT_FOUND, GitLabAccess, GitLabCredentials, project
-from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
+from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
+from tidegate.vcs.gitlab.access import NOT_FOUND, GitLabAccess, GitLabCredentials, project
 
 #: The oldest version whose API is as Tidegate uses it.
 NEEDED_VERSION = 16

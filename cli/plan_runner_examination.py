@@ -11,7 +11,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from cli.diagnosis import Finding
-from tidegate.domain.deploys.plan_runner import has_tenant_isolation
+from tidegate.deploys.rules.plan_runner import has_tenant_isolation
 
 _CHECK = "plan_runner"
 _ON_LAMBDA = "Plans begin on Lambda."

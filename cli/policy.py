@@ -16,9 +16,9 @@ from cli.problems import NotFound, Refused, WrongUsage
 from cli.tree import Command, Group
 
 if TYPE_CHECKING:
-    from tidegate.adapters.rego.engine import RegoEngine
-    from tidegate.domain.policies.policy import PolicyVerdict
-    from tidegate.domain.policies.tested_policies import TestedPolicies
+    from tidegate.policies.rego.engine import RegoEngine
+    from tidegate.policies.rules.policy import PolicyVerdict
+    from tidegate.policies.rules.tested_policies import TestedPolicies
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Test policies, and hold a plan against them, on this machine.")
 
@@ -37,7 +37,7 @@ def run_tests(
 
     Exits 1 when a test does not hold, cannot be evaluated, or there is none.
     """
-    from tidegate.domain.policies.files import is_file_of_tests
+    from tidegate.policies.rules.files import is_file_of_tests
 
     files = _files([directory], is_file_of_tests)
     found = _engine().test(files, _SECONDS)
@@ -66,7 +66,7 @@ def check(
     json: Json = False,
 ) -> None:
     """Hold a plan against policies, as a pull request's plan is. Exits 1 when they refuse it."""
-    from tidegate.domain.policies.files import is_policy_file
+    from tidegate.policies.rules.files import is_policy_file
 
     content = content_of(plan, "tidegate policy check PLAN.json --policies DIR")
     files = _files(policies, is_policy_file)
@@ -86,14 +86,14 @@ def _engine() -> RegoEngine:
 
     if find_spec("regorus") is None:
         raise Refused("The engine of policies is not installed here.", "Install it: uv sync --group policies")
-    from tidegate.adapters.rego.engine import RegoEngine
+    from tidegate.policies.rego.engine import RegoEngine
 
     return RegoEngine()
 
 
 def _files(directories: Sequence[Path], wanted: Callable[[str], bool]) -> dict[str, bytes]:
     """Return the files of directories by their paths; hidden ones, and links, are left out."""
-    from tidegate.domain.policies.files import MAXIMUM_BYTES, MAXIMUM_FILES
+    from tidegate.policies.rules.files import MAXIMUM_BYTES, MAXIMUM_FILES
 
     found: dict[str, bytes] = {}
     for directory in directories:

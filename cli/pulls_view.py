@@ -10,9 +10,9 @@ from rich.text import Text
 
 from cli import screen, views
 from cli.answers.pulls import Layer, Pull, PullBrief, Pulls, Verdict
-from tidegate.domain.comments.command import MAXIMUM_ROOTS
-from tidegate.domain.deploys.left_behind import stays
-from tidegate.domain.forge_words import words_of
+from tidegate.comments.rules.command import MAXIMUM_ROOTS
+from tidegate.deploys.rules.left_behind import stays
+from tidegate.vcs.rules.forge_words import words_of
 
 #: Lines of a failed engine that are shown: the error is among them, and the log has all.
 _LAST_LINES = 12

@@ -9,8 +9,8 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from cli.diagnosis import Finding, reason_of
-from tidegate.domain.deploys.fargate_regions import LISTED_ON, is_listed
-from tidegate.domain.deploys.runner_size import (
+from tidegate.deploys.rules.fargate_regions import LISTED_ON, is_listed
+from tidegate.deploys.rules.runner_size import (
     LARGEST,
     RunnerNeeds,
     RunnerOffer,

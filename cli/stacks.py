@@ -85,7 +85,7 @@ def _configured(file: Path | None) -> tuple[Any, RenderableType]:
     from cli import stacks_view
     from cli.checkout import checkout_around
     from cli.configuration import FILE, loaded_from
-    from tidegate.domain.changes.stack import resolve_stacks
+    from tidegate.changes.rules.stack import resolve_stacks
 
     named = file or Path(FILE)
     checkout = checkout_around(named.parent)

@@ -15,9 +15,9 @@ from rich.tree import Tree
 from cli import screen, views
 from cli.answers.changes import Change, Member
 from cli.answers.changes import Stack as ShownStack
-from tidegate.domain.changes.stack import Stack
-from tidegate.domain.changes.stack_order import nearest, tiers
-from tidegate.domain.check_runs.advice import REPLACED
+from tidegate.changes.rules.stack import Stack
+from tidegate.changes.rules.stack_order import nearest, tiers
+from tidegate.deploys.texts.advice import REPLACED
 
 if TYPE_CHECKING:
     from tidegate.config.loaded import LoadedConfiguration

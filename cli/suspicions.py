@@ -12,16 +12,16 @@ from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
 from tidegate.config.matchless import matchless
 from tidegate.config.misleading import undeclared
 from tidegate.config.model.file import FILE
-from tidegate.domain.errors import quoted
-from tidegate.domain.policies.files import is_below
-from tidegate.domain.roots.discovery import Standing, default_root_name, used_by
-from tidegate.domain.tags.query import TagQuery
-from tidegate.domain.tags.terms import directory_fits
+from tidegate.policies.rules.files import is_below
+from tidegate.roots.rules.discovery import Standing, default_root_name, used_by
+from tidegate.roots.rules.root_query import TagQuery
+from tidegate.roots.rules.terms import directory_fits
+from tidegate.rules.errors import quoted
 
 if TYPE_CHECKING:
     from cli.checkout import Checkout
     from tidegate.config.loaded import LoadedConfiguration
-    from tidegate.usecases.discovery.find_roots import CommitModules
+    from tidegate.discovery.find_roots import CommitModules
 
 #: Sentences of one kind: nobody reads more.
 _MOST = 20

@@ -16,7 +16,7 @@ from cli.organization import examined
 
 if TYPE_CHECKING:
     from tidegate.config.loaded import LoadedConfiguration
-    from tidegate.domain.errors import InvalidConfiguration
+    from tidegate.rules.errors import InvalidConfiguration
 
 #: Stands for the repository, whose name only the root at its top would have.
 _REPOSITORY = "owner/repository"

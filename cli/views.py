@@ -13,10 +13,10 @@ from cli import screen
 from cli.answers.catalog import Repository
 from cli.answers.deployments import Awaited, Brief, Changes, Deployment, Replacement, Step
 from cli.answers.queues import Lock, Place, Root
-from tidegate.domain.check_runs.advice import REPLACED_SENTENCE, advice
-from tidegate.domain.deploys.left_behind import stays
-from tidegate.domain.deploys.needs import Need, needs, runs
-from tidegate.domain.forge_words import words_of
+from tidegate.deploys.rules.left_behind import stays
+from tidegate.deploys.rules.needs import Need, needs, runs
+from tidegate.deploys.texts.advice import REPLACED_SENTENCE, advice
+from tidegate.vcs.rules.forge_words import words_of
 
 #: Deployments that are named of those that one waits for.
 _NAMED = 5

@@ -13,10 +13,10 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from local.aws.clients import Clients
-from tidegate.adapters.artifacts import S3Artifacts
-from tidegate.adapters.dynamodb.jobs import DynamoJobLogs
-from tidegate.domain.deploys.job import log_key
-from tidegate.domain.errors import NotFound
+from tidegate.aws.artifacts import S3Artifacts
+from tidegate.deploys.adapters.jobs import DynamoJobLogs
+from tidegate.deploys.rules.job import log_key
+from tidegate.rules.errors import NotFound
 
 _RUNNING = "RUNNING"
 _STYLE = """

@@ -20,7 +20,7 @@ from runner.report import NobodyWaits, Reporter
 from runner.run import ExitCode, run_job
 from runner.settings import Settings, SettingsError, read_settings
 from runner.supervisor import Limits, supervised
-from tidegate.adapters.aws.client import Aws
+from tidegate.aws.client import Aws
 
 #: Of linux/prctl.h.
 _PR_SET_DUMPABLE = 4

@@ -18,11 +18,11 @@ from runner.log import last_lines
 from runner.plan_job import PROVIDERS_FILE
 from runner.plan_json import read_plan
 from runner.steps import StepRunner
-from tidegate.adapters.aws.client import AwsError
-from tidegate.domain.deploys.job import Job, TakenJob
-from tidegate.domain.deploys.plan import Artifact
-from tidegate.domain.deploys.workflow import STEP_FAILED, RunSettings, StepKind, WorkflowStep
-from tidegate.domain.deploys.workflow_rules import apply_problem
+from tidegate.aws.client import AwsError
+from tidegate.deploys.rules.job import Job, TakenJob
+from tidegate.deploys.rules.workflow import STEP_FAILED, RunSettings, StepKind, WorkflowStep
+from tidegate.deploys.rules.workflow_rules import apply_problem
+from tidegate.plans.rules.plan import Artifact
 
 
 def run_apply(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[str, Any]:

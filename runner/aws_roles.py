@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from runner.faults import RoleRefused, RunnerFault
 from runner.settings import Settings
-from tidegate.adapters.aws.client import Aws, AwsError
-from tidegate.adapters.aws.signing import Credentials
-from tidegate.domain.deploys.aws_session import phase_of, phases_of, session_name, session_tags, source_identity
-from tidegate.domain.deploys.aws_target import AwsTarget, Target
-from tidegate.domain.deploys.job import Job
+from tidegate.aws.client import Aws, AwsError
+from tidegate.aws.signing import Credentials
+from tidegate.deploys.rules.aws_session import phase_of, phases_of, session_name, session_tags, source_identity
+from tidegate.deploys.rules.aws_target import AwsTarget, Target
+from tidegate.deploys.rules.job import Job
 
 #: What STS answers for any session, and a person mends (botocore's model of AssumeRole), with what is then to be done.
 ADVICE = {

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from runner.faults import EngineFailed
 from runner.process import ProcessRunner
-from tidegate.domain.root import EngineName
+from tidegate.roots.rules.root import EngineName
 
 LOCK_FILE = ".terraform.lock.hcl"
 ERRORED_STATE = "errored.tfstate"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from tidegate.domain.deploys.runner_size import RunnerSize
+from tidegate.deploys.rules.runner_size import RunnerSize
 
 _PASSED = frozenset(
     {

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from runner.faults import EngineMissing, RunnerFault
 from runner.settings import Settings
-from tidegate.domain.root import EngineName
+from tidegate.roots.rules.root import EngineName
 
 #: The oldest version that is taken from PATH without a pin: the first with the S3 backend's own lock file.
 FLOOR = (1, 10, 0)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from runner.faults import RunnerFault
 from runner.release import install_release
-from tidegate.domain.root import EngineName
+from tidegate.roots.rules.root import EngineName
 
 
 def main(arguments: list[str]) -> int:

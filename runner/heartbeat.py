@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from tidegate.adapters.aws.client import Aws, AwsError
+from tidegate.aws.client import Aws, AwsError
 
 #: Answers that mean that nobody waits for the token any more (the last one is moto's).
 GONE = frozenset({"TaskTimedOut", "TaskDoesNotExist", "InvalidToken"})

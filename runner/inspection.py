@@ -1,6 +1,6 @@
 """Looks through the files of a pull request's root before the engine does, and through what the engine fetched.
 
-What a file may not say is decided by ``tidegate.domain.pull_requests.untrusted_code``; this finds the files.
+What a file may not say is decided by ``tidegate.pull_requests.rules.untrusted_code``; this finds the files.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 
 from runner.faults import CodeRefused
 from runner.workspace import place_in
-from tidegate.domain.pull_requests.allowed_code import NOTHING_ALLOWS, Allowed, Finding
-from tidegate.domain.pull_requests.untrusted_code import Examined, examine
+from tidegate.pull_requests.rules.allowed_code import NOTHING_ALLOWS, Allowed, Finding
+from tidegate.pull_requests.rules.untrusted_code import Examined, examine
 
 _SUFFIXES = (".tf", ".tf.json", ".tofu", ".tofu.json")
 #: What the engine would take from the root's directory as installed by itself: programs, among others.

@@ -27,10 +27,10 @@ from runner.settings import Settings
 from runner.submodules import check_out_submodules
 from runner.web_identity import web_identity
 from runner.workspace import Git, addresses, check_out, git_environment
-from tidegate.adapters.aws.client import Aws
-from tidegate.adapters.aws.signing import Credentials
-from tidegate.adapters.git.environment import authorization
-from tidegate.domain.deploys.job import Job, JobKind, TakenJob
+from tidegate.aws.client import Aws
+from tidegate.aws.signing import Credentials
+from tidegate.deploys.rules.job import Job, JobKind, TakenJob
+from tidegate.vcs.git.environment import authorization
 
 
 @dataclass(frozen=True, slots=True)

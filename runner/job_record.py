@@ -13,11 +13,11 @@ from typing import Any
 
 from runner.faults import RunnerFault
 from runner.interruption import Interruption
-from tidegate.adapters.aws.client import Aws, AwsError
-from tidegate.adapters.job_items import LIMIT, RECORD, from_specification, job_key, specification_digest
-from tidegate.domain.deploys.job import Job, TakenJob
-from tidegate.domain.deploys.plan_runner import Limit
-from tidegate.domain.identity.issued import from_text
+from tidegate.aws.client import Aws, AwsError
+from tidegate.deploys.adapters.job_items import LIMIT, RECORD, from_specification, job_key, specification_digest
+from tidegate.deploys.rules.issued import from_text
+from tidegate.deploys.rules.job import Job, TakenJob
+from tidegate.deploys.rules.plan_runner import Limit
 
 #: The hand-over takes tens of milliseconds as a rule: the first looks are frequent, the later ones cheap.
 _FIRST_PAUSE = 0.01

@@ -10,7 +10,7 @@ from pathlib import Path
 from runner.faults import JobFault, TooLargeForLambda
 from runner.interruption import Interruption
 from runner.job_record import JobRecord
-from tidegate.domain.deploys.plan_runner import Limit
+from tidegate.deploys.rules.plan_runner import Limit
 
 _SECONDS = 0.5
 #: A disk that was as full as this has refused something.

@@ -19,7 +19,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from runner.faults import CommitRefused, RunnerFault
 from runner.workspace import Git
-from tidegate.adapters.git.environment import authorization, refusal
+from tidegate.vcs.git.environment import authorization, refusal
 
 #: A pointer is smaller, by LFS' own rule.
 _POINTER_BYTES = 1024

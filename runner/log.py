@@ -16,7 +16,7 @@ from typing import IO, TextIO
 
 from runner.masking import Masker
 from runner.progress import outline
-from tidegate.domain.deploys.job import LONGEST_LOG
+from tidegate.deploys.rules.job import LONGEST_LOG
 
 #: Longer lines are continued on the next one, so that no reader has to hold them.
 LONGEST_LINE = 16_384

@@ -7,9 +7,9 @@ import time
 from typing import IO
 
 from runner.log import JobLog
-from tidegate.adapters.aws.client import Aws, AwsError
-from tidegate.adapters.job_items import LOG_SECONDS, job_key, log_sort_key
-from tidegate.domain.deploys.job import LONGEST_LOG
+from tidegate.aws.client import Aws, AwsError
+from tidegate.deploys.adapters.job_items import LOG_SECONDS, job_key, log_sort_key
+from tidegate.deploys.rules.job import LONGEST_LOG
 
 #: A batch is sent when it has this many lines, or this long after its first line.
 BATCH_LINES = 64

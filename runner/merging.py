@@ -13,8 +13,8 @@ from pathlib import Path
 
 from runner.faults import MergeFailed
 from runner.workspace import Git, put_in_place
-from tidegate.domain.deploys.job import Job
-from tidegate.domain.root import commit_sha
+from tidegate.deploys.rules.job import Job
+from tidegate.roots.rules.root import commit_sha
 
 #: Commits of each branch that are looked at before all of them are.
 _NEAR = 1_000

@@ -21,8 +21,8 @@ from typing import Any
 from runner.__main__ import keep_to_itself, main
 from runner.report import NobodyWaits, Reporter
 from runner.run import ExitCode
-from tidegate.adapters.aws.client import Aws, AwsError
-from tidegate.domain.deploys.plan_runner import PLAN_MINUTES, lambda_runner
+from tidegate.aws.client import Aws, AwsError
+from tidegate.deploys.rules.plan_runner import PLAN_MINUTES, lambda_runner
 
 #: Before Lambda ends a call: for an interrupted engine, and for the report.
 _STOP_SECONDS, _RESERVE_SECONDS = 60.0, 120.0

@@ -18,11 +18,11 @@ from runner.log import copy_masked
 from runner.plan_json import PlanFacts, read_plan
 from runner.progress import PlanProgress, failed_before_values, tells_secrets_of_failed_plans
 from runner.steps import STEPS, StepRunner
-from tidegate.adapters.aws.client import AwsError
-from tidegate.domain.deploys.job import TakenJob, plan_prefix
-from tidegate.domain.deploys.plan import Artifact, Plan
-from tidegate.domain.deploys.workflow import StepKind, WorkflowStep
-from tidegate.domain.deploys.workflow_rules import plan_problem
+from tidegate.aws.client import AwsError
+from tidegate.deploys.rules.job import TakenJob, plan_prefix
+from tidegate.deploys.rules.workflow import StepKind, WorkflowStep
+from tidegate.deploys.rules.workflow_rules import plan_problem
+from tidegate.plans.rules.plan import Artifact, Plan
 
 #: Beside the plan: where ``init`` linked the providers to, so that the apply can do without ``init``.
 PROVIDERS_FILE = "providers.json"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tidegate.domain.deploys.plan import PlannedChanges, planned_changes
+from tidegate.plans.rules.plan import PlannedChanges, planned_changes
 
 _TOKEN = re.compile(rb'("(?:[^"\\]++|\\.)*+")(\s*+:)?|([{\[])|([}\]])', re.DOTALL)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runner.faults import EngineMissing, RunnerFault
-from tidegate.domain.root import EngineName
+from tidegate.roots.rules.root import EngineName
 
 VERSION = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}(-[0-9A-Za-z.]{1,40})?")
 TIMEOUT_SECONDS = 60

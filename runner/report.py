@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from runner.heartbeat import GONE
-from tidegate.adapters.aws.client import Aws, AwsError
+from tidegate.aws.client import Aws, AwsError
 
 #: Step Functions takes 32,768 characters; the rest is left for what encoding adds.
 LONGEST_CAUSE = 32_000

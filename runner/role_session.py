@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from runner.faults import JobFault, RoleRefused
-from tidegate.adapters.aws.signing import Credentials
+from tidegate.aws.signing import Credentials
 
 #: A session is renewed in this last part of its life: 20 minutes of an hour. SDKs ask 5 minutes ahead (Go v2, the
 #: ExpiryWindow in config/resolve_credentials.go) to 15 (botocore, credentials.RefreshableCredentials), and would ask

@@ -25,9 +25,9 @@ from runner.plan_job import run_plan
 from runner.report import NobodyWaits, Reporter
 from runner.settings import Settings
 from runner.web_identity import takes_sessions
-from tidegate.adapters.aws.client import Aws, AwsError
-from tidegate.domain.deploys.job import JobKind, TakenJob, log_key
-from tidegate.domain.deploys.runner_size import out_of_memory
+from tidegate.aws.client import Aws, AwsError
+from tidegate.deploys.rules.job import JobKind, TakenJob, log_key
+from tidegate.deploys.rules.runner_size import out_of_memory
 
 #: How long an interrupted plan of a pull request may go on, which locks and leaves nothing.
 _SPECULATION_STOP_SECONDS = 10.0

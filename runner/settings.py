@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegate.domain.deploys.aws_target import AllowedRoles, from_text
-from tidegate.domain.deploys.mask_pattern import patterns_problem
-from tidegate.domain.root import EngineName
+from tidegate.deploys.rules.aws_target import AllowedRoles, from_text
+from tidegate.deploys.rules.mask_pattern import patterns_problem
+from tidegate.roots.rules.root import EngineName
 
 #: ECS kills a task 120 s after SIGTERM (``stopTimeout``); the last 20 s are kept for the log and the report.
 DEFAULT_STOP_SECONDS = 100.0

@@ -23,11 +23,11 @@ from runner.plan_job import Planning
 from runner.steps import StepRunner
 from runner.submodules import with_files_of_submodules
 from runner.workspace import Git, links_on, other_addresses, place_in
-from tidegate.domain.deploys.job import Job, TakenJob
-from tidegate.domain.deploys.workflow import WorkflowStep
-from tidegate.domain.deploys.workflow_rules import plan_problem
-from tidegate.domain.pull_requests.allowed_code import Allowed, engine_problem, patterns_of
-from tidegate.domain.pull_requests.untrusted_code import locked_providers
+from tidegate.deploys.rules.job import Job, TakenJob
+from tidegate.deploys.rules.workflow import WorkflowStep
+from tidegate.deploys.rules.workflow_rules import plan_problem
+from tidegate.pull_requests.rules.allowed_code import Allowed, engine_problem, patterns_of
+from tidegate.pull_requests.rules.untrusted_code import locked_providers
 
 #: What a step's command may name without running it.
 _DATA = (".hcl", ".json", ".md", ".tf", ".tfvars", ".tofu", ".txt", ".yaml", ".yml")

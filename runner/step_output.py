@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tidegate.domain.deploys.workflow import WorkflowStep
-from tidegate.domain.deploys.workflow_rules import name_problem
+from tidegate.deploys.rules.workflow import WorkflowStep
+from tidegate.deploys.rules.workflow_rules import name_problem
 
 #: Linux takes no variable of more than 128 KiB.
 LONGEST_OUTPUT = 100_000

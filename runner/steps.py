@@ -14,10 +14,10 @@ from runner.faults import Interrupted, JobFault, RunnerFault, StepFailed
 from runner.job import Tools
 from runner.log import error_lines
 from runner.step_output import Captured, set_by
-from tidegate.adapters.aws.client import AwsError
-from tidegate.domain.deploys.job import Job
-from tidegate.domain.deploys.workflow import RunOn, StepKind, WorkflowStep
-from tidegate.domain.deploys.workflow_rules import name_problem, substituted, unknown_variable
+from tidegate.aws.client import AwsError
+from tidegate.deploys.rules.job import Job
+from tidegate.deploys.rules.workflow import RunOn, StepKind, WorkflowStep
+from tidegate.deploys.rules.workflow_rules import name_problem, substituted, unknown_variable
 
 #: Of the time of a job, what programs beside the engine must leave to report what the engine did.
 REPORT_SECONDS = 180

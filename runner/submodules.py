@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from runner.faults import CommitRefused, RunnerFault
 from runner.merging import file_of
 from runner.workspace import Git, addresses, plain_address
-from tidegate.domain.deploys.job import Job
+from tidegate.deploys.rules.job import Job
 
 _FILE = ".gitmodules"
 _GITLINK = b"160000"

@@ -11,12 +11,12 @@ from pathlib import Path
 from runner.aws_roles import ADVICE, target_problem
 from runner.faults import RoleRefused, RunnerFault
 from runner.settings import Settings
-from tidegate.adapters.aws.client import Aws, AwsError
-from tidegate.domain.deploys.aws_session import phase_of, session_name
-from tidegate.domain.deploys.aws_target import Target
-from tidegate.domain.deploys.job import Job, TakenJob
-from tidegate.domain.identity.issued import said_in, times_problem
-from tidegate.domain.identity.targets import Cloud
+from tidegate.aws.client import Aws, AwsError
+from tidegate.deploys.rules.aws_session import phase_of, session_name
+from tidegate.deploys.rules.aws_target import Target
+from tidegate.deploys.rules.issued import said_in, times_problem
+from tidegate.deploys.rules.job import Job, TakenJob
+from tidegate.deploys.rules.targets import Cloud
 
 _TOKEN_TYPE = "urn:ietf:params:oauth:token-type:jwt"  # noqa: S105  # A kind of token, and none.
 _EXCHANGE = "https://sts.googleapis.com/v1/token"

@@ -1,6 +1,6 @@
 """The job's working copy: one commit of the repository, fetched without trusting the repository.
 
-git runs in the environment that ``tidegate.adapters.git.environment`` makes for every program.
+git runs in the environment that ``tidegate.vcs.git.environment`` makes for every program.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import IO
 
 from runner.faults import CommitRefused, RunnerFault
-from tidegate.adapters.git import environment as git
-from tidegate.domain.deploys.job import Job
-from tidegate.domain.root import commit_sha, directory
+from tidegate.deploys.rules.job import Job
+from tidegate.roots.rules.root import commit_sha, directory
+from tidegate.vcs.git import environment as git
 
 #: Runs a program: arguments, directory, environment, and a file for its standard output, else that goes to the log.
 Run = Callable[[list[str], Path, Mapping[str, str], IO[bytes] | None], int]

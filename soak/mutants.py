@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _CORE = "layers/core/python/tidegate"
-_QUEUE, _ENSURE = f"{_CORE}/domain/deploys/queue.py", f"{_CORE}/usecases/queues/ensure_worker.py"
+_QUEUE, _ENSURE = f"{_CORE}/deploys/rules/queue.py", f"{_CORE}/deploys/queue/ensure_worker.py"
 _NOBODY_WAKES = (_ENSURE, "            self._wake(head.token)", "            pass")
 _NOBODY_LOOKS = (
-    f"{_CORE}/usecases/repairs/start_workers.py",
+    f"{_CORE}/reconciler/start_workers.py",
     "        if not has_work(head, first):",
     "        if head or first:",
 )
 _NO_HEAD_IS_MISSED = (
-    f"{_CORE}/usecases/repairs/catch_up_heads.py",
+    f"{_CORE}/reconciler/catch_up_heads.py",
     "        if not known.seen:",
     "        if known.seen or not known.seen:",
 )
@@ -82,7 +82,7 @@ SOAKED = (
         "one push of four is acknowledged and forgotten",
         (
             (
-                f"{_CORE}/usecases/webhooks/receive_webhook.py",
+                f"{_CORE}/vcs/receive_webhook.py",
                 "self.queue.send(delivery)",
                 'delivery.event == "push" and delivery.id[-1] in "0123" or self.queue.send(delivery)',
             ),
@@ -96,7 +96,7 @@ SOAKED = (
         "a worker closes without a last look at its queue, and nobody wakes it",
         (
             (
-                f"{_CORE}/usecases/queues/close_worker.py",
+                f"{_CORE}/deploys/queue/close_worker.py",
                 "        if has_work(head, first):",
                 "        if has_work(head, None):",
             ),
@@ -111,7 +111,7 @@ SOAKED = (
         "a revision behind the last one is deployed",
         (
             (
-                f"{_CORE}/domain/revision.py",
+                f"{_CORE}/deploys/rules/revision.py",
                 "        return _behind(last, known.branch_to_deployed)",
                 '        return RevisionVerdict(True, "It is older.")',
             ),
@@ -123,7 +123,7 @@ SOAKED = (
         "what a forced push took away is applied",
         (
             (
-                f"{_CORE}/usecases/deploys/check_branch.py",
+                f"{_CORE}/deploys/jobs/check_branch.py",
                 "        if head == revision.sha or",
                 "        if head or head == revision.sha or",
             ),
@@ -147,7 +147,7 @@ SOAKED = (
         "whoever may read may confirm",
         (
             (
-                f"{_CORE}/domain/access.py",
+                f"{_CORE}/rules/access.py",
                 "        return person.permission >= Permission.WRITE",
                 "        return person.permission >= Permission.READ",
             ),
@@ -159,7 +159,7 @@ SOAKED = (
         "one approval is enough for all",
         (
             (
-                f"{_CORE}/domain/deploys/review.py",
+                f"{_CORE}/deploys/rules/review.py",
                 "    return rule.approvals + (rule.exclude_authors and not deployment.authors_known)",
                 "    return 1",
             ),
@@ -172,7 +172,7 @@ SOAKED = (
         "an audit message that fails is swallowed",
         (
             (
-                f"{_CORE}/usecases/deploys/begin_job.py",
+                f"{_CORE}/jobs/begin_job.py",
                 "        self.audit.publish(running)",
                 "        try:\n            self.audit.publish(running)\n        except Exception:\n            pass",
             ),
@@ -184,12 +184,12 @@ SOAKED = (
         "what a policy refuses is green",
         (
             (
-                f"{_CORE}/domain/pull_requests/checks.py",
+                f"{_CORE}/pull_requests/rules/checks.py",
                 "        (VerdictKind.HELD_UP, not {*blocking}.isdisjoint(found.failing)),\n",
                 "",
             ),
             (
-                f"{_CORE}/domain/pull_requests/checks.py",
+                f"{_CORE}/pull_requests/rules/checks.py",
                 "        (VerdictKind.HELD_UP, bool(blocking)),",
                 "        (VerdictKind.HELD_UP, False),",
             ),
@@ -208,7 +208,7 @@ TESTED = (
     Mutant(
         8,
         "escape sequences of others reach a comment or a log",
-        ((f"{_CORE}/domain/markdown.py", '_ESCAPE_SEQUENCES.sub("", text)', "text"),),
+        ((f"{_CORE}/texts/markdown.py", '_ESCAPE_SEQUENCES.sub("", text)', "text"),),
         test=f"{_MARKDOWN}::test_escape_sequences_and_control_characters_are_taken_out",
     ),
     Mutant(
@@ -216,7 +216,7 @@ TESTED = (
         "what a fork proposes is planned",
         (
             (
-                f"{_CORE}/usecases/pull_requests/affected_layers.py",
+                f"{_CORE}/pull_requests/affected_layers.py",
                 "            if record.spec.from_fork:",
                 "            if record.spec.from_fork and not record:",
             ),

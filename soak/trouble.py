@@ -14,7 +14,7 @@ from soak.work import Event
 from soak.world import World
 
 _THROTTLED = ("dynamodb", "sqs", "states", "s3", "events", "lambda", "ecs")
-#: How often one publish is tried before it is given up (``tidegate.adapters.boto``).
+#: How often one publish is tried before it is given up (``tidegate.aws.boto``).
 PUBLISH_ATTEMPTS = 5
 #: So many applies are not audited, or are cut, one after the other.
 _APPLIES = 3

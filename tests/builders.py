@@ -6,20 +6,20 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import Deployment, Gate, Review, State, Trigger
-from tidegate.domain.deploys.job import Job, JobKind, job_id
-from tidegate.domain.deploys.plan import Artifact, Plan, PlannedChanges
-from tidegate.domain.deploys.queue import Deployed, Lock
-from tidegate.domain.deploys.requirements import Requirements
-from tidegate.domain.drift.drift import DriftEntry, DriftFinding, DriftRecord, DriftState
-from tidegate.domain.drift.timetable import Interval, timetable
-from tidegate.domain.identity.issued import NOTHING, Issued
-from tidegate.domain.pull_requests.pushers import HeadPush
-from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestSpec, SeenPullRequest
-from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
-from tidegate.domain.root import Revision, Root, deployment_id, layer_id, queue_id
+from tidegate.changes.rules.waits import Waits
+from tidegate.config.rules.drift import DriftEntry, DriftFinding, DriftRecord, DriftState
+from tidegate.config.rules.timetable import Interval, timetable
+from tidegate.deploys.rules.deployment import Deployment, Gate, Review, State, Trigger
+from tidegate.deploys.rules.issued import NOTHING, Issued
+from tidegate.deploys.rules.job import Job, JobKind, job_id
+from tidegate.deploys.rules.queue import Deployed, Lock
+from tidegate.deploys.rules.temporary_layer import TemporaryLayer
+from tidegate.plans.rules.plan import Artifact, Plan, PlannedChanges
+from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Delivery
+from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestSpec, SeenPullRequest
+from tidegate.roots.rules.root import Revision, Root, deployment_id, layer_id, queue_id
+from tidegate.vcs.rules.pushers import HeadPush
 
 REPOSITORY = "acme/infra"
 NOW = "2026-03-02T08:00:00.000000+00:00"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate.config.loader import LoadedConfiguration, examine_configuration, load_configuration
-from tidegate.domain.errors import InvalidConfiguration
+from tidegate.rules.errors import InvalidConfiguration
 
 REPOSITORY = "acme/infra"
 

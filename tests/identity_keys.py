@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from tidegate.domain.identity.tokens import PublicKey
+from tidegate.deploys.rules.tokens import PublicKey
 
 
 @cache

@@ -6,11 +6,11 @@ from dataclasses import replace
 from urllib.parse import quote
 
 from tests.builders import any_layer, any_plan
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.pull_requests.blocks import LayerView
-from tidegate.domain.pull_requests.comment import CommentView
-from tidegate.domain.pull_requests.tally import stacks_of
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.pull_requests.rules.blocks import LayerView
+from tidegate.pull_requests.rules.comment import CommentView
+from tidegate.pull_requests.rules.tally import stacks_of
 
 PLAN = """Terraform will perform the following actions:
 

@@ -8,7 +8,7 @@ from tests.builders import REPOSITORY
 from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
 from tidegate.config.loader import load_configuration
 from tidegate.config.resolution import configure
-from tidegate.domain.root import Root
+from tidegate.roots.rules.root import Root
 
 #: Two roots, each with a tag of its own and one of both.
 A_AND_B = """

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tidegate.adapters.memory import MemoryAnnouncements, MemoryDeployments, MemoryJobs, MemoryPlanPlaces
+from tests.fakes import MemoryAnnouncements, MemoryDeployments, MemoryJobs, MemoryPlanPlaces
+from tidegate.deploys.slots.get_slot_wait import SlotWaits
+from tidegate.deploys.slots.keep_slots import SlotKeeper
 from tidegate.ports import Announcements, Deployments, Jobs, PlanPlaces
-from tidegate.usecases.slots.get_slot_wait import SlotWaits
-from tidegate.usecases.slots.keep_slots import SlotKeeper
 
 #: More than any test has runners.
 ENOUGH = 1_000

@@ -13,7 +13,7 @@ from cli.converting.ledger import Ledger, plain_name
 from tidegate.config.document import KEY, Path, read_document
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.loader import examine_configuration
-from tidegate.domain.errors import InvalidConfiguration
+from tidegate.rules.errors import InvalidConfiguration
 
 #: Of something that is left out, what the loader refuses: itself, or of a whole its keys.
 _Refused = Mapping[Path, InvalidConfiguration]

@@ -11,8 +11,8 @@ from typing import Any
 
 from cli.converting.draft import Draft
 from tidegate.config.document import Path
-from tidegate.domain.errors import InvalidName
-from tidegate.domain.root import root_name
+from tidegate.roots.rules.root import root_name
+from tidegate.rules.errors import InvalidName
 
 _EXACT = re.compile(r"v?([0-9]{1,4}\.[0-9]{1,4})(\.[0-9]{1,4}(?:-[0-9A-Za-z.]{1,30})?)?")
 #: What a glob of directories of another tool may hold besides ``*``, which is all that Tidegate knows.

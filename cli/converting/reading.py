@@ -8,7 +8,7 @@ from typing import Any
 
 from cli.converting.ledger import Ledger
 from tidegate.config.document import Path
-from tidegate.domain.errors import InvalidConfiguration
+from tidegate.rules.errors import InvalidConfiguration
 
 
 @dataclass(slots=True)

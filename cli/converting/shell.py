@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from tidegate.domain.deploys.workflow_rules import escaped
+from tidegate.deploys.rules.workflow_rules import escaped
 
 __all__ = ["ATLANTIS", "DIGGER", "TERRATEAM", "Variables", "engines_in", "escaped"]
 

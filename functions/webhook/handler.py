@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from tidegate.adapters.aws.client import Aws
-from tidegate.adapters.clock import SystemClock
-from tidegate.adapters.deliveries import DynamoDeliveries, SqsEventQueue, StoredWebhookSecrets, queues_of_events
-from tidegate.domain.webhooks.events import COMMENT_PREFIXES
-from tidegate.domain.webhooks.webhook import MAXIMUM_BODY
-from tidegate.usecases.webhooks.receive_webhook import GITHUB, Answer, Dialect, WebhookReceiver, WebhookRequest
+from tidegate.aws.client import Aws
+from tidegate.aws.clock import SystemClock
+from tidegate.vcs.adapters.deliveries import DynamoDeliveries, SqsEventQueue, StoredWebhookSecrets, queues_of_events
+from tidegate.vcs.receive_webhook import GITHUB, Answer, Dialect, WebhookReceiver, WebhookRequest
+from tidegate.vcs.rules.events import COMMENT_PREFIXES
+from tidegate.vcs.rules.webhook import MAXIMUM_BODY
 
 #: Seconds for one attempt of an AWS call and how often it is tried: forges wait for 10 s in all.
 _TIMEOUT, _ATTEMPTS = 2.0, 2
@@ -37,7 +37,7 @@ def _forge() -> str:
 def _dialect() -> Dialect:
     if _forge() == "github":
         return GITHUB
-    from tidegate.usecases.webhooks.gitlab_webhooks import GITLAB  # noqa: PLC0415  # Loaded where it is needed.
+    from tidegate.vcs.gitlab_webhooks import GITLAB  # noqa: PLC0415  # Loaded where it is needed.
 
     return GITLAB
 

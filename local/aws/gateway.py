@@ -24,7 +24,7 @@ from local.aws.refusals import Refusal, render
 from local.aws.requests import Call, read
 from local.httpd import Application, Environ, StartResponse
 from local.latency import LATENCY
-from tidegate.domain.identity.issued import said_in
+from tidegate.deploys.rules.issued import said_in
 
 _KEPT_CALLS = 20_000
 #: Calls that begin a session of a role.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.builders import deployment_in
-from tidegate.adapters.boto import client
-from tidegate.domain.deploys.deployment import State
+from tidegate.aws.boto import client
+from tidegate.deploys.rules.deployment import State
 
 REGION = "eu-central-1"
 APPLIED = deployment_in(State.APPLIED, version=4)

@@ -13,7 +13,7 @@ from moto import mock_aws
 
 from tests.adapters.aws import REGION
 from tests.adapters.github_stub import NOW, GitHubStub, Received
-from tidegate.adapters.github.forge import AppCredentials, GitHubForge
+from tidegate.vcs.github.forge import AppCredentials, GitHubForge
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tidegate.adapters.accounts import GitHubAccounts, OAuthClient
-from tidegate.domain.errors import ForgeUnavailable
+from tidegate.rules.errors import ForgeUnavailable
+from tidegate.vcs.adapters.accounts import GitHubAccounts, OAuthClient
 
 
 class Forge:

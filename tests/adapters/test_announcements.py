@@ -9,14 +9,14 @@ import pytest
 from tests.adapters.aws import APPLIED, REGION, received
 from tests.adapters.refusals import Refuses, Throttles
 from tests.builders import NOW, any_layer
-from tidegate.adapters.announcements import AwsAnnouncements, Channels
-from tidegate.adapters.artifacts import S3Artifacts
-from tidegate.adapters.audit import SnsAuditLog
-from tidegate.adapters.boto import client
-from tidegate.adapters.stepfunctions import StepFunctionsWorkflows
-from tidegate.domain.deploys.audit import audit_message
-from tidegate.domain.errors import AuditUnavailable, CloudUnavailable
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.aws.artifacts import S3Artifacts
+from tidegate.aws.boto import client
+from tidegate.aws.stepfunctions import StepFunctionsWorkflows
+from tidegate.deploys.adapters.announcements import AwsAnnouncements, Channels
+from tidegate.deploys.adapters.audit import SnsAuditLog
+from tidegate.deploys.rules.audit import audit_message
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.rules.errors import AuditUnavailable, CloudUnavailable
 
 
 @pytest.fixture

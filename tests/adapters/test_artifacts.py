@@ -7,10 +7,10 @@ from hashlib import sha256
 import pytest
 
 from tests.adapters.aws import REGION
-from tidegate.adapters.artifacts import S3Artifacts
-from tidegate.adapters.boto import client
-from tidegate.domain.errors import CloudUnavailable, NotFound
+from tidegate.aws.artifacts import S3Artifacts
+from tidegate.aws.boto import client
 from tidegate.ports import ObjectStart
+from tidegate.rules.errors import CloudUnavailable, NotFound
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ import json
 
 from tests.adapters.aws import APPLIED, REGION, received
 from tests.builders import NOW, deployment_in
-from tidegate.adapters.audit import SnsAuditLog
-from tidegate.adapters.boto import client
-from tidegate.adapters.clock import SystemClock
-from tidegate.adapters.patience import QueuePatience
-from tidegate.domain.deploys.audit import audit_message
-from tidegate.domain.deploys.deployment import State
+from tidegate.aws.boto import client
+from tidegate.aws.clock import SystemClock
+from tidegate.aws.visibility import QueuePatience
+from tidegate.deploys.adapters.audit import SnsAuditLog
+from tidegate.deploys.rules.audit import audit_message
+from tidegate.deploys.rules.deployment import State
 
 
 def test_an_audit_message_can_be_filtered_by_its_attributes_and_comes_once(cloud):

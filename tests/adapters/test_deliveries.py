@@ -10,8 +10,10 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from cdk.indexes import INDEXES
-from tidegate.adapters.aws.client import Aws, AwsError
-from tidegate.adapters.deliveries import (
+from tidegate.aws.client import Aws, AwsError
+from tidegate.ports import Delivery
+from tidegate.rules.errors import NotFound
+from tidegate.vcs.adapters.deliveries import (
     REFRESH_SECONDS,
     SECRETS_SECONDS,
     DynamoDeliveries,
@@ -20,8 +22,6 @@ from tidegate.adapters.deliveries import (
     from_message,
     to_message,
 )
-from tidegate.domain.errors import NotFound
-from tidegate.ports import Delivery
 
 KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "eu-west-1"}
 FIELDS = {"repository": "acme/infra", "branch": "🚀 $(x)\udcff", "forced": True, "installation": 1 << 53}

@@ -9,9 +9,9 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from tidegate.adapters.ecs import EcsRunners
-from tidegate.domain.deploys.runner_task import RunnerTask
-from tidegate.domain.errors import CloudUnavailable
+from tidegate.deploys.adapters.ecs import EcsRunners
+from tidegate.deploys.rules.runner_task import RunnerTask
+from tidegate.rules.errors import CloudUnavailable
 
 CLUSTER = "arn:aws:ecs:eu-west-1:123456789012:cluster/tidegate"
 TASK = "arn:aws:ecs:eu-west-1:123456789012:task/tidegate/1"

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from tests.adapters.refusals import Refuses
-from tidegate.adapters.boto import client
-from tidegate.adapters.stepfunctions import StepFunctionsDriftRuns, StepFunctionsWorkflows
-from tidegate.domain.errors import CloudUnavailable, NotFound, TooLate
+from tidegate.aws.boto import client
+from tidegate.aws.stepfunctions import StepFunctionsDriftRuns, StepFunctionsWorkflows
+from tidegate.rules.errors import CloudUnavailable, NotFound, TooLate
 
 
 def machine(machines, name):

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.repositories import Repository
-from tidegate.adapters.git.trees import MAXIMUM_FILE, GitSource
-from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, InvalidName, NotFound
+from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, InvalidName, NotFound
+from tidegate.vcs.git.trees import MAXIMUM_FILE, GitSource
 
 ZEROS = "0" * 40
 TOKEN = "ghs_secret"

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tidegate.adapters.git.environment import authorization, git_environment, refusal
+from tidegate.vcs.git.environment import authorization, git_environment, refusal
 
 URL = "https://git.example.com/acme/infra.git"
 MODULES = "https://git.example.com/acme/modules.git"

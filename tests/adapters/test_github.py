@@ -6,11 +6,11 @@ import jwt
 import pytest
 
 from tests.adapters.github_stub import INSTALLATION, NOW, REPOSITORY, TOKENS, repo
-from tidegate.adapters.github.forge import AppCredentials, GitHubForge
-from tidegate.domain.check_runs.check_run import Action, Button, CheckRun, Conclusion
-from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
-from tidegate.domain.permission import Permission
-from tidegate.domain.revision import Comparison
+from tidegate.deploys.rules.revision import Comparison
+from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
+from tidegate.rules.permission import Permission
+from tidegate.vcs.github.forge import AppCredentials, GitHubForge
+from tidegate.vcs.rules.check_run import Action, Button, CheckRun, Conclusion
 
 BASE, HEAD = "a" * 40, "b" * 40
 CHECK_RUN = CheckRun(

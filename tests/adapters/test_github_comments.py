@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.adapters.github_stub import INSTALLATION, REPOSITORY, repo
-from tidegate.adapters.github.forge import AppCredentials, GitHubForge
-from tidegate.domain.errors import ForgeRefused, NotFound
+from tidegate.rules.errors import ForgeRefused, NotFound
+from tidegate.vcs.github.forge import AppCredentials, GitHubForge
 
 WHERE = INSTALLATION, REPOSITORY
 MARKER = "<!-- ours"

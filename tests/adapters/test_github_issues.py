@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.adapters.github_stub import INSTALLATION, REPOSITORY, repo
-from tidegate.domain.errors import ForgeRefused, NotFound
+from tidegate.rules.errors import ForgeRefused, NotFound
 
 WHERE = INSTALLATION, REPOSITORY
 MARKER = "<!-- ours"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.adapters.github_stub import INSTALLATION, REPOSITORY, TOKENS, repo
-from tidegate.domain.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable
-from tidegate.domain.pull_requests.apply_rules import MergeMethod
+from tidegate.config.rules.apply_rules import MergeMethod
+from tidegate.rules.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable
 
 WHERE = INSTALLATION, REPOSITORY
 HEAD = "b" * 40

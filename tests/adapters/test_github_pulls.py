@@ -6,13 +6,13 @@ import pytest
 
 from tests.adapters.github_stub import INSTALLATION, NOW, REPOSITORY, TOKENS, repo
 from tests.builders import sha
-from tidegate.adapters.github.deliveries import GitHubDeliveries
-from tidegate.adapters.github.forge import AppCredentials
-from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable, NotFound
-from tidegate.domain.permission import Permission
-from tidegate.domain.pull_requests.pull_request import PullRequest, PullRequestReview, ReviewVerdict
 from tidegate.ports import Change, FailedDelivery
+from tidegate.rules.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable, NotFound
+from tidegate.rules.permission import Permission
+from tidegate.vcs.github.deliveries import GitHubDeliveries
+from tidegate.vcs.github.forge import AppCredentials
+from tidegate.vcs.rules.authors import Authors
+from tidegate.vcs.rules.pull_request import PullRequest, PullRequestReview, ReviewVerdict
 
 BASE, HEAD = "a" * 40, "b" * 40
 WHERE = INSTALLATION, REPOSITORY

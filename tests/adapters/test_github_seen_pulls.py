@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.adapters.github_stub import INSTALLATION, REPOSITORY, repo
-from tidegate.domain.errors import ForgeUnavailable, NotFound
-from tidegate.domain.pull_requests.record import PullRequestSpec, SeenPullRequest
+from tidegate.pull_requests.rules.record import PullRequestSpec, SeenPullRequest
+from tidegate.rules.errors import ForgeUnavailable, NotFound
 
 BASE, HEAD = "a" * 40, "b" * 40
 WHERE = INSTALLATION, REPOSITORY

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.adapters.github_stub import NOW
-from tidegate.adapters.accounts import GitLabAccounts, OAuthClient
-from tidegate.adapters.gitlab.forge import GitLabCredentials, GitLabDeliveries, GitLabForge
-from tidegate.domain.deploys.authors import UNKNOWN, Authors
-from tidegate.domain.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable, NotFound
-from tidegate.domain.permission import Permission
 from tidegate.ports import Pushed
+from tidegate.rules.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable, NotFound
+from tidegate.rules.permission import Permission
+from tidegate.vcs.adapters.accounts import GitLabAccounts, OAuthClient
+from tidegate.vcs.gitlab.forge import GitLabCredentials, GitLabDeliveries, GitLabForge
+from tidegate.vcs.rules.authors import UNKNOWN, Authors
 
 WHERE, HEAD, OLDER = (7, "acme/platform/infra"), "c" * 40, "b" * 40
 PROJECT = "/projects/acme%2Fplatform%2Finfra"

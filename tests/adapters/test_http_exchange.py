@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tidegate.adapters.http_exchange import exchange
+from tidegate.aws.http_exchange import exchange
 
 
 @contextmanager

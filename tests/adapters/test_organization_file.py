@@ -6,9 +6,9 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from tidegate.adapters.boto import client
-from tidegate.adapters.organization_file import S3OrganizationFile
-from tidegate.domain.errors import CloudUnavailable
+from tidegate.aws.boto import client
+from tidegate.config.adapters.organization_file import S3OrganizationFile
+from tidegate.rules.errors import CloudUnavailable
 
 KEY = "configuration/organization.yaml"
 

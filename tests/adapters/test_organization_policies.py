@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from moto import mock_aws
 
-from tidegate.adapters.boto import client
-from tidegate.adapters.github.checks import notes_of
-from tidegate.adapters.organization_policies import S3OrganizationPolicies
-from tidegate.domain.check_runs.check_run import Annotation, CheckRun, Level
+from tidegate.aws.boto import client
+from tidegate.policies.adapters.organization_policies import S3OrganizationPolicies
+from tidegate.vcs.github.checks import notes_of
+from tidegate.vcs.rules.check_run import Annotation, CheckRun, Level
 
 
 @pytest.fixture

@@ -10,15 +10,15 @@ import jsonschema
 import pytest
 
 from tests.builders import NOW, any_deployment, any_drift, any_drift_finding, any_lock, any_queue, deployment_in
-from tidegate.adapters.announcements import AwsAnnouncements, Channels
-from tidegate.adapters.audit import SnsAuditLog
-from tidegate.adapters.drift_events import AwsDriftEvents
-from tidegate.domain.deploys import audit
-from tidegate.domain.deploys.deployment import State, Unlocking
-from tidegate.domain.deploys.locking import Locking, lock_by_hand
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.deploys.queue import QueueHead
-from tidegate.domain.drift.drift import DriftState
+from tidegate.config.rules.drift import DriftState
+from tidegate.deploys.adapters.announcements import AwsAnnouncements, Channels
+from tidegate.deploys.adapters.audit import SnsAuditLog
+from tidegate.deploys.rules import audit
+from tidegate.deploys.rules.deployment import State, Unlocking
+from tidegate.deploys.rules.locking import Locking, lock_by_hand
+from tidegate.deploys.rules.queue import QueueHead
+from tidegate.drift.adapters.drift_events import AwsDriftEvents
+from tidegate.plans.rules.plan import PlannedChanges
 
 #: What the topic hears of deployments: all words of the module but those that have a message of their own.
 WORDS_OF_DEPLOYMENTS = {"SUCCESS", "FAILURE", "UNKNOWN"} | {

@@ -8,9 +8,9 @@ import pytest
 from moto import mock_aws
 
 from tests.adapters.refusals import Refuses
-from tidegate.adapters.boto import client
-from tidegate.adapters.stepfunctions import StepFunctionsWorkflows
-from tidegate.domain.errors import CloudUnavailable, NotFound
+from tidegate.aws.boto import client
+from tidegate.aws.stepfunctions import StepFunctionsWorkflows
+from tidegate.rules.errors import CloudUnavailable, NotFound
 
 NAME, PULL_REQUEST, REVISION = "acme-infra-5-3", "acme/infra#5", "3+2"
 DEFINITION = json.dumps({"StartAt": "End", "States": {"End": {"Type": "Succeed"}}})

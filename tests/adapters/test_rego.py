@@ -3,8 +3,8 @@ import time
 
 import pytest
 
-from tidegate.adapters.rego.engine import RegoEngine
-from tidegate.domain.policies.policy import Severity
+from tidegate.policies.rego.engine import RegoEngine
+from tidegate.policies.rules.policy import Severity
 
 PLAN = json.dumps(
     {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidegate.adapters.rego.engine import RegoEngine
+from tidegate.policies.rego.engine import RegoEngine
 
 
 @pytest.fixture(scope="module")

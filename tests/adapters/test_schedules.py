@@ -10,14 +10,14 @@ from moto import mock_aws
 
 from tests.adapters.refusals import Refuses
 from tests.builders import NOW, REPOSITORY, any_drift, any_drift_finding, sha
-from tidegate.adapters.boto import client
-from tidegate.adapters.drift_events import AwsDriftEvents
-from tidegate.adapters.scheduler import SchedulerSchedules
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.drift.drift import DriftState
-from tidegate.domain.drift.timetable import Interval, timetable
-from tidegate.domain.errors import CloudUnavailable, ScheduleRefused
-from tidegate.domain.root import schedule_name
+from tidegate.aws.boto import client
+from tidegate.config.rules.drift import DriftState
+from tidegate.config.rules.timetable import Interval, timetable
+from tidegate.drift.adapters.drift_events import AwsDriftEvents
+from tidegate.drift.adapters.scheduler import SchedulerSchedules
+from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.roots.rules.root import schedule_name
+from tidegate.rules.errors import CloudUnavailable, ScheduleRefused
 
 ARNS = ("arn:aws:states:machine", "arn:aws:iam::123456789012:role/scheduler", "arn:aws:sqs:undelivered")
 NAME = schedule_name(REPOSITORY, "nightly")

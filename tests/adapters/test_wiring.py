@@ -7,9 +7,9 @@ import json
 import pytest
 
 from tests.adapters.aws import REGION
-from tidegate.adapters.boto import client
+from tidegate.aws.boto import client
 from tidegate.bootstrap import Bootstrap
-from tidegate.domain.errors import CloudUnavailable
+from tidegate.rules.errors import CloudUnavailable
 from tidegate.settings import InvalidSecretError
 
 ENVIRONMENT = {

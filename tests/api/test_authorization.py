@@ -10,10 +10,10 @@ import pytest
 from tests.api.calls import CALLS, call, client_for, prepare
 from tests.api.world import URL, Client, WebBootstrap
 from tests.builders import REPOSITORY, any_lock
-from tidegate.domain.access import Access as RootAccess
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
+from tidegate.deploys.rules.deployment import State
 from tidegate.ports import KnownRepository
+from tidegate.rules.access import Access as RootAccess
+from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
 from tidegate.web.remembered import Remembered
 from tidegate.web.rules import RULES, About, Right
 

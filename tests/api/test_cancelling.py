@@ -6,9 +6,9 @@ import pytest
 
 from tests.api.world import Client
 from tests.builders import any_job, deployment_in
-from tidegate.domain.access import Access
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.job import JobKind
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.job import JobKind
+from tidegate.rules.access import Access
 
 
 def applying(wires):

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, REPOSITORY, any_plan, deployment_in
-from tidegate.domain.changes.gate import GateAnswer
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.decision import Decision
-from tidegate.domain.deploys.deployment import Approval, Override, State
-from tidegate.domain.deploys.freeze import Freeze, Hold, missing
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import Approval, Override, State
+from tidegate.deploys.rules.freeze import Freeze, Hold, missing
+from tidegate.deploys.rules.gate import GateAnswer
+from tidegate.rules.decision import Decision
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ import pytest
 
 from tests.api.world import Client
 from tests.builders import NOW, REPOSITORY, any_drift, any_drift_finding, any_job, any_layer, deployment_in, sha
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.drift.drift import DriftState
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.config.rules.drift import DriftState
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.ports import KnownRepository
 
 JOB = "network-1-speculate-1"

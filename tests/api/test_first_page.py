@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_deployment, any_lock, any_root, deployment_in
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.queue import Deployed
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.queue import Deployed
 from tidegate.ports import KnownRepository
 
 

@@ -21,9 +21,9 @@ from tests.builders import (
     any_queue,
     deployment_in,
 )
-from tidegate.domain.deploys.deployment import Approval, Audited, State, Step, Trigger
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.deploys.review_rule import ReviewRule
+from tidegate.deploys.rules.deployment import Approval, Audited, State, Step, Trigger
+from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.ports import KnownRepository, LogChunk, PublishedCheckRun
 from tidegate.web.application import POLICY
 

@@ -19,14 +19,14 @@ from tests.builders import (
     any_pull_request_record,
     sha,
 )
-from tidegate.domain.check_runs.check_run import Conclusion
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, RuleChanges, Severity
-from tidegate.domain.pull_requests.record import Applying, LetPass, PullRequestVerdict, VerdictKind, judged
-from tidegate.domain.pull_requests.temporary_layer import LayerState
-from tidegate.domain.root import Revision, Root
+from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, RuleChanges, Severity
 from tidegate.ports import KnownRepository, LogChunk
+from tidegate.pull_requests.rules.record import Applying, LetPass, PullRequestVerdict, VerdictKind, judged
+from tidegate.roots.rules.root import Revision, Root
+from tidegate.vcs.rules.check_run import Conclusion
 
 VERDICT = PolicyVerdict("security", (PolicyFinding(Severity.DENY, "no_public", "Too <b>open</b>.", "aws_s3_bucket.a"),))
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.api.world import Client
 from tests.builders import NOW, any_deployment, any_review, deployment_in
-from tidegate.domain.access import Access
-from tidegate.domain.deploys.deployment import Approval, Gate, State
-from tidegate.domain.deploys.review_rule import ReviewRule
+from tidegate.deploys.rules.deployment import Approval, Gate, State
+from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.rules.access import Access
 
 
 class TestReview:

@@ -7,9 +7,9 @@ from urllib.parse import quote
 import pytest
 
 from tests.builders import REPOSITORY, any_deployment, any_root, deployment_in
-from tidegate.domain.deploys.deployment import State
+from tidegate.deploys.jobs.search_deployments import SEARCHED
+from tidegate.deploys.rules.deployment import State
 from tidegate.ports import KnownRepository
-from tidegate.usecases.deploys.search_deployments import SEARCHED
 
 LIST = f"/repositories/{REPOSITORY}/deployments"
 API = f"/api/deployments?repository={REPOSITORY}"

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.api.world import Client, WebBootstrap
-from tidegate.domain.errors import ForgeUnavailable
+from tidegate.rules.errors import ForgeUnavailable
 from tidegate.web.refusals import NoSignIn
 from tidegate.web.session import Sessions
 from tidegate.web.signing_in import local_path

@@ -9,11 +9,11 @@ from html import unescape
 from urllib.parse import unquote_plus, urlencode, urlsplit
 
 from tests.builders import REPOSITORY, any_deployment, any_lock, any_queue
+from tests.fakes import MemoryCatalog, MemoryJobLogs
+from tests.fakes.accounts import MemoryAccounts
+from tests.fakes.change_sets import MemoryChangeSets
+from tests.fakes.sign_outs import MemorySignOuts
 from tests.functions.wires import Context, MemoryBootstrap
-from tidegate.adapters.memory import MemoryCatalog, MemoryJobLogs
-from tidegate.adapters.memory.accounts import MemoryAccounts
-from tidegate.adapters.memory.change_sets import MemoryChangeSets
-from tidegate.adapters.memory.sign_outs import MemorySignOuts
 from tidegate.ports import Enrolled, KnownRepository
 from tidegate.web.session import Sessions
 

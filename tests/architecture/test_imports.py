@@ -45,12 +45,12 @@ ALLOWED = {
     # What the runner and the configuration file would refuse, synth refuses before: rules, no verbs.
     "cdk": (
         "cdk",
-        "tidegate.domain.deploys.aws_target",
-        "tidegate.domain.deploys.mask_pattern",
-        "tidegate.domain.deploys.runner_size",
-        "tidegate.domain.deploys.plan_runner",
-        "tidegate.domain.deploys.workflow_rules",
-        "tidegate.domain.errors",
+        "tidegate.deploys.rules.aws_target",
+        "tidegate.deploys.rules.mask_pattern",
+        "tidegate.deploys.rules.runner_size",
+        "tidegate.deploys.rules.plan_runner",
+        "tidegate.deploys.rules.workflow_rules",
+        "tidegate.rules.errors",
     ),
     "local": ("local", "tidegate"),
     "cli": ("cli", "local", "tidegate"),
@@ -172,7 +172,7 @@ def test_nothing_that_is_deployed_imports_the_fakes_for_tests():
         f"{at}: {module} must not import {imported}: fakes are not deployed"
         for module, path in MODULES
         for imported, at in _imports(path)
-        if _within(imported, "tidegate.adapters.memory") and not _within(module, "tidegate.adapters.memory")
+        if _within(imported, "tests.fakes") and not _within(module, "tests.fakes")
     ]
     assert not fakes, "\n".join(fakes)
 

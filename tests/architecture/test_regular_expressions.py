@@ -12,10 +12,10 @@ from tests.architecture.regular_expressions import Found, expressions, problem
 MATCHED = ("layers/core/python/tidegate/web/log_lines.py",)
 #: Why an expression may stay that is not linear by its form, by its file and its first letters.
 HARMLESS = {
-    ("layers/core/python/tidegate/domain/forge_words.py", "^ {0,3}```"): (
+    ("layers/core/python/tidegate/vcs/rules/forge_words.py", "^ {0,3}```"): (
         "Each length of a run of backticks is searched for once, and few lengths fit into a text."
     ),
-    ("layers/core/python/tidegate/domain/policies/results.py", "(?<![\\w-])[A-Za-z_]"): "4,000 letters are searched.",
+    ("layers/core/python/tidegate/policies/rules/results.py", "(?<![\\w-])[A-Za-z_]"): "4,000 letters are searched.",
     ("layers/core/python/tidegate/adapters/rego/", ""): (
         "Policies are the default branch's, and are read in a process with a time limit (docs/decisions/0113)."
     ),
@@ -25,19 +25,19 @@ HARMLESS = {
 }
 #: How many expressions of a file are made while the program runs, and examples of them.
 MADE = {
-    "layers/core/python/tidegate/adapters/rego/program.py": (1, [r"(?<![\w.])a(?!\w)"]),
+    "layers/core/python/tidegate/policies/rego/program.py": (1, [r"(?<![\w.])a(?!\w)"]),
     "layers/core/python/tidegate/config/refusals.py": (
         1,
         [r"^(Input|String|Tuple|Value|List|Dictionary) should", r"after validation, not .*|, unable to parse .*|\.$"],
     ),
-    "layers/core/python/tidegate/domain/policies/plan_secrets.py": (1, ["abc|ab"]),
-    "layers/core/python/tidegate/domain/pull_requests/plan_options.py": (
+    "layers/core/python/tidegate/policies/rules/plan_secrets.py": (1, ["abc|ab"]),
+    "layers/core/python/tidegate/config/rules/plan_options.py": (
         2,
         ["-refresh=false", "(?s)-target=(?>.*?a)(?>.*?a).*b"],
     ),
-    "layers/core/python/tidegate/domain/tags/words.py": (1, [r"'((?:[^\\']|\\.)*)'"]),
+    "layers/core/python/tidegate/roots/rules/query_words.py": (1, [r"'((?:[^\\']|\\.)*)'"]),
     # Patterns of what is masked are judged by a reader of their own (docs/decisions/0185) before they are searched for.
-    "layers/core/python/tidegate/domain/deploys/mask_pattern.py": (1, [r"ghp_[A-Za-z0-9]{36}", r"token=\S+"]),
+    "layers/core/python/tidegate/deploys/rules/mask_pattern.py": (1, [r"ghp_[A-Za-z0-9]{36}", r"token=\S+"]),
     "runner/masking.py": (2, []),
 }
 

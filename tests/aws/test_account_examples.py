@@ -10,8 +10,8 @@ from cfnlint import decode
 from cfnlint.api import ManualArgs, lint
 
 from tests.builders import any_job
-from tidegate.domain.deploys.aws_session import session_tags
-from tidegate.domain.deploys.job import JobKind
+from tidegate.deploys.rules.aws_session import session_tags
+from tidegate.deploys.rules.job import JobKind
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "accounts"
 TEMPLATE, MODULE = EXAMPLES / "target-roles.yaml", EXAMPLES / "target-roles.tf"

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from local.aws.iam import condition_holds
 from tests.builders import any_job
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.identity.claims import claims
-from tidegate.domain.root import Root
+from tidegate.deploys.rules.claims import claims
+from tidegate.deploys.rules.job import JobKind
+from tidegate.roots.rules.root import Root
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "accounts"
 TEMPLATE, MODULE = EXAMPLES / "web-identity.yaml", EXAMPLES / "web-identity.tf"

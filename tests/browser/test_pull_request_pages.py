@@ -9,12 +9,12 @@ from playwright.sync_api import expect
 
 from tests.browser.site import CHROMIUM
 from tests.builders import NOW, REPOSITORY, any_job, any_layer, any_plan, any_pull_request, any_pull_request_record
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.policies.policy import PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_requests.record import judged
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.policies.rules.policy import PolicyFinding, PolicyVerdict, Severity
 from tidegate.ports import LogChunk
+from tidegate.pull_requests.rules.record import judged
 
 pytestmark = [
     pytest.mark.browser,

@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 
 from tests.browser.site import CHROMIUM
 from tests.builders import PLAN_TEXT, REPOSITORY, any_deployment, any_job, any_lock, any_queue, deployment_in
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import State
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import State
 
 pytestmark = [
     pytest.mark.browser,

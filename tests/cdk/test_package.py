@@ -22,7 +22,7 @@ from cdk.node import path_with_node
 from cdk.props import TargetRole, TidegateProps
 from cdk.settings import InvalidContext, read_settings
 from cdk.sources import ROOT
-from tidegate.domain.deploys.aws_target import Phase
+from tidegate.deploys.rules.aws_target import Phase
 
 PAGE = ROOT / "docs/construct.md"
 #: Packages of the functions that the construct must do without: nothing declares them for it.

@@ -15,7 +15,7 @@ from cdk.runner_settings import InvalidContext, read_runner_settings
 from cdk.site_settings import read_site_settings
 from cdk.sources import ROOT
 from tests.cdk.context import IMAGE, Given
-from tidegate.domain.deploys.plan_runner import has_tenant_isolation
+from tidegate.deploys.rules.plan_runner import has_tenant_isolation
 
 NETWORK = MappingProxyType({"vpc": "vpc-0123456789abcdef0", "subnets": ["subnet-0123456789abcdef0"]})
 

@@ -14,7 +14,7 @@ from cdk.runner_settings import InvalidContext, read_runner_settings
 from cdk.stack import TidegateStack
 from cdk.synthesis import file_context
 from tests.cdk.context import IMAGE, Given
-from tidegate.domain.deploys.runner_size import RunnerOffer, RunnerSize
+from tidegate.deploys.rules.runner_size import RunnerOffer, RunnerSize
 
 ROLE = "arn:aws:iam::210987654321:role/deploy"
 TARGETS = ["arn:aws:iam::210987654321:role/tidegate-*"]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cdk.permissions import permissions
 from cdk.runner_settings import InvalidContext, read_runner_settings
 from cdk.target_roles import overlap
-from tidegate.domain.deploys.aws_target import Phase, fits, from_text
+from tidegate.deploys.rules.aws_target import Phase, fits, from_text
 
 SESSION = ("sts:AssumeRole", "sts:TagSession", "sts:SetSourceIdentity")
 ACCOUNT = "arn:aws:iam::210987654321:role"

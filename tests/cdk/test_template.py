@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from local.stack.template import DEPLOYED, LEFT_OUT
-from tidegate.domain.changes.gate import GATE_DAYS
-from tidegate.domain.deploys.deployment import Deployment
-from tidegate.domain.deploys.queue import QueueHead
-from tidegate.domain.deploys.requirements_gate import REQUIREMENTS_DAYS
-from tidegate.domain.deploys.review import REVIEW_DAYS
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.gate import GATE_DAYS
+from tidegate.deploys.rules.queue import QueueHead
+from tidegate.deploys.rules.requirements_gate import REQUIREMENTS_DAYS
+from tidegate.deploys.rules.review import REVIEW_DAYS
 
 
 def _only(found: dict[str, dict[str, Any]]) -> dict[str, Any]:

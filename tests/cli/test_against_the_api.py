@@ -15,8 +15,8 @@ from cli.main import app
 from tests.api.world import WebBootstrap
 from tests.api.wsgi import wsgi
 from tests.builders import REPOSITORY, any_deployment, any_job, any_plan, deployment_in
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.job import JobKind, job_id
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.job import JobKind, job_id
 from tidegate.ports import LogChunk
 
 

@@ -17,7 +17,7 @@ from tests.chance import examples
 from tests.cli.foreign_files import ATLANTIS, TERRATEAM, Conversions
 from tidegate.config.document import read_document
 from tidegate.config.loader import load_configuration
-from tidegate.domain.errors import InvalidConfiguration
+from tidegate.rules.errors import InvalidConfiguration
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from tests.cli.foreign_files import ATLANTIS, Conversions, said
 from tidegate.config.document import read_document
 from tidegate.config.loader import load_configuration
 from tidegate.config.patterns import root_patterns
-from tidegate.domain.deploys.workflow_rules import substituted
+from tidegate.deploys.rules.workflow_rules import substituted
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from typing import Any
 
 import yaml
 
-from tidegate.adapters.rego.policies import Unusable
-from tidegate.adapters.rego.program import read
+from tidegate.policies.rego.policies import Unusable
+from tidegate.policies.rego.program import read
 
 HERE = Path(__file__).parent
 FILES = sorted(path.stem for path in HERE.glob("*.yaml"))

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from tests.conformance.run import FILES, cases, failures
-from tidegate.adapters.rego.builtins import BUILTINS, DEPRECATED
+from tidegate.policies.rego.builtins import BUILTINS, DEPRECATED
 
 
 @pytest.mark.parametrize("file", FILES)

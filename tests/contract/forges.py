@@ -15,9 +15,9 @@ from local.forge.server import Forge as GitHub
 from local.forge.settings import app_key
 from local.gitlab.client import GitLabClient
 from local.gitlab.server import GitLab
-from tidegate.adapters.github.forge import AppCredentials, GitHubForge
-from tidegate.adapters.gitlab.forge import GitLabCredentials, GitLabForge
-from tidegate.domain.check_runs.check_run import CheckRun
+from tidegate.vcs.github.forge import AppCredentials, GitHubForge
+from tidegate.vcs.gitlab.forge import GitLabCredentials, GitLabForge
+from tidegate.vcs.rules.check_run import CheckRun
 
 KINDS = ("github", "gitlab", "gitlab-in-groups")
 Prepare = Callable[["Tried"], Any]

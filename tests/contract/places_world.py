@@ -11,7 +11,7 @@ from typing import Any
 from tests.builders import REPOSITORY, any_layer, any_plan, any_pull_request_record
 from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.contract.stores import Stores
-from tidegate.adapters.memory import (
+from tests.fakes import (
     MemoryAnnouncements,
     MemoryClock,
     MemoryForge,
@@ -19,21 +19,21 @@ from tidegate.adapters.memory import (
     MemoryRunners,
     MemoryWorkflows,
 )
-from tidegate.domain.errors import Conflict, NoFreePlace, NoFreeSlot, NotFound, TooLate, WrongState
-from tidegate.domain.plan_places.plan_places import Places, Precedence, in_order
-from tidegate.domain.pull_requests.record import judged
-from tidegate.domain.slots.slots import INSTALLATION
+from tidegate.deploys.jobs.stop_runner import RunnerStopper
+from tidegate.deploys.rules.plan_places import Places, Precedence, in_order
+from tidegate.deploys.rules.slots import INSTALLATION
+from tidegate.deploys.slots.give_places import PlaceGiver
+from tidegate.deploys.slots.keep_slots import SlotKeeper
+from tidegate.deploys.slots.wait_for_place import PlaceWaiter
 from tidegate.messages import BeginSpeculation, RecordSpeculation, WaitForPlace
-from tidegate.usecases.deploys.stop_runner import RunnerStopper
-from tidegate.usecases.plan_places.give_places import PlaceGiver
-from tidegate.usecases.plan_places.wait_for_place import PlaceWaiter
-from tidegate.usecases.pull_requests.begin_speculation import SpeculationBeginner
-from tidegate.usecases.pull_requests.close_pull_request import PullRequestStopper
-from tidegate.usecases.pull_requests.record_speculation import SpeculationRecorder
-from tidegate.usecases.repairs.free_places import FreePlaces
-from tidegate.usecases.repairs.free_slots import FreeSlots
-from tidegate.usecases.repairs.turn import Turn
-from tidegate.usecases.slots.keep_slots import SlotKeeper
+from tidegate.pull_requests.begin_speculation import SpeculationBeginner
+from tidegate.pull_requests.close_pull_request import PullRequestStopper
+from tidegate.pull_requests.record_speculation import SpeculationRecorder
+from tidegate.pull_requests.rules.record import judged
+from tidegate.reconciler.free_places import FreePlaces
+from tidegate.reconciler.free_slots import FreeSlots
+from tidegate.reconciler.turn import Turn
+from tidegate.rules.errors import Conflict, NoFreePlace, NoFreeSlot, NotFound, TooLate, WrongState
 
 LIMIT = 2
 #: Fewer than the repository has places, so that who has one may have to wait once more.

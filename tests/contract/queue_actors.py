@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.builders import NOW
-from tidegate.adapters.memory import (
+from tests.fakes import (
     MemoryForge,
 )
-from tidegate.domain.deploys.queue import ROUNDS_PER_EXECUTION
-from tidegate.domain.errors import NotFound, TooLate
-from tidegate.domain.revision import Comparison
+from tidegate.deploys.rules.queue import ROUNDS_PER_EXECUTION
+from tidegate.deploys.rules.revision import Comparison
+from tidegate.rules.errors import NotFound, TooLate
 
 #: Revisions from here on are on other branches: diverged from every other one.
 BRANCHES = 100

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from tests.contract.queue_actors import Machines, relation
 from tests.contract.stores import Stores
-from tidegate.adapters.memory import (
+from tests.fakes import (
     MemoryAuditLog,
 )
-from tidegate.domain.deploys.deployment import State, Trigger, is_final, moves_baseline
-from tidegate.domain.deploys.queue import has_work
-from tidegate.domain.errors import NotFound
-from tidegate.domain.revision import Comparison
-from tidegate.usecases.queues.execution_closed import ClosedExecution
+from tidegate.deploys.queue.execution_closed import ClosedExecution
+from tidegate.deploys.rules.deployment import State, Trigger, is_final, moves_baseline
+from tidegate.deploys.rules.queue import has_work
+from tidegate.deploys.rules.revision import Comparison
+from tidegate.rules.errors import NotFound
 
 #: Ends that the audit topic hears of, where there was an apply or a review.
 _AUDITED_ENDS = frozenset(

@@ -14,20 +14,39 @@ from tests.builders import any_deployment, any_plan, no_tokens, sha
 from tests.contract.queue_actors import Child, Died, Execution, Fate, Machines, Mortal, Revisions
 from tests.contract.queue_rules import Rules
 from tests.contract.stores import Stores
-from tests.slots import keeper
-from tidegate.adapters.memory import (
+from tests.fakes import (
     MemoryAnnouncements,
     MemoryArtifacts,
     MemoryAuditLog,
     MemoryClock,
     MemoryRunners,
 )
-from tidegate.domain.deploys.deployment import Review, State, Trigger, Unlocking
-from tidegate.domain.deploys.job import JobKind, job_id
-from tidegate.domain.deploys.review import Answer
-from tidegate.domain.deploys.review_rule import ReviewRule
-from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, JobGone, WrongState
-from tidegate.domain.root import deployment_id
+from tests.slots import keeper
+from tidegate.deploys.jobs.check_branch import BranchCheck
+from tidegate.deploys.jobs.find_undone import UndoneBefore
+from tidegate.deploys.jobs.finish import Finisher
+from tidegate.deploys.jobs.stop_runner import RunnerStopper
+from tidegate.deploys.queue.claim_deployment import DeploymentClaimer
+from tidegate.deploys.queue.close_worker import WorkerCloser
+from tidegate.deploys.queue.end_deployment import DeploymentEnder
+from tidegate.deploys.queue.enqueue import Enqueuer
+from tidegate.deploys.queue.ensure_worker import Seen, WorkerEnsurer
+from tidegate.deploys.queue.execution_closed import ClosedExecution, QueueReleaser
+from tidegate.deploys.queue.find_former_root import FormerRoots
+from tidegate.deploys.queue.hand_over_worker import WorkerHandover
+from tidegate.deploys.queue.record_outcome import OutcomeRecorder
+from tidegate.deploys.queue.validate_revision import RevisionValidator
+from tidegate.deploys.queue.wait_for_signal import SignalWaiter
+from tidegate.deploys.reviews.decide_review import ReviewDecider
+from tidegate.deploys.rules.deployment import Review, State, Trigger, Unlocking
+from tidegate.deploys.rules.job import JobKind, job_id
+from tidegate.deploys.rules.review import Answer
+from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.gates.apply_requirements import ApplyRequirements
+from tidegate.gates.judge_gate import GateJudge
+from tidegate.jobs.begin_job import JobBeginner
+from tidegate.jobs.hand_over_job import JobHandover
+from tidegate.jobs.record_result import ResultRecorder
 from tidegate.messages import (
     BeginJob,
     ClaimDeployment,
@@ -39,31 +58,12 @@ from tidegate.messages import (
     ValidateRevision,
     WaitForSignal,
 )
-from tidegate.usecases.deploys.begin_job import JobBeginner
-from tidegate.usecases.deploys.check_branch import BranchCheck
-from tidegate.usecases.deploys.find_undone import UndoneBefore
-from tidegate.usecases.deploys.finish import Finisher
-from tidegate.usecases.deploys.hand_over_job import JobHandover
-from tidegate.usecases.deploys.record_result import ResultRecorder
-from tidegate.usecases.deploys.stop_runner import RunnerStopper
-from tidegate.usecases.discovery.find_former_root import FormerRoots
-from tidegate.usecases.gates.apply_requirements import ApplyRequirements
-from tidegate.usecases.gates.judge_gate import GateJudge
-from tidegate.usecases.presses.unlock import QueueUnlocker
-from tidegate.usecases.queues.claim_deployment import DeploymentClaimer
-from tidegate.usecases.queues.close_worker import WorkerCloser
-from tidegate.usecases.queues.end_deployment import DeploymentEnder
-from tidegate.usecases.queues.enqueue import Enqueuer
-from tidegate.usecases.queues.ensure_worker import Seen, WorkerEnsurer
-from tidegate.usecases.queues.execution_closed import ClosedExecution, QueueReleaser
-from tidegate.usecases.queues.hand_over_worker import WorkerHandover
-from tidegate.usecases.queues.record_outcome import OutcomeRecorder
-from tidegate.usecases.queues.validate_revision import RevisionValidator
-from tidegate.usecases.queues.wait_for_signal import SignalWaiter
-from tidegate.usecases.repairs.reconcile import Reconciler
-from tidegate.usecases.repairs.release_queues import ReleaseQueues
-from tidegate.usecases.repairs.start_workers import StartWorkers
-from tidegate.usecases.reviews.decide_review import ReviewDecider
+from tidegate.reconciler.reconcile import Reconciler
+from tidegate.reconciler.release_queues import ReleaseQueues
+from tidegate.reconciler.start_workers import StartWorkers
+from tidegate.requests.unlock import QueueUnlocker
+from tidegate.roots.rules.root import deployment_id
+from tidegate.rules.errors import ApplyAlreadyStarted, Conflict, JobGone, WrongState
 
 
 class World(Rules):

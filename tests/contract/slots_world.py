@@ -11,27 +11,27 @@ from tests.builders import any_deployment, any_plan
 from tests.contract.places_world import Witnessed
 from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.contract.stores import Stores
-from tidegate.adapters.memory import MemoryAnnouncements, MemoryAuditLog, MemoryClock, MemoryForge, MemoryRunners
-from tidegate.domain.deploys.deployment import State, is_final
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.errors import Conflict, DeploymentCancelled, NoFreeSlot, NotFound, TooLate, WrongState
-from tidegate.domain.root import Root
-from tidegate.domain.slots.slots import INSTALLATION
+from tests.fakes import MemoryAnnouncements, MemoryAuditLog, MemoryClock, MemoryForge, MemoryRunners
+from tidegate.deploys.jobs.cancel_deployment import DeploymentCanceller
+from tidegate.deploys.jobs.check_branch import BranchCheck
+from tidegate.deploys.jobs.finish import Finisher
+from tidegate.deploys.jobs.stop_runner import RunnerStopper
+from tidegate.deploys.rules.deployment import State, is_final
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.slots import INSTALLATION
+from tidegate.deploys.slots.give_places import PlaceGiver
+from tidegate.deploys.slots.keep_slots import SlotKeeper
+from tidegate.deploys.slots.wait_for_slot import SlotWaiter
+from tidegate.gates.apply_requirements import ApplyRequirements
+from tidegate.gates.judge_gate import GateJudge
+from tidegate.jobs.begin_job import JobBeginner
+from tidegate.jobs.record_plan import PlanRecorder
+from tidegate.jobs.record_result import ResultRecorder
 from tidegate.messages import BeginJob, RecordPlan, RecordResult, WaitForSlot
-from tidegate.usecases.deploys.begin_job import JobBeginner
-from tidegate.usecases.deploys.cancel_deployment import DeploymentCanceller
-from tidegate.usecases.deploys.check_branch import BranchCheck
-from tidegate.usecases.deploys.finish import Finisher
-from tidegate.usecases.deploys.record_plan import PlanRecorder
-from tidegate.usecases.deploys.record_result import ResultRecorder
-from tidegate.usecases.deploys.stop_runner import RunnerStopper
-from tidegate.usecases.gates.apply_requirements import ApplyRequirements
-from tidegate.usecases.gates.judge_gate import GateJudge
-from tidegate.usecases.plan_places.give_places import PlaceGiver
-from tidegate.usecases.repairs.free_slots import FreeSlots
-from tidegate.usecases.repairs.turn import Turn
-from tidegate.usecases.slots.keep_slots import SlotKeeper
-from tidegate.usecases.slots.wait_for_slot import SlotWaiter
+from tidegate.reconciler.free_slots import FreeSlots
+from tidegate.reconciler.turn import Turn
+from tidegate.roots.rules.root import Root
+from tidegate.rules.errors import Conflict, DeploymentCancelled, NoFreeSlot, NotFound, TooLate, WrongState
 
 LIMIT = 2
 _OVER = (NotFound, WrongState, DeploymentCancelled)

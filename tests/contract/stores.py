@@ -16,19 +16,7 @@ from moto import mock_aws
 
 from cdk.indexes import INDEXES
 from local.moto import dynamodb_shims
-from tidegate.adapters.aws.client import AwsError
-from tidegate.adapters.deliveries import DynamoDeliveries
-from tidegate.adapters.dynamodb.catalog import DynamoCatalog
-from tidegate.adapters.dynamodb.change_sets import DynamoChangeSets
-from tidegate.adapters.dynamodb.deployments import DynamoCheckRuns, DynamoDeployments
-from tidegate.adapters.dynamodb.drifts import DynamoDrifts
-from tidegate.adapters.dynamodb.jobs import DynamoJobLogs, DynamoJobs
-from tidegate.adapters.dynamodb.lines import DynamoLineBoards
-from tidegate.adapters.dynamodb.plan_places import DynamoPlanPlaces
-from tidegate.adapters.dynamodb.plan_runners import DynamoPlanRunners
-from tidegate.adapters.dynamodb.pull_requests import DynamoPullRequests, DynamoTemporaryLayers
-from tidegate.adapters.dynamodb.queues import DynamoDeployQueues
-from tidegate.adapters.memory import (
+from tests.fakes import (
     MemoryCatalog,
     MemoryChangeSets,
     MemoryCheckRuns,
@@ -44,6 +32,16 @@ from tidegate.adapters.memory import (
     MemoryPullRequests,
     MemoryTemporaryLayers,
 )
+from tidegate.aws.client import AwsError
+from tidegate.changes.adapters.change_sets import DynamoChangeSets
+from tidegate.deploys.adapters.deployments import DynamoCheckRuns, DynamoDeployments
+from tidegate.deploys.adapters.jobs import DynamoJobLogs, DynamoJobs
+from tidegate.deploys.adapters.lines import DynamoLineBoards
+from tidegate.deploys.adapters.plan_places import DynamoPlanPlaces
+from tidegate.deploys.adapters.plan_runners import DynamoPlanRunners
+from tidegate.deploys.adapters.queues import DynamoDeployQueues
+from tidegate.discovery.adapters.catalog import DynamoCatalog
+from tidegate.drift.adapters.drifts import DynamoDrifts
 from tidegate.ports import (
     Catalog,
     ChangeSets,
@@ -60,6 +58,8 @@ from tidegate.ports import (
     PullRequests,
     TemporaryLayers,
 )
+from tidegate.pull_requests.adapters.pull_requests import DynamoPullRequests, DynamoTemporaryLayers
+from tidegate.vcs.adapters.deliveries import DynamoDeliveries
 
 KINDS = ("memory", "dynamodb")
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, REPOSITORY, any_deployment, any_queue, any_root, sha
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.queue import Lock
-from tidegate.domain.deploys.summary import summary_of
-from tidegate.domain.errors import NotFound
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.queue import Lock
+from tidegate.deploys.rules.summary import summary_of
 from tidegate.ports import KnownRepository
+from tidegate.rules.errors import NotFound
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
 

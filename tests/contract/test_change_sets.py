@@ -6,10 +6,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.builders import NOW
-from tidegate.adapters.dynamodb.change_sets import DynamoChangeSets
-from tidegate.adapters.records import from_item
-from tidegate.domain.errors import CloudUnavailable
+from tidegate.aws.records import from_item
+from tidegate.changes.adapters.change_sets import DynamoChangeSets
 from tidegate.ports import Enrolled
+from tidegate.rules.errors import CloudUnavailable
 
 LATER = "2026-03-02T08:15:00.000000+00:00"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NOW, any_delivery
-from tidegate.domain.errors import NotFound
 from tidegate.ports import DeliveryOutcome
+from tidegate.rules.errors import NotFound
 
 LATER = "2026-03-02T08:30:00.000000+00:00"
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_deployment, any_plan, any_root, deployment_in
-from tidegate.adapters.records import from_item, pack, to_item, unpack
-from tidegate.domain.deploys.deployment import Deployment, State
-from tidegate.domain.errors import Conflict, NotFound
-from tidegate.domain.root import Engine, EngineName
+from tidegate.aws.records import from_item, pack, to_item, unpack
+from tidegate.deploys.rules.deployment import Deployment, State
 from tidegate.ports import PublishedCheckRun
+from tidegate.roots.rules.root import Engine, EngineName
+from tidegate.rules.errors import Conflict, NotFound
 
 
 def test_no_deployment_has_an_id_that_no_key_can_be(stores):

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_drift, any_drift_finding
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.drift.drift import DriftReport, DriftState
-from tidegate.domain.errors import Conflict, NotFound
+from tidegate.config.rules.drift import DriftReport, DriftState
+from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.rules.errors import Conflict, NotFound
 
 
 @pytest.mark.parametrize("name", ["", "x" * 3000, "\N{GRINNING FACE}" * 300])

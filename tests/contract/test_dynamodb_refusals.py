@@ -10,10 +10,10 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 
 from tests.builders import any_deployment, any_queue
 from tests.contract.stores import dynamodb_stores
-from tidegate.adapters.dynamodb.queues import DynamoDeployQueues
-from tidegate.adapters.dynamodb.table import refusals_of
-from tidegate.domain.deploys.queue import waiting_for
-from tidegate.domain.errors import CloudUnavailable, Conflict, NotFound, OversizedRecord
+from tidegate.aws.table import refusals_of
+from tidegate.deploys.adapters.queues import DynamoDeployQueues
+from tidegate.deploys.rules.queue import waiting_for
+from tidegate.rules.errors import CloudUnavailable, Conflict, NotFound, OversizedRecord
 
 
 def refusal(code: str, status: int = 400, reasons: list[str] | None = None) -> ClientError:

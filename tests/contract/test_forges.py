@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.forges import KINDS, shown
-from tidegate.domain.check_runs.check_run import Conclusion
-from tidegate.domain.errors import NotFound
-from tidegate.domain.permission import Permission
-from tidegate.domain.pull_requests.pull_request import ReviewVerdict
-from tidegate.domain.revision import Comparison
+from tidegate.deploys.rules.revision import Comparison
+from tidegate.rules.errors import NotFound
+from tidegate.rules.permission import Permission
+from tidegate.vcs.rules.check_run import Conclusion
+from tidegate.vcs.rules.pull_request import ReviewVerdict
 
 MISSING, MARKER = "d" * 40, "<!-- ours"
 

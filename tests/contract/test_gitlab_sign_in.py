@@ -8,8 +8,8 @@ import urllib.request
 import pytest
 
 from local.gitlab.client import GitLabClient
-from tidegate.adapters.accounts import GitLabAccounts, OAuthClient
-from tidegate.domain.errors import ForgeUnavailable
+from tidegate.rules.errors import ForgeUnavailable
+from tidegate.vcs.adapters.accounts import GitLabAccounts, OAuthClient
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.forges import shown
-from tidegate.adapters.gitlab.access import GitLabAccess, GitLabCredentials, project
-from tidegate.adapters.gitlab.deploy_notes import tell_deployments
-from tidegate.domain.check_runs.check_run import Conclusion
+from tidegate.vcs.gitlab.access import GitLabAccess, GitLabCredentials, project
+from tidegate.vcs.gitlab.deploy_notes import tell_deployments
+from tidegate.vcs.rules.check_run import Conclusion
 
 
 @pytest.fixture

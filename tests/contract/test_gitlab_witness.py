@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from tidegate.adapters.memory import MemoryWitness
+from tests.fakes import MemoryWitness
 from tidegate.ports import Pushed, WrittenComment
 
 AT, MISSING = "2026-03-02T08:00:00.000000+00:00", "d" * 40

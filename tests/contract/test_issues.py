@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.contract.forges import KINDS
-from tidegate.adapters.memory import MemoryIssues
-from tidegate.domain.errors import NotFound
+from tests.fakes import MemoryIssues
+from tidegate.rules.errors import NotFound
 
 MARKER = "<!-- ours -->"
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_job
-from tidegate.domain.deploys.job import JobKind, TakenJob
-from tidegate.domain.deploys.plan_runner import Limit, kept
-from tidegate.domain.errors import ApplyAlreadyStarted, Conflict, NotFound
+from tidegate.deploys.rules.job import JobKind, TakenJob
+from tidegate.deploys.rules.plan_runner import Limit, kept
 from tidegate.ports import LogChunk
+from tidegate.rules.errors import ApplyAlreadyStarted, Conflict, NotFound
 
 
 @pytest.fixture

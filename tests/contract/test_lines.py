@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NOW, any_deployment, any_lock, any_queue
-from tidegate.adapters.dynamodb.lines import DynamoLineBoards
-from tidegate.adapters.records import from_item
-from tidegate.domain.deploys.line import Named, Shown, Standing
-from tidegate.domain.errors import CloudUnavailable
+from tidegate.aws.records import from_item
+from tidegate.deploys.adapters.lines import DynamoLineBoards
+from tidegate.deploys.rules.line import Named, Shown, Standing
 from tidegate.ports import LineBoard, PublishedCheckRun
+from tidegate.rules.errors import CloudUnavailable
 
 QUEUE, OTHER = any_queue(), any_queue("other")
 LATER = "2026-03-02T08:15:00.000000+00:00"

@@ -9,13 +9,13 @@ import pytest
 
 from tests.builders import any_pull_request
 from tests.contract.forges import KINDS, Tried
-from tidegate.adapters.git.trees import GitSource
-from tidegate.adapters.memory import MemoryForge
-from tidegate.domain.deploys.origin import Pushed
-from tidegate.domain.errors import ForgeRefused
-from tidegate.domain.pull_requests.apply_rules import MergeMethod
-from tidegate.domain.pull_requests.record import SeenPullRequest
-from tidegate.usecases.discovery.check_merges import MergeCheck
+from tests.fakes import MemoryForge
+from tidegate.config.rules.apply_rules import MergeMethod
+from tidegate.deploys.rules.origin import Pushed
+from tidegate.pull_requests.rules.record import SeenPullRequest
+from tidegate.pushes.check_merges import MergeCheck
+from tidegate.rules.errors import ForgeRefused
+from tidegate.vcs.git.trees import GitSource
 
 AT = "2026-03-02T08:00:00.000000+00:00"
 

@@ -7,9 +7,7 @@ import json
 import pytest
 
 from tests.builders import any_layer, any_plan
-from tests.slots import keeper
-from tidegate.adapters.dynamodb.plan_places import DynamoPlanPlaces
-from tidegate.adapters.memory import (
+from tests.fakes import (
     MemoryAnnouncements,
     MemoryClock,
     MemoryForge,
@@ -17,13 +15,15 @@ from tidegate.adapters.memory import (
     MemoryTemporaryLayers,
     MemoryWorkflows,
 )
-from tidegate.adapters.records import from_item
-from tidegate.domain.errors import Conflict, NotFound
-from tidegate.domain.plan_places.plan_places import Precedence, in_order
+from tests.slots import keeper
+from tidegate.aws.records import from_item
+from tidegate.deploys.adapters.plan_places import DynamoPlanPlaces
+from tidegate.deploys.rules.plan_places import Precedence, in_order
+from tidegate.deploys.slots.give_places import PlaceGiver
 from tidegate.messages import BeginSpeculation, RecordSpeculation
-from tidegate.usecases.plan_places.give_places import PlaceGiver
-from tidegate.usecases.pull_requests.begin_speculation import SpeculationBeginner
-from tidegate.usecases.pull_requests.record_speculation import SpeculationRecorder
+from tidegate.pull_requests.begin_speculation import SpeculationBeginner
+from tidegate.pull_requests.record_speculation import SpeculationRecorder
+from tidegate.rules.errors import Conflict, NotFound
 
 REPOSITORY = "acme/infra"
 #: DynamoDB's limit of an item, in bytes.

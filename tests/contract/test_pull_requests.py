@@ -8,16 +8,16 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.builders import NOW, any_layer, any_plan, any_pull_request, any_pull_request_record
-from tidegate.adapters.dynamodb.deployments import DynamoCheckRuns, DynamoPullCheckRuns
-from tidegate.adapters.dynamodb.pull_requests import DynamoPullRequests, DynamoTemporaryLayers
-from tidegate.adapters.records import from_item
-from tidegate.domain.deploys.aws_target import AwsTarget
-from tidegate.domain.deploys.workflow import RunSettings
-from tidegate.domain.errors import CloudUnavailable, Conflict, NotFound
-from tidegate.domain.policies.policy import PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_requests.record import Applying, judged
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.aws.records import from_item
+from tidegate.deploys.adapters.deployments import DynamoCheckRuns, DynamoPullCheckRuns
+from tidegate.deploys.rules.aws_target import AwsTarget
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.workflow import RunSettings
+from tidegate.policies.rules.policy import PolicyFinding, PolicyVerdict, Severity
 from tidegate.ports import PublishedCheckRun
+from tidegate.pull_requests.adapters.pull_requests import DynamoPullRequests, DynamoTemporaryLayers
+from tidegate.pull_requests.rules.record import Applying, judged
+from tidegate.rules.errors import CloudUnavailable, Conflict, NotFound
 
 LATER = "2026-03-02T08:15:00.000000+00:00"
 QUARTER = 90 * 24 * 3600

@@ -18,8 +18,8 @@ from tests.chance import examples
 from tests.contract.queue_actors import BRANCHES
 from tests.contract.queue_world import World
 from tests.contract.stores import dynamodb_stores, memory_stores, new_table
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.review import Answer
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.review import Answer
 
 NUMBERS = st.integers(1, 6) | st.integers(BRANCHES, BRANCHES + 1)
 INDEX = st.integers(0, 10_000)

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_deployed, any_deployment, any_lock, any_queue, any_root
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.freeze import Freeze, FreezeWindows
-from tidegate.domain.deploys.queue import QueueHead, Worker, waiting_for, with_another
-from tidegate.domain.deploys.repository_locks import WHOLE, RepositoryLocks
-from tidegate.domain.errors import Conflict, NotFound
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.freeze import Freeze, FreezeWindows
+from tidegate.deploys.rules.queue import QueueHead, Worker, waiting_for, with_another
+from tidegate.deploys.rules.repository_locks import WHOLE, RepositoryLocks
+from tidegate.rules.errors import Conflict, NotFound
 
 
 def test_a_queue_that_was_never_written_is_empty(stores):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.contract.stores import dynamodb_client, new_table
-from tidegate.adapters.dynamodb.sign_outs import DynamoSignOuts
-from tidegate.adapters.memory.sign_outs import MemorySignOuts
+from tests.fakes.sign_outs import MemorySignOuts
+from tidegate.web.adapters.sign_outs import DynamoSignOuts
 
 
 @pytest.fixture(params=["memory", "dynamodb"])

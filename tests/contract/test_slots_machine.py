@@ -11,7 +11,7 @@ from hypothesis.stateful import run_state_machine_as_test as run
 from tests.chance import examples
 from tests.contract.slots_world import LIMIT, SlotsWorld
 from tests.contract.stores import dynamodb_stores, memory_stores, new_table
-from tidegate.domain.slots.slots import INSTALLATION
+from tidegate.deploys.rules.slots import INSTALLATION
 
 INDEX = st.integers(0, 10_000)
 DEATHS = st.none() | st.tuples(st.integers(0, 12), st.booleans())

@@ -17,7 +17,7 @@ from tests.e2e import modules
 from tests.e2e.installation import Installation
 from tests.e2e.pages import post
 from tests.e2e.patience import eventually
-from tidegate.domain.root import queue_id
+from tidegate.roots.rules.root import queue_id
 
 #: The states of a deployment that is planned, confirmed and applied.
 ALL_THE_WAY = [

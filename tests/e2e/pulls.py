@@ -10,9 +10,9 @@ from typing import Any
 from tests.e2e.patience import eventually
 from tests.e2e.project import Project
 from tests.stepfunctions.world import OperatorWiring
-from tidegate.domain.errors import NotFound
-from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestState
-from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
+from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestState
+from tidegate.rules.errors import NotFound
 
 
 @dataclass

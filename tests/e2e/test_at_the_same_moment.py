@@ -14,8 +14,8 @@ from tests.e2e.patience import eventually
 from tests.e2e.project import title
 from tests.e2e.pulls import open_pull
 from tests.stepfunctions.world import OperatorWiring
-from tidegate.domain.deploys.deployment import Trigger
-from tidegate.domain.root import queue_id
+from tidegate.deploys.rules.deployment import Trigger
+from tidegate.roots.rules.root import queue_id
 
 pytestmark = pytest.mark.nightly
 

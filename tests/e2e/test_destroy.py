@@ -8,7 +8,7 @@ from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import title, words
 from tests.e2e.pulls import Branch, Pull
-from tidegate.domain.root import queue_id
+from tidegate.roots.rules.root import queue_id
 
 pytestmark = pytest.mark.nightly
 

@@ -15,10 +15,10 @@ from tests.e2e.pages import run_tidegate, sign_in
 from tests.e2e.patience import eventually
 from tests.e2e.project import Project, rests
 from tests.stepfunctions.world import OperatorWiring
-from tidegate.domain.deploys.deployment import State, Trigger, is_final
-from tidegate.domain.drift.drift import DriftRecord, DriftState
-from tidegate.domain.errors import NotFound
-from tidegate.domain.root import schedule_name
+from tidegate.config.rules.drift import DriftRecord, DriftState
+from tidegate.deploys.rules.deployment import State, Trigger, is_final
+from tidegate.roots.rules.root import schedule_name
+from tidegate.rules.errors import NotFound
 
 
 @dataclass

@@ -14,8 +14,8 @@ from tests.e2e.patience import eventually
 from tests.e2e.policies import POLICY, SETS
 from tests.e2e.project import rests
 from tests.stepfunctions.world import OperatorWiring
-from tidegate.domain.errors import NotFound
-from tidegate.domain.root import schedule_name
+from tidegate.roots.rules.root import schedule_name
+from tidegate.rules.errors import NotFound
 
 pytestmark = pytest.mark.nightly
 

@@ -9,7 +9,7 @@ from tests.e2e.installation import Installation
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import Project, title
-from tidegate.domain.root import queue_id, worker_name
+from tidegate.roots.rules.root import queue_id, worker_name
 
 pytestmark = pytest.mark.nightly
 

@@ -14,7 +14,7 @@ from tests.e2e.patience import eventually
 from tests.e2e.project import Project
 from tests.e2e.pulls import gated, open_pull, planning
 from tests.stepfunctions.world import events_of
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.deploys.rules.temporary_layer import LayerState
 
 pytestmark = pytest.mark.nightly
 

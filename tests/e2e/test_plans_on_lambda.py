@@ -14,7 +14,7 @@ from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import ALL_THE_WAY, cancel, title
 from tests.e2e.pulls import open_pull
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.deploys.rules.temporary_layer import LayerState
 
 ON_LAMBDA = ["Where does the plan run?", "Start a Lambda runner for the plan", "Plan"]
 ON_FARGATE = ["Where does the plan run?", "Start a runner for the plan", "Plan"]

@@ -7,8 +7,8 @@ import pytest
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.pulls import Pull, open_pull
-from tidegate.domain.errors import NotFound
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.rules.errors import NotFound
 
 pytestmark = pytest.mark.nightly
 

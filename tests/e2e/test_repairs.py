@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import title, words
-from tidegate.domain.root import queue_id, worker_name
+from tidegate.roots.rules.root import queue_id, worker_name
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from tests.e2e.modules import gated, thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import Project, gate_of, words
 from tests.stepfunctions.world import OperatorWiring, events_of
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.slots.slots import INSTALLATION
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.slots import INSTALLATION
 
 pytestmark = pytest.mark.nightly
 

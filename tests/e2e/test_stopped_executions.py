@@ -7,7 +7,7 @@ import pytest
 from tests.e2e.modules import gated, thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import at_the_gate, gate_of, title, words
-from tidegate.domain.root import queue_id, worker_name
+from tidegate.roots.rules.root import queue_id, worker_name
 
 pytestmark = pytest.mark.nightly
 

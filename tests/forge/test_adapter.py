@@ -12,19 +12,19 @@ from local.forge.faults import Fault
 from tests.builders import deployment_in
 from tests.e2e.patience import eventually
 from tests.forge.published import operation_of, validate
-from tidegate.adapters.github.checks import shown
-from tidegate.adapters.github.deliveries import GitHubDeliveries
-from tidegate.adapters.github.forge import AppCredentials, GitHubForge
-from tidegate.domain.check_runs.check_run import MAXIMUM_TEXT
-from tidegate.domain.check_runs.face import View
-from tidegate.domain.check_runs.text import render
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotFound, RepositoriesUnreadable
-from tidegate.domain.permission import Permission
-from tidegate.domain.pull_requests.pull_request import ReviewVerdict
-from tidegate.domain.pull_requests.record import PullRequestSpec
-from tidegate.domain.revision import Comparison
-from tidegate.domain.root import Revision
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.revision import Comparison
+from tidegate.deploys.texts.face import View
+from tidegate.deploys.texts.text import render
+from tidegate.pull_requests.rules.record import PullRequestSpec
+from tidegate.roots.rules.root import Revision
+from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, NotFound, RepositoriesUnreadable
+from tidegate.rules.permission import Permission
+from tidegate.vcs.github.checks import shown
+from tidegate.vcs.github.deliveries import GitHubDeliveries
+from tidegate.vcs.github.forge import AppCredentials, GitHubForge
+from tidegate.vcs.rules.check_run import MAXIMUM_TEXT
+from tidegate.vcs.rules.pull_request import ReviewVerdict
 
 REPOSITORY = "acme/infra"
 

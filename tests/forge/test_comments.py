@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from local.forge.client import ForgeClient
-from tidegate.adapters.github.forge import AppCredentials, GitHubForge
-from tidegate.domain.errors import NotFound
+from tidegate.rules.errors import NotFound
+from tidegate.vcs.github.forge import AppCredentials, GitHubForge
 
 REPOSITORY, MARKER = "acme/infra", "<!-- ours"
 

@@ -6,8 +6,8 @@ import pytest
 
 from tests.forge.pages import ask
 from tests.forge.published import DESCRIPTION, validate
-from tidegate.adapters.github.forge import AppCredentials, GitHubForge
-from tidegate.domain.errors import NotFound
+from tidegate.rules.errors import NotFound
+from tidegate.vcs.github.forge import AppCredentials, GitHubForge
 
 IN, MARKER = "/repos/acme/infra", "<!-- ours"
 

@@ -7,7 +7,7 @@ import pytest
 from tests.functions.wires import MemoryBootstrap
 from tests.repositories import Repository
 from tidegate import bootstrap
-from tidegate.adapters.git.trees import GitSource
+from tidegate.vcs.git.trees import GitSource
 
 
 @pytest.fixture

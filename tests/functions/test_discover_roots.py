@@ -7,11 +7,11 @@ import pytest
 from tests.builders import seen, sha
 from tests.functions.wires import call, failures, sqs_event
 from tests.repositories import LOCKED
-from tidegate.adapters.deliveries import to_message
-from tidegate.domain.comments.command import Verb
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.errors import ForgeUnavailable
+from tidegate.comments.rules.command import Verb
+from tidegate.deploys.rules.deployment import State
 from tidegate.ports import Delivery
+from tidegate.rules.errors import ForgeUnavailable
+from tidegate.vcs.adapters.deliveries import to_message
 
 QUEUES = ["acme/infra||live/app", "acme/infra||live/db"]
 

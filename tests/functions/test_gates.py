@@ -8,10 +8,10 @@ import pytest
 
 from tests.builders import any_plan, any_root, deployment_in
 from tests.functions.wires import call, failures, sqs_event
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import State, Step
-from tidegate.domain.errors import WrongState
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import State, Step
 from tidegate.ports import Enrolled
+from tidegate.rules.errors import WrongState
 
 CHANGE = "change-1"
 EARLIER = "2026-03-01T00:00:00.000000+00:00"

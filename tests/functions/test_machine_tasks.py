@@ -20,13 +20,14 @@ from tests.builders import (
     deployment_in,
 )
 from tests.functions.wires import DEPLOY_MACHINE, call, call_function, failures, sqs_event
-from tidegate.adapters.deliveries import to_message
 from tidegate.bootstrap.dispatch import UnknownKind
 from tidegate.bootstrap.sources import read_call, read_runner
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.job import job_digest
-from tidegate.domain.deploys.plan_runner import Limit, PlanRunner
-from tidegate.domain.errors import (
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.job import job_digest
+from tidegate.deploys.rules.plan_runner import Limit, PlanRunner
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.ports import Delivery
+from tidegate.rules.errors import (
     ApplyAlreadyStarted,
     AuditUnavailable,
     ForgeUnavailable,
@@ -34,8 +35,7 @@ from tidegate.domain.errors import (
     NotFound,
     NotItsJob,
 )
-from tidegate.domain.pull_requests.temporary_layer import LayerState
-from tidegate.ports import Delivery
+from tidegate.vcs.adapters.deliveries import to_message
 
 TASK = "arn:aws:ecs:eu-central-1:123456789012:task/runners/1"
 

@@ -9,14 +9,14 @@ import pytest
 from tests.builders import any_layer, any_pull_request_record, deployment_in, seen
 from tests.functions.wires import call, failures, sqs_event
 from tests.repositories import LOCKED
-from tidegate.adapters.deliveries import queues_of_events, to_message
-from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.pull_requests.pull_request import PullRequest
-from tidegate.domain.pull_requests.record import judged
-from tidegate.domain.pull_requests.temporary_layer import LayerState
-from tidegate.domain.root import Root
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.temporary_layer import LayerState
 from tidegate.ports import Change, Delivery
+from tidegate.pull_requests.rules.record import judged
+from tidegate.roots.rules.root import Root
+from tidegate.vcs.adapters.deliveries import queues_of_events, to_message
+from tidegate.vcs.rules.authors import Authors
+from tidegate.vcs.rules.pull_request import PullRequest
 
 WHERE = {"repository": "acme/infra", "installation": 7}
 AT = "2026-03-02T08:00:00.000000+00:00"

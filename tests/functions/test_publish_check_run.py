@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_layer, any_plan, any_pull_request_record
+from tests.fakes import MemoryCheckRuns
 from tests.functions.wires import call, sqs_event
-from tidegate.adapters.memory import MemoryCheckRuns
-from tidegate.domain.errors import ForgeUnavailable
-from tidegate.domain.pull_requests.record import judged
-from tidegate.domain.pull_requests.temporary_layer import LayerState
-from tidegate.usecases.pull_requests.keep_check_run import CheckRunKeeper
-from tidegate.usecases.pull_requests.pull_request_checks import ForgeChecks
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.pull_requests.keep_check_run import CheckRunKeeper
+from tidegate.pull_requests.pull_request_checks import ForgeChecks
+from tidegate.pull_requests.rules.record import judged
+from tidegate.rules.errors import ForgeUnavailable
 
 PULL = any_pull_request_record().spec
 

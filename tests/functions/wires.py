@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from tidegate import bootstrap
-from tidegate.adapters.memory import (
+from tests.fakes import (
     MemoryAnnouncements,
     MemoryArtifacts,
     MemoryAuditLog,
@@ -36,9 +35,10 @@ from tidegate.adapters.memory import (
     MemoryTemporaryLayers,
     MemoryWorkflows,
 )
-from tidegate.adapters.memory.change_sets import MemoryChangeSets
-from tidegate.adapters.memory.lines import MemoryLineBoards
-from tidegate.adapters.memory.redeliveries import MemoryRedeliveries
+from tests.fakes.change_sets import MemoryChangeSets
+from tests.fakes.lines import MemoryLineBoards
+from tests.fakes.redeliveries import MemoryRedeliveries
+from tidegate import bootstrap
 from tidegate.bootstrap import Bootstrap
 from tidegate.bootstrap.sources import QUEUES, SOURCES
 from tidegate.bootstrap.steps import STEPS

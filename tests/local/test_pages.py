@@ -13,9 +13,9 @@ from local.pages import execution_page, links, log_page
 from local.stack.template import Addresses, adapt
 from tests.contract.stores import TABLE
 from tests.local.patience import until
-from tidegate.adapters.boto import client
-from tidegate.adapters.dynamodb.jobs import DynamoJobLogs
-from tidegate.domain.deploys.job import log_key
+from tidegate.aws.boto import client
+from tidegate.deploys.adapters.jobs import DynamoJobLogs
+from tidegate.deploys.rules.job import log_key
 from tidegate.ports import LogChunk
 
 URL = "http://127.0.0.1:4000"

@@ -7,8 +7,8 @@ from urllib.parse import parse_qs
 import pytest
 
 from tests.runner.conftest import Bench
-from tidegate.domain.deploys.aws_target import AllowedRole, AllowedRoles, AwsTarget, Phase, to_text
-from tidegate.domain.deploys.workflow import RunSettings
+from tidegate.deploys.rules.aws_target import AllowedRole, AllowedRoles, AwsTarget, Phase, to_text
+from tidegate.deploys.rules.workflow import RunSettings
 
 ACCOUNT = "arn:aws:iam::210987654321:role"
 TARGET = AwsTarget(f"{ACCOUNT}/plan", f"{ACCOUNT}/deploy", "eu-central-1")

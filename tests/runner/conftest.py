@@ -13,11 +13,11 @@ import pytest
 
 from tests.runner.fake_aws import BUCKET, ENGINE_ROLE, JOB_TOKEN, START_TOKEN, TABLE, FakeAws, running_fake_aws
 from tests.runner.git_forge import CLONE_TOKEN, Forge, running_forge
-from tidegate.domain.changes.stack import DEFAULT_STACK
-from tidegate.domain.deploys.job import Job, JobKind, job_digest, log_key
-from tidegate.domain.deploys.plan import Artifact
-from tidegate.domain.deploys.workflow import RunSettings
-from tidegate.domain.root import Engine, Root
+from tidegate.changes.rules.stack import DEFAULT_STACK
+from tidegate.deploys.rules.job import Job, JobKind, job_digest, log_key
+from tidegate.deploys.rules.workflow import RunSettings
+from tidegate.plans.rules.plan import Artifact
+from tidegate.roots.rules.root import Engine, Root
 
 if TYPE_CHECKING:
     from tests.runner.scripted_steps import Steps

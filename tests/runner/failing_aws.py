@@ -17,8 +17,8 @@ from botocore.exceptions import (
     SSLError,
 )
 
-from tidegate.adapters.aws import credentials
-from tidegate.adapters.aws.client import Aws, AwsError
+from tidegate.aws import credentials
+from tidegate.aws.client import Aws, AwsError
 
 URL = "https://states.eu-central-1.amazonaws.com"
 

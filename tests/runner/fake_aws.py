@@ -12,9 +12,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs
 
-from tidegate.adapters.job_items import job_key, to_specification
-from tidegate.domain.deploys.job import Job
-from tidegate.domain.identity.issued import NOTHING, to_text
+from tidegate.deploys.adapters.job_items import job_key, to_specification
+from tidegate.deploys.rules.issued import NOTHING, to_text
+from tidegate.deploys.rules.job import Job
 
 TABLE = "tidegate-table"
 BUCKET = "tidegate-artifacts"

@@ -10,8 +10,8 @@ from typing import Any
 
 from tests.runner.conftest import Bench
 from tests.runner.fake_aws import JOB_TOKEN
-from tidegate.domain.deploys.job import Job, JobKind
-from tidegate.domain.deploys.workflow import RunSettings, StepKind, WorkflowStep
+from tidegate.deploys.rules.job import Job, JobKind
+from tidegate.deploys.rules.workflow import RunSettings, StepKind, WorkflowStep
 
 Commit = Callable[..., str]
 GOOD = 'resource "terraform_data" "network" { input = "10.0.0.0/16" }\n'

@@ -7,8 +7,8 @@ from typing import Any
 
 from tests.runner.conftest import Bench
 from tests.runner.fake_aws import JOB_TOKEN
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.deploys.workflow import RunSettings
+from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.workflow import RunSettings
 
 RESOURCE = 'resource "terraform_data" "{name}" {{ input = "{name}" }}\n'
 DEFAULT_PLAN = RunSettings().plan

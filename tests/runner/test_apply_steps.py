@@ -11,7 +11,7 @@ from tests.runner.conftest import Bench
 from tests.runner.engines import WAITING
 from tests.runner.fake_aws import JOB_TOKEN
 from tests.runner.scripted_steps import APPLY, INIT, PLAN, Steps, run_step
-from tidegate.domain.deploys.workflow import RunOn, StepKind, WorkflowStep
+from tidegate.deploys.rules.workflow import RunOn, StepKind, WorkflowStep
 
 
 def test_what_comes_after_the_plan_cannot_replace_it(steps: Steps, bench: Bench) -> None:

@@ -12,9 +12,9 @@ from tests.runner.engine_keys import COMMAND
 from tests.runner.engines import provisioned
 from tests.runner.fake_aws import ENGINE_ROLE, Refusal
 from tests.runner.speculation import planned, refused, resource
-from tidegate.domain.deploys.aws_target import AllowedRole, AllowedRoles, AwsTarget, Phase, to_text
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.deploys.workflow import RunSettings, StepKind, WorkflowStep
+from tidegate.deploys.rules.aws_target import AllowedRole, AllowedRoles, AwsTarget, Phase, to_text
+from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.workflow import RunSettings, StepKind, WorkflowStep
 
 __all__ = ["installed"]
 Commit = Callable[..., str]

@@ -24,9 +24,9 @@ from tests.runner.engine_keys import COMMAND
 from tests.runner.engines import provisioned
 from tests.runner.fake_aws import ENGINE_ROLE, ENGINE_SECRET, Refusal
 from tests.runner.speculation import resource
-from tidegate.adapters.aws.signing import Credentials
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.deploys.workflow import RunSettings, StepKind, WorkflowStep
+from tidegate.aws.signing import Credentials
+from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.workflow import RunSettings, StepKind, WorkflowStep
 
 __all__ = ["installed"]
 Commit = Callable[..., str]

@@ -8,7 +8,7 @@ import pytest
 
 from runner import memory
 from runner.engine_environment import engine_environment
-from tidegate.domain.deploys.runner_size import RunnerSize
+from tidegate.deploys.rules.runner_size import RunnerSize
 
 KEYS = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://127.0.0.1:1/credentials"}
 

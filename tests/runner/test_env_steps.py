@@ -9,7 +9,7 @@ import pytest
 from runner.step_output import Captured, set_by
 from tests.runner.conftest import Bench
 from tests.runner.scripted_steps import INIT, PLAN, Steps, env_step, run_step
-from tidegate.domain.deploys.workflow import StepKind, WorkflowStep
+from tidegate.deploys.rules.workflow import StepKind, WorkflowStep
 
 
 def test_an_env_step_sets_what_its_program_prints(steps: Steps) -> None:

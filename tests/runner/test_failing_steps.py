@@ -10,7 +10,7 @@ import pytest
 from tests.runner.conftest import Bench
 from tests.runner.engines import WAITING
 from tests.runner.scripted_steps import APPLY, INIT, PLAN, Steps, run_step
-from tidegate.domain.deploys.workflow import RunOn, StepKind, WorkflowStep
+from tidegate.deploys.rules.workflow import RunOn, StepKind, WorkflowStep
 
 
 def test_a_failing_program_fails_the_plan_and_nothing_follows_but_what_wants_to(steps: Steps) -> None:

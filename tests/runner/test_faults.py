@@ -15,9 +15,9 @@ from tests.runner.conftest import Bench
 from tests.runner.engines import WAITING, fake_engine, provisioned
 from tests.runner.fake_aws import JOB_TOKEN, START_TOKEN, Refusal
 from tests.runner.git_forge import CLONE_TOKEN
-from tidegate.adapters.git.environment import authorization
-from tidegate.adapters.job_items import job_key
-from tidegate.domain.deploys.job import JobKind
+from tidegate.deploys.adapters.job_items import job_key
+from tidegate.deploys.rules.job import JobKind
+from tidegate.vcs.git.environment import authorization
 
 GOOD = 'resource "terraform_data" "network" { input = "10.0.0.0/16" }\n'
 Commit = Callable[..., str]

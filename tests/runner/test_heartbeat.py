@@ -10,7 +10,7 @@ import pytest
 
 from runner.heartbeat import GONE, Heartbeat
 from tests.runner.failing_aws import FAILURES, FailingAws, name_of
-from tidegate.adapters.aws.client import Aws, AwsError
+from tidegate.aws.client import Aws, AwsError
 
 SOON = 0.001
 

@@ -22,15 +22,15 @@ from runner.log_store import LogSender
 from runner.masking import Masker
 from tests.e2e.patience import eventually
 from tests.http_server import server
-from tidegate.adapters.aws.client import Aws
-from tidegate.adapters.dynamodb.jobs import DynamoJobLogs, DynamoJobs
-from tidegate.adapters.job_items import RECORD, job_key
-from tidegate.domain.deploys.aws_target import AwsTarget
-from tidegate.domain.deploys.job import Job, JobKind, TakenJob, job_digest
-from tidegate.domain.deploys.plan import Artifact
-from tidegate.domain.deploys.workflow import APPLY_STEPS, PLAN_STEPS, RunOn, RunSettings, StepKind, WorkflowStep
-from tidegate.domain.errors import ApplyAlreadyStarted
-from tidegate.domain.root import Engine, EngineName, Root
+from tidegate.aws.client import Aws
+from tidegate.deploys.adapters.job_items import RECORD, job_key
+from tidegate.deploys.adapters.jobs import DynamoJobLogs, DynamoJobs
+from tidegate.deploys.rules.aws_target import AwsTarget
+from tidegate.deploys.rules.job import Job, JobKind, TakenJob, job_digest
+from tidegate.deploys.rules.workflow import APPLY_STEPS, PLAN_STEPS, RunOn, RunSettings, StepKind, WorkflowStep
+from tidegate.plans.rules.plan import Artifact
+from tidegate.roots.rules.root import Engine, EngineName, Root
+from tidegate.rules.errors import ApplyAlreadyStarted
 
 KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "eu-west-1"}
 JOB = Job(

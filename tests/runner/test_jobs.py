@@ -16,10 +16,10 @@ from tests.runner.conftest import Bench
 from tests.runner.engines import WAITING, fake_engine
 from tests.runner.fake_aws import START_TOKEN
 from tests.runner.git_forge import CLONE_TOKEN
-from tidegate.domain.deploys.job import JobKind, log_key
-from tidegate.domain.deploys.plan import Artifact, PlannedChanges
-from tidegate.domain.deploys.workflow import CloneSettings, RunSettings
+from tidegate.deploys.rules.job import JobKind, log_key
+from tidegate.deploys.rules.workflow import CloneSettings, RunSettings
 from tidegate.messages import RecordPlan
+from tidegate.plans.rules.plan import Artifact, PlannedChanges
 
 ONE_RESOURCE = """
 resource "terraform_data" "network" { input = "10.0.0.0/16" }

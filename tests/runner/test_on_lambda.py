@@ -21,8 +21,8 @@ from runner.run import ExitCode
 from tests.runner.conftest import Bench
 from tests.runner.engines import fake_engine
 from tests.runner.fake_aws import JOB_TOKEN, START_TOKEN
-from tidegate.domain.deploys.job import JobKind, job_digest
-from tidegate.domain.deploys.plan_runner import Limit
+from tidegate.deploys.rules.job import JobKind, job_digest
+from tidegate.deploys.rules.plan_runner import Limit
 
 JOB = {"job": "job-1", "digest": "digest", "token": "token"}
 ONE_RESOURCE = 'resource "terraform_data" "network" { input = "10.0.0.0/16" }'

@@ -22,9 +22,9 @@ from runner.report import LONGEST_CAUSE, cause
 from tests.runner.conftest import Bench
 from tests.runner.engines import fake_engine, provisioned
 from tests.runner.fake_aws import ENGINE_SECRET, JOB_TOKEN, START_TOKEN
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.deploys.workflow import PLAN_STEPS, RunSettings, StepKind, WorkflowStep
-from tidegate.domain.root import Engine
+from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.workflow import PLAN_STEPS, RunSettings, StepKind, WorkflowStep
+from tidegate.roots.rules.root import Engine
 
 Commit = Callable[..., str]
 SECRET = "correct-horse-battery"

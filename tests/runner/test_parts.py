@@ -22,9 +22,9 @@ from runner.workspace import Git, git_environment
 from tests.builders import any_job
 from tests.runner.conftest import REPOSITORY_TOP
 from tests.runner.environment import SETTINGS
-from tidegate.adapters.git.environment import authorization
-from tidegate.domain.deploys.plan import PlannedChanges, planned_changes
-from tidegate.domain.deploys.workflow import CloneSettings, RunSettings
+from tidegate.deploys.rules.workflow import CloneSettings, RunSettings
+from tidegate.plans.rules.plan import PlannedChanges, planned_changes
+from tidegate.vcs.git.environment import authorization
 
 PROVIDER = "providers/registry.example.com/acme/cloud/1.2.3/linux_amd64"
 
@@ -276,7 +276,7 @@ def test_the_program_imports_nothing_that_its_start_would_pay_for() -> None:
     loaded = set(result.stdout.split())
     assert "runner.run" in loaded
     assert not loaded & {"boto3", "botocore", "pydantic", "urllib.request", "zipfile", "logging", "asyncio", "tempfile"}
-    assert "tidegate.domain.pull_requests.untrusted_code" not in loaded
+    assert "tidegate.pull_requests.rules.untrusted_code" not in loaded
 
 
 @pytest.mark.parametrize(

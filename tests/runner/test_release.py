@@ -21,8 +21,8 @@ from runner.release import VENDORS, ReleaseRefused, install_release, verify_sign
 from runner.settings import read_settings
 from tests.runner.conftest import Bench
 from tests.runner.environment import SETTINGS
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.root import Engine, EngineName
+from tidegate.deploys.rules.job import JobKind
+from tidegate.roots.rules.root import Engine, EngineName
 
 VERSION = "1.99.1"
 PLATFORM = f"linux_{'arm64' if os.uname().machine == 'aarch64' else 'amd64'}"

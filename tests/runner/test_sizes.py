@@ -7,8 +7,8 @@ from collections.abc import Callable
 from tests.runner.conftest import Bench
 from tests.runner.engines import fake_engine, provisioned
 from tests.runner.speculation import resource
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.deploys.runner_size import RunnerSize
+from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.runner_size import RunnerSize
 
 Commit = Callable[..., str]
 LARGE = RunnerSize(2048, 8192)

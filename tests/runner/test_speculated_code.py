@@ -12,10 +12,10 @@ from tests.runner.conftest import Bench
 from tests.runner.engines import fake_engine
 from tests.runner.git_forge import CLONE_TOKEN
 from tests.runner.speculation import DEFAULT_PLAN, Commit, planned, refused, resource
-from tidegate.adapters.git.environment import authorization
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.deploys.workflow import CloneSettings, RunSettings, StepKind, WorkflowStep
-from tidegate.domain.root import Engine, EngineName
+from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.workflow import CloneSettings, RunSettings, StepKind, WorkflowStep
+from tidegate.roots.rules.root import Engine, EngineName
+from tidegate.vcs.git.environment import authorization
 
 
 def refuse_to_run(bench: Bench) -> str:

@@ -9,8 +9,8 @@ import pytest
 
 from tests.runner.conftest import Bench
 from tests.runner.speculation import DEFAULT_PLAN, Commit, planned, refused, resource
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.deploys.workflow import RunSettings, StepKind, WorkflowStep
+from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.workflow import RunSettings, StepKind, WorkflowStep
 
 
 @pytest.mark.parametrize("merges", [True, False])

@@ -12,7 +12,7 @@ from tests.runner.conftest import Bench
 from tests.runner.engines import WAITING, fake_engine
 from tests.runner.fake_aws import JOB_TOKEN
 from tests.runner.speculation import Commit, planned, refused, resource, text
-from tidegate.domain.deploys.job import JobKind
+from tidegate.deploys.rules.job import JobKind
 from tidegate.messages import RecordPlan
 
 

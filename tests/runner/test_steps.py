@@ -8,9 +8,9 @@ from tests.runner.conftest import Bench
 from tests.runner.fake_aws import JOB_TOKEN, START_TOKEN
 from tests.runner.git_forge import CLONE_TOKEN
 from tests.runner.scripted_steps import INIT, PLAN, VERSION, Commit, Steps, env_step, run_step
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.deploys.workflow import RunSettings, StepKind, WorkflowStep
-from tidegate.domain.root import Engine, EngineName
+from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.workflow import RunSettings, StepKind, WorkflowStep
+from tidegate.roots.rules.root import Engine, EngineName
 
 
 def test_steps_run_in_their_order_in_the_roots_directory(steps: Steps) -> None:

@@ -9,8 +9,8 @@ import pytest
 from tests.runner.conftest import Bench
 from tests.runner.git_forge import CLONE_TOKEN
 from tests.runner.speculation import DEFAULT_PLAN, refused
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.deploys.workflow import CloneSettings, RunSettings, StepKind, WorkflowStep
+from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.workflow import CloneSettings, RunSettings, StepKind, WorkflowStep
 
 SUBMODULES = RunSettings(clone=CloneSettings(("modules",), submodules=True))
 LFS = RunSettings(clone=CloneSettings(lfs=True))

@@ -12,7 +12,7 @@ import pytest
 from tests.runner.conftest import REPOSITORY_TOP, Bench
 from tests.runner.engines import WAITING, fake_engine
 from tests.runner.fake_aws import JOB_TOKEN
-from tidegate.domain.deploys.job import Job, JobKind
+from tidegate.deploys.rules.job import Job, JobKind
 
 GOOD = 'resource "terraform_data" "network" { input = "10.0.0.0/16" }\n'
 #: A C call that keeps the interpreter's lock: no thread and no signal handler of the process runs any more.

@@ -18,12 +18,12 @@ from tests.runner.conftest import Bench
 from tests.runner.engines import provisioned
 from tests.runner.fake_aws import JOB_TOKEN, Refusal
 from tests.runner.speculation import resource
-from tidegate.domain.deploys.aws_target import AllowedRole, AllowedRoles, AwsTarget, Phase, to_text
-from tidegate.domain.deploys.job import Job, JobKind, job_digest
-from tidegate.domain.deploys.workflow import RunSettings, StepKind, WorkflowStep
-from tidegate.domain.identity.issued import Issued
-from tidegate.domain.identity.targets import AzureTarget, GoogleTarget
-from tidegate.usecases.identity.issue_tokens import TokenIssuer
+from tidegate.deploys.rules.aws_target import AllowedRole, AllowedRoles, AwsTarget, Phase, to_text
+from tidegate.deploys.rules.issued import Issued
+from tidegate.deploys.rules.job import Job, JobKind, job_digest
+from tidegate.deploys.rules.targets import AzureTarget, GoogleTarget
+from tidegate.deploys.rules.workflow import RunSettings, StepKind, WorkflowStep
+from tidegate.jobs.issue_tokens import TokenIssuer
 
 Commit = Callable[..., str]
 ACCOUNT = "arn:aws:iam::210987654321:role"

@@ -8,8 +8,8 @@ import pytest
 
 from soak.stacks import RULES, Rules, configuration, names, order_of
 from tests.resolving import resolve
-from tidegate.domain.changes.change_set import change_set
-from tidegate.domain.deploys.review_rule import PlanReview
+from tidegate.changes.rules.change_set import change_set
+from tidegate.deploys.rules.review_rule import PlanReview
 
 ROOTS = names(8)
 JOURNAL = Path("/journal")

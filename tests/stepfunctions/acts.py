@@ -7,10 +7,10 @@ from typing import Any
 
 from tests.stepfunctions.faults import FOR_GOOD, invokes, throttled_then_unavailable
 from tests.stepfunctions.world import RootInWorld
-from tidegate.domain.changes.gate import GateAnswer
-from tidegate.domain.deploys.deployment import Deployment, State
-from tidegate.usecases.gates.apply_requirements import ApplyRequirements
-from tidegate.usecases.gates.decide_requirements import RequirementsDecider
+from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.gate import GateAnswer
+from tidegate.gates.apply_requirements import ApplyRequirements
+from tidegate.gates.decide_requirements import RequirementsDecider
 
 Act = Callable[[RootInWorld, Deployment], None]
 Faults = Callable[[RootInWorld, Deployment], list[dict[str, Any]]]

@@ -34,9 +34,9 @@ from tests.stepfunctions.ways import (
     UNKNOWN,
 )
 from tests.stepfunctions.world import RootInWorld
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import Deployment, State
-from tidegate.domain.deploys.requirements import Requirements
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.policies.rules.requirements import Requirements
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from tests.stepfunctions.histories import History, read_history
 from tests.stepfunctions.layer_faults import Faults, both, no_faults, refuses, stumbles, throttled_runs
 from tests.stepfunctions.pull_cases import BACKEND
 from tests.stepfunctions.world import World, events_of, until
-from tidegate.domain.drift.drift import DriftRecord
-from tidegate.domain.errors import NotFound
+from tidegate.config.rules.drift import DriftRecord
+from tidegate.rules.errors import NotFound
 
 FOUND = ("Begin the run", "Find what is looked at", "Is anything to be looked at?")
 WAITING = ("Begin the plan", "Wait for a free place")

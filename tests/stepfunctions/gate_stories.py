@@ -5,9 +5,9 @@ from __future__ import annotations
 from tests.stepfunctions.acts import confirm, reject, stumbling
 from tests.stepfunctions.ways import APPLYING, GATED, PLANNED_AFTER_OTHERS, PLANNED_AGAIN
 from tests.stepfunctions.world import RootInWorld, World, until
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import Deployment, State
-from tidegate.domain.deploys.rerun import run_again
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.rerun import run_again
 from tidegate.ports import Enrolled
 
 AFTER_DEV = Waits(apply_after=("dev",))

@@ -13,8 +13,8 @@ from tests.stepfunctions.pull_cases import PULL_CASES, PullCase, play_pull
 from tests.stepfunctions.stories import ALONE, STORIES
 from tests.stepfunctions.ways import WAITING
 from tests.stepfunctions.world import World, until
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.root import worker_name
+from tidegate.deploys.rules.deployment import State
+from tidegate.roots.rules.root import worker_name
 
 
 @dataclass(frozen=True)

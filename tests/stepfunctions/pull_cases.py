@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from tests.stepfunctions.histories import History, read_history
 from tests.stepfunctions.layer_faults import Faults, both, no_faults, refuses, stumbles, throttled_runs
 from tests.stepfunctions.world import World, events_of, until
-from tidegate.domain.errors import NotFound
-from tidegate.domain.pull_requests.record import PullRequestRecord
-from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
-from tidegate.usecases.decide_again import deciding_again
+from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.pull_requests.rules.record import PullRequestRecord
+from tidegate.rules.decide_again import deciding_again
+from tidegate.rules.errors import NotFound
 
 FOUND = ("Begin the pull request", "Find what the pull request changes", "Is anything to be planned?")
 EACH = ("Plan all that it changes", "Begin the layer")

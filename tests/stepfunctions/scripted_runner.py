@@ -21,8 +21,8 @@ import runner.speculate_job
 from runner.__main__ import main
 from runner.faults import EngineFailed, PlanAltered, RunnerFault
 from runner.job import Preparation, Tools
-from tidegate.domain.deploys.job import TakenJob, plan_prefix
-from tidegate.domain.deploys.plan import Artifact, Plan, PlannedChanges
+from tidegate.deploys.rules.job import TakenJob, plan_prefix
+from tidegate.plans.rules.plan import Artifact, Plan, PlannedChanges
 
 #: Where a runner leaves a note that it was started: what comes after must not do the same again.
 NOTES = "SCRIPTED_RUNNER_NOTES"

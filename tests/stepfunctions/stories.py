@@ -11,8 +11,8 @@ from tests.stepfunctions.faults import FOR_GOOD, THROTTLED, invokes
 from tests.stepfunctions.limits import ROUNDS
 from tests.stepfunctions.ways import APPLIED, BEGAN, CLAIMED, DEPLOYED, RAN, RESTED, WAITING
 from tests.stepfunctions.world import RootInWorld, World, until
-from tidegate.domain.deploys.deployment import Deployment, State, Trigger, Unlocking, is_final
-from tidegate.domain.root import worker_name
+from tidegate.deploys.rules.deployment import Deployment, State, Trigger, Unlocking, is_final
+from tidegate.roots.rules.root import worker_name
 
 #: Seconds in which the reconciler has begun a worker, mostly; else it is called once more.
 _RECONCILED = 15.0

@@ -12,7 +12,7 @@ from cdk.function_specs import SPECS
 from tests.stepfunctions.contracts import BY_TOKEN, CONTRACTS, REPORTED, STOPPED
 from tests.stepfunctions.machines import MACHINES, Machine, expressions
 from tidegate.bootstrap.steps import STEPS
-from tidegate.domain import errors
+from tidegate.rules import errors
 
 AWS = re.compile(r"(States|Lambda|Runtime|Sandbox|StepFunctions|Sfn|ECS|AmazonECS)\.\w+")
 

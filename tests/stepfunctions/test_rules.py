@@ -10,10 +10,10 @@ import pytest
 from cdk.asl_state_machine import LAYERS
 from tests.stepfunctions.machines import MACHINES, Machine, expressions
 from tests.stepfunctions.worst_case import LIMIT_OF_THE_ROOT, longest
-from tidegate.domain.changes.gate import GATE_DAYS
-from tidegate.domain.deploys.requirements_gate import REQUIREMENTS_DAYS
-from tidegate.domain.deploys.review import REVIEW_DAYS
-from tidegate.domain.deploys.runner_size import APPLY_SECONDS
+from tidegate.deploys.rules.gate import GATE_DAYS
+from tidegate.deploys.rules.requirements_gate import REQUIREMENTS_DAYS
+from tidegate.deploys.rules.review import REVIEW_DAYS
+from tidegate.deploys.rules.runner_size import APPLY_SECONDS
 
 pytestmark = pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 

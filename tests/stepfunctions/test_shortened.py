@@ -16,7 +16,7 @@ from tests.stepfunctions.machines import NAMES, read_deployed, strings
 from tests.stepfunctions.pull_cases import PULL_CASES
 from tests.stepfunctions.scripted_runner import NEVER_STARTS, SILENT, STARTS_LATE
 from tests.stepfunctions.world import REPOSITORY
-from tidegate.domain.root import deployment_id, layer_id
+from tidegate.roots.rules.root import deployment_id, layer_id
 
 
 @pytest.mark.parametrize("machine", NAMES)

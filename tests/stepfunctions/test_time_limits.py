@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.stepfunctions.plays import CASE_PLAYS, STORY_PLAYS
-from tidegate.domain.deploys.deployment import State
+from tidegate.deploys.rules.deployment import State
 
 pytestmark = [pytest.mark.nightly, pytest.mark.cloud, pytest.mark.xdist_group("paths")]
 

@@ -16,16 +16,16 @@ from local.forge.client import ForgeClient
 from tests.stepfunctions.histories import History, read_history
 from tests.stepfunctions.limits import PLANS
 from tidegate.bootstrap import Bootstrap
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.check_runs.text import check_run_name
-from tidegate.domain.deploys.deployment import Deployment, State, Trigger, is_final
-from tidegate.domain.deploys.queue import QueueHead
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.policies.files import packed
-from tidegate.domain.policies.policy import HeldPolicySet
-from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestSpec
-from tidegate.domain.root import Revision, Root, deployment_id, queue_id
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import Deployment, State, Trigger, is_final
+from tidegate.deploys.rules.queue import QueueHead
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.texts.text import check_run_name
+from tidegate.policies.rules.files import packed
+from tidegate.policies.rules.policy import HeldPolicySet
 from tidegate.ports import Enrolled
+from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestSpec
+from tidegate.roots.rules.root import Revision, Root, deployment_id, queue_id
 
 T = TypeVar("T")
 #: Seconds that anything may take on a busy machine. Nothing waits for so long when all is well.

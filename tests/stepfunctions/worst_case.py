@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from tidegate.domain.changes.gate import WAITS_PER_EXECUTION
-from tidegate.domain.deploys.queue import EXECUTION_AGE, ROUNDS_PER_EXECUTION
-from tidegate.domain.deploys.runner_size import APPLY_SECONDS
-from tidegate.usecases.deploys.begin_job import PLAN_ATTEMPTS
-from tidegate.usecases.pull_requests.affected_layers import MOST_LAYERS
-from tidegate.usecases.pull_requests.begin_speculation import SPECULATIONS
+from tidegate.deploys.rules.gate import WAITS_PER_EXECUTION
+from tidegate.deploys.rules.queue import EXECUTION_AGE, ROUNDS_PER_EXECUTION
+from tidegate.deploys.rules.runner_size import APPLY_SECONDS
+from tidegate.jobs.begin_job import PLAN_ATTEMPTS
+from tidegate.pull_requests.affected_layers import MOST_LAYERS
+from tidegate.pull_requests.begin_speculation import SPECULATIONS
 
 States = Mapping[str, Mapping[str, Any]]
 #: Seconds that a call of a function takes at most before it fails: Lambda's own limit.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.builders import deployment_in
-from tidegate.domain.check_runs.face import PlaceInLine, View
-from tidegate.domain.check_runs.text import render
+from tidegate.deploys.texts.face import PlaceInLine, View
+from tidegate.deploys.texts.text import render
 
 
 def shown(state, view=None, **fields):

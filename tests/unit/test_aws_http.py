@@ -14,9 +14,9 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials as BotoCredentials
 
 from tests.http_server import Answer, Received, server
-from tidegate.adapters.aws.client import Aws, AwsError
-from tidegate.adapters.aws.credentials import NoCredentialsError, standard_source
-from tidegate.adapters.aws.signing import Credentials, Request, signed_headers
+from tidegate.aws.client import Aws, AwsError
+from tidegate.aws.credentials import NoCredentialsError, standard_source
+from tidegate.aws.signing import Credentials, Request, signed_headers
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI/K7MDENG", "AWS_REGION": "eu-west-1"}
 TIMESTAMP = "20261121T081500Z"

@@ -7,9 +7,9 @@ import threading
 import pytest
 
 from tests.functions.wires import Context, sqs_event
-from tidegate.adapters.batches import take_all, take_held, take_in_order
-from tidegate.adapters.holding import held
-from tidegate.domain.errors import AuditUnavailable, CloudUnavailable, Conflict, ForgeUnavailable, NotFound
+from tidegate.aws.batches import take_all, take_held, take_in_order
+from tidegate.aws.hold import held
+from tidegate.rules.errors import AuditUnavailable, CloudUnavailable, Conflict, ForgeUnavailable, NotFound
 
 CLOUD = CloudUnavailable("SQS", "throttled")
 

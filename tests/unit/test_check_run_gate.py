@@ -9,14 +9,14 @@ from markdown_it import MarkdownIt
 
 from tests.builders import NOW, any_root, deployment_in
 from tests.unit.rendered import shown
-from tidegate.domain.access import Access
-from tidegate.domain.changes.gate import Dependency
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.check_runs.awaited import NAMED, are_enough, waited_for
-from tidegate.domain.check_runs.check_run import Button, Conclusion
-from tidegate.domain.check_runs.face import Awaited, Mark, PlaceInLine, View, WaitedFor
-from tidegate.domain.deploys.deployment import AfterGate, Gate, State
-from tidegate.domain.errors import GateStaysShut
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import AfterGate, Gate, State
+from tidegate.deploys.rules.gate import Dependency
+from tidegate.deploys.texts.awaited import NAMED, are_enough, waited_for
+from tidegate.deploys.texts.face import Awaited, Mark, PlaceInLine, View, WaitedFor
+from tidegate.rules.access import Access
+from tidegate.rules.errors import GateStaysShut
+from tidegate.vcs.rules.check_run import Button, Conclusion
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
 NEWER = Mark("network-0000002", "2" * 40, "https://forge.example/runs/2")

@@ -10,14 +10,14 @@ from markdown_it import MarkdownIt
 from tests.builders import NOW, any_lock, any_plan, any_review, any_revision, any_root, deployment_in
 from tests.chance import examples
 from tests.unit.rendered import everything, shown
-from tidegate.domain.access import Access
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.check_runs.check_run import MAXIMUM_ACTIONS, MAXIMUM_TEXT, MAXIMUM_TITLE
-from tidegate.domain.check_runs.face import Awaited, Mark, PlaceInLine, View, WaitedFor
-from tidegate.domain.check_runs.text import render
-from tidegate.domain.deploys.deployment import Approval, State, Unlocking
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.deploys.review_rule import ReviewRule
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import Approval, State, Unlocking
+from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.texts.face import Awaited, Mark, PlaceInLine, View, WaitedFor
+from tidegate.deploys.texts.text import render
+from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.rules.access import Access
+from tidegate.vcs.rules.check_run import MAXIMUM_ACTIONS, MAXIMUM_TEXT, MAXIMUM_TITLE
 
 
 def test_a_long_plan_loses_its_middle_and_says_how_much_and_where_the_whole_is():

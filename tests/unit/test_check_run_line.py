@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tests.builders import any_lock
 from tests.unit.rendered import in_line, shown
-from tidegate.domain.check_runs.check_run import Button, Conclusion
-from tidegate.domain.check_runs.face import Mark, View
-from tidegate.domain.deploys.deployment import State, Trigger
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.texts.face import Mark, View
+from tidegate.vcs.rules.check_run import Button, Conclusion
 
 RUNNING = Mark("network-000000a", "a" * 40, "https://forge.example/runs/7")
 BEHIND = Mark("network-000000b", "b" * 40)

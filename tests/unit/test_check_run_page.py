@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.builders import NOW, any_lock, any_review, deployment_in
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.check_runs.face import Awaited, Mark, PlaceInLine, View, WaitedFor
-from tidegate.domain.check_runs.text import render
-from tidegate.domain.deploys.deployment import Approval, Gate, State
-from tidegate.domain.deploys.freeze import Freeze, Hold, missing
-from tidegate.domain.deploys.review_rule import ReviewRule
-from tidegate.domain.deploys.workflow import STEP_FAILED
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import Approval, Gate, State
+from tidegate.deploys.rules.freeze import Freeze, Hold, missing
+from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.workflow import STEP_FAILED
+from tidegate.deploys.texts.face import Awaited, Mark, PlaceInLine, View, WaitedFor
+from tidegate.deploys.texts.text import render
 
 PAGE = (Path(__file__).parents[2] / "docs/check-runs.md").read_text(encoding="utf-8")
 FROZEN = missing([Hold(Freeze(reason="quarter end"), "2026-03-02T16:50:00+00:00")], ())

@@ -9,16 +9,16 @@ from markdown_it import MarkdownIt
 
 from tests.builders import NOW, any_lock, any_plan, any_review, deployment_in
 from tests.unit.rendered import shown
-from tidegate.domain.access import Access
-from tidegate.domain.check_runs.check_run import Button, Conclusion
-from tidegate.domain.check_runs.face import Mark, View, counts
-from tidegate.domain.check_runs.text import render_continued, render_foreign
-from tidegate.domain.deploys.deployment import AfterGate, Approval, Gate, Override, State, Step, Trigger, Unlocking
-from tidegate.domain.deploys.freeze import Freeze, Hold, missing
-from tidegate.domain.deploys.origin import Destruction
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.deploys.review_rule import ReviewRule
-from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.deploys.rules.deployment import AfterGate, Approval, Gate, Override, State, Step, Trigger, Unlocking
+from tidegate.deploys.rules.freeze import Freeze, Hold, missing
+from tidegate.deploys.rules.origin import Destruction
+from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.texts.face import Mark, View, counts
+from tidegate.deploys.texts.text import render_continued, render_foreign
+from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.rules.access import Access
+from tidegate.vcs.rules.check_run import Button, Conclusion
 
 PLAN = """\
 Terraform will perform the following actions:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.builders import any_root, deployment_in
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.summary import summary_of
-from tidegate.domain.moment import later
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.summary import summary_of
+from tidegate.rules.moment import later
 from tidegate.web.grouping import grouped
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tidegate.domain.markdown import code, escaped, fenced, folded, one_line, plain
+from tidegate.texts.markdown import code, escaped, fenced, folded, one_line, plain
 
 #: A busy machine is no reason to fail.
 patient = settings(deadline=None)

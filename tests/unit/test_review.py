@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_plan, any_review, deployment_in
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import Approval, State
-from tidegate.domain.deploys.rerun import run_again
-from tidegate.domain.deploys.review import (
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import Approval, State
+from tidegate.deploys.rules.rerun import run_again
+from tidegate.deploys.rules.review import (
     Answer,
     Followup,
     Need,
@@ -22,7 +22,7 @@ from tidegate.domain.deploys.review import (
     moment,
     review_id,
 )
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
 

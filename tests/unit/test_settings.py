@@ -4,8 +4,8 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from tidegate.domain.deploys.queue import ROUNDS_PER_EXECUTION
-from tidegate.domain.deploys.review_rule import PlanReview
+from tidegate.deploys.rules.queue import ROUNDS_PER_EXECUTION
+from tidegate.deploys.rules.review_rule import PlanReview
 from tidegate.settings import (
     ForgeSettings,
     InvalidForgeError,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.configuration import load, refusal
-from tidegate.domain.access import Access
-from tidegate.domain.deploys.requirements import Requirements
+from tidegate.policies.rules.requirements import Requirements
+from tidegate.rules.access import Access
 
 
 def test_policies_are_taken_in_their_order_and_who_may_apply_may_review_unless_that_is_said():

@@ -7,8 +7,8 @@ import pytest
 from tests.configuration import load, refusal
 from tidegate.config.loader import load_configuration
 from tidegate.config.organization import read_organization
-from tidegate.domain.deploys.requirements import Requirements
-from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules, MergeMethod
+from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules, MergeMethod
+from tidegate.policies.rules.requirements import Requirements
 
 HERE = "version: 1\napply: in_pull_request\n"
 

@@ -14,8 +14,8 @@ from tidegate.config.loader import load_configuration
 from tidegate.config.resolution import configure
 from tidegate.config.rule_changes import rule_changes
 from tidegate.config.trust import proposed, trusted
-from tidegate.domain.deploys.aws_target import AwsTarget
-from tidegate.domain.root import Root
+from tidegate.deploys.rules.aws_target import AwsTarget
+from tidegate.roots.rules.root import Root
 
 ONE, TWO = "111111111111", "222222222222"
 APP, NEW = Root("app", "app"), Root("new", "new")

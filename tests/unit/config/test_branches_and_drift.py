@@ -12,8 +12,8 @@ from tidegate.config.branches import may_go
 from tidegate.config.declarations import DestinationBranch, Drift, PullRequestRules
 from tidegate.config.expressions import Expression
 from tidegate.config.model import branches as model_branches
-from tidegate.domain.drift.timetable import Interval, Window
-from tidegate.domain.pull_requests.temporary_layer import Checkout
+from tidegate.config.rules.timetable import Interval, Window
+from tidegate.deploys.rules.temporary_layer import Checkout
 
 
 def test_branches_have_tags_by_regular_expressions_in_the_order_of_the_file():

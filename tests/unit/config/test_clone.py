@@ -6,8 +6,8 @@ import pytest
 
 from tests.configuration import load, refusal
 from tidegate.config.resolution import configure
-from tidegate.domain.deploys.workflow import CloneSettings
-from tidegate.domain.root import Root
+from tidegate.deploys.rules.workflow import CloneSettings
+from tidegate.roots.rules.root import Root
 
 
 def test_the_listed_repositories_reach_every_job():

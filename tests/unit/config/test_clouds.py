@@ -10,8 +10,8 @@ from tidegate.config.configured import how_changed
 from tidegate.config.resolution import configure
 from tidegate.config.rule_changes import rule_changes
 from tidegate.config.trust import proposed
-from tidegate.domain.identity.targets import AzureTarget, GoogleTarget
-from tidegate.domain.root import Root
+from tidegate.deploys.rules.targets import AzureTarget, GoogleTarget
+from tidegate.roots.rules.root import Root
 
 AWS = "{account: '111111111111', plan_role: plan, apply_role: deploy, identity: web_identity}"
 PROVIDER = "projects/1234/locations/global/workloadIdentityPools/tidegate/providers/tidegate"

@@ -7,7 +7,7 @@ import pytest
 from tests.configuration import load, refusal
 from tidegate.config.declarations import EngineText
 from tidegate.config.resolution import configure
-from tidegate.domain.deploys.review_rule import PlanReview
+from tidegate.deploys.rules.review_rule import PlanReview
 
 
 def test_tags_of_directories_and_workspaces_add_up():

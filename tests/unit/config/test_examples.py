@@ -9,16 +9,16 @@ import jsonschema
 import pytest
 import yaml
 
+from tidegate.changes.rules.stack import RunStrategy
 from tidegate.config.declarations import EngineText
 from tidegate.config.loader import LoadedConfiguration, load_configuration
 from tidegate.config.resolution import configure
 from tidegate.config.schema import json_schema
-from tidegate.domain.access import Access
-from tidegate.domain.changes.stack import RunStrategy
-from tidegate.domain.deploys.requirements import Requirements
-from tidegate.domain.deploys.workflow import StepKind, WorkflowStep
-from tidegate.domain.errors import InvalidConfiguration
-from tidegate.domain.root import Engine, EngineName, Root
+from tidegate.deploys.rules.workflow import StepKind, WorkflowStep
+from tidegate.policies.rules.requirements import Requirements
+from tidegate.roots.rules.root import Engine, EngineName, Root
+from tidegate.rules.access import Access
+from tidegate.rules.errors import InvalidConfiguration
 
 EXAMPLES = Path(__file__).parents[2] / "data/stacks"
 #: One line of these is not a list, as its first bracket is missing.

@@ -9,8 +9,8 @@ import pytest
 from tests.builders import any_root
 from tests.configuration import load, refusal
 from tidegate.config.freezes import frozen_until, longest_hold
-from tidegate.domain.deploys.freeze import Freeze
-from tidegate.domain.tags.terms import tagged
+from tidegate.deploys.rules.freeze import Freeze
+from tidegate.roots.rules.terms import tagged
 
 ONCE = "freeze: [{from: 2026-12-20T18:00:00+01:00, until: '2027-01-04T07:00:00Z', tag_query: prod, reason: holidays}]\n"
 WEEKENDS = "freeze: [{cron: 0 16 * * FRI, duration: 64h, timezone: Europe/Berlin}]\n"

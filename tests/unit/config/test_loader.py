@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.configuration import REPOSITORY, load, refusal
 from tidegate.config.loader import DeclaredRoot, LoadedConfiguration, Misleading, examine_configuration
 from tidegate.config.model.file import WHEN_MODIFIED
-from tidegate.domain.errors import InvalidConfiguration
-from tidegate.domain.root import Engine, EngineName, Root
+from tidegate.roots.rules.root import Engine, EngineName, Root
+from tidegate.rules.errors import InvalidConfiguration
 
 
 def test_the_shortest_file_declares_no_roots_and_keeps_the_defaults():

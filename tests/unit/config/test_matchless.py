@@ -7,7 +7,7 @@ import pytest
 from tests.configuration import load
 from tidegate.config.matchless import matchless
 from tidegate.config.resolution import configure
-from tidegate.domain.root import Root
+from tidegate.roots.rules.root import Root
 
 ROOTS = (Root("live/prod", "live/prod"), Root("live/dev", "live/dev"))
 FILE = """\

@@ -8,10 +8,10 @@ from tests.builders import REPOSITORY
 from tidegate.config.loader import LoadedConfiguration, examine_configuration, load_configuration
 from tidegate.config.organization import ORGANIZATION, Organization, examine_organization, read_organization
 from tidegate.config.resolution import configure
-from tidegate.domain.deploys.requirements import Requirements
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.errors import InvalidConfiguration
-from tidegate.domain.root import Engine, EngineName, Root
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.policies.rules.requirements import Requirements
+from tidegate.roots.rules.root import Engine, EngineName, Root
+from tidegate.rules.errors import InvalidConfiguration
 
 NETWORK = Root("network", "network")
 

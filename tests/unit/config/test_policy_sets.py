@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.configuration import load, refusal
-from tidegate.domain.policies.policy_set import PolicySource, sets_for
-from tidegate.domain.tags.terms import Tagged
+from tidegate.policies.rules.policy_set import PolicySource, sets_for
+from tidegate.roots.rules.terms import Tagged
 
 
 def test_a_set_says_where_its_files_are_whose_it_is_and_which_roots_it_is_for():

@@ -9,17 +9,17 @@ import pytest
 
 from tests.builders import any_root
 from tests.resolving import A_AND_B, only, refusal, resolve, stacks_of
+from tidegate.changes.rules.stack import Stack, StackDefinition, StackRules
 from tidegate.config.configured import ConfiguredRoot, how_changed
 from tidegate.config.declarations import DeclaredPolicy, DeclaredStack, DeclaredWorkflow, RootDeclaration
 from tidegate.config.loader import LoadedConfiguration, without_file
 from tidegate.config.resolution import configure
-from tidegate.domain.access import UNMATCHED, Access
-from tidegate.domain.changes.stack import Stack, StackDefinition, StackRules
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.deploys.workflow import APPLY_STEPS, PLAN_STEPS, RunSettings, StepKind, WorkflowStep
-from tidegate.domain.root import Engine, EngineName, Root
-from tidegate.domain.tags.query import parse_tag_query
-from tidegate.domain.tags.terms import tagged
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.workflow import APPLY_STEPS, PLAN_STEPS, RunSettings, StepKind, WorkflowStep
+from tidegate.roots.rules.root import Engine, EngineName, Root
+from tidegate.roots.rules.root_query import parse_tag_query
+from tidegate.roots.rules.terms import tagged
+from tidegate.rules.access import UNMATCHED, Access
 
 
 class TestWithoutAFile:

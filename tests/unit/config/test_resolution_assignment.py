@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.resolving import A_AND_B, only, refusal, resolve, stacks_of
+from tidegate.changes.rules.change_set import change_set
 from tidegate.config.assignment import late_tags
-from tidegate.domain.changes.change_set import change_set
-from tidegate.domain.root import Root
-from tidegate.domain.tags.query import parse_tag_query
-from tidegate.domain.tags.terms import tagged
+from tidegate.roots.rules.root import Root
+from tidegate.roots.rules.root_query import parse_tag_query
+from tidegate.roots.rules.terms import tagged
 
 
 class TestAssignment:

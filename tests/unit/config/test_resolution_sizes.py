@@ -8,7 +8,7 @@ from tests.builders import REPOSITORY
 from tidegate.config.loader import load_configuration
 from tidegate.config.resolution import configure
 from tidegate.config.settings import MOST_BYTES
-from tidegate.domain.root import Root
+from tidegate.roots.rules.root import Root
 
 #: Steps that are short as they are written, and long where the stack's variable is filled in.
 SWELLING = f"""

@@ -7,9 +7,9 @@ import pytest
 from tests.configuration import REPOSITORY, load, refusal
 from tidegate.config.loader import load_configuration, without_file
 from tidegate.config.trust import trusted
-from tidegate.domain.deploys.requirements import Requirements
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.root import Root
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.policies.rules.requirements import Requirements
+from tidegate.roots.rules.root import Root
 
 
 def judged(loaded, root):

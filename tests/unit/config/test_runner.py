@@ -9,8 +9,8 @@ from tests.resolving import only, refusal
 from tidegate.config.resolution import configure
 from tidegate.config.rule_changes import rule_changes
 from tidegate.config.trust import proposed
-from tidegate.domain.deploys.runner_size import RunnerNeeds
-from tidegate.domain.root import Root
+from tidegate.deploys.rules.runner_size import RunnerNeeds
+from tidegate.roots.rules.root import Root
 
 APP = Root("app", "app")
 

@@ -9,7 +9,7 @@ import pytest
 
 from tidegate.config.loader import load_configuration
 from tidegate.config.resolution import configure
-from tidegate.domain.root import Engine, EngineName, Root
+from tidegate.roots.rules.root import Engine, EngineName, Root
 
 _GUIDE = (Path(__file__).parents[3] / "docs/stacks.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", _GUIDE, re.DOTALL)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.configuration import load, mistakes, refusal
+from tidegate.changes.rules.stack import RunStrategy, StackRules
 from tidegate.config.declarations import EngineText
-from tidegate.domain.changes.stack import RunStrategy, StackRules
 
 
 def test_a_stack_is_a_leaf_or_a_nest_with_variables_an_engine_and_rules():

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.config.substitution import UnsetVariable, filled, filled_step, has_variables
-from tidegate.domain.deploys.workflow import StepKind, WorkflowStep
-from tidegate.domain.deploys.workflow_rules import substituted
+from tidegate.deploys.rules.workflow import StepKind, WorkflowStep
+from tidegate.deploys.rules.workflow_rules import substituted
 
 VARIABLES = {"STACK_VAR_A": "one", "STACK_VAR_B": "${STACK_VAR_A}$x"}
 

@@ -11,11 +11,11 @@ from tidegate.config.declarations import DeclaredPolicy
 from tidegate.config.loader import load_configuration
 from tidegate.config.resolution import configure
 from tidegate.config.trust import trusted
-from tidegate.domain.access import Access
-from tidegate.domain.deploys.requirements import Requirements
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.root import Root
-from tidegate.domain.tags.query import parse_tag_query
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.policies.rules.requirements import Requirements
+from tidegate.roots.rules.root import Root
+from tidegate.roots.rules.root_query import parse_tag_query
+from tidegate.rules.access import Access
 
 FILE = b"""
 version: 1

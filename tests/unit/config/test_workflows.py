@@ -6,7 +6,7 @@ import pytest
 
 from tests.configuration import load, refusal
 from tidegate.config.declarations import EngineText, Hooks
-from tidegate.domain.deploys.workflow import RunOn, StepKind, WorkflowStep
+from tidegate.deploys.rules.workflow import RunOn, StepKind, WorkflowStep
 
 
 def test_every_kind_of_step_is_taken_with_all_that_it_may_have():

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.access import UNMATCHED, Access, Action, Person, grantee, judge_access, teams_among
-from tidegate.domain.permission import ROLES, Permission
+from tidegate.rules.access import UNMATCHED, Access, Action, Person, grantee, judge_access, teams_among
+from tidegate.rules.permission import ROLES, Permission
 
 PEOPLE = st.builds(
     Person,

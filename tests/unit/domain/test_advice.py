@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import deployment_in
-from tidegate.domain.check_runs.advice import advice, advice_on
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.held_plan import POLICIES_REFUSED
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.held_plan import POLICIES_REFUSED
+from tidegate.deploys.texts.advice import advice, advice_on
 
 FAILED = {State.PLAN_FAILED, State.APPLY_FAILED, State.ENGINE_FAULT}
 

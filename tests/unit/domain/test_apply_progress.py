@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_layer, any_pull_request_record, any_revision, any_root, deployment_in, sha
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.pull_requests.apply import ApplyView, apply_steps, how_applied
-from tidegate.domain.pull_requests.apply_progress import ApplyProgress, applied_digest, apply_progress
-from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules, MergeMethod
-from tidegate.domain.pull_requests.record import Applying
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules, MergeMethod
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.pull_requests.rules.apply import ApplyView, apply_steps, how_applied
+from tidegate.pull_requests.rules.apply_progress import ApplyProgress, applied_digest, apply_progress
+from tidegate.pull_requests.rules.record import Applying
 
 HEAD, OLDER = any_revision(3, branch="feature"), any_revision(9, branch="feature")
 HERE = ApplyRules(ApplyMode.IN_PULL_REQUEST)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import sha
-from tidegate.domain.deploys.authors import UNKNOWN, Authors
-from tidegate.domain.pull_requests.approvals import (
+from tidegate.vcs.rules.approvals import (
     Approvals,
     Disregarded,
     ToApprove,
@@ -14,7 +13,8 @@ from tidegate.domain.pull_requests.approvals import (
     is_of_other_base,
     outdated,
 )
-from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
+from tidegate.vcs.rules.authors import UNKNOWN, Authors
+from tidegate.vcs.rules.pull_request import PullRequestReview, ReviewVerdict
 
 HEAD, OLD = sha(3), "a" * 40
 SINCE = "2026-03-02T08:00:00.700000+00:00"

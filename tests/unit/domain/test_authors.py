@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.domain.deploys.authors import co_authors, private_login
+from tidegate.vcs.rules.authors import co_authors, private_login
 
 
 def test_a_message_names_who_made_a_commit_besides():

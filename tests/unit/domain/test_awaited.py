@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tests.builders import NOW, any_root, deployment_in
 from tests.chance import examples
-from tidegate.domain.changes.awaited import AwaitedInChange
-from tidegate.domain.changes.gate import Opening, dependency, judge_gate, looked_at, lost, point_of, waits_for
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import Gate, State, Step, Trigger
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.awaited import AwaitedInChange
+from tidegate.deploys.rules.deployment import Gate, State, Step, Trigger
+from tidegate.deploys.rules.gate import Opening, dependency, judge_gate, looked_at, lost, point_of, waits_for
 
 LATE = "2026-03-02T20:00:00.000000+00:00"
 STACKS, ROOTS = ("dev", "prod", "lab"), ("a", "b", "c")

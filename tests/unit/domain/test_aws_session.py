@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_job
-from tidegate.domain.deploys.aws_session import phase_of, phases_of, session_name, session_tags, source_identity
-from tidegate.domain.deploys.aws_target import Phase
-from tidegate.domain.deploys.job import JobKind, job_id
-from tidegate.domain.errors import InvalidName
-from tidegate.domain.root import Root, deployment_id, repository_name, root_name
+from tidegate.deploys.rules.aws_session import phase_of, phases_of, session_name, session_tags, source_identity
+from tidegate.deploys.rules.aws_target import Phase
+from tidegate.deploys.rules.job import JobKind, job_id
+from tidegate.roots.rules.root import Root, deployment_id, repository_name, root_name
+from tidegate.rules.errors import InvalidName
 
 #: Of the API reference of STS: data type Tag, and AssumeRole.
 VALUE = re.compile(r"[^\W_]*[\w .:/=+@-]*")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.deploys.aws_target import (
+from tidegate.deploys.rules.aws_target import (
     AllowedRole,
     AllowedRoles,
     AwsTarget,

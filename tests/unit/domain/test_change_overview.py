@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_plan, any_root, deployment_in
-from tidegate.domain.changes.overview import awaited, by_stack, needed, overview
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import State
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.overview import awaited, by_stack, needed, overview
 
 
 def member(stack, root="network", state=State.QUEUED, **waits):

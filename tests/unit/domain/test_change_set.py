@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.chance import examples
-from tidegate.domain.changes.change_set import Candidate, Candidates, ChangeSet, Key, change_set
-from tidegate.domain.changes.stack import RunStrategy, Stack
-from tidegate.domain.errors import CyclicChange
-from tidegate.domain.root import Root
-from tidegate.domain.tags.query import parse_tag_query
-from tidegate.domain.tags.terms import tagged
+from tidegate.changes.rules.change_set import Candidate, Candidates, ChangeSet, Key, change_set
+from tidegate.changes.rules.stack import RunStrategy, Stack
+from tidegate.roots.rules.root import Root
+from tidegate.roots.rules.root_query import parse_tag_query
+from tidegate.roots.rules.terms import tagged
+from tidegate.rules.errors import CyclicChange
 
 ALL_FOR_ONE = RunStrategy.ALL_FOR_ONE
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.comments.command import MAXIMUM_ROOTS, Command, Misread, Verb, read_comment
-from tidegate.domain.comments.help import help_text, usage
-from tidegate.domain.nearest import did_you_mean
+from tidegate.comments.rules.command import MAXIMUM_ROOTS, Command, Misread, Verb, read_comment
+from tidegate.comments.texts.help import help_text, usage
+from tidegate.roots.rules.nearest import did_you_mean
 
 
 @pytest.mark.parametrize(

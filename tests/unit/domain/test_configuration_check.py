@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from tidegate.domain.check_runs.check_run import Conclusion
-from tidegate.domain.check_runs.configuration_check import render_valid
+from tidegate.discovery.texts.configuration_check import render_valid
+from tidegate.vcs.rules.check_run import Conclusion
 
 SHA = "a" * 40
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NOW, any_deployment, any_job, deployment_in
-from tidegate.domain.deploys.deployment import (
+from tidegate.deploys.rules.deployment import (
     State,
     Step,
     ends_without_result,
@@ -12,7 +12,7 @@ from tidegate.domain.deploys.deployment import (
     moves_baseline,
     where_it_is,
 )
-from tidegate.domain.deploys.job import JobKind, job_id, log_key, plan_prefix
+from tidegate.deploys.rules.job import JobKind, job_id, log_key, plan_prefix
 
 OPEN = {
     State.QUEUED,

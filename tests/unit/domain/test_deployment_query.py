@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import any_deployment, any_revision, any_root, deployment_in
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.query import GROUPS, KINDS, deployment_tags, parse_deployment_query
-from tidegate.domain.deploys.summary import summary_of
-from tidegate.domain.tags.words import InvalidTagQuery
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.query import GROUPS, KINDS, deployment_tags, parse_deployment_query
+from tidegate.deploys.rules.summary import summary_of
+from tidegate.roots.rules.query_words import InvalidTagQuery
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
 ONE = any_deployment(

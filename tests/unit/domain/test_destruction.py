@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_lock, any_plan, any_queue, deployment_in, sha
-from tidegate.domain.deploys.audit import RUNNING, audit_message
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.origin import Destruction
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.deploys.queue import Orphaned, QueueHead, head_after, lock_at_end, lock_when_let_in
-from tidegate.domain.deploys.rerun import run_again
-from tidegate.domain.deploys.review import Need, judge_plan
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.audit import RUNNING, audit_message
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.origin import Destruction
+from tidegate.deploys.rules.queue import Orphaned, QueueHead, head_after, lock_at_end, lock_when_let_in
+from tidegate.deploys.rules.rerun import run_again
+from tidegate.deploys.rules.review import Need, judge_plan
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.plans.rules.plan import PlannedChanges
 
 ORPHANED = Orphaned(sha(9), NOW, 12)
 HEAD = QueueHead(any_queue(), deployed=any_deployed(orphaned=ORPHANED))

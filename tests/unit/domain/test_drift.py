@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployed, any_drift, any_drift_finding, any_layer, any_lock, any_plan, sha
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.deploys.queue import QueueHead
-from tidegate.domain.drift.drift import DriftState, begun, found, why_not_looked_at
-from tidegate.domain.pull_requests.temporary_layer import LayerState
-from tidegate.domain.root import Revision
+from tidegate.config.rules.drift import DriftState, begun, found, why_not_looked_at
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.queue import QueueHead
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.roots.rules.root import Revision
 
 LATER = "2026-03-03T08:00:00.000000+00:00"
 CHANGES = any_plan(changes=PlannedChanges(change=1, destroy=1, destroyed=("a.b",)))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.builders import NOW, any_drift, any_drift_finding, sha
-from tidegate.domain.check_runs.check_run import Conclusion
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.drift.drift import DriftState
-from tidegate.domain.drift.text import check_run, issue_text, issue_title, marker, summary
+from tidegate.config.rules.drift import DriftState
+from tidegate.drift.texts.text import check_run, issue_text, issue_title, marker, summary
+from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.vcs.rules.check_run import Conclusion
 
 PAGE = "https://tidegate.example"
 NONE = any_drift_finding("db", state=DriftState.NONE, drifted_since="")

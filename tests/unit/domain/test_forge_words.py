@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.forge_words import GITHUB_WORDS, GITLAB_WORDS, words_of
-from tidegate.domain.markdown import code, fenced
+from tidegate.texts.markdown import code, fenced
+from tidegate.vcs.rules.forge_words import GITHUB_WORDS, GITLAB_WORDS, words_of
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import NOW, any_deployment, any_plan, any_revision, any_root, deployment_in
-from tidegate.domain.changes.gate import (
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import AfterGate, Gate, State, Step, Trigger, is_final
+from tidegate.deploys.rules.gate import (
     BEFORE_PLAN,
     DONE,
     WAITING,
@@ -26,9 +28,7 @@ from tidegate.domain.changes.gate import (
     superseded,
     waits_for,
 )
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import AfterGate, Gate, State, Step, Trigger, is_final
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 
 EARLY, PLANNED, LATE = (f"2026-03-02T0{hour}:00:00.000000+00:00" for hour in (7, 8, 9))
 LATER = "2026-03-02T10:00:00.000000+00:00"

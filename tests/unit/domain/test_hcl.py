@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.roots import hcl_tokens
-from tidegate.domain.roots.hcl import HclFile
-from tidegate.domain.roots.hcl_tokens import Kind, decoded
+from tidegate.roots.rules import hcl_tokens
+from tidegate.roots.rules.hcl import HclFile
+from tidegate.roots.rules.hcl_tokens import Kind, decoded
 
 
 def problem(text: str) -> str | None:

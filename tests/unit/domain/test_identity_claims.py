@@ -11,11 +11,8 @@ from hypothesis import strategies as st
 
 from local.aws.iam import matches
 from tests.builders import any_job
-from tidegate.domain.deploys.aws_target import AwsTarget, Phase
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.deploys.runner_size import RunnerSize
-from tidegate.domain.deploys.workflow import RunSettings
-from tidegate.domain.identity.claims import (
+from tidegate.deploys.rules.aws_target import AwsTarget, Phase
+from tidegate.deploys.rules.claims import (
     AZURE_AUDIENCE,
     LONGEST_SUBJECT,
     SOURCE_IDENTITY,
@@ -26,7 +23,9 @@ from tidegate.domain.identity.claims import (
     subject,
     subject_problem,
 )
-from tidegate.domain.identity.targets import (
+from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.runner_size import RunnerSize
+from tidegate.deploys.rules.targets import (
     AzureTarget,
     Cloud,
     GoogleTarget,
@@ -37,7 +36,8 @@ from tidegate.domain.identity.targets import (
     id_problem,
     provider_problem,
 )
-from tidegate.domain.root import Root
+from tidegate.deploys.rules.workflow import RunSettings
+from tidegate.roots.rules.root import Root
 
 ISSUER = "https://tidegate.example"
 PROVIDER = "projects/1234/locations/global/workloadIdentityPools/tidegate/providers/tidegate"

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.identity_keys import Signer, public_key
-from tidegate.domain.identity.issued import NOTHING, Issued, from_text, said_in, times_problem, to_text
-from tidegate.domain.identity.targets import Cloud
-from tidegate.domain.identity.tokens import NotARsaKey, PublicKey, discovery, key_set, signing_input, token
+from tidegate.deploys.rules.issued import NOTHING, Issued, from_text, said_in, times_problem, to_text
+from tidegate.deploys.rules.targets import Cloud
+from tidegate.deploys.rules.tokens import NotARsaKey, PublicKey, discovery, key_set, signing_input, token
 
 NOW = 1_800_000_000
 WHOLE = public_key("one").der

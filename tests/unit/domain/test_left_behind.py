@@ -6,15 +6,15 @@ import pytest
 
 from tests.builders import any_layer, any_plan, any_pull_request_record
 from tests.pull_request_layers import comment_of, planned
-from tidegate.domain.check_runs.check_run import Conclusion
-from tidegate.domain.deploys.left_behind import stays
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.pull_requests.blocks import LayerView
-from tidegate.domain.pull_requests.checks import render_layer, render_whole
-from tidegate.domain.pull_requests.comment import render_comment
-from tidegate.domain.pull_requests.remarks import left_behind
-from tidegate.domain.pull_requests.tally import tally
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.deploys.rules.left_behind import stays
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.pull_requests.rules.blocks import LayerView
+from tidegate.pull_requests.rules.checks import render_layer, render_whole
+from tidegate.pull_requests.rules.comment import render_comment
+from tidegate.pull_requests.rules.remarks import left_behind
+from tidegate.pull_requests.rules.tally import tally
+from tidegate.vcs.rules.check_run import Conclusion
 
 REVISION = any_pull_request_record().spec.revision
 

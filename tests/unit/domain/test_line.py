@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tests.builders import NOW, any_lock, any_queue
 from tests.chance import examples
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.line import (
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.line import (
     FAR_BUDGET,
     FAR_WINDOW,
     NEAR,
@@ -23,7 +23,7 @@ from tidegate.domain.deploys.line import (
     look,
     standings,
 )
-from tidegate.domain.deploys.queue import QueueHead, Waiting
+from tidegate.deploys.rules.queue import QueueHead, Waiting
 
 START = datetime.fromisoformat(NOW)
 SECOND = timedelta(seconds=1)

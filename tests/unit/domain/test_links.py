@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.domain.errors import InvalidConfiguration
-from tidegate.domain.roots.links import Links
+from tidegate.roots.rules.links import Links
+from tidegate.rules.errors import InvalidConfiguration
 
 
 @pytest.mark.parametrize(

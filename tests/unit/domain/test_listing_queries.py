@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import any_deployment, any_layer, any_pull_request_record, any_root
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.root_query import parse_root_query, root_tags
-from tidegate.domain.pull_requests.query import is_found, parse_pull_request_query
-from tidegate.domain.tags.words import InvalidTagQuery
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.root_query_of_deployments import parse_root_query, root_tags
+from tidegate.pull_requests.rules.query import is_found, parse_pull_request_query
+from tidegate.roots.rules.query_words import InvalidTagQuery
 
 PLACE = any_root(name="orders", dir="live/orders", workspace="blue")
 IN_PROD = any_deployment(root=PLACE, stack="prod", within=("live",), tags=("team:sre",), state=State.APPLIED)

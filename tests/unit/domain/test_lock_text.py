@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.builders import any_lock
-from tidegate.domain.deploys.lock_text import apply_refusal, locked_by, locked_until
-from tidegate.domain.markdown import code, escaped
+from tidegate.deploys.texts.lock_text import apply_refusal, locked_by, locked_until
+from tidegate.texts.markdown import code, escaped
 
 
 def test_a_lock_names_who_put_it_there_and_why():

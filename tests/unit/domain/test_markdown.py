@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.domain.markdown import code, escaped, prose, without_marks
+from tidegate.texts.markdown import code, escaped, prose, without_marks
 
 
 def test_names_in_a_sentence_are_left_without_their_marks():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.deploys.mask_pattern import (
+from tidegate.deploys.rules.mask_pattern import (
     LONGEST_PATTERN,
     MOST_PATTERNS,
     pattern_problem,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.roots.module_file import ModuleFile, read_module_file
+from tidegate.roots.rules.module_file import ModuleFile, read_module_file
 
 
 def sources(text: str, name: str = "main.tf") -> set[str]:

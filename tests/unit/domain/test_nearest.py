@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.domain.nearest import nearest
+from tidegate.roots.rules.nearest import nearest
 
 
 @pytest.mark.parametrize("word", ["netwrok", "Network", "NETWORK"])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.domain.deploys.plan import KEPT_ADDRESSES, KEPT_LETTERS, PlannedChanges, planned_changes
+from tidegate.plans.rules.plan import KEPT_ADDRESSES, KEPT_LETTERS, PlannedChanges, planned_changes
 
 
 def plan(*changes: dict[str, Any], **fields: Any) -> dict[str, Any]:

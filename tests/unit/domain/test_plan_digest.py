@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tidegate.domain.policies.plan_digest import plan_digest
+from tidegate.plans.rules.plan_digest import plan_digest
 
 PLAN = {
     "format_version": "1.2",

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.deploys.workflow import PLAN_STEPS, RunSettings, StepKind
-from tidegate.domain.deploys.workflow_rules import substituted
-from tidegate.domain.pull_requests.plan_options import (
+from tidegate.config.rules.plan_options import (
     ALLOWED_PLAN_ARGS,
     LONGEST_OPTION,
     is_pattern,
     option_problems,
     with_options,
 )
+from tidegate.deploys.rules.workflow import PLAN_STEPS, RunSettings, StepKind
+from tidegate.deploys.rules.workflow_rules import substituted
 
 
 def problems(*options, allowed=ALLOWED_PLAN_ARGS):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_layer
-from tidegate.domain.plan_places.plan_places import (
+from tidegate.deploys.rules.plan_places import (
     FAIR_TURN,
     Places,
     Precedence,
@@ -22,7 +22,7 @@ from tidegate.domain.plan_places.plan_places import (
     next_turn,
     taken,
 )
-from tidegate.domain.plan_places.text import waiting_plans
+from tidegate.deploys.texts.plan_places import waiting_plans
 
 
 def places(held=(), line=(), version=0):

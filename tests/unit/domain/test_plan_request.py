@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.domain.pull_requests.plan_request import PlanRequest
-from tidegate.domain.root import Root
-from tidegate.domain.tags.terms import tagged
+from tidegate.roots.rules.plan_request import PlanRequest
+from tidegate.roots.rules.root import Root
+from tidegate.roots.rules.terms import tagged
 
 
 def chosen(**fields):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_job, any_root
-from tidegate.domain.deploys.plan_runner import (
+from tidegate.deploys.rules.plan_runner import (
     Limit,
     PlanRunner,
     form_of,
@@ -15,8 +15,8 @@ from tidegate.domain.deploys.plan_runner import (
     where,
     word_of,
 )
-from tidegate.domain.deploys.workflow import RunSettings
-from tidegate.domain.root import Engine
+from tidegate.deploys.rules.workflow import RunSettings
+from tidegate.roots.rules.root import Engine
 
 FORM, BEFORE, AFTER = "form", "2026-03-15T00:00:00+00:00", "2026-03-17T00:00:00+00:00"
 LEFT = [(limit, f"This plan moved from Lambda to Fargate: {limit}.") for limit in Limit]

@@ -1,6 +1,6 @@
 import pytest
 
-from tidegate.domain.policies.plan_secrets import masking
+from tidegate.policies.rules.plan_secrets import masking
 
 SECRET = 'hun"ter2'
 

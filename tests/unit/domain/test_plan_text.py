@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidegate.domain.deploys.plan_text import as_diff
+from tidegate.deploys.texts.plan_text import as_diff
 
 CHANGES = """Terraform will perform the following actions:
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.policies.files import (
+from tidegate.policies.rules.files import (
     MAXIMUM_FILES,
     is_below,
     is_file_of_tests,
@@ -17,9 +17,9 @@ from tidegate.domain.policies.files import (
     problem_with,
     unpacked,
 )
-from tidegate.domain.policies.policy import KEPT_FINDINGS, KEPT_LETTERS, PolicyFinding, PolicyVerdict, Severity, kept
-from tidegate.domain.policies.results import RuleResult, findings, named_address, plan_addresses
-from tidegate.domain.policies.tested_policies import TestedPolicies, TestedRule
+from tidegate.policies.rules.policy import KEPT_FINDINGS, KEPT_LETTERS, PolicyFinding, PolicyVerdict, Severity, kept
+from tidegate.policies.rules.results import RuleResult, findings, named_address, plan_addresses
+from tidegate.policies.rules.tested_policies import TestedPolicies, TestedRule
 
 
 def finding(severity=Severity.DENY, **fields):

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_layer, any_plan, sha
-from tidegate.domain.access import Person
-from tidegate.domain.permission import Permission
-from tidegate.domain.policies.approval import SetState, refused, standings
-from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_requests.approvals import Approvals, Disregarded, ToApprove, approvals
-from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.deploys.rules.approval import SetState, refused, standings
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.rules.access import Person
+from tidegate.rules.permission import Permission
+from tidegate.vcs.rules.approvals import Approvals, Disregarded, ToApprove, approvals
+from tidegate.vcs.rules.pull_request import PullRequestReview, ReviewVerdict
 
 HEAD, OLD, AUTHOR = sha(3), sha(2), "author"
 SRE = HeldPolicySet("network", owners=("team:sre",))

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_layer, any_plan, sha
-from tidegate.domain.check_runs.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, MOST_ANNOTATIONS, Conclusion, Level
-from tidegate.domain.policies.approval import SetState, Standing
-from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.policies.text import render_policy, verdict_lines
-from tidegate.domain.pull_requests.approvals import Disregarded
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.deploys.rules.approval import SetState, Standing
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.texts.policies import render_policy, verdict_lines
+from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.vcs.rules.approvals import Disregarded
+from tidegate.vcs.rules.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, MOST_ANNOTATIONS, Conclusion, Level
 
 HEAD = sha(3)
 SRE = HeldPolicySet("network", owners=("team:sre", "role:write"))

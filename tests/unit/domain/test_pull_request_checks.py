@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from tests.builders import any_layer, any_pull_request_record
 from tests.chance import examples
 from tests.pull_request_layers import PLAN, failed, planned, unchanged
-from tidegate.domain.check_runs.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, Conclusion
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.policies.policy import PolicyFinding, PolicyVerdict, RuleChanges, Severity
-from tidegate.domain.pull_requests.blocks import LayerView
-from tidegate.domain.pull_requests.checks import render_layer, render_stopped, render_whole, verdict_kind
-from tidegate.domain.pull_requests.record import VerdictKind
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.policies.rules.policy import PolicyFinding, PolicyVerdict, RuleChanges, Severity
+from tidegate.pull_requests.rules.blocks import LayerView
+from tidegate.pull_requests.rules.checks import render_layer, render_stopped, render_whole, verdict_kind
+from tidegate.pull_requests.rules.record import VerdictKind
+from tidegate.vcs.rules.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, Conclusion
 
 CHECKS = "https://forge.example/pull/5/checks"
 REVISION = any_pull_request_record().spec.revision

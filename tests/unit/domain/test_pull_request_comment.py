@@ -10,28 +10,28 @@ import pytest
 from tests.builders import any_layer, any_plan
 from tests.pull_request_layers import PLAN, comment_of, failed, planned, unchanged
 from tests.unit.domain.comment_text import in_state, is_whole
-from tidegate.domain.access import Access
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.freeze import Freeze
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.deploys.requirements import Requirements
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.policies.approval import SetState, Standing
-from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_requests.apply import ApplyView
-from tidegate.domain.pull_requests.apply_progress import ApplyProgress
-from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
-from tidegate.domain.pull_requests.approvals import Disregarded
-from tidegate.domain.pull_requests.blocks import LayerView
-from tidegate.domain.pull_requests.comment import (
+from tidegate.changes.rules.waits import Waits
+from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
+from tidegate.deploys.rules.approval import SetState, Standing
+from tidegate.deploys.rules.freeze import Freeze
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.temporary_layer import Checkout, LayerState
+from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.policies.rules.requirements import Requirements
+from tidegate.pull_requests.rules.apply import ApplyView
+from tidegate.pull_requests.rules.apply_progress import ApplyProgress
+from tidegate.pull_requests.rules.blocks import LayerView
+from tidegate.pull_requests.rules.comment import (
     MAXIMUM_COMMENT,
     render_comment,
     render_nothing,
     render_notice,
     stack_of,
 )
-from tidegate.domain.pull_requests.tally import by_importance
-from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState
+from tidegate.pull_requests.rules.tally import by_importance
+from tidegate.rules.access import Access
+from tidegate.vcs.rules.approvals import Disregarded
 
 LONG = "Reading\n" * 200
 DESTROYING = PlannedChanges(add=2, destroy=1, replace=1, destroyed=("aws_sqs_queue.old",), replaced=("aws_db.main",))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.builders import any_lock
 from tests.pull_request_layers import comment_of, failed, planned
-from tidegate.domain.pull_requests.ahead import Ahead
-from tidegate.domain.pull_requests.comment import render_comment
+from tidegate.pull_requests.rules.ahead import Ahead
+from tidegate.pull_requests.rules.comment import render_comment
 
 
 def test_it_says_behind_which_locks_the_merge_waits_and_what_ends_them():

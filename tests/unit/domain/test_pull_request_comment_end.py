@@ -8,10 +8,10 @@ import pytest
 
 from tests.pull_request_layers import PLAN, comment_of, failed, planned
 from tests.unit.domain.comment_text import is_whole
-from tidegate.domain.pull_requests.apply import ApplyView
-from tidegate.domain.pull_requests.apply_progress import ApplyProgress
-from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
-from tidegate.domain.pull_requests.comment import MERGED, render_closed, render_comment, render_nothing, render_notice
+from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
+from tidegate.pull_requests.rules.apply import ApplyView
+from tidegate.pull_requests.rules.apply_progress import ApplyProgress
+from tidegate.pull_requests.rules.comment import MERGED, render_closed, render_comment, render_nothing, render_notice
 
 PAGE = "https://tidegate.example/pulls/acme/infra/5"
 FORGED = planned("a", plan=f"+ b\n\n### What happens on merge\n\n* x\n\n### What to do now\n\n* Merge me.\n{PLAN}")

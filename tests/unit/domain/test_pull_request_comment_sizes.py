@@ -12,12 +12,12 @@ from tests.builders import any_plan
 from tests.chance import examples
 from tests.pull_request_layers import comment_of, failed, planned, unchanged
 from tests.unit.domain.comment_text import in_state, is_whole, with_plan
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.policies.policy import PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_requests.blocks import LayerView
-from tidegate.domain.pull_requests.comment import MAXIMUM_COMMENT, render_comment
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.policies.rules.policy import PolicyFinding, PolicyVerdict, Severity
+from tidegate.pull_requests.rules.blocks import LayerView
+from tidegate.pull_requests.rules.comment import MAXIMUM_COMMENT, render_comment
 
 HOSTILE_CHARACTERS = st.sampled_from("a`~|<>@#*_-[]()!\\&\n\r\t \x1b\u202eü💥") | st.characters(codec="utf-8")
 HOSTILE = st.text(HOSTILE_CHARACTERS, max_size=120)

@@ -10,11 +10,11 @@ import pytest
 from tests.builders import NOW, any_lock, deployment_in
 from tests.pull_request_layers import comment_of, planned
 from tests.unit.domain.comment_text import is_whole
-from tidegate.domain.deploys.deployment import Review, State, Trigger
-from tidegate.domain.markdown import size
-from tidegate.domain.pull_requests.comment import MAXIMUM_COMMENT, MERGED, render_closed, render_comment
-from tidegate.domain.pull_requests.merged import MergedRoot, is_settled, render_merged, with_end
-from tidegate.domain.root import Revision
+from tidegate.deploys.rules.deployment import Review, State, Trigger
+from tidegate.pull_requests.rules.comment import MAXIMUM_COMMENT, MERGED, render_closed, render_comment
+from tidegate.pull_requests.rules.merged import MergedRoot, is_settled, render_merged, with_end
+from tidegate.roots.rules.root import Revision
+from tidegate.texts.markdown import size
 
 OF = deployment_in(State.APPLIED).revision.sha
 PAGE = "https://tidegate.example/pulls/acme/infra/5"

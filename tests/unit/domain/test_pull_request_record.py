@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import NOW, any_layer, any_pull_request, any_pull_request_record, seen, sha
-from tidegate.domain.pull_requests.record import (
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.pull_requests.rules.record import (
     Condition,
     ConditionType,
     PullRequestState,
@@ -21,7 +22,6 @@ from tidegate.domain.pull_requests.record import (
     restarted,
     state,
 )
-from tidegate.domain.pull_requests.temporary_layer import LayerState
 
 LATER = "2026-03-02T08:15:00.000000+00:00"
 REVISION = any_pull_request().revision

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 
 from tests.builders import any_layer, any_pull_request_record
 from tests.pull_request_layers import comment_of, failed, planned, unchanged
-from tidegate.domain.markdown import size
-from tidegate.domain.policies.approval import SetState, Standing
-from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_requests.apply import ApplyView
-from tidegate.domain.pull_requests.apply_progress import ApplyProgress
-from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
-from tidegate.domain.pull_requests.approvals import Disregarded
-from tidegate.domain.pull_requests.comment import MAXIMUM_COMMENT, render_comment
-from tidegate.domain.pull_requests.record import Overtaken
-from tidegate.domain.pull_requests.remarks import not_planned, older, with_options
+from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
+from tidegate.deploys.rules.approval import SetState, Standing
+from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.pull_requests.rules.apply import ApplyView
+from tidegate.pull_requests.rules.apply_progress import ApplyProgress
+from tidegate.pull_requests.rules.comment import MAXIMUM_COMMENT, render_comment
+from tidegate.pull_requests.rules.record import Overtaken
+from tidegate.pull_requests.rules.remarks import not_planned, older, with_options
+from tidegate.texts.markdown import size
+from tidegate.vcs.rules.approvals import Disregarded
 
 
 def overtaken(*roots):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 
 from tests.builders import sha
-from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.pull_requests.pushers import MAXIMUM_PUSHES, HeadPush, and_pushes, pushers
+from tidegate.vcs.rules.authors import Authors
+from tidegate.vcs.rules.pushers import MAXIMUM_PUSHES, HeadPush, and_pushes, pushers
 
 A, B, C = sha(1), sha(2), sha(3)
 OPENED, SECOND, THIRD = HeadPush("", A, "ann"), HeadPush(A, B, "ben"), HeadPush(B, C, "ann")

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_lock, any_queue, deployment_in
-from tidegate.domain.deploys.deployment import State, Trigger, is_final, moves_baseline
-from tidegate.domain.deploys.queue import (
+from tidegate.deploys.rules.deployment import State, Trigger, is_final, moves_baseline
+from tidegate.deploys.rules.queue import (
     EXECUTION_AGE,
     ROUNDS_PER_EXECUTION,
     QueueHead,

@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import sha
-from tidegate.domain.access import Person
-from tidegate.domain.permission import Permission
-from tidegate.domain.pull_requests.pull_request import PullRequest, PullRequestReview, ReviewVerdict
-from tidegate.domain.pull_requests.requirements import (
+from tidegate.policies.rules.apply_requirements import (
     Requirements,
     always_missing,
     approvers,
     missing_by_root,
     missing_for_all,
 )
+from tidegate.rules.access import Person
+from tidegate.rules.permission import Permission
+from tidegate.vcs.rules.pull_request import PullRequest, PullRequestReview, ReviewVerdict
 
 HEAD, EARLIER = sha(2), sha(1)
 PULL = PullRequest(5, HEAD, "feature", "main", "author", True, False, True)

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import any_deployed, any_deployment, any_revision
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.origin import Destruction
-from tidegate.domain.deploys.queue import Orphaned
-from tidegate.domain.revision import Comparison, Relations, judge_revision, rerun_refusal
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.origin import Destruction
+from tidegate.deploys.rules.queue import Orphaned
+from tidegate.deploys.rules.revision import Comparison, Relations, judge_revision, rerun_refusal
 
 AHEAD = Relations(Comparison.AHEAD, Comparison.AHEAD)
 

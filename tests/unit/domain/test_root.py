@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_revision, sha
-from tidegate.domain.errors import InvalidName
-from tidegate.domain.root import (
+from tidegate.roots.rules.root import (
     commit_sha,
     deployment_id,
     directory,
@@ -20,6 +19,7 @@ from tidegate.domain.root import (
     worker_name,
     workspace_name,
 )
+from tidegate.rules.errors import InvalidName
 
 HOSTILE = [
     "a&&id",

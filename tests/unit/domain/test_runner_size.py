@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.domain.deploys.runner_size import (
+from tidegate.deploys.rules.runner_size import (
     APPLY_SECONDS,
     MEMORY,
     RunnerNeeds,
@@ -21,7 +21,7 @@ from tidegate.domain.deploys.runner_size import (
     took_too_long,
     with_more_memory,
 )
-from tidegate.domain.errors import RunnerNotOffered
+from tidegate.rules.errors import RunnerNotOffered
 
 GIB = 1024
 EVERY = [(cpu, memory) for cpu, sizes in MEMORY.items() for memory in sizes]

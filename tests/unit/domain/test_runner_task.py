@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from tidegate.domain.deploys.runner_task import GRACE_SECONDS, LIFE_SECONDS, JobStatus, RunnerTask, reason_to_stop
+from tidegate.deploys.rules.runner_task import GRACE_SECONDS, LIFE_SECONDS, JobStatus, RunnerTask, reason_to_stop
 
 NOW = "2026-03-02T09:00:00.000000+00:00"
 ARN = "arn:aws:ecs:eu-west-1:123456789012:task/tidegate/1"

@@ -8,9 +8,9 @@ import pytest
 
 from tests.builders import NOW, deployment_in
 from tests.stepfunctions.machines import MACHINES
-from tidegate.domain.deploys.deployment import AfterGate, Ending, Gate, State, is_final
-from tidegate.domain.plan_places.plan_places import Places
-from tidegate.domain.slots.slots import (
+from tidegate.deploys.rules.deployment import AfterGate, Ending, Gate, State, is_final
+from tidegate.deploys.rules.plan_places import Places
+from tidegate.deploys.rules.slots import (
     INSTALLATION,
     MOST_WAITING,
     SLOT_WAIT_HOURS,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.changes.stack import (
+from tidegate.changes.rules.stack import (
     RunStrategy,
     Stack,
     StackDefinition,
@@ -17,8 +17,8 @@ from tidegate.domain.changes.stack import (
     examine_stacks,
     resolve_stacks,
 )
-from tidegate.domain.closure import Circle, closed, in_order
-from tidegate.domain.errors import NestsDisagree, StackCycle, StackInItself, UnknownStack
+from tidegate.rules.closure import Circle, closed, in_order
+from tidegate.rules.errors import NestsDisagree, StackCycle, StackInItself, UnknownStack
 
 
 def leaf(name: str, *, variables=(), run_strategy=None, **rules) -> StackDefinition:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.tags.index import TagIndex
-from tidegate.domain.tags.query import parse_tag_query
-from tidegate.domain.tags.terms import Tagged
+from tidegate.roots.rules.root_index import TagIndex
+from tidegate.roots.rules.root_query import parse_tag_query
+from tidegate.roots.rules.terms import Tagged
 
 TERMS = [
     "a",

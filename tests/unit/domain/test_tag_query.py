@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.root import Root
-from tidegate.domain.tags.query import parse_tag_query
-from tidegate.domain.tags.terms import Tagged, spelled, tagged
-from tidegate.domain.tags.words import InvalidTagQuery
+from tidegate.roots.rules.query_words import InvalidTagQuery
+from tidegate.roots.rules.root import Root
+from tidegate.roots.rules.root_query import parse_tag_query
+from tidegate.roots.rules.terms import Tagged, spelled, tagged
 
 NETWORK = Tagged(
     "envs/prod/network",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.comments.testimony import age_doubt, comment_doubt
+from tidegate.vcs.rules.testimony import age_doubt, comment_doubt
 
 WRITTEN = datetime(2026, 3, 2, 8, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.drift.timetable import Interval, Window, timetable
+from tidegate.config.rules.timetable import Interval, Window, timetable
 
 TIMES = st.builds(lambda hour, minute: f"{hour:02}:{minute:02}", st.integers(0, 23), st.integers(0, 59))
 WINDOWS = st.builds(Window, TIMES, TIMES, st.just("Europe/Berlin")).filter(lambda window: window.start != window.end)

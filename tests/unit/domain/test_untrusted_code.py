@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.pull_requests.allowed_code import Allowed, engine_problem, patterns_of
-from tidegate.domain.pull_requests.untrusted_code import examine, locked_providers
-from tidegate.domain.root import EngineName
+from tidegate.pull_requests.rules.allowed_code import Allowed, engine_problem, patterns_of
+from tidegate.pull_requests.rules.untrusted_code import examine, locked_providers
+from tidegate.roots.rules.root import EngineName
 
 DEFAULTS = Allowed()
 

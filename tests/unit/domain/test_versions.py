@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.domain.roots.versions import newest_allowed
+from tidegate.roots.rules.versions import newest_allowed
 
 OFFERED = ("1.5.7", "1.9.8", "1.10.5", "1.11.4", "1.12.0-beta1", "2.0.0")
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from tests.builders import NOW, any_root, deployment_in
 from tests.chance import examples
-from tidegate.domain.changes.gate import waits_for
-from tidegate.domain.changes.wait_circles import circles
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import AfterGate, Gate, State, Trigger
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import AfterGate, Gate, State, Trigger
+from tidegate.deploys.rules.gate import waits_for
+from tidegate.deploys.rules.wait_circles import circles
 
 LATE = "2026-03-02T20:00:00.000000+00:00"
 AFTER_DEV = Waits(apply_after=("dev",))

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.errors import InvalidWebhook, OversizedWebhook, UnverifiedWebhook
-from tidegate.domain.webhooks.webhook import (
+from tidegate.rules.errors import InvalidWebhook, OversizedWebhook, UnverifiedWebhook
+from tidegate.vcs.rules.webhook import (
     MAXIMUM_BODY,
     check_signature,
     check_size,

@@ -23,10 +23,10 @@ from tests.unit.domain.webhook_payloads import (
     WHERE,
     changed,
 )
-from tidegate.domain.deploys.authors import MAXIMUM_AUTHORS
-from tidegate.domain.errors import InvalidWebhook
-from tidegate.domain.webhooks.decision import Accepted, Ignored, Refused
-from tidegate.domain.webhooks.events import read_event
+from tidegate.rules.errors import InvalidWebhook
+from tidegate.vcs.rules.authors import MAXIMUM_AUTHORS
+from tidegate.vcs.rules.decision import Accepted, Ignored, Refused
+from tidegate.vcs.rules.events import read_event
 
 
 def test_a_push_to_the_default_branch_is_accepted_with_the_few_fields_that_are_used():

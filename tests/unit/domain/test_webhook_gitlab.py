@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.gitlab_events import BEFORE, EVERY, HEAD, PROJECT, ZEROS, merge_request, note, push
-from tidegate.domain.errors import InvalidWebhook, UnverifiedWebhook
-from tidegate.domain.webhooks.decision import Accepted, Ignored, Refused
-from tidegate.domain.webhooks.gitlab import read_event
-from tidegate.domain.webhooks.webhook import check_token, event_delivery_id
+from tidegate.rules.errors import InvalidWebhook, UnverifiedWebhook
+from tidegate.vcs.rules.decision import Accepted, Ignored, Refused
+from tidegate.vcs.rules.gitlab import read_event
+from tidegate.vcs.rules.webhook import check_token, event_delivery_id
 
 MERGE, UUID = "Merge Request Hook", "13792a34-cac6-4fda-95a8-c58e00a3954e"
 WORDS = {Accepted: "stored", Ignored: "ignored", Refused: "refused"}

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.domain.deploys.workflow import APPLY_STEPS, PLAN_STEPS, RunSettings, StepKind, WorkflowStep
-from tidegate.domain.deploys.workflow_rules import (
+from tidegate.deploys.rules.workflow import APPLY_STEPS, PLAN_STEPS, RunSettings, StepKind, WorkflowStep
+from tidegate.deploys.rules.workflow_rules import (
     apply_problem,
     escaped,
     name_problem,

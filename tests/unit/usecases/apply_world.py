@@ -5,36 +5,36 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tests.builders import any_layer, any_pull_request, seen, sha
+from tests.fakes import MemoryArtifacts, MemoryClock, MemoryJobs, MemoryPullRequests, MemoryTemporaryLayers
 from tests.unit.usecases.events_world import AT, HEAD, INSTALLATION, MAIN, NUMBER, REPOSITORY, EventsWorld
-from tidegate.adapters.memory import MemoryArtifacts, MemoryClock, MemoryJobs, MemoryPullRequests, MemoryTemporaryLayers
-from tidegate.domain.comments.command import Verb
-from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.queue import head_after, lock_when_let_in, waiting_for
-from tidegate.domain.deploys.review import Answer
-from tidegate.domain.deploys.review_rule import PlanReview
-from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
-from tidegate.domain.pull_requests.record import first_record
-from tidegate.domain.pull_requests.temporary_layer import LayerState
-from tidegate.domain.root import Root, queue_id
+from tidegate.comments.apply_pull_request import PullRequestApplier
+from tidegate.comments.receive_comment import CommentReceiver
+from tidegate.comments.rules.command import Verb
+from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
+from tidegate.deploys.jobs.check_branch import BranchCheck
+from tidegate.deploys.jobs.finish import Finisher
+from tidegate.deploys.queue.end_deployment import DeploymentEnder
+from tidegate.deploys.queue.ensure_worker import WorkerEnsurer
+from tidegate.deploys.reviews.decide_review import ReviewDecider
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.queue import head_after, lock_when_let_in, waiting_for
+from tidegate.deploys.rules.review import Answer
+from tidegate.deploys.rules.review_rule import PlanReview
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.discovery.new_deployments import ChangeEnqueuer
+from tidegate.gates.apply_requirements import ApplyRequirements
+from tidegate.gates.decide_gate import GateDecider
+from tidegate.gates.decide_requirements import RequirementsDecider
 from tidegate.ports import Change
-from tidegate.usecases.comments.receive_comment import CommentReceiver
-from tidegate.usecases.deploys.check_branch import BranchCheck
-from tidegate.usecases.deploys.finish import Finisher
-from tidegate.usecases.discovery.applied_before import AppliedBefore
-from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
-from tidegate.usecases.discovery.receive_push import PushReceiver
-from tidegate.usecases.gates.apply_requirements import ApplyRequirements
-from tidegate.usecases.gates.decide_gate import GateDecider
-from tidegate.usecases.gates.decide_requirements import RequirementsDecider
-from tidegate.usecases.policies.judge_policies import PolicyJudge
-from tidegate.usecases.pull_requests.apply_pull_request import PullRequestApplier
-from tidegate.usecases.pull_requests.cancel_applies import ApplyCanceller
-from tidegate.usecases.pull_requests.close_applied import AppliedCloser
-from tidegate.usecases.pull_requests.merge_applied import AppliedMerger
-from tidegate.usecases.queues.end_deployment import DeploymentEnder
-from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
-from tidegate.usecases.reviews.decide_review import ReviewDecider
+from tidegate.pull_requests.cancel_applies import ApplyCanceller
+from tidegate.pull_requests.close_applied import AppliedCloser
+from tidegate.pull_requests.judge_policies import PolicyJudge
+from tidegate.pull_requests.merge_applied import AppliedMerger
+from tidegate.pull_requests.rules.record import first_record
+from tidegate.pushes.applied_before import AppliedBefore
+from tidegate.pushes.receive_push import PushReceiver
+from tidegate.roots.rules.root import Root, queue_id
+from tidegate.vcs.rules.authors import Authors
 
 #: The commit that merges the pull request.
 MERGED = sha(4)

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from tests.builders import NOW, any_job, deployment_in
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deploys.deployment import Gate, State
-from tidegate.domain.deploys.job import JobKind, job_id
-from tidegate.domain.slots.slots import INSTALLATION
-from tidegate.usecases.deploys.cancel_deployment import DeploymentCanceller
-from tidegate.usecases.deploys.finish import Finisher
-from tidegate.usecases.queues.end_deployment import DeploymentEnder
+from tidegate.deploys.jobs.cancel_deployment import DeploymentCanceller
+from tidegate.deploys.jobs.finish import Finisher
+from tidegate.deploys.queue.end_deployment import DeploymentEnder
+from tidegate.deploys.rules.deployment import Gate, State
+from tidegate.deploys.rules.job import JobKind, job_id
+from tidegate.deploys.rules.slots import INSTALLATION
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
 RUNNER = "arn:aws:ecs:eu-central-1:1:task/tidegate/1"

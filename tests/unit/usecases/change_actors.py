@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.errors import TooLate
+from tidegate.deploys.rules.deployment import State
+from tidegate.rules.errors import TooLate
 
 
 @dataclass

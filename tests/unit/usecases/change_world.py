@@ -11,22 +11,45 @@ from dataclasses import replace
 
 from tests.builders import NOW, any_deployment, any_plan, any_root, no_tokens
 from tests.contract.queue_actors import Died, Fate, Mortal, Revisions
+from tests.fakes.pull_requests import MemoryPullRequests
 from tests.slots import keeper
 from tests.unit.usecases.change_actors import Execution, Machines, Mail
 from tests.unit.usecases.retries import at_once, retrying
 from tests.unit.usecases.terraform_world import World
-from tidegate.adapters.memory.pull_requests import MemoryPullRequests
-from tidegate.domain.changes.gate import WAITING, waits_at_some_gate_for
-from tidegate.domain.changes.overview import is_done
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import Deployment, State, is_final
-from tidegate.domain.deploys.job import JobKind, job_id
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.deploys.rerun import run_again
-from tidegate.domain.deploys.review import Answer
-from tidegate.domain.errors import GateShut
-from tidegate.domain.moment import later
-from tidegate.domain.root import deployment_id
+from tidegate.changes.rules.waits import Waits
+from tidegate.check_runs.publish_check_run import CheckRunPublisher
+from tidegate.deploys.jobs.check_branch import BranchCheck
+from tidegate.deploys.jobs.find_undone import UndoneBefore
+from tidegate.deploys.jobs.finish import Finisher
+from tidegate.deploys.jobs.stop_runner import RunnerStopper
+from tidegate.deploys.queue.claim_deployment import DeploymentClaimer
+from tidegate.deploys.queue.end_deployment import DeploymentEnder
+from tidegate.deploys.queue.enqueue import Enqueuer
+from tidegate.deploys.queue.ensure_worker import WorkerEnsurer
+from tidegate.deploys.queue.find_former_root import FormerRoots
+from tidegate.deploys.queue.record_outcome import OutcomeRecorder
+from tidegate.deploys.queue.validate_revision import RevisionValidator
+from tidegate.deploys.queue.wait_for_signal import SignalWaiter
+from tidegate.deploys.reviews.decide_review import ReviewDecider
+from tidegate.deploys.reviews.request_review import ReviewRequester
+from tidegate.deploys.rules.deployment import Deployment, State, is_final
+from tidegate.deploys.rules.gate import WAITING, waits_at_some_gate_for
+from tidegate.deploys.rules.job import JobKind, job_id
+from tidegate.deploys.rules.overview import is_done
+from tidegate.deploys.rules.rerun import run_again
+from tidegate.deploys.rules.review import Answer
+from tidegate.discovery.new_deployments import ChangeEnqueuer
+from tidegate.gates.apply_requirements import ApplyRequirements
+from tidegate.gates.decide_gate import GateDecider
+from tidegate.gates.decide_requirements import RequirementsDecider
+from tidegate.gates.judge_gate import GateJudge
+from tidegate.gates.open_gates import GateOpener
+from tidegate.gates.tell_waiting import WaitingTeller
+from tidegate.gates.wait_at_gate import GateWaiter
+from tidegate.jobs.begin_job import JobBeginner
+from tidegate.jobs.hand_over_job import JobHandover
+from tidegate.jobs.record_plan import PlanRecorder
+from tidegate.jobs.record_result import ResultRecorder
 from tidegate.messages import (
     BeginJob,
     ClaimDeployment,
@@ -39,36 +62,13 @@ from tidegate.messages import (
     WaitAtGate,
     WaitForSignal,
 )
+from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.ports import Enrolled
-from tidegate.usecases.deploys.begin_job import JobBeginner
-from tidegate.usecases.deploys.check_branch import BranchCheck
-from tidegate.usecases.deploys.find_undone import UndoneBefore
-from tidegate.usecases.deploys.finish import Finisher
-from tidegate.usecases.deploys.hand_over_job import JobHandover
-from tidegate.usecases.deploys.publish_check_run import CheckRunPublisher
-from tidegate.usecases.deploys.record_plan import PlanRecorder
-from tidegate.usecases.deploys.record_result import ResultRecorder
-from tidegate.usecases.deploys.stop_runner import RunnerStopper
-from tidegate.usecases.discovery.find_former_root import FormerRoots
-from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
-from tidegate.usecases.gates.apply_requirements import ApplyRequirements
-from tidegate.usecases.gates.decide_gate import GateDecider
-from tidegate.usecases.gates.decide_requirements import RequirementsDecider
-from tidegate.usecases.gates.judge_gate import GateJudge
-from tidegate.usecases.gates.open_gates import GateOpener
-from tidegate.usecases.gates.tell_waiting import WaitingTeller
-from tidegate.usecases.gates.wait_at_gate import GateWaiter
-from tidegate.usecases.queues.claim_deployment import DeploymentClaimer
-from tidegate.usecases.queues.end_deployment import DeploymentEnder
-from tidegate.usecases.queues.enqueue import Enqueuer
-from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
-from tidegate.usecases.queues.record_outcome import OutcomeRecorder
-from tidegate.usecases.queues.validate_revision import RevisionValidator
-from tidegate.usecases.queues.wait_for_signal import SignalWaiter
-from tidegate.usecases.repairs.settle_gates import SettleGates
-from tidegate.usecases.repairs.turn import Turn
-from tidegate.usecases.reviews.decide_review import ReviewDecider
-from tidegate.usecases.reviews.request_review import ReviewRequester
+from tidegate.reconciler.settle_gates import SettleGates
+from tidegate.reconciler.turn import Turn
+from tidegate.roots.rules.root import deployment_id
+from tidegate.rules.errors import GateShut
+from tidegate.rules.moment import later
 
 
 class ChangeWorld(World):

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.builders import REPOSITORY, any_plan
+from tests.fakes import MemoryDeployments, MemoryDeployQueues
 from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, INSTALLATION, NUMBER, PullRequestWorld
-from tidegate.adapters.memory import MemoryDeployments, MemoryDeployQueues
-from tidegate.domain.comments.command import Verb
-from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.pull_requests.record import judged
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.comments.cancel_by_comment import CommentCanceller
+from tidegate.comments.hand_over_comment import CommentHandover
+from tidegate.comments.plan_by_comment import CommentPlanner
+from tidegate.comments.receive_comment import CommentReceiver
+from tidegate.comments.rules.command import Verb
+from tidegate.deploys.authorize import Authorizer
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.discovery.repository_source import RepositorySource
 from tidegate.ports import Change
-from tidegate.usecases.authorize import Authorizer
-from tidegate.usecases.comments.cancel_by_comment import CommentCanceller
-from tidegate.usecases.comments.hand_over_comment import CommentHandover
-from tidegate.usecases.comments.plan_by_comment import CommentPlanner
-from tidegate.usecases.comments.receive_comment import CommentReceiver
-from tidegate.usecases.discovery.repository_source import RepositorySource
-from tidegate.usecases.pull_requests.cancel_plans import PlanCanceller
+from tidegate.pull_requests.cancel_plans import PlanCanceller
+from tidegate.pull_requests.rules.record import judged
+from tidegate.vcs.rules.authors import Authors
 
 
 class CommentWorld(PullRequestWorld):

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from tests.builders import NOW, REPOSITORY, any_plan, sha
-from tests.unit.usecases.trees import Trees
-from tidegate.adapters.memory import (
+from tests.fakes import (
     MemoryArtifacts,
     MemoryCatalog,
     MemoryChangeSets,
@@ -25,22 +24,23 @@ from tidegate.adapters.memory import (
     MemoryTemporaryLayers,
     MemoryWorkflows,
 )
-from tidegate.adapters.memory.policies import MemoryOrganizationPolicies
+from tests.fakes.policies import MemoryOrganizationPolicies
+from tests.unit.usecases.trees import Trees
 from tidegate.config.loader import load_configuration
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.errors import NotFound
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.discovery.new_deployments import ChangeEnqueuer
+from tidegate.discovery.repository_source import RepositorySource
+from tidegate.drift.align_drift import DriftAligner
+from tidegate.drift.conclude_drift import DriftConcluder
+from tidegate.drift.discover_drift import DriftDiscoverer
+from tidegate.drift.receive_drift import DriftReceiver
+from tidegate.drift.report_drift import DriftReporter
+from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.ports import KnownRepository
-from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
-from tidegate.usecases.discovery.repository_source import RepositorySource
-from tidegate.usecases.drift.align_drift import DriftAligner
-from tidegate.usecases.drift.conclude_drift import DriftConcluder
-from tidegate.usecases.drift.discover_drift import DriftDiscoverer
-from tidegate.usecases.drift.receive_drift import DriftReceiver
-from tidegate.usecases.drift.report_drift import DriftReporter
-from tidegate.usecases.policies.hold_policies import PolicyHolder
-from tidegate.usecases.pull_requests.close_pull_request import remove_plans
-from tidegate.usecases.pull_requests.keep_check_run import CheckRunKeeper
+from tidegate.pull_requests.close_pull_request import remove_plans
+from tidegate.pull_requests.hold_policies import PolicyHolder
+from tidegate.pull_requests.keep_check_run import CheckRunKeeper
+from tidegate.rules.errors import NotFound
 
 INSTALLATION, HEAD = 42, sha(3)
 NIGHTLY = "drift: {schedules: {nightly: {tag_query: '', schedule: daily}}}\n"

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from tests.builders import any_pull_request, any_pull_request_record, sha
-from tests.unit.usecases.trees import Trees
-from tidegate.adapters.memory import (
+from tests.fakes import (
     MemoryAnnouncements,
     MemoryArtifacts,
     MemoryAuditLog,
@@ -19,28 +18,29 @@ from tidegate.adapters.memory import (
     MemoryForge,
     MemoryWorkflows,
 )
-from tidegate.adapters.memory.policies import MemoryOrganizationPolicies
-from tidegate.adapters.memory.pull_requests import MemoryPullRequests
-from tidegate.domain.comments.command import Verb
-from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.deploys.queue import Lock
-from tidegate.domain.errors import NotFound
-from tidegate.domain.pull_requests.pull_request import PullRequest, PullRequestReview, ReviewVerdict
-from tidegate.domain.root import queue_id
+from tests.fakes.policies import MemoryOrganizationPolicies
+from tests.fakes.pull_requests import MemoryPullRequests
+from tests.unit.usecases.trees import Trees
+from tidegate.comments.destroy_by_comment import CommentDestroyer
+from tidegate.comments.receive_comment import CommentReceiver
+from tidegate.comments.rules.command import Verb
+from tidegate.deploys.authorize import Authorizer
+from tidegate.deploys.queue.enqueue import Enqueuer
+from tidegate.deploys.queue.ensure_worker import WorkerEnsurer
+from tidegate.deploys.rules.queue import Lock
+from tidegate.discovery.new_deployments import ChangeEnqueuer
+from tidegate.discovery.repository_source import RepositorySource
 from tidegate.ports import Change, Delivery
-from tidegate.usecases.authorize import Authorizer
-from tidegate.usecases.comments.destroy_by_comment import CommentDestroyer
-from tidegate.usecases.comments.receive_comment import CommentReceiver
-from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
-from tidegate.usecases.discovery.repository_source import RepositorySource
-from tidegate.usecases.policies.hold_policies import PolicyHolder
-from tidegate.usecases.presses.lock import QueueLocker
-from tidegate.usecases.presses.lock_many import RepositoryLocker
-from tidegate.usecases.presses.unlock import QueueUnlocker
-from tidegate.usecases.queues.enqueue import Enqueuer
-from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
-from tidegate.usecases.requests.destroy_roots import RootDestroyer
-from tidegate.usecases.requests.receive_request import RequestReceiver
+from tidegate.pull_requests.hold_policies import PolicyHolder
+from tidegate.requests.destroy_roots import RootDestroyer
+from tidegate.requests.lock import QueueLocker
+from tidegate.requests.lock_many import RepositoryLocker
+from tidegate.requests.receive_request import RequestReceiver
+from tidegate.requests.unlock import QueueUnlocker
+from tidegate.roots.rules.root import queue_id
+from tidegate.rules.errors import NotFound
+from tidegate.vcs.rules.authors import Authors
+from tidegate.vcs.rules.pull_request import PullRequest, PullRequestReview, ReviewVerdict
 
 REPOSITORY, INSTALLATION, NUMBER = "acme/infra", 42, 5
 AT = "2026-03-02T08:00:00.000000+00:00"

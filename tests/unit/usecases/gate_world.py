@@ -8,20 +8,20 @@ from tests.builders import NOW, any_plan, any_root, deployment_in
 from tests.contract.queue_actors import Fate, Mortal
 from tests.unit.usecases.retries import at_once, retrying
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.decision import Decision
-from tidegate.domain.deploys.deployment import Deployment, State, Step, Trigger
-from tidegate.domain.deploys.job import JobKind, job_id
-from tidegate.domain.root import deployment_id
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.queue.enqueue import Enqueuer
+from tidegate.deploys.queue.ensure_worker import WorkerEnsurer
+from tidegate.deploys.rules.deployment import Deployment, State, Step, Trigger
+from tidegate.deploys.rules.job import JobKind, job_id
+from tidegate.gates.apply_requirements import ApplyRequirements
+from tidegate.gates.decide_gate import GateDecider
+from tidegate.gates.decide_requirements import RequirementsDecider
+from tidegate.gates.open_gates import GateOpener
+from tidegate.gates.wait_at_gate import GateWaiter
 from tidegate.messages import WaitAtGate
 from tidegate.ports import Enrolled
-from tidegate.usecases.gates.apply_requirements import ApplyRequirements
-from tidegate.usecases.gates.decide_gate import GateDecider
-from tidegate.usecases.gates.decide_requirements import RequirementsDecider
-from tidegate.usecases.gates.open_gates import GateOpener
-from tidegate.usecases.gates.wait_at_gate import GateWaiter
-from tidegate.usecases.queues.enqueue import Enqueuer
-from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
+from tidegate.roots.rules.root import deployment_id
+from tidegate.rules.decision import Decision
 
 CHANGE = "change-1"
 AFTER_DEV = Waits(apply_after=("dev",))

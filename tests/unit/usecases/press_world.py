@@ -5,29 +5,29 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.builders import NOW, any_root, deployment_in
+from tests.fakes.pull_requests import MemoryPullRequests
 from tests.slots import no_token
 from tests.unit.usecases.retries import at_once, retrying
 from tests.unit.usecases.shown_check_runs import publisher_of
 from tests.unit.usecases.terraform_world import World
-from tidegate.adapters.memory.pull_requests import MemoryPullRequests
-from tidegate.domain.check_runs.check_run import Button
-from tidegate.domain.decision import Decision
-from tidegate.domain.deploys.deployment import Gate, State
-from tidegate.domain.deploys.line import Shown, Standing
-from tidegate.domain.deploys.review import Answer
+from tidegate.deploys.authorize import Authorizer
+from tidegate.deploys.jobs.cancel_deployment import DeploymentCanceller
+from tidegate.deploys.jobs.check_branch import BranchCheck
+from tidegate.deploys.jobs.finish import Finisher
+from tidegate.deploys.queue.end_deployment import DeploymentEnder
+from tidegate.deploys.queue.ensure_worker import WorkerEnsurer
+from tidegate.deploys.reviews.decide_review import ReviewDecider
+from tidegate.deploys.rules.deployment import Gate, State
+from tidegate.deploys.rules.line import Shown, Standing
+from tidegate.deploys.rules.review import Answer
+from tidegate.gates.apply_requirements import ApplyRequirements
+from tidegate.gates.decide_gate import GateDecider
+from tidegate.gates.decide_requirements import RequirementsDecider
 from tidegate.ports import Enrolled
-from tidegate.usecases.authorize import Authorizer
-from tidegate.usecases.deploys.cancel_deployment import DeploymentCanceller
-from tidegate.usecases.deploys.check_branch import BranchCheck
-from tidegate.usecases.deploys.finish import Finisher
-from tidegate.usecases.gates.apply_requirements import ApplyRequirements
-from tidegate.usecases.gates.decide_gate import GateDecider
-from tidegate.usecases.gates.decide_requirements import RequirementsDecider
-from tidegate.usecases.presses.answer_button import ButtonAnswerer, Press
-from tidegate.usecases.presses.unlock import QueueUnlocker
-from tidegate.usecases.queues.end_deployment import DeploymentEnder
-from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
-from tidegate.usecases.reviews.decide_review import ReviewDecider
+from tidegate.requests.answer_button import ButtonAnswerer, Press
+from tidegate.requests.unlock import QueueUnlocker
+from tidegate.rules.decision import Decision
+from tidegate.vcs.rules.check_run import Button
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
 ANSWERS = {Button.CONFIRM: Answer.APPROVE, Button.REJECT: Answer.REJECT}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.builders import NOW, PLAN_TEXT, any_layer, any_plan, any_pull_request_record, sha
 from tests.contract.queue_actors import Fate, Mortal
-from tidegate.adapters.memory import (
+from tests.fakes import (
     MemoryAnnouncements,
     MemoryArtifacts,
     MemoryCheckRuns,
@@ -18,16 +18,16 @@ from tidegate.adapters.memory import (
     MemoryPullRequests,
     MemoryTemporaryLayers,
 )
-from tidegate.domain.policies.policy import PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_requests.record import judged
-from tidegate.domain.pull_requests.temporary_layer import LayerState
-from tidegate.usecases.plan_places.look_at_places import PlaceLooker
-from tidegate.usecases.policies.judge_policies import PolicyJudge
-from tidegate.usecases.pull_requests.keep_check_run import CheckRunKeeper
-from tidegate.usecases.pull_requests.publish_pull_request import PublicationAsker, PullRequestPublisher
-from tidegate.usecases.pull_requests.pull_request_checks import ForgeChecks, ProgressShower
-from tidegate.usecases.pull_requests.pull_request_view import LayerPainter, PlanPainter
-from tidegate.usecases.pull_requests.tell_closed import ClosedTeller
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.slots.look_at_places import PlaceLooker
+from tidegate.policies.rules.policy import PolicyFinding, PolicyVerdict, Severity
+from tidegate.pull_requests.judge_policies import PolicyJudge
+from tidegate.pull_requests.keep_check_run import CheckRunKeeper
+from tidegate.pull_requests.publish_pull_request import PublicationAsker, PullRequestPublisher
+from tidegate.pull_requests.pull_request_checks import ForgeChecks, ProgressShower
+from tidegate.pull_requests.pull_request_view import LayerPainter, PlanPainter
+from tidegate.pull_requests.rules.record import judged
+from tidegate.pull_requests.tell_closed import ClosedTeller
 
 PULL = any_pull_request_record().spec.id
 REVISION = any_pull_request_record().spec.revision

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from tests.builders import NOW, REPOSITORY, seen, sha
-from tests.unit.usecases.trees import Trees, merged
-from tidegate.adapters.memory import (
+from tests.fakes import (
     MemoryAnnouncements,
     MemoryArtifacts,
     MemoryCatalog,
@@ -23,21 +22,22 @@ from tidegate.adapters.memory import (
     MemoryTemporaryLayers,
     MemoryWorkflows,
 )
-from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.errors import NotFound
-from tidegate.domain.policies.policy import HeldPolicySet
+from tests.unit.usecases.trees import Trees, merged
+from tidegate.deploys.slots.give_places import PlaceGiver
+from tidegate.discovery.repository_source import RepositorySource
+from tidegate.policies.rules.policy import HeldPolicySet
 from tidegate.ports import Change, Delivery, KnownRepository
-from tidegate.usecases.discovery.repository_source import RepositorySource
-from tidegate.usecases.plan_places.give_places import PlaceGiver
-from tidegate.usecases.pull_requests.affected_layers import LayerFinder
-from tidegate.usecases.pull_requests.close_pull_request import PullRequestCloser, PullRequestStopper
-from tidegate.usecases.pull_requests.discover_pull_request import PullRequestDiscoverer
-from tidegate.usecases.pull_requests.receive_pull_request import PullRequestFollower, PullRequestReceiver
-from tidegate.usecases.pull_requests.restart_pull_request import PullRequestRestarter
-from tidegate.usecases.pull_requests.tell_closed import ClosedTeller
-from tidegate.usecases.repairs.follow_pull_requests import FollowPullRequests, RestartPullRequests
-from tidegate.usecases.repairs.resend_deliveries import ResendDeliveries
-from tidegate.usecases.repairs.turn import Turn
+from tidegate.pull_requests.affected_layers import LayerFinder
+from tidegate.pull_requests.close_pull_request import PullRequestCloser, PullRequestStopper
+from tidegate.pull_requests.discover_pull_request import PullRequestDiscoverer
+from tidegate.pull_requests.receive_pull_request import PullRequestFollower, PullRequestReceiver
+from tidegate.pull_requests.restart_pull_request import PullRequestRestarter
+from tidegate.pull_requests.tell_closed import ClosedTeller
+from tidegate.reconciler.follow_pull_requests import FollowPullRequests, RestartPullRequests
+from tidegate.reconciler.resend_deliveries import ResendDeliveries
+from tidegate.reconciler.turn import Turn
+from tidegate.rules.errors import NotFound
+from tidegate.vcs.rules.authors import Authors
 
 INSTALLATION, NUMBER = 42, 5
 #: Plans at a time.

@@ -6,23 +6,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tests.builders import sha
+from tests.fakes.catalog import MemoryCatalog
+from tests.fakes.change_sets import MemoryChangeSets
+from tests.fakes.forge import MemoryForge
+from tests.fakes.policies import MemoryOrganizationPolicies
+from tests.fakes.pull_requests import MemoryPullRequests
+from tests.fakes.stores import MemoryDeliveries, MemoryDeployments, MemoryDeployQueues
+from tests.fakes.world import MemoryArtifacts
 from tests.unit.usecases.trees import BASE, Trees
-from tidegate.adapters.memory.catalog import MemoryCatalog
-from tidegate.adapters.memory.change_sets import MemoryChangeSets
-from tidegate.adapters.memory.forge import MemoryForge
-from tidegate.adapters.memory.policies import MemoryOrganizationPolicies
-from tidegate.adapters.memory.pull_requests import MemoryPullRequests
-from tidegate.adapters.memory.stores import MemoryDeliveries, MemoryDeployments, MemoryDeployQueues
-from tidegate.adapters.memory.world import MemoryArtifacts
-from tidegate.domain.deploys.review_rule import PlanReview
-from tidegate.domain.errors import CloudUnavailable, NotFound
+from tidegate.deploys.authorize import Authorizer
+from tidegate.deploys.rules.review_rule import PlanReview
+from tidegate.discovery.new_deployments import ChangeEnqueuer
+from tidegate.discovery.repository_source import RepositorySource
 from tidegate.ports import Delivery, Merged
-from tidegate.usecases.authorize import Authorizer
-from tidegate.usecases.discovery.mark_orphans import OrphanMarker
-from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
-from tidegate.usecases.discovery.receive_push import PushReceiver
-from tidegate.usecases.discovery.repository_source import RepositorySource
-from tidegate.usecases.policies.hold_policies import PolicyHolder
+from tidegate.pull_requests.hold_policies import PolicyHolder
+from tidegate.pushes.mark_orphans import OrphanMarker
+from tidegate.pushes.receive_push import PushReceiver
+from tidegate.rules.errors import CloudUnavailable, NotFound
 
 AFTER = sha(2)
 CHANGED = {**BASE, "live/app/main.tf": "# new", "live/db/main.tf": "# new"}

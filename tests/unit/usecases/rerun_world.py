@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.builders import NOW, any_deployment, any_root, deployment_in
+from tests.fakes import MemoryDeliveries
 from tests.unit.usecases.shown_check_runs import publisher_of
 from tests.unit.usecases.terraform_world import World
-from tidegate.adapters.memory import MemoryDeliveries
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.queue import Deployed
+from tidegate.deploys.authorize import Authorizer
+from tidegate.deploys.queue.enqueue import Enqueuer
+from tidegate.deploys.queue.ensure_worker import WorkerEnsurer
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.queue import Deployed
 from tidegate.ports import Delivery
-from tidegate.usecases.authorize import Authorizer
-from tidegate.usecases.presses.rerun import RerunRequester
-from tidegate.usecases.queues.enqueue import Enqueuer
-from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
+from tidegate.requests.rerun import RerunRequester
 
 FAILED = [
     State.PLAN_FAILED,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tidegate.adapters.memory import MemoryDeliveries
-from tidegate.domain.deploys.deployment import Deployment
+from tests.fakes import MemoryDeliveries
+from tidegate.deploys.authorize import Authorizer
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.gates.retry_blocked import BlockedRetrier, Retry, RetryHandover
 from tidegate.ports import Announcements, ChangeSets, Deployments, DeployQueues, Forge
-from tidegate.usecases.authorize import Authorizer
-from tidegate.usecases.gates.retry_blocked import BlockedRetrier, Retry, RetryHandover
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.builders import deployment_in
-from tidegate.usecases.deploys.publish_check_run import CheckRunPublisher
-from tidegate.usecases.gates.tell_waiting import WaitingTeller
+from tidegate.check_runs.publish_check_run import CheckRunPublisher
+from tidegate.gates.tell_waiting import WaitingTeller
 
 
 def publisher_of(world, forge=None, **links):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.unit.usecases.trees import Trees
 from tidegate.config.resolution import configure
-from tidegate.usecases.discovery.discover_roots import Discovery, Reading, discover_roots
-from tidegate.usecases.discovery.root_index import Configure
+from tidegate.discovery.discover_roots import Discovery, Reading, discover_roots
+from tidegate.discovery.root_index import Configure
 
 REPOSITORY = "acme/infra"
 PLACES = ("network/dev", "network/prod", "app/dev", "app/prod")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tests.builders import any_plan
-from tests.slots import keeper
-from tidegate.adapters.memory import (
+from tests.fakes import (
     MemoryAnnouncements,
     MemoryArtifacts,
     MemoryAuditLog,
@@ -22,11 +21,12 @@ from tidegate.adapters.memory import (
     MemoryRunners,
     MemoryWorkflows,
 )
-from tidegate.usecases.deploys.check_branch import BranchCheck
-from tidegate.usecases.deploys.check_run_view import CheckRunPainter, Links
-from tidegate.usecases.deploys.stop_runner import RunnerStopper
-from tidegate.usecases.gates.apply_requirements import ApplyRequirements
-from tidegate.usecases.slots.get_slot_wait import SlotWaits
+from tests.slots import keeper
+from tidegate.check_runs.check_run_view import CheckRunPainter, Links
+from tidegate.deploys.jobs.check_branch import BranchCheck
+from tidegate.deploys.jobs.stop_runner import RunnerStopper
+from tidegate.deploys.slots.get_slot_wait import SlotWaits
+from tidegate.gates.apply_requirements import ApplyRequirements
 
 
 @dataclass

@@ -8,8 +8,8 @@ import pytest
 
 from tests.builders import NOW, REPOSITORY, any_drift_finding, sha
 from tests.unit.usecases.drift_world import INSTALLATION, KNOWN, NIGHTLY, DriftWorld
-from tidegate.domain.errors import CloudUnavailable, ForgeRefused, NotFound
 from tidegate.ports import KnownRepository
+from tidegate.rules.errors import CloudUnavailable, ForgeRefused, NotFound
 
 ZONE = NIGHTLY.replace("daily", "daily, window: {start: '01:00', end: '02:00 Antarctica/Troll'}")
 WEEKLY = NIGHTLY.replace("daily", "weekly")

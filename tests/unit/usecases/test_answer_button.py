@@ -8,12 +8,12 @@ import pytest
 
 from tests.builders import NOW
 from tests.unit.usecases.press_world import ANSWERS, LATER, PressedWorld
-from tidegate.domain.access import Access
-from tidegate.domain.check_runs.check_run import Button, Conclusion
-from tidegate.domain.deploys.deployment import Approval, State
-from tidegate.domain.deploys.review import Answer, decided
-from tidegate.domain.deploys.review_rule import ReviewRule
-from tidegate.domain.errors import Conflict
+from tidegate.deploys.rules.deployment import Approval, State
+from tidegate.deploys.rules.review import Answer, decided
+from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.rules.access import Access
+from tidegate.rules.errors import Conflict
+from tidegate.vcs.rules.check_run import Button, Conclusion
 
 
 @pytest.mark.parametrize(

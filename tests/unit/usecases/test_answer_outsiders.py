@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.usecases.events_world import NUMBER, EventsWorld
-from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
-from tidegate.domain.permission import Permission
+from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
+from tidegate.rules.permission import Permission
 
 OTHER = NUMBER + 1
 FIRST, LAST, NEXT = (f"2026-03-02T{time}.000000+00:00" for time in ("08:00:00", "08:59:59", "09:00:00"))

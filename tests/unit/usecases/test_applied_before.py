@@ -9,14 +9,14 @@ import pytest
 from tests.builders import any_deployment, any_lock, any_revision, sha
 from tests.unit.usecases.apply_world import FREE, MERGED, QUEUE, ApplyWorld
 from tests.unit.usecases.events_world import BASE, HEAD, MAIN, NUMBER
-from tidegate.domain.check_runs.face import View
-from tidegate.domain.check_runs.states import face_of
-from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.queue import Standing, head_after
-from tidegate.domain.errors import Conflict, NotFound
-from tidegate.domain.root import Root, queue_id
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.queue import Standing, head_after
+from tidegate.deploys.texts.face import View
+from tidegate.deploys.texts.states import face_of
 from tidegate.ports import Change
+from tidegate.roots.rules.root import Root, queue_id
+from tidegate.rules.errors import Conflict, NotFound
+from tidegate.vcs.rules.authors import Authors
 
 OTHER = sha(6)
 

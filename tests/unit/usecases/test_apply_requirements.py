@@ -7,17 +7,17 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployment, any_pull_request, any_review, seen, sha
-from tidegate.adapters.memory import MemoryForge, MemoryPullRequests
-from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.deploys.deployment import Approval, Override, State, Trigger
-from tidegate.domain.deploys.origin import Destruction, Pushed
-from tidegate.domain.deploys.requirements import Requirements
-from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
-from tidegate.domain.permission import Permission
-from tidegate.domain.pull_requests.pull_request import PullRequest, PullRequestReview, ReviewVerdict
-from tidegate.domain.pull_requests.record import PullRequestRecord
+from tests.fakes import MemoryForge, MemoryPullRequests
+from tidegate.deploys.rules.deployment import Approval, Override, State, Trigger
+from tidegate.deploys.rules.origin import Destruction, Pushed
+from tidegate.gates.apply_requirements import ApplyRequirements
+from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Change
-from tidegate.usecases.gates.apply_requirements import ApplyRequirements
+from tidegate.pull_requests.rules.record import PullRequestRecord
+from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
+from tidegate.rules.permission import Permission
+from tidegate.vcs.rules.authors import Authors
+from tidegate.vcs.rules.pull_request import PullRequest, PullRequestReview, ReviewVerdict
 
 BEFORE, HEAD, MERGED = sha(2), sha(3), sha(4)
 TWO = Requirements(approvals=2, any_of=("team:sre",))

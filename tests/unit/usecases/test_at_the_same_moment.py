@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from tests.fakes import MemoryDeployQueues, MemoryPullRequests
 from tests.unit.usecases.apply_world import ApplyWorld
 from tests.unit.usecases.events_world import HEAD, INSTALLATION, MAIN, NUMBER, REPOSITORY, EventsWorld
-from tidegate.adapters.memory import MemoryDeployQueues, MemoryPullRequests
-from tidegate.domain.errors import OversizedRecord
-from tidegate.domain.pull_requests.record import Applying
-from tidegate.domain.root import deployment_id, queue_id
+from tidegate.pull_requests.rules.record import Applying
+from tidegate.roots.rules.root import deployment_id, queue_id
+from tidegate.rules.errors import OversizedRecord
 
 BOTH = "-p live/app -p live/db"
 DEPLOYS = {

@@ -8,12 +8,12 @@ import pytest
 
 from tests.builders import REPOSITORY, any_deployed, any_deployment, any_lock, any_queue
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.access import Access, Action
-from tidegate.domain.deploys.queue import Standing
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.errors import AppLacksPermission, ForgeUnavailable
-from tidegate.domain.permission import Permission
-from tidegate.usecases.authorize import Authorizer
+from tidegate.deploys.authorize import Authorizer
+from tidegate.deploys.rules.queue import Standing
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.rules.access import Access, Action
+from tidegate.rules.errors import AppLacksPermission, ForgeUnavailable
+from tidegate.rules.permission import Permission
 
 SRE_ONLY = Access(apply=("team:sre",), review=("team:sre",), unlock=("team:sre",))
 MANUAL = ReviewRule(PlanReview.MANUAL, approvals=2)

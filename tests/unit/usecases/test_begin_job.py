@@ -17,13 +17,18 @@ from tests.builders import (
 )
 from tests.unit.usecases.gate_world import GateWorld
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deploys.deployment import AfterGate, Approval, Gate, Override, State, Step, Trigger
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.deploys.origin import Destruction
-from tidegate.domain.deploys.plan_runner import PlanRunner
-from tidegate.domain.deploys.runner_size import RunnerNeeds, RunnerOffer, RunnerSize
-from tidegate.domain.deploys.workflow import RunSettings
-from tidegate.domain.errors import (
+from tidegate.deploys.rules.deployment import AfterGate, Approval, Gate, Override, State, Step, Trigger
+from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.origin import Destruction
+from tidegate.deploys.rules.plan_runner import PlanRunner
+from tidegate.deploys.rules.revision import Comparison
+from tidegate.deploys.rules.runner_size import RunnerNeeds, RunnerOffer, RunnerSize
+from tidegate.deploys.rules.workflow import RunSettings
+from tidegate.gates.judge_gate import GateJudge
+from tidegate.jobs.begin_job import JobBeginner
+from tidegate.messages import BeginJob
+from tidegate.policies.rules.policy import PolicyVerdict
+from tidegate.rules.errors import (
     ApplyAlreadyStarted,
     AuditUnavailable,
     CommitLeftBranch,
@@ -32,11 +37,6 @@ from tidegate.domain.errors import (
     RunnerNotOffered,
     WrongState,
 )
-from tidegate.domain.policies.policy import PolicyVerdict
-from tidegate.domain.revision import Comparison
-from tidegate.messages import BeginJob
-from tidegate.usecases.deploys.begin_job import JobBeginner
-from tidegate.usecases.gates.judge_gate import GateJudge
 
 LATER = "2026-03-02T08:30:00.000000+00:00"
 

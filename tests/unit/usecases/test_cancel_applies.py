@@ -9,15 +9,15 @@ import pytest
 from tests.builders import NOW, any_plan
 from tests.unit.usecases.apply_world import QUEUE, ApplyWorld
 from tests.unit.usecases.events_world import HEAD, NUMBER
-from tidegate.domain.check_runs.face import View
-from tidegate.domain.check_runs.states import face_of
-from tidegate.domain.deploys.deployment import AfterGate, Gate, Review, State
-from tidegate.domain.deploys.queue import lock_when_let_in, waiting_for
-from tidegate.domain.deploys.review import Answer, Need, judge_plan, judge_press
-from tidegate.domain.errors import Conflict
-from tidegate.domain.pull_requests.record import Applying
-from tidegate.usecases.repairs.cancel_withdrawn import CancelWithdrawn
-from tidegate.usecases.repairs.turn import Turn
+from tidegate.deploys.rules.deployment import AfterGate, Gate, Review, State
+from tidegate.deploys.rules.queue import lock_when_let_in, waiting_for
+from tidegate.deploys.rules.review import Answer, Need, judge_plan, judge_press
+from tidegate.deploys.texts.face import View
+from tidegate.deploys.texts.states import face_of
+from tidegate.pull_requests.rules.record import Applying
+from tidegate.reconciler.cancel_withdrawn import CancelWithdrawn
+from tidegate.reconciler.turn import Turn
+from tidegate.rules.errors import Conflict
 
 WHY = f"Pull request {NUMBER} was closed without being merged."
 

@@ -9,14 +9,14 @@ import pytest
 from tests.builders import any_plan, sha
 from tests.unit.usecases.comment_world import CommentWorld
 from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, MAIN
-from tidegate.domain.access import Access
-from tidegate.domain.check_runs.check_run import Conclusion
-from tidegate.domain.errors import Conflict, ForgeUnavailable
-from tidegate.domain.pull_requests.blocks import LayerView
-from tidegate.domain.pull_requests.checks import render_whole
-from tidegate.domain.pull_requests.record import PullRequestState
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.deploys.rules.temporary_layer import LayerState
 from tidegate.ports import Change
+from tidegate.pull_requests.rules.blocks import LayerView
+from tidegate.pull_requests.rules.checks import render_whole
+from tidegate.pull_requests.rules.record import PullRequestState
+from tidegate.rules.access import Access
+from tidegate.rules.errors import Conflict, ForgeUnavailable
+from tidegate.vcs.rules.check_run import Conclusion
 
 NEWER = sha(9)
 

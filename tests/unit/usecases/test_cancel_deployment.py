@@ -8,11 +8,11 @@ import pytest
 
 from tests.builders import any_deployment, deployment_in
 from tests.unit.usecases.cancel_world import LATER, RUNNER, CancelWorld
-from tidegate.domain.check_runs.face import View
-from tidegate.domain.check_runs.states import face_of
-from tidegate.domain.deploys.cancelling import answer_given, can_be_cancelled, cancelled, not_cancelled
-from tidegate.domain.deploys.deployment import Ending, State, is_final
-from tidegate.domain.errors import CloudUnavailable, Conflict, DeploymentCancelled, NotFound
+from tidegate.deploys.rules.cancelling import answer_given, can_be_cancelled, cancelled, not_cancelled
+from tidegate.deploys.rules.deployment import Ending, State, is_final
+from tidegate.deploys.texts.face import View
+from tidegate.deploys.texts.states import face_of
+from tidegate.rules.errors import CloudUnavailable, Conflict, DeploymentCancelled, NotFound
 
 
 @pytest.fixture

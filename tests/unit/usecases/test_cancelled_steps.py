@@ -6,20 +6,20 @@ import pytest
 
 from tests.builders import NOW, any_job, any_plan, deployment_in, no_tokens
 from tests.unit.usecases.cancel_world import LATER, CancelWorld
-from tidegate.domain.deploys.cancelling import cancelled
-from tidegate.domain.deploys.deployment import Gate, State
-from tidegate.domain.errors import DeploymentCancelled
+from tidegate.deploys.reviews.request_review import ReviewRequester
+from tidegate.deploys.rules.cancelling import cancelled
+from tidegate.deploys.rules.deployment import Gate, State
+from tidegate.gates.judge_gate import GateJudge
+from tidegate.gates.wait_at_gate import GateWaiter
+from tidegate.gates.wait_for_requirements import RequirementsGate
+from tidegate.jobs.begin_job import JobBeginner
+from tidegate.jobs.hand_over_job import JobHandover
+from tidegate.jobs.judge_held_plan import HeldPlanJudge
+from tidegate.jobs.record_plan import PlanRecorder
 from tidegate.messages import BeginJob, HandOverJob, JudgePlan, RecordPlan, RequestReview, WaitAtGate
 from tidegate.messages import WaitForRequirements as Required
-from tidegate.usecases.deploys.begin_job import JobBeginner
-from tidegate.usecases.deploys.hand_over_job import JobHandover
-from tidegate.usecases.deploys.judge_held_plan import HeldPlanJudge
-from tidegate.usecases.deploys.record_plan import PlanRecorder
-from tidegate.usecases.gates.judge_gate import GateJudge
-from tidegate.usecases.gates.wait_at_gate import GateWaiter
-from tidegate.usecases.gates.wait_for_requirements import RequirementsGate
-from tidegate.usecases.policies.judge_policies import PolicyJudge
-from tidegate.usecases.reviews.request_review import ReviewRequester
+from tidegate.pull_requests.judge_policies import PolicyJudge
+from tidegate.rules.errors import DeploymentCancelled
 
 
 @pytest.fixture

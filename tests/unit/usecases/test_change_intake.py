@@ -6,9 +6,9 @@ import pytest
 
 from tests.unit.usecases.events_world import AT, HEAD, MAIN, EventsWorld
 from tests.unit.usecases.push_world import World
-from tidegate.domain.check_runs.check_run import Conclusion
-from tidegate.domain.deploys.review_rule import PlanReview
+from tidegate.deploys.rules.review_rule import PlanReview
 from tidegate.ports import Delivery
+from tidegate.vcs.rules.check_run import Conclusion
 
 FILES = {"live/app/main.tf": "", "live/db/main.tf": ""}
 STACKS = """

@@ -10,10 +10,10 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from tests.chance import examples
 from tests.unit.usecases.change_world import ChangeWorld
-from tidegate.domain.changes.gate import WAITING
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import State, is_final
-from tidegate.domain.deploys.review import Answer
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import State, is_final
+from tidegate.deploys.rules.gate import WAITING
+from tidegate.deploys.rules.review import Answer
 
 AFTER_DEV = Waits(apply_after=("dev",))
 #: What merges change: ``net`` is in two stacks, ``app`` depends on it in one, ``web`` goes after these.

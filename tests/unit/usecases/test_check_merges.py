@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import REPOSITORY, seen, sha
+from tests.fakes import MemoryForge
 from tests.unit.usecases.trees import Trees, merged
-from tidegate.adapters.memory import MemoryForge
-from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.deploys.origin import Pushed
-from tidegate.domain.errors import NotFound
+from tidegate.deploys.rules.origin import Pushed
 from tidegate.ports import Change
-from tidegate.usecases.discovery.check_merges import MergeCheck
+from tidegate.pushes.check_merges import MergeCheck
+from tidegate.rules.errors import NotFound
+from tidegate.vcs.rules.authors import Authors
 
 BEFORE, HEAD, MERGE, OTHER, SECOND = (sha(number) for number in (1, 2, 3, 4, 5))
 FILES = {"app/main.tf": "", "db/main.tf": ""}

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import any_pull_request, sha
+from tests.fakes import MemoryForge, MemoryPullRequests
 from tests.unit.usecases.events_world import AT, BASE, HEAD, INSTALLATION, NUMBER, PULL, REPOSITORY
-from tidegate.adapters.memory import MemoryForge, MemoryPullRequests
-from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.deploys.requirements import Requirements
-from tidegate.domain.permission import Permission
-from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
-from tidegate.domain.pull_requests.pushers import HeadPush
-from tidegate.domain.pull_requests.record import PullRequestRecord
-from tidegate.domain.revision import Comparison
+from tidegate.deploys.rules.revision import Comparison
+from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Change
-from tidegate.usecases.comments.check_requirements import RequirementsChecker
+from tidegate.pull_requests.check_requirements import RequirementsChecker
+from tidegate.pull_requests.rules.record import PullRequestRecord
+from tidegate.rules.permission import Permission
+from tidegate.vcs.rules.authors import Authors
+from tidegate.vcs.rules.pull_request import PullRequestReview, ReviewVerdict
+from tidegate.vcs.rules.pushers import HeadPush
 
 WHERE = INSTALLATION, REPOSITORY
 AFTER_BASE = sha(8)

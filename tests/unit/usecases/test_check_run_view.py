@@ -8,10 +8,10 @@ import pytest
 
 from tests.builders import any_deployment, any_root, deployment_in
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import Gate, State
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import Gate, State
+from tidegate.gates.look_at_gate import GateLooker
 from tidegate.ports import Enrolled, PublishedCheckRun
-from tidegate.usecases.gates.look_at_gate import GateLooker
 
 
 class ChangedWorld(World):

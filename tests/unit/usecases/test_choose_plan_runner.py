@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_job
-from tidegate.adapters.memory import MemoryClock, MemoryJobs, MemoryPlanFunctions, MemoryPlanRunners
-from tidegate.domain.deploys.job import JobKind, job_id
-from tidegate.domain.deploys.plan_runner import Limit, OnFargate, PlanRunner, form_of
-from tidegate.domain.deploys.runner_size import RunnerOffer
-from tidegate.domain.root import queue_id
+from tests.fakes import MemoryClock, MemoryJobs, MemoryPlanFunctions, MemoryPlanRunners
+from tidegate.deploys.jobs.choose_plan_runner import PlanRunnerChooser, on_fargate
+from tidegate.deploys.rules.job import JobKind, job_id
+from tidegate.deploys.rules.plan_runner import Limit, OnFargate, PlanRunner, form_of
+from tidegate.deploys.rules.runner_size import RunnerOffer
+from tidegate.jobs.start_on_lambda import LambdaStarter
 from tidegate.messages import StartOnLambda
-from tidegate.usecases.deploys.choose_plan_runner import PlanRunnerChooser, on_fargate
-from tidegate.usecases.deploys.start_on_lambda import LambdaStarter
+from tidegate.roots.rules.root import queue_id
 
 FIRST = any_job()
 SECOND = replace(FIRST, id=job_id(FIRST.deployment, JobKind.PLAN, 2))

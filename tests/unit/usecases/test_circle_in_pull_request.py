@@ -1,8 +1,8 @@
 """A circle that only the whole of a change shows is told in its pull request."""
 
 from tests.builders import NOW, any_pull_request_record
-from tidegate.domain.errors import CyclicChange
-from tidegate.usecases.pull_requests.affected_layers import LayerFinder
+from tidegate.pull_requests.affected_layers import LayerFinder
+from tidegate.rules.errors import CyclicChange
 
 CIRCLE = CyclicChange("Stacks", ("dev", "prod"), "Remove one of them")
 

@@ -10,11 +10,11 @@ from tests.builders import any_deployment, any_revision
 from tests.unit.usecases.apply_world import QUEUE, ApplyWorld
 from tests.unit.usecases.events_world import HEAD, NUMBER
 from tests.unit.usecases.pull_request_world import PullRequestWorld
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.queue import head_after, waiting_for
-from tidegate.domain.errors import ForgeRefused
-from tidegate.domain.pull_requests.record import Applying
-from tidegate.domain.root import Root
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.queue import head_after, waiting_for
+from tidegate.pull_requests.rules.record import Applying
+from tidegate.roots.rules.root import Root
+from tidegate.rules.errors import ForgeRefused
 
 
 @pytest.fixture

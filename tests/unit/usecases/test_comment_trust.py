@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.usecases.events_world import HEAD, MAIN, EventsWorld
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.deploys.workflow import StepKind
-from tidegate.domain.root import EngineName
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.workflow import StepKind
+from tidegate.roots.rules.root import EngineName
 
 GUARDED = """
 engine: {name: terraform, version: 1.11.4}

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.chance import examples
 from tests.unit.usecases.stacks_world import ENVIRONMENTS, MODULES, PLACES, REPOSITORY, discover, members
 from tests.unit.usecases.trees import Trees
-from tidegate.domain.errors import InvalidConfiguration
-from tidegate.usecases.discovery.discover_roots import Reading, discover_roots
-from tidegate.usecases.discovery.root_index import RootIndexes
+from tidegate.discovery.discover_roots import Reading, discover_roots
+from tidegate.discovery.root_index import RootIndexes
+from tidegate.rules.errors import InvalidConfiguration
 
 
 class TestFromOneCommitToTheNext:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.builders import any_delivery
-from tidegate.adapters.memory import MemoryDeliveries
+from tests.fakes import MemoryDeliveries
 from tidegate.ports import DeliveryOutcome
-from tidegate.usecases.webhooks.conclude import conclude
+from tidegate.vcs.conclude import conclude
 
 
 def test_of_an_outcome_of_very_many_deployments_the_first_are_stored():

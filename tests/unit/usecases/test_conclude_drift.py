@@ -8,10 +8,10 @@ import pytest
 
 from tests.builders import REPOSITORY
 from tests.unit.usecases.drift_world import CHANGED, HEAD, INSTALLATION, NIGHTLY, SAME, DriftWorld
-from tidegate.domain.check_runs.check_run import Conclusion
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.review_rule import PlanReview
-from tidegate.domain.errors import CloudUnavailable, ForgeRefused, ForgeUnavailable, NotFound
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.review_rule import PlanReview
+from tidegate.rules.errors import CloudUnavailable, ForgeRefused, ForgeUnavailable, NotFound
+from tidegate.vcs.rules.check_run import Conclusion
 
 RECONCILE = NIGHTLY.replace("daily", "daily, reconcile: true")
 CHECK = NIGHTLY.replace("daily", "daily, report: check")

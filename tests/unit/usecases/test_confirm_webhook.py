@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from tests.fakes import MemoryAuditLog, MemoryWitness
 from tests.unit.usecases.events_world import AT, INSTALLATION, NUMBER, REPOSITORY, EventsWorld
-from tidegate.adapters.memory import MemoryAuditLog, MemoryWitness
-from tidegate.domain.errors import ForgeUnavailable
+from tidegate.comments.receive_comment import CommentReceiver
+from tidegate.discovery.confirm_webhook import CommentConfirmer, PushConfirmer
 from tidegate.ports import Pushed, WrittenComment
-from tidegate.usecases.comments.receive_comment import CommentReceiver
-from tidegate.usecases.discovery.receive_push import Push
-from tidegate.usecases.webhooks.confirm_webhook import CommentConfirmer, PushConfirmer
+from tidegate.pushes.receive_push import Push
+from tidegate.rules.errors import ForgeUnavailable
 
 COMMENT, TEXT = 70, "tidegate deploy --force"
 WRITTEN = WrittenComment("maintainer", TEXT, AT, AT)

@@ -13,26 +13,26 @@ import pytest
 
 from tests.builders import NOW, any_job, any_lock, any_queue, deployment_in
 from tests.contract.queue_actors import Died, Fate, Mortal
+from tests.fakes.pull_requests import MemoryPullRequests
 from tests.slots import keeper
 from tests.unit.usecases.terraform_world import World
-from tidegate.adapters.memory.pull_requests import MemoryPullRequests
-from tidegate.domain.deploys.deployment import State, Trigger, Unlocking, is_final
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.deploys.review import Answer
+from tidegate.deploys.jobs.check_branch import BranchCheck
+from tidegate.deploys.jobs.finish import Finisher
+from tidegate.deploys.jobs.stop_runner import RunnerStopper
+from tidegate.deploys.queue.end_deployment import DeploymentEnder
+from tidegate.deploys.queue.enqueue import Enqueuer
+from tidegate.deploys.queue.ensure_worker import WorkerEnsurer
+from tidegate.deploys.queue.record_outcome import OutcomeRecorder
+from tidegate.deploys.reviews.decide_review import ReviewDecider
+from tidegate.deploys.rules.deployment import State, Trigger, Unlocking, is_final
+from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.review import Answer
+from tidegate.gates.apply_requirements import ApplyRequirements
+from tidegate.gates.judge_gate import GateJudge
+from tidegate.jobs.begin_job import JobBeginner
+from tidegate.jobs.record_result import ResultRecorder
 from tidegate.messages import BeginJob, RecordOutcome, RecordResult
-from tidegate.usecases.deploys.begin_job import JobBeginner
-from tidegate.usecases.deploys.check_branch import BranchCheck
-from tidegate.usecases.deploys.finish import Finisher
-from tidegate.usecases.deploys.record_result import ResultRecorder
-from tidegate.usecases.deploys.stop_runner import RunnerStopper
-from tidegate.usecases.gates.apply_requirements import ApplyRequirements
-from tidegate.usecases.gates.judge_gate import GateJudge
-from tidegate.usecases.presses.unlock import QueueUnlocker
-from tidegate.usecases.queues.end_deployment import DeploymentEnder
-from tidegate.usecases.queues.enqueue import Enqueuer
-from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
-from tidegate.usecases.queues.record_outcome import OutcomeRecorder
-from tidegate.usecases.reviews.decide_review import ReviewDecider
+from tidegate.requests.unlock import QueueUnlocker
 
 #: More calls to ports than any of these use cases makes.
 CALLS = 12

@@ -8,19 +8,19 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, REPOSITORY, any_deployment, any_root
+from tests.fakes import MemoryForge
 from tests.unit.usecases.trees import Trees
-from tidegate.adapters.memory import MemoryForge
-from tidegate.domain.access import Access
-from tidegate.domain.deploys.origin import Destruction
-from tidegate.domain.deploys.requirements import Requirements
-from tidegate.domain.deploys.requirements_gate import demanded
-from tidegate.domain.deploys.rerun import run_again
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.deploys.workflow import RunSettings
-from tidegate.domain.policies.policy import HeldPolicySet
-from tidegate.domain.root import Engine, EngineName
-from tidegate.usecases.discovery.current_rules import CurrentRules
-from tidegate.usecases.discovery.repository_source import RepositorySource
+from tidegate.deploys.rules.origin import Destruction
+from tidegate.deploys.rules.requirements_gate import demanded
+from tidegate.deploys.rules.rerun import run_again
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.workflow import RunSettings
+from tidegate.discovery.current_rules import CurrentRules
+from tidegate.discovery.repository_source import RepositorySource
+from tidegate.policies.rules.policy import HeldPolicySet
+from tidegate.policies.rules.requirements import Requirements
+from tidegate.roots.rules.root import Engine, EngineName
+from tidegate.rules.access import Access
 
 WHERE = (7, REPOSITORY)
 SETS = (HeldPolicySet("words"),)

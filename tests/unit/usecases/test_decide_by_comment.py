@@ -19,22 +19,22 @@ from tests.builders import (
     seen,
     sha,
 )
+from tests.fakes import MemoryDeliveries, MemoryEventQueue
 from tests.unit.usecases.cancel_world import LATER, CancelWorld
-from tidegate.adapters.memory import MemoryDeliveries, MemoryEventQueue
-from tidegate.domain.access import Access
-from tidegate.domain.changes.gate import GateAnswer
-from tidegate.domain.comments.command import Command, Verb
-from tidegate.domain.decision import Decision
-from tidegate.domain.deploys.deployment import Gate, State, Trigger
-from tidegate.domain.deploys.origin import Destruction
-from tidegate.domain.pull_requests.record import Applying
+from tidegate.comments.answer_comment import Comment
+from tidegate.comments.decide_by_comment import CommentDecider
+from tidegate.comments.hand_over_comment import CommentHandover
+from tidegate.comments.rules.command import Command, Verb
+from tidegate.deploys.authorize import Authorizer
+from tidegate.deploys.jobs.finish import Finisher
+from tidegate.deploys.reviews.decide_review import ReviewDecider
+from tidegate.deploys.rules.deployment import Gate, State, Trigger
+from tidegate.deploys.rules.gate import GateAnswer
+from tidegate.deploys.rules.origin import Destruction
 from tidegate.ports import Delivery
-from tidegate.usecases.authorize import Authorizer
-from tidegate.usecases.comments.answer_comment import Comment
-from tidegate.usecases.comments.decide_by_comment import CommentDecider
-from tidegate.usecases.comments.hand_over_comment import CommentHandover
-from tidegate.usecases.deploys.finish import Finisher
-from tidegate.usecases.reviews.decide_review import ReviewDecider
+from tidegate.pull_requests.rules.record import Applying
+from tidegate.rules.access import Access
+from tidegate.rules.decision import Decision
 
 NUMBER, EARLIER = 5, "2026-03-02T07:59:59.000000+00:00"
 DIGEST = any_plan().file.sha256

@@ -4,12 +4,12 @@ import pytest
 
 from tests.builders import deployment_in
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
-from tidegate.domain.changes.gate import GateAnswer
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import AfterGate, State, Trigger
-from tidegate.domain.errors import NotFound
-from tidegate.usecases.deploys.finish import Finisher
-from tidegate.usecases.queues.end_deployment import DeploymentEnder
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.jobs.finish import Finisher
+from tidegate.deploys.queue.end_deployment import DeploymentEnder
+from tidegate.deploys.rules.deployment import AfterGate, State, Trigger
+from tidegate.deploys.rules.gate import GateAnswer
+from tidegate.rules.errors import NotFound
 
 FAILED = "has ended (plan failed) and does not wait for others of its change."
 AT, LATER = "2026-03-02T10:00:00.000000+00:00", "2026-03-02T11:00:00.000000+00:00"

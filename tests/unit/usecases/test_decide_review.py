@@ -4,16 +4,16 @@ import pytest
 
 from tests.builders import NOW, any_deployment, deployment_in
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.review import Answer, decided
-from tidegate.domain.deploys.review_rule import ReviewRule
-from tidegate.domain.errors import CloudUnavailable, NotFound
-from tidegate.domain.revision import Comparison
+from tidegate.deploys.jobs.check_branch import BranchCheck
+from tidegate.deploys.jobs.finish import Finisher
+from tidegate.deploys.reviews.decide_review import ReviewDecider
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.review import Answer, decided
+from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.revision import Comparison
+from tidegate.jobs.record_result import ResultRecorder
 from tidegate.messages import RecordResult
-from tidegate.usecases.deploys.check_branch import BranchCheck
-from tidegate.usecases.deploys.finish import Finisher
-from tidegate.usecases.deploys.record_result import ResultRecorder
-from tidegate.usecases.reviews.decide_review import ReviewDecider
+from tidegate.rules.errors import CloudUnavailable, NotFound
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
 ANSWERS = [(Answer.APPROVE, State.APPROVED), (Answer.REJECT, State.REJECTED)]

@@ -8,14 +8,14 @@ import pytest
 
 from tests.builders import any_plan, any_root, deployment_in
 from tests.unit.usecases.events_world import BASE, FILES, INSTALLATION, MAIN, NUMBER, EventsWorld
-from tidegate.domain.access import Access
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.origin import Destruction
-from tidegate.domain.deploys.queue import head_after
-from tidegate.domain.deploys.requirements import Requirements
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.deploys.workflow import RunSettings
-from tidegate.domain.root import Revision
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.origin import Destruction
+from tidegate.deploys.rules.queue import head_after
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.workflow import RunSettings
+from tidegate.policies.rules.requirements import Requirements
+from tidegate.roots.rules.root import Revision
+from tidegate.rules.access import Access
 
 GONE = any_root(name="live/gone", dir="live/gone")
 CONTROLLED = """

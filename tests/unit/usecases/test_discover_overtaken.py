@@ -18,9 +18,9 @@ from tests.unit.usecases.pull_request_world import (
     names,
     opened,
 )
-from tidegate.domain.errors import Conflict, ForgeUnavailable
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.deploys.rules.temporary_layer import LayerState
 from tidegate.ports import Change
+from tidegate.rules.errors import Conflict, ForgeUnavailable
 
 NEWER = sha(4)
 

@@ -15,11 +15,11 @@ from tests.unit.usecases.pull_request_world import (
     names,
     opened,
 )
-from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.policies.policy import HeldPolicySet
-from tidegate.domain.pull_requests.record import PullRequestState
-from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState
+from tidegate.deploys.rules.temporary_layer import Checkout, LayerState
+from tidegate.policies.rules.policy import HeldPolicySet
 from tidegate.ports import Change
+from tidegate.pull_requests.rules.record import PullRequestState
+from tidegate.vcs.rules.authors import Authors
 
 
 @pytest.fixture

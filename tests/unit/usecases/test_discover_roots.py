@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.usecases.trees import BACKEND, BASE, USES_NETWORK, Trees, after, blob, discover
-from tidegate.domain.errors import InvalidConfiguration
-from tidegate.domain.root import Engine, EngineName, Root
-from tidegate.usecases.discovery.discover_roots import Discovery, Reading, discover_roots
+from tidegate.discovery.discover_roots import Discovery, Reading, discover_roots
+from tidegate.roots.rules.root import Engine, EngineName, Root
+from tidegate.rules.errors import InvalidConfiguration
 
 
 def names(discovery: Discovery) -> list[str]:

@@ -8,10 +8,10 @@ import pytest
 
 from tests.unit.usecases.stacks_world import ENVIRONMENTS, PLACES, REPOSITORY, changing, discover, members, with_file
 from tests.unit.usecases.trees import Trees
+from tidegate.changes.rules.waits import Waits
 from tidegate.config.resolution import configure
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.root import Root
-from tidegate.usecases.discovery.discover_roots import Discovery, Reading, all_roots
+from tidegate.discovery.discover_roots import Discovery, Reading, all_roots
+from tidegate.roots.rules.root import Root
 
 CIRCLE = """
 dirs:

@@ -6,8 +6,8 @@ import pytest
 
 from tests.unit.usecases.trees import BACKEND, Trees, discover
 from tidegate.config.organization import read_organization
-from tidegate.domain.root import Engine, EngineName
-from tidegate.usecases.discovery.discover_roots import Reading, discover_roots
+from tidegate.discovery.discover_roots import Reading, discover_roots
+from tidegate.roots.rules.root import Engine, EngineName
 
 BASE = {
     ".terraform-version": "1.5.7\n",

@@ -8,11 +8,11 @@ import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_revision, deployment_in
 from tests.unit.usecases.deploy_queue.world import World
-from tidegate.domain.deploys.authors import MAXIMUM_AUTHORS, Authors
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.review import Answer, judge_press, missing_approvals
-from tidegate.domain.deploys.review_rule import ReviewRule
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.review import Answer, judge_press, missing_approvals
+from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.ports import Change
+from tidegate.vcs.rules.authors import MAXIMUM_AUTHORS, Authors
 
 DEPLOYED, MERGED = any_revision(1), any_revision(2)
 EXCLUDING = ReviewRule(exclude_authors=True)

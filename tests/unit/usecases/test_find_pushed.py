@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_deployed, any_deployment, any_revision, sha
-from tidegate.adapters.memory import MemoryDeployments, MemoryDeployQueues
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.origin import Destruction, Pushed
-from tidegate.domain.deploys.queue import Deployed, Standing
-from tidegate.domain.deploys.rerun import run_again
-from tidegate.usecases.deploys.find_pushed import find_pushed
+from tests.fakes import MemoryDeployments, MemoryDeployQueues
+from tidegate.deploys.jobs.find_pushed import find_pushed
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.origin import Destruction, Pushed
+from tidegate.deploys.rules.queue import Deployed, Standing
+from tidegate.deploys.rules.rerun import run_again
 
 OWN = Pushed(sha(4), sha(5), "main")
 EARLIER = Pushed(sha(3), sha(4), "main")

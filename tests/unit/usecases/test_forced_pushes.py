@@ -6,8 +6,8 @@ import pytest
 
 from tests.builders import sha
 from tests.unit.usecases.push_world import AFTER, World
-from tidegate.domain.errors import ForgeUnavailable
-from tidegate.domain.revision import Comparison
+from tidegate.deploys.rules.revision import Comparison
+from tidegate.rules.errors import ForgeUnavailable
 
 ZEROS = "0" * 40
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, REPOSITORY, any_deployment, any_root, deployment_in, sha
+from tests.fakes import MemoryCatalog
 from tests.unit.usecases.requirements_world import Waiting
-from tidegate.adapters.memory import MemoryCatalog
-from tidegate.domain.changes.gate import GateAnswer
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.freeze import Freeze, FreezeWindows
-from tidegate.domain.errors import RequirementsMissing
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.freeze import Freeze, FreezeWindows
+from tidegate.deploys.rules.gate import GateAnswer
+from tidegate.gates.apply_requirements import ApplyRequirements
+from tidegate.gates.decide_requirements import RequirementsDecider
 from tidegate.ports import KnownRepository
-from tidegate.usecases.gates.apply_requirements import ApplyRequirements
-from tidegate.usecases.gates.decide_requirements import RequirementsDecider
-from tidegate.usecases.gates.freezes import FreezeGate, FreezeKeeper
+from tidegate.pushes.freezes import FreezeGate, FreezeKeeper
+from tidegate.rules.errors import RequirementsMissing
 
 BEFORE, END = "2026-03-01T00:00:00.000000+00:00", "2026-03-02T12:00:00.000000+00:00"
 WINDOW = Freeze("stack_name:prod", "the <b>fair</b>", BEFORE, END)

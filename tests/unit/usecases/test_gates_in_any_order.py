@@ -14,11 +14,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.chance import examples
 from tests.contract.queue_actors import Died
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
-from tidegate.domain.changes.gate import WAITING
-from tidegate.domain.changes.overview import is_done
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import AfterGate, State, Step, is_final
-from tidegate.domain.deploys.rerun import run_again
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import AfterGate, State, Step, is_final
+from tidegate.deploys.rules.gate import WAITING
+from tidegate.deploys.rules.overview import is_done
+from tidegate.deploys.rules.rerun import run_again
 
 #: The stacks of the change, each after all before it, and two roots in each.
 STACKS = ("dev", "staging", "prod")

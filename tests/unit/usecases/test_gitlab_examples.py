@@ -8,13 +8,13 @@ from collections import Counter
 
 import pytest
 
+from tests.fakes.stores import MemoryDeliveries
+from tests.fakes.world import MemoryClock, MemoryEventQueue
 from tests.gitlab.examples import OLDER, example
 from tests.gitlab_events import EVERY
 from tests.unit.usecases.webhook_world import FakeSecrets
-from tidegate.adapters.memory.stores import MemoryDeliveries
-from tidegate.adapters.memory.world import MemoryClock, MemoryEventQueue
-from tidegate.usecases.webhooks.gitlab_webhooks import GITLAB
-from tidegate.usecases.webhooks.receive_webhook import WebhookReceiver, WebhookRequest
+from tidegate.vcs.gitlab_webhooks import GITLAB
+from tidegate.vcs.receive_webhook import WebhookReceiver, WebhookRequest
 
 ZEROS = "0" * 40
 COMMAND = "tidegate help"

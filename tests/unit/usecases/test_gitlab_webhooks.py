@@ -6,12 +6,12 @@ import json
 
 import pytest
 
+from tests.fakes.stores import MemoryDeliveries
+from tests.fakes.world import MemoryClock, MemoryEventQueue
 from tests.gitlab_events import EVERY, PROJECT, merge_request, note, push
 from tests.unit.usecases.webhook_world import FakeSecrets
-from tidegate.adapters.memory.stores import MemoryDeliveries
-from tidegate.adapters.memory.world import MemoryClock, MemoryEventQueue
-from tidegate.usecases.webhooks.gitlab_webhooks import GITLAB
-from tidegate.usecases.webhooks.receive_webhook import WebhookReceiver, WebhookRequest
+from tidegate.vcs.gitlab_webhooks import GITLAB
+from tidegate.vcs.receive_webhook import WebhookReceiver, WebhookRequest
 
 UUID = "13792a34-cac6-4fda-95a8-c58e00a3954e"
 

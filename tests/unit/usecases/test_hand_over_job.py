@@ -4,12 +4,12 @@ import pytest
 
 from tests.builders import any_job, no_tokens
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deploys.workflow import CloneSettings, RunSettings
-from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, JobGone, NotFound, RepositoriesUnreadable
-from tidegate.domain.identity.issued import NOTHING, Issued
-from tidegate.domain.identity.targets import Cloud
+from tidegate.deploys.rules.issued import NOTHING, Issued
+from tidegate.deploys.rules.targets import Cloud
+from tidegate.deploys.rules.workflow import CloneSettings, RunSettings
+from tidegate.jobs.hand_over_job import JobHandover
 from tidegate.messages import HandOverJob
-from tidegate.usecases.deploys.hand_over_job import JobHandover
+from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, JobGone, NotFound, RepositoriesUnreadable
 
 
 @pytest.fixture

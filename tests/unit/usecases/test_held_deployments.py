@@ -10,11 +10,11 @@ from tests.unit.usecases.drift_world import DriftWorld
 from tests.unit.usecases.events_world import MAIN, EventsWorld
 from tests.unit.usecases.pull_request_world import HEAD, NUMBER, PullRequestWorld
 from tests.unit.usecases.push_world import CHANGED, World
-from tidegate.domain.deploys.rerun import run_again
-from tidegate.domain.errors import NotFound
-from tidegate.domain.policies.policy import HeldPolicySet, PolicyVerdict
-from tidegate.domain.pull_requests.judged_plan import JudgedPlan
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.deploys.rules.judged_plan import JudgedPlan
+from tidegate.deploys.rules.rerun import run_again
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.policies.rules.policy import HeldPolicySet, PolicyVerdict
+from tidegate.rules.errors import NotFound
 
 RECONCILE = "drift: {schedules: {nightly: {tag_query: '', schedule: daily, reconcile: true}}}\n"
 SETS = "policy_sets: {words: {paths: [policies], owners: ['user:ann'], tag_query: 'dir:live/app'}}\n"

@@ -9,14 +9,14 @@ import pytest
 
 from tests.builders import any_job
 from tests.identity_keys import Signer, private_key
-from tidegate.domain.deploys.aws_target import AwsTarget
-from tidegate.domain.deploys.job import JobKind, job_digest
-from tidegate.domain.deploys.workflow import RunSettings
-from tidegate.domain.errors import CloudUnavailable, SigningRefused
-from tidegate.domain.identity.issued import NOTHING
-from tidegate.domain.identity.targets import AzureTarget, Cloud
-from tidegate.domain.root import Root
-from tidegate.usecases.identity.issue_tokens import TokenIssuer
+from tidegate.deploys.rules.aws_target import AwsTarget
+from tidegate.deploys.rules.issued import NOTHING
+from tidegate.deploys.rules.job import JobKind, job_digest
+from tidegate.deploys.rules.targets import AzureTarget, Cloud
+from tidegate.deploys.rules.workflow import RunSettings
+from tidegate.jobs.issue_tokens import TokenIssuer
+from tidegate.roots.rules.root import Root
+from tidegate.rules.errors import CloudUnavailable, SigningRefused
 
 ISSUER = "https://tidegate.example"
 ROLE = "arn:aws:iam::210987654321:role/"

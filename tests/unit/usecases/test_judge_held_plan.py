@@ -8,29 +8,29 @@ from hashlib import sha256
 import pytest
 
 from tests.builders import any_artifact, any_plan, any_pull_request, any_pull_request_record, deployment_in, seen, sha
+from tests.fakes import MemoryPullRequests, MemoryTemporaryLayers
+from tests.fakes.policies import MemoryPolicyEngine
 from tests.unit.usecases.terraform_world import World
-from tidegate.adapters.memory import MemoryPullRequests, MemoryTemporaryLayers
-from tidegate.adapters.memory.policies import MemoryPolicyEngine
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.held_plan import POLICIES_REFUSED
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.errors import NotFound, WrongState
-from tidegate.domain.policies.files import packed
-from tidegate.domain.policies.policy import KEPT_OF_DEPLOYMENT, HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.policies.unapproved import refusals
-from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
-from tidegate.domain.pull_requests.pushers import HeadPush
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.jobs.finish import Finisher
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.held_plan import POLICIES_REFUSED
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.unapproved import refusals
+from tidegate.jobs.judge_held_plan import HeldPlanJudge
+from tidegate.jobs.record_plan import PlanRecorder
+from tidegate.jobs.record_result import ResultRecorder
 from tidegate.messages import CheckPolicies, JudgePlan, RecordPlan, RecordResult
+from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.policies.check_policies import PolicyChecker
+from tidegate.policies.rules.files import packed
+from tidegate.policies.rules.policy import KEPT_OF_DEPLOYMENT, HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.ports import Change
-from tidegate.usecases.deploys.finish import Finisher
-from tidegate.usecases.deploys.judge_held_plan import HeldPlanJudge
-from tidegate.usecases.deploys.record_plan import PlanRecorder
-from tidegate.usecases.deploys.record_result import ResultRecorder
-from tidegate.usecases.policies.check_policies import PolicyChecker
-from tidegate.usecases.policies.judge_policies import PolicyJudge
+from tidegate.pull_requests.judge_policies import PolicyJudge
+from tidegate.rules.errors import NotFound, WrongState
+from tidegate.vcs.rules.authors import Authors
+from tidegate.vcs.rules.pull_request import PullRequestReview, ReviewVerdict
+from tidegate.vcs.rules.pushers import HeadPush
 
 DENIED = PolicyFinding(Severity.DENY, "main.deny", "It is public.", "aws_s3_bucket.all")
 PLAN_JSON = b'{"resource_changes": []}'

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.queue_actors import Died, Fate, Mortal
-from tidegate.adapters.memory import MemoryCheckRuns, MemoryForge
-from tidegate.domain.check_runs.check_run import Annotation, CheckRun, Conclusion, Level
-from tidegate.usecases.pull_requests.keep_check_run import CheckRunKeeper
+from tests.fakes import MemoryCheckRuns, MemoryForge
+from tidegate.pull_requests.keep_check_run import CheckRunKeeper
+from tidegate.vcs.rules.check_run import Annotation, CheckRun, Conclusion, Level
 
 
 def check_run(*lines, **fields):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.usecases.trees import BACKEND, Link, Trees, discover
-from tidegate.domain.errors import InvalidConfiguration
-from tidegate.usecases.discovery.discover_roots import Reading, discover_roots
+from tidegate.discovery.discover_roots import Reading, discover_roots
+from tidegate.rules.errors import InvalidConfiguration
 
 NETWORK = 'module "network" {\n  source = "%s"\n}\n'
 SHARED = {
@@ -122,6 +122,6 @@ def test_what_is_known_of_the_commit_before_serves_the_next_one_unless_links_are
 
 
 def test_a_change_that_is_reached_by_links_in_too_many_ways_is_refused(monkeypatch):
-    monkeypatch.setattr("tidegate.usecases.discovery.touched_roots._MOST_PATHS", 2)
+    monkeypatch.setattr("tidegate.discovery.touched_roots._MOST_PATHS", 2)
     with pytest.raises(InvalidConfiguration, match="too many ways"):
         discover(SHARED, SHARED | {"shared/main.tf": "# new"})

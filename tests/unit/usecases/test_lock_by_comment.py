@@ -8,11 +8,11 @@ import pytest
 
 from tests.builders import any_deployment
 from tests.unit.usecases.events_world import AT, HEAD, REPOSITORY, EventsWorld
-from tidegate.domain.access import Access
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.queue import Deployed, Waiting, may_take
-from tidegate.domain.errors import CloudUnavailable
-from tidegate.domain.root import queue_id
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.queue import Deployed, Waiting, may_take
+from tidegate.roots.rules.root import queue_id
+from tidegate.rules.access import Access
+from tidegate.rules.errors import CloudUnavailable
 
 QUEUE = queue_id(REPOSITORY, "live/app")
 LATER, LAST = AT.replace("T08", "T09"), AT.replace("T08", "T10")

@@ -7,24 +7,24 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployment, any_lock, any_root
+from tests.fakes import MemoryClock
 from tests.unit.usecases.events_world import AT, HEAD, REPOSITORY, EventsWorld
-from tidegate.adapters.memory import MemoryClock
-from tidegate.domain.access import Access
-from tidegate.domain.deploys.deployment import State, Trigger, Unlocking
-from tidegate.domain.deploys.locking import Locking, lock_end
-from tidegate.domain.deploys.queue import Deployed
-from tidegate.domain.deploys.repository_locks import WHOLE
-from tidegate.domain.deploys.root_query import parse_root_query
-from tidegate.domain.errors import CloudUnavailable, InvalidName
-from tidegate.domain.root import Revision, queue_id
+from tidegate.deploys.queue.claim_deployment import DeploymentClaimer
+from tidegate.deploys.queue.close_worker import WorkerCloser
+from tidegate.deploys.queue.look_at_queue import QueueLooker
+from tidegate.deploys.queue.wait_for_signal import SignalWaiter
+from tidegate.deploys.rules.deployment import State, Trigger, Unlocking
+from tidegate.deploys.rules.locking import Locking, lock_end
+from tidegate.deploys.rules.queue import Deployed
+from tidegate.deploys.rules.repository_locks import WHOLE
+from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
 from tidegate.messages import ClaimDeployment, CloseWorker, WaitForSignal
-from tidegate.usecases.queues.claim_deployment import DeploymentClaimer
-from tidegate.usecases.queues.close_worker import WorkerCloser
-from tidegate.usecases.queues.look_at_queue import QueueLooker
-from tidegate.usecases.queues.wait_for_signal import SignalWaiter
-from tidegate.usecases.repairs.release_locks import ReleaseLocks
-from tidegate.usecases.repairs.start_workers import StartWorkers
-from tidegate.usecases.repairs.turn import Turn
+from tidegate.reconciler.release_locks import ReleaseLocks
+from tidegate.reconciler.start_workers import StartWorkers
+from tidegate.reconciler.turn import Turn
+from tidegate.roots.rules.root import Revision, queue_id
+from tidegate.rules.access import Access
+from tidegate.rules.errors import CloudUnavailable, InvalidName
 
 LATER = AT.replace("T08", "T09")
 END = AT.replace("T08", "T10")

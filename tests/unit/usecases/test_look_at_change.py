@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_deployment, any_root, deployment_in
-from tidegate.adapters.memory import MemoryDeployments
-from tidegate.adapters.memory.change_sets import MemoryChangeSets
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.summary import summary_of
-from tidegate.domain.errors import NotFound
+from tests.fakes import MemoryDeployments
+from tests.fakes.change_sets import MemoryChangeSets
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.summary import summary_of
+from tidegate.gates.look_at_change import SHOWN_MEMBERS, ChangeLooker
 from tidegate.ports import Enrolled
-from tidegate.usecases.gates.look_at_change import SHOWN_MEMBERS, ChangeLooker
+from tidegate.rules.errors import NotFound
 
 
 @pytest.fixture

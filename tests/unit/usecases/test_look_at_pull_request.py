@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NOW, any_layer, any_pull_request, any_pull_request_record
-from tidegate.adapters.memory import MemoryPlanPlaces, MemoryPullRequests, MemoryTemporaryLayers
-from tidegate.domain.errors import NotFound
-from tidegate.domain.pull_requests.query import parse_pull_request_query
-from tidegate.domain.pull_requests.record import PullRequestState, judged
-from tidegate.domain.pull_requests.temporary_layer import LayerState
-from tidegate.usecases.plan_places.look_at_places import PlaceLooker
-from tidegate.usecases.pull_requests.look_at_pull_request import PullRequestLooker
+from tests.fakes import MemoryPlanPlaces, MemoryPullRequests, MemoryTemporaryLayers
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.slots.look_at_places import PlaceLooker
+from tidegate.pull_requests.look_at_pull_request import PullRequestLooker
+from tidegate.pull_requests.rules.query import parse_pull_request_query
+from tidegate.pull_requests.rules.record import PullRequestState, judged
+from tidegate.rules.errors import NotFound
 
 LATER = "2026-03-02T08:15:00.000000+00:00"
 

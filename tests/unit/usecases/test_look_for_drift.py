@@ -7,20 +7,20 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import REPOSITORY, any_deployment, any_drift_finding, deployment_in
+from tests.fakes import MemoryAnnouncements, MemoryDeployments, MemoryJobs, MemoryPlanPlaces
 from tests.slots import keeper
 from tests.unit.usecases.drift_world import CHANGED, HEAD, NIGHTLY, DriftWorld
-from tidegate.adapters.memory import MemoryAnnouncements, MemoryDeployments, MemoryJobs, MemoryPlanPlaces
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.drift.drift import DriftState
-from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotFound, WrongState
-from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState
-from tidegate.domain.root import Root
+from tidegate.config.rules.drift import DriftState
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.temporary_layer import Checkout, LayerState
+from tidegate.deploys.slots.give_places import PlaceGiver
+from tidegate.drift import discover_drift
+from tidegate.drift.look_at_drift import DriftLooker, Undoing
 from tidegate.messages import BeginSpeculation, RecordSpeculation
-from tidegate.usecases.drift import discover_drift
-from tidegate.usecases.drift.look_at_drift import DriftLooker, Undoing
-from tidegate.usecases.plan_places.give_places import PlaceGiver
-from tidegate.usecases.pull_requests.begin_speculation import SpeculationBeginner
-from tidegate.usecases.pull_requests.record_speculation import SpeculationRecorder
+from tidegate.pull_requests.begin_speculation import SpeculationBeginner
+from tidegate.pull_requests.record_speculation import SpeculationRecorder
+from tidegate.roots.rules.root import Root
+from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, NotFound, WrongState
 
 
 @pytest.fixture

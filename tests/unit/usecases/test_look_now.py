@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.builders import NOW, REPOSITORY, any_drift
-from tidegate.adapters.memory import MemoryDeliveries, MemoryDriftRuns, MemoryDrifts, MemoryForge
-from tidegate.domain.errors import NotFound
+from tests.fakes import MemoryDeliveries, MemoryDriftRuns, MemoryDrifts, MemoryForge
+from tidegate.drift.look_now import DriftRerunReceiver, DriftStarter
 from tidegate.ports import Delivery
-from tidegate.usecases.drift.look_now import DriftRerunReceiver, DriftStarter
+from tidegate.rules.errors import NotFound
 
 
 @dataclass

@@ -17,8 +17,7 @@ from tests.builders import (
     any_root,
     deployment_in,
 )
-from tests.slots import nobody_waits
-from tidegate.adapters.memory import (
+from tests.fakes import (
     MemoryArtifacts,
     MemoryCatalog,
     MemoryCheckRuns,
@@ -27,12 +26,13 @@ from tidegate.adapters.memory import (
     MemoryForge,
     MemoryJobs,
 )
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.queue import Standing
-from tidegate.domain.deploys.root_query import parse_root_query
+from tests.slots import nobody_waits
+from tidegate.check_runs.look_at_deployment import SHOWN_PLAN, DeploymentLooker
+from tidegate.deploys.queue.look_at_queue import SHOWN_WAITING, QueueLooker
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.queue import Standing
+from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
 from tidegate.ports import PublishedCheckRun
-from tidegate.usecases.deploys.look_at_deployment import SHOWN_PLAN, DeploymentLooker
-from tidegate.usecases.queues.look_at_queue import SHOWN_WAITING, QueueLooker
 
 
 class Counted:

@@ -9,13 +9,13 @@ import pytest
 from tests.builders import any_plan, any_root, deployment_in
 from tests.unit.usecases.push_world import AFTER, World
 from tests.unit.usecases.trees import BASE
-from tidegate.domain.check_runs.check_run import Conclusion
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.origin import Destruction
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.deploys.queue import head_after
-from tidegate.domain.root import queue_id
-from tidegate.usecases.discovery.mark_orphans import resources_after
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.origin import Destruction
+from tidegate.deploys.rules.queue import head_after
+from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.pushes.mark_orphans import resources_after
+from tidegate.roots.rules.root import queue_id
+from tidegate.vcs.rules.check_run import Conclusion
 
 AT = "2026-03-02T08:00:00.000000+00:00"
 WITHOUT_DB = {path: text for path, text in BASE.items() if not path.startswith("live/db/")}

@@ -8,9 +8,9 @@ import pytest
 
 from tests.unit.usecases.apply_world import FREE, ApplyWorld
 from tests.unit.usecases.events_world import BASE, HEAD, NUMBER
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.rules.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable
 
 ID = f"acme/infra#{NUMBER}"
 

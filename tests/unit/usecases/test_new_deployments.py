@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NOW, any_revision, any_root
-from tidegate.adapters.memory import MemoryChangeSets
+from tests.fakes import MemoryChangeSets
+from tidegate.changes.rules.change_set import Member
+from tidegate.changes.rules.stack import DEFAULT_STACK
+from tidegate.changes.rules.waits import Waits
 from tidegate.config.configured import ConfiguredRoot
-from tidegate.domain.access import Access
-from tidegate.domain.changes.change_set import Member
-from tidegate.domain.changes.stack import DEFAULT_STACK
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import Trigger
-from tidegate.domain.root import change_set_id, deployment_id
-from tidegate.domain.tags.terms import tagged
-from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
-from tidegate.usecases.discovery.root_index import Deployable
+from tidegate.deploys.rules.deployment import Trigger
+from tidegate.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
+from tidegate.discovery.root_index import Deployable
+from tidegate.roots.rules.root import change_set_id, deployment_id
+from tidegate.roots.rules.terms import tagged
+from tidegate.rules.access import Access
 
 REQUEST = Request("acme/infra", 7, any_revision(), Trigger.MERGE, "merge", "maintainer", NOW)
 

@@ -9,12 +9,12 @@ import pytest
 from tests.builders import any_root, deployment_in
 from tests.contract.queue_actors import Died
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
-from tidegate.domain.changes.gate import is_behind
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import DONE, AfterGate, State, Trigger, is_final
-from tidegate.domain.deploys.rerun import run_again
-from tidegate.domain.errors import CloudUnavailable, Conflict
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import DONE, AfterGate, State, Trigger, is_final
+from tidegate.deploys.rules.gate import is_behind
+from tidegate.deploys.rules.rerun import run_again
 from tidegate.messages import WaitAtGate
+from tidegate.rules.errors import CloudUnavailable, Conflict
 
 LATE = "2026-03-02T20:00:00.000000+00:00"
 BAD_ENDS = sorted({state for state in State if is_final(state)} - DONE)

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import REPOSITORY, any_drift, any_layer, any_pull_request_record
-from tests.slots import keeper
-from tidegate.adapters.memory import (
+from tests.fakes import (
     MemoryAnnouncements,
     MemoryClock,
     MemoryDrifts,
@@ -17,15 +16,16 @@ from tidegate.adapters.memory import (
     MemoryTemporaryLayers,
     MemoryWorkflows,
 )
-from tidegate.domain.errors import NotFound, WrongState
-from tidegate.domain.pull_requests.temporary_layer import LayerState
-from tidegate.domain.slots.slots import INSTALLATION
+from tests.slots import keeper
+from tidegate.deploys.rules.slots import INSTALLATION
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.slots import give_places
+from tidegate.deploys.slots.give_places import PlaceGiver
+from tidegate.deploys.slots.wait_for_place import PlaceWaiter
 from tidegate.messages import WaitForPlace
-from tidegate.usecases.plan_places import give_places
-from tidegate.usecases.plan_places.give_places import PlaceGiver
-from tidegate.usecases.plan_places.wait_for_place import PlaceWaiter
-from tidegate.usecases.repairs.free_places import FreePlaces
-from tidegate.usecases.repairs.turn import Turn
+from tidegate.reconciler.free_places import FreePlaces
+from tidegate.reconciler.turn import Turn
+from tidegate.rules.errors import NotFound, WrongState
 
 LIMIT = 1
 

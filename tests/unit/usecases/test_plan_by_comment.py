@@ -7,9 +7,9 @@ import pytest
 from tests.builders import REPOSITORY, sha
 from tests.unit.usecases.comment_world import CommentWorld
 from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, INSTALLATION, MAIN, NUMBER
-from tidegate.domain.errors import ForgeUnavailable
-from tidegate.domain.pull_requests.plan_request import PlanRequest
 from tidegate.ports import Change
+from tidegate.roots.rules.plan_request import PlanRequest
+from tidegate.rules.errors import ForgeUnavailable
 
 NEWER = sha(9)
 

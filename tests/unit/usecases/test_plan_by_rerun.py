@@ -7,8 +7,8 @@ import pytest
 from tests.builders import REPOSITORY, sha
 from tests.unit.usecases.comment_world import CommentWorld
 from tests.unit.usecases.pull_request_world import FILES, HEAD, INSTALLATION, MAIN, NUMBER
-from tidegate.domain.errors import ForgeUnavailable
-from tidegate.usecases.pull_requests.plan_by_rerun import RerunPlanner
+from tidegate.comments.plan_by_rerun import RerunPlanner
+from tidegate.rules.errors import ForgeUnavailable
 
 
 class RerunWorld(CommentWorld):

@@ -10,8 +10,7 @@ import pytest
 
 from tests.builders import any_artifact, any_layer, any_plan, any_pull_request, any_pull_request_record, any_root, sha
 from tests.configuration import load
-from tests.unit.usecases.trees import Trees, blob
-from tidegate.adapters.memory import (
+from tests.fakes import (
     MemoryAnnouncements,
     MemoryArtifacts,
     MemoryClock,
@@ -19,25 +18,26 @@ from tidegate.adapters.memory import (
     MemoryForge,
     MemoryTemporaryLayers,
 )
-from tidegate.adapters.memory.policies import MemoryOrganizationPolicies, MemoryPolicyEngine
+from tests.fakes.policies import MemoryOrganizationPolicies, MemoryPolicyEngine
+from tests.unit.usecases.trees import Trees, blob
+from tidegate.changes.rules.change_set import Member
 from tidegate.config.configured import ConfiguredRoot
-from tidegate.domain.changes.change_set import Member
-from tidegate.domain.deploys.authors import Authors, nobody_at
-from tidegate.domain.errors import AppLacksPermission, ForgeRefused
-from tidegate.domain.policies.approval import SetState
-from tidegate.domain.policies.files import packed, unpacked
-from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, RuleChanges, Severity
-from tidegate.domain.policies.text import render_policy
-from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
-from tidegate.domain.pull_requests.temporary_layer import LayerState
-from tidegate.domain.tags.terms import tagged
+from tidegate.deploys.rules.approval import SetState
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.texts.policies import render_policy
+from tidegate.discovery.repository_source import Granted, RepositorySource
+from tidegate.discovery.root_index import Deployable
 from tidegate.messages import CheckPolicies
+from tidegate.policies.check_policies import PolicyChecker
+from tidegate.policies.rules.files import packed, unpacked
+from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, RuleChanges, Severity
 from tidegate.ports import Change
-from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
-from tidegate.usecases.discovery.root_index import Deployable
-from tidegate.usecases.policies.check_policies import PolicyChecker
-from tidegate.usecases.policies.hold_policies import PolicyHolder
-from tidegate.usecases.policies.judge_policies import PolicyJudge
+from tidegate.pull_requests.hold_policies import PolicyHolder
+from tidegate.pull_requests.judge_policies import PolicyJudge
+from tidegate.roots.rules.terms import tagged
+from tidegate.rules.errors import AppLacksPermission, ForgeRefused
+from tidegate.vcs.rules.authors import Authors, nobody_at
+from tidegate.vcs.rules.pull_request import PullRequestReview, ReviewVerdict
 
 FILES = {
     "policies/net/main.rego": "package main",

@@ -7,21 +7,21 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployment, any_plan, any_pull_request, any_review, any_revision, seen, sha
-from tidegate.adapters.memory import MemoryForge, MemoryPullRequests
-from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.deploys.deployment import Approval, Override, Trigger
-from tidegate.domain.deploys.origin import Pushed
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.deploys.requirements import Requirements
-from tidegate.domain.errors import ForgeUnavailable
-from tidegate.domain.permission import Permission
-from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_requests.judged_plan import JudgedPlan
-from tidegate.domain.pull_requests.pull_request import PullRequest, PullRequestReview, ReviewVerdict
-from tidegate.domain.pull_requests.pushers import HeadPush
-from tidegate.domain.pull_requests.record import PullRequestRecord
+from tests.fakes import MemoryForge, MemoryPullRequests
+from tidegate.deploys.rules.deployment import Approval, Override, Trigger
+from tidegate.deploys.rules.judged_plan import JudgedPlan
+from tidegate.deploys.rules.origin import Pushed
+from tidegate.gates.apply_requirements import ApplyRequirements
+from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Change
-from tidegate.usecases.gates.apply_requirements import ApplyRequirements
+from tidegate.pull_requests.rules.record import PullRequestRecord
+from tidegate.rules.errors import ForgeUnavailable
+from tidegate.rules.permission import Permission
+from tidegate.vcs.rules.authors import Authors
+from tidegate.vcs.rules.pull_request import PullRequest, PullRequestReview, ReviewVerdict
+from tidegate.vcs.rules.pushers import HeadPush
 
 BEFORE, HEAD, MERGED, DIGEST = sha(2), sha(3), sha(4), "d" * 64
 DENIED = PolicyVerdict("words", (PolicyFinding(Severity.DENY, "main.deny", "It is public.", "aws_s3_bucket.all"),))

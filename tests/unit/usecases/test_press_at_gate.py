@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.usecases.press_world import GateWorld, PressedWorld
-from tidegate.domain.access import Access
-from tidegate.domain.check_runs.check_run import Button
-from tidegate.domain.deploys.deployment import State
+from tidegate.deploys.rules.deployment import State
+from tidegate.rules.access import Access
+from tidegate.vcs.rules.check_run import Button
 
 
 def test_retry_runs_again_what_blocks_a_deployment():

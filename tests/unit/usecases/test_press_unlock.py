@@ -8,10 +8,10 @@ import pytest
 
 from tests.builders import NOW, any_deployment, any_lock, deployment_in
 from tests.unit.usecases.press_world import PressedWorld
-from tidegate.domain.check_runs.check_run import Button
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.line import Shown, Standing
-from tidegate.domain.errors import CloudUnavailable
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.line import Shown, Standing
+from tidegate.rules.errors import CloudUnavailable
+from tidegate.vcs.rules.check_run import Button
 
 
 def test_unlock_on_the_deployment_that_locks_lets_the_queue_go_on_and_shows_it():

@@ -8,10 +8,10 @@ import pytest
 
 from tests.builders import NOW, any_deployment, any_lock, any_queue, deployment_in, sha
 from tests.unit.usecases.publishing_world import PULL, WHERE, World, planned
-from tidegate.domain.deploys.deployment import State, Unlocking
-from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
-from tidegate.domain.pull_requests.comment import MARKER
-from tidegate.domain.pull_requests.record import Applying
+from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
+from tidegate.deploys.rules.deployment import State, Unlocking
+from tidegate.pull_requests.rules.comment import MARKER
+from tidegate.pull_requests.rules.record import Applying
 
 
 def test_a_comment_says_what_the_merge_finds_in_the_queues_of_its_roots():

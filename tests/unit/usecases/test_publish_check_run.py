@@ -8,13 +8,13 @@ import pytest
 from tests.builders import NOW, any_artifact, any_deployment, any_lock, any_plan, any_root, deployment_in
 from tests.unit.usecases.shown_check_runs import move, publish, publisher_of, titles
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.check_runs.check_run import Button, CheckRun, Conclusion
-from tidegate.domain.deploys.deployment import AfterGate, Gate, State, Trigger
-from tidegate.domain.deploys.line import Named, Shown, Standing
-from tidegate.domain.errors import ForgeUnavailable, NotFound
+from tidegate.check_runs.check_run_view import PLAN_START
+from tidegate.check_runs.publish_check_run import digest_of
+from tidegate.deploys.rules.deployment import AfterGate, Gate, State, Trigger
+from tidegate.deploys.rules.line import Named, Shown, Standing
 from tidegate.ports import PublishedCheckRun
-from tidegate.usecases.deploys.check_run_view import PLAN_START
-from tidegate.usecases.deploys.publish_check_run import digest_of
+from tidegate.rules.errors import ForgeUnavailable, NotFound
+from tidegate.vcs.rules.check_run import Button, CheckRun, Conclusion
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW
+from tests.fakes import MemoryForge
 from tests.unit.usecases.publishing_world import PULL, World, planned
-from tidegate.adapters.memory import MemoryForge
-from tidegate.domain.errors import ForgeUnavailable
+from tidegate.rules.errors import ForgeUnavailable
 
 
 class Forge(MemoryForge):

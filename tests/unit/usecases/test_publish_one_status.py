@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import pytest
 
 from tests.builders import any_deployment
+from tests.fakes.forge import MemoryForge
 from tests.unit.usecases.shown_check_runs import move, publisher_of, titles
 from tests.unit.usecases.terraform_world import World
-from tidegate.adapters.memory.forge import MemoryForge
-from tidegate.domain.deploys.deployment import State
+from tidegate.deploys.rules.deployment import State
 
 
 @dataclass(slots=True)

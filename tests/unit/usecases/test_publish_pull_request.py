@@ -7,17 +7,17 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_plan, any_pull_request_record, sha
+from tests.fakes import MemoryForge
 from tests.unit.usecases.publishing_world import HEAD, PULL, REFUSING, REVISION, WHERE, World, in_state, planned
-from tidegate.adapters.memory import MemoryForge
-from tidegate.domain.check_runs.check_run import Conclusion
-from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
-from tidegate.domain.policies.policy import HeldPolicySet
-from tidegate.domain.pull_requests.pull_request import PullRequestReview, ReviewVerdict
-from tidegate.domain.pull_requests.record import LetPass, PullRequestState, VerdictKind, anew
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.policies.rules.policy import HeldPolicySet
 from tidegate.ports import Change
-from tidegate.usecases.pull_requests.pull_request_view import LayerPainter
+from tidegate.pull_requests.pull_request_view import LayerPainter
+from tidegate.pull_requests.rules.record import LetPass, PullRequestState, VerdictKind, anew
+from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
+from tidegate.vcs.rules.authors import Authors
+from tidegate.vcs.rules.check_run import Conclusion
+from tidegate.vcs.rules.pull_request import PullRequestReview, ReviewVerdict
 
 
 def test_while_a_root_is_planned_there_is_no_verdict():

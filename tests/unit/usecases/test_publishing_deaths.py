@@ -10,13 +10,13 @@ import pytest
 
 from tests.builders import any_plan, sha
 from tests.contract.queue_actors import Died
+from tests.fakes import MemoryForge
 from tests.unit.usecases.publishing_world import REFUSING, World, in_state, planned
-from tidegate.adapters.memory import MemoryForge
-from tidegate.domain.deploys.plan import Artifact
-from tidegate.domain.errors import ForgeUnavailable
-from tidegate.domain.policies.policy import HeldPolicySet
-from tidegate.domain.pull_requests.record import PullRequestState
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.plans.rules.plan import Artifact
+from tidegate.policies.rules.policy import HeldPolicySet
+from tidegate.pull_requests.rules.record import PullRequestState
+from tidegate.rules.errors import ForgeUnavailable
 
 DEATHS = list(itertools.product(range(40), (False, True)))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from tests.fakes import MemoryCheckRuns
 from tests.unit.usecases.pull_request_world import HEAD, MAIN, PullRequestWorld
-from tidegate.adapters.memory import MemoryCheckRuns
-from tidegate.domain.check_runs.check_run import Conclusion
-from tidegate.usecases.policies.judge_policies import PolicyJudge
-from tidegate.usecases.pull_requests.keep_check_run import CheckRunKeeper
-from tidegate.usecases.pull_requests.pull_request_checks import ForgeChecks
-from tidegate.usecases.pull_requests.pull_request_view import LayerPainter
+from tidegate.pull_requests.judge_policies import PolicyJudge
+from tidegate.pull_requests.keep_check_run import CheckRunKeeper
+from tidegate.pull_requests.pull_request_checks import ForgeChecks
+from tidegate.pull_requests.pull_request_view import LayerPainter
+from tidegate.vcs.rules.check_run import Conclusion
 
 WRONG = "version: 1\nengine: pulumi\nrots: []\n"
 

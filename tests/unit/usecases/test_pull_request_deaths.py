@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from tests.builders import REPOSITORY, any_plan, sha
 from tests.chance import examples
 from tests.contract.queue_actors import Died, Fate, Mortal
+from tests.fakes import MemoryDeployments, MemoryDeployQueues
 from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, INSTALLATION, MAIN, NUMBER, PullRequestWorld
-from tidegate.adapters.memory import MemoryDeployments, MemoryDeployQueues
-from tidegate.domain.pull_requests.record import PullRequestState, judged
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.deploys.authorize import Authorizer
+from tidegate.deploys.rules.temporary_layer import LayerState
 from tidegate.ports import Change
-from tidegate.usecases.authorize import Authorizer
-from tidegate.usecases.pull_requests.cancel_plans import PlanCanceller
+from tidegate.pull_requests.cancel_plans import PlanCanceller
+from tidegate.pull_requests.rules.record import PullRequestState, judged
 
 NEWER = sha(4)
 #: More calls to ports than any of these use cases makes.

@@ -7,10 +7,10 @@ import pytest
 from tests.builders import sha
 from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, MAIN, PullRequestWorld, names, opened
 from tests.unit.usecases.pull_request_world import changes as files_change
-from tidegate.domain.deploys.workflow import StepKind
-from tidegate.domain.policies.policy import HeldPolicySet
-from tidegate.domain.pull_requests.temporary_layer import Checkout
-from tidegate.domain.root import EngineName
+from tidegate.deploys.rules.temporary_layer import Checkout
+from tidegate.deploys.rules.workflow import StepKind
+from tidegate.policies.rules.policy import HeldPolicySet
+from tidegate.roots.rules.root import EngineName
 
 PROD = """
 stacks:

@@ -8,10 +8,10 @@ import pytest
 
 from tests.builders import NOW, any_layer
 from tests.unit.usecases.publishing_world import PULL, World, in_state, planned
-from tidegate.domain.check_runs.check_run import Conclusion
-from tidegate.domain.errors import NotYet
-from tidegate.domain.markdown import escaped
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.rules.errors import NotYet
+from tidegate.texts.markdown import escaped
+from tidegate.vcs.rules.check_run import Conclusion
 
 
 def test_planning_is_shown_at_once_and_followed():

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_job, any_layer, deployment_in
-from tidegate.adapters.memory import MemoryArtifacts, MemoryJobLogs, MemoryJobs
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.job import JobKind, job_id, log_key
-from tidegate.domain.errors import NotFound
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tests.fakes import MemoryArtifacts, MemoryJobLogs, MemoryJobs
+from tidegate.deploys.jobs import read_log
+from tidegate.deploys.jobs.read_log import MISSING_LINE, LogReader, LogState, RawLog
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.job import JobKind, job_id, log_key
+from tidegate.deploys.rules.temporary_layer import LayerState
 from tidegate.ports import LogChunk
-from tidegate.usecases.deploys import read_log
-from tidegate.usecases.deploys.read_log import MISSING_LINE, LogReader, LogState, RawLog
+from tidegate.rules.errors import NotFound
 
 
 class World:

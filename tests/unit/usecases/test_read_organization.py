@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import sha
+from tests.fakes import MemoryOrganizationFile
 from tests.unit.usecases.push_world import CHANGED, World
-from tidegate.adapters.memory import MemoryOrganizationFile
 from tidegate.config.organization import ORGANIZATION
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.usecases.discovery.read_organization import OrganizationReader
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.discovery.read_organization import OrganizationReader
 
 
 @pytest.fixture

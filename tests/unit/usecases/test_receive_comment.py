@@ -8,14 +8,14 @@ import pytest
 
 from tests.builders import sha
 from tests.unit.usecases.events_world import AT, BASE, HEAD, INSTALLATION, MAIN, NUMBER, REPOSITORY, EventsWorld
-from tidegate.domain.deploys.audit import FORCED
-from tidegate.domain.deploys.authors import MAXIMUM_AUTHORS, Authors
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.queue import waiting_for
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.errors import AppLacksPermission, CloudUnavailable, ForgeRefused, ForgeUnavailable
-from tidegate.domain.root import queue_id
+from tidegate.deploys.rules.audit import FORCED
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.queue import waiting_for
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.ports import Change, DeliveryOutcome
+from tidegate.roots.rules.root import queue_id
+from tidegate.rules.errors import AppLacksPermission, CloudUnavailable, ForgeRefused, ForgeUnavailable
+from tidegate.vcs.rules.authors import MAXIMUM_AUTHORS, Authors
 
 STRICT = """
 version: 1

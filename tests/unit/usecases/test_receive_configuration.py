@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import sha
+from tests.fakes.forge import MemoryForge
 from tests.unit.usecases.push_world import AFTER, CHANGED, World
 from tests.unit.usecases.trees import BASE
-from tidegate.adapters.memory.forge import MemoryForge
-from tidegate.domain.check_runs.check_run import Conclusion
-from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
+from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
+from tidegate.vcs.rules.check_run import Conclusion
 
 
 @pytest.fixture

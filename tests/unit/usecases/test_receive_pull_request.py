@@ -7,16 +7,16 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, REPOSITORY, any_artifact, any_layer, any_plan, any_pull_request, seen, sha
+from tests.fakes import MemoryCatalog, MemoryDeployments, MemoryDeployQueues, MemoryWitness
 from tests.unit.usecases.pull_request_world import HEAD, MAIN, NUMBER, PullRequestWorld
-from tidegate.adapters.memory import MemoryCatalog, MemoryDeployments, MemoryDeployQueues, MemoryWitness
-from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.errors import Conflict, ForgeUnavailable
-from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, RuleChanges, Severity
-from tidegate.domain.pull_requests.pushers import pushers
-from tidegate.domain.pull_requests.record import PullRequestState, Status, judged
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.discovery.confirm_webhook import HeadConfirmer
+from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, RuleChanges, Severity
 from tidegate.ports import KnownRepository, Pushed
-from tidegate.usecases.webhooks.confirm_webhook import HeadConfirmer
+from tidegate.pull_requests.rules.record import PullRequestState, Status, judged
+from tidegate.rules.errors import Conflict, ForgeUnavailable
+from tidegate.vcs.rules.authors import Authors
+from tidegate.vcs.rules.pushers import pushers
 
 NEWER = sha(4)
 

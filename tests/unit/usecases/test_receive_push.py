@@ -7,18 +7,18 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_pull_request, any_pull_request_record, seen, sha
+from tests.fakes import MemoryPullRequests
 from tests.unit.usecases.push_world import AFTER, CHANGED, World
 from tests.unit.usecases.trees import BASE
-from tidegate.adapters.memory import MemoryPullRequests
-from tidegate.domain.deploys.authors import Authors
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.origin import Pushed
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotFound
-from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
-from tidegate.domain.pull_requests.pushers import HeadPush
-from tidegate.domain.revision import Comparison
+from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.origin import Pushed
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.revision import Comparison
 from tidegate.ports import Change, Delivery, DeliveryOutcome, KnownRepository
+from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, NotFound
+from tidegate.vcs.rules.authors import Authors
+from tidegate.vcs.rules.pushers import HeadPush
 
 
 @pytest.fixture

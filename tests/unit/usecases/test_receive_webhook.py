@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
+from tests.fakes.stores import MemoryDeliveries
 from tests.unit.usecases.webhook_world import AFTER, DELIVERY, FakeSecrets, World, push
-from tidegate.adapters.memory.stores import MemoryDeliveries
-from tidegate.domain.errors import CloudUnavailable
-from tidegate.usecases.webhooks.receive_webhook import QUEUEING_SECONDS, WebhookRequest
+from tidegate.rules.errors import CloudUnavailable
+from tidegate.vcs.receive_webhook import QUEUEING_SECONDS, WebhookRequest
 
 
 @pytest.fixture

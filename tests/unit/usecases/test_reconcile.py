@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from tidegate.adapters.memory import MemoryClock
-from tidegate.domain.errors import CloudUnavailable
-from tidegate.usecases.repairs.reconcile import RUN_SECONDS, Reconciler
+from tests.fakes import MemoryClock
+from tidegate.reconciler.reconcile import RUN_SECONDS, Reconciler
+from tidegate.rules.errors import CloudUnavailable
 
 
 class Repair:

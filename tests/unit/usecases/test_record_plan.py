@@ -7,14 +7,14 @@ from pydantic import ValidationError
 
 from tests.builders import any_plan, deployment_in
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import Review, State, Trigger
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.deploys.review import review_id
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.errors import WrongState
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import Review, State, Trigger
+from tidegate.deploys.rules.review import review_id
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.jobs.record_plan import PlanRecorder
 from tidegate.messages import RecordPlan
-from tidegate.usecases.deploys.record_plan import PlanRecorder
+from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.rules.errors import WrongState
 
 EMPTY = PlannedChanges()
 ADDS = PlannedChanges(add=1)

@@ -7,15 +7,15 @@ import pytest
 
 from tests.builders import NOW, any_deployment, any_job, any_lock, any_review, any_root, deployment_in
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deploys.audit import RUNNING, audit_message, end_word, forced_message, unlock_message
-from tidegate.domain.deploys.deployment import AfterGate, Approval, Cancellation, Gate, State, Unlocking
-from tidegate.domain.deploys.job import Job, JobKind
-from tidegate.domain.deploys.queue import QueueHead
-from tidegate.domain.deploys.review_rule import ReviewRule
-from tidegate.domain.errors import CloudUnavailable
+from tidegate.deploys.jobs.finish import Finisher
+from tidegate.deploys.rules.audit import RUNNING, audit_message, end_word, forced_message, unlock_message
+from tidegate.deploys.rules.deployment import AfterGate, Approval, Cancellation, Gate, State, Unlocking
+from tidegate.deploys.rules.job import Job, JobKind
+from tidegate.deploys.rules.queue import QueueHead
+from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.jobs.record_result import KEPT_LAST_LINES, KEPT_MESSAGE, ResultRecorder, read_cause
 from tidegate.messages import RecordResult
-from tidegate.usecases.deploys.finish import Finisher
-from tidegate.usecases.deploys.record_result import KEPT_LAST_LINES, KEPT_MESSAGE, ResultRecorder, read_cause
+from tidegate.rules.errors import CloudUnavailable
 
 ENGINE_FAILED = json.dumps({"message": "terraform plan ended with exit code 1", "last_lines": "Error: no\n"})
 

@@ -7,10 +7,10 @@ import pytest
 
 from tests.builders import any_deployment, any_lock, any_queue, deployment_in
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.errors import CloudUnavailable
+from tidegate.deploys.queue.refresh_line import LineRefresher
+from tidegate.deploys.rules.deployment import State
 from tidegate.ports import PublishedCheckRun
-from tidegate.usecases.queues.refresh_line import LineRefresher
+from tidegate.rules.errors import CloudUnavailable
 
 QUEUE = any_queue()
 

@@ -6,12 +6,12 @@ import pytest
 
 from tests.builders import NOW, any_deployment, any_plan, deployment_in
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deploys.deployment import AfterGate, Gate, State
-from tidegate.domain.deploys.review import asked_for, review_id
-from tidegate.domain.errors import Conflict, WrongState
+from tidegate.deploys.reviews.request_review import ReviewRequester
+from tidegate.deploys.reviews.settle_review import settle_review
+from tidegate.deploys.rules.deployment import AfterGate, Gate, State
+from tidegate.deploys.rules.review import asked_for, review_id
 from tidegate.messages import RequestReview
-from tidegate.usecases.reviews.request_review import ReviewRequester
-from tidegate.usecases.reviews.settle_review import settle_review
+from tidegate.rules.errors import Conflict, WrongState
 
 
 @pytest.fixture

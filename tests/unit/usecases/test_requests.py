@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from tests.fakes import MemoryClock, MemoryEventQueue
 from tests.unit.usecases.events_world import AT, HEAD, INSTALLATION, MAIN, REPOSITORY, EventsWorld
-from tidegate.adapters.memory import MemoryClock, MemoryEventQueue
-from tidegate.domain.deploys.deployment import Trigger
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.errors import CloudUnavailable, InvalidName, NotFound
-from tidegate.domain.tags.words import InvalidTagQuery
+from tidegate.deploys.rules.deployment import Trigger
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.ports import KnownRepository
-from tidegate.usecases.requests.request_deployments import DeploymentRequester
+from tidegate.requests.request_deployments import DeploymentRequester
+from tidegate.roots.rules.query_words import InvalidTagQuery
+from tidegate.rules.errors import CloudUnavailable, InvalidName, NotFound
 
 
 @pytest.fixture

@@ -9,17 +9,17 @@ import pytest
 
 from tests.builders import NOW
 from tests.unit.usecases.requirements_world import AT, ONE, Waiting
-from tidegate.domain.changes.gate import GateAnswer
-from tidegate.domain.deploys.deployment import AfterGate, Approval, Gate, State
-from tidegate.domain.deploys.freeze import LONGEST_FREEZE_DAYS, MissingBeforeApply
-from tidegate.domain.deploys.requirements import Requirements
-from tidegate.domain.deploys.requirements_gate import expires_at, gate_id, looked_at
-from tidegate.domain.deploys.review import REVIEW_DAYS
-from tidegate.domain.errors import CloudUnavailable, GateStaysShut, NotFound, RequirementsMissing, WrongState
-from tidegate.domain.policies.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
-from tidegate.domain.pull_requests.withdrawal import is_waiting_for_people, may_be_withdrawn
-from tidegate.usecases.repairs.look_at_requirements import LookAtRequirements
-from tidegate.usecases.repairs.turn import Turn
+from tidegate.deploys.rules.deployment import AfterGate, Approval, Gate, State
+from tidegate.deploys.rules.freeze import LONGEST_FREEZE_DAYS, MissingBeforeApply
+from tidegate.deploys.rules.gate import GateAnswer
+from tidegate.deploys.rules.requirements_gate import expires_at, gate_id, looked_at
+from tidegate.deploys.rules.review import REVIEW_DAYS
+from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.policies.rules.requirements import Requirements
+from tidegate.pull_requests.rules.withdrawal import is_waiting_for_people, may_be_withdrawn
+from tidegate.reconciler.look_at_requirements import LookAtRequirements
+from tidegate.reconciler.turn import Turn
+from tidegate.rules.errors import CloudUnavailable, GateStaysShut, NotFound, RequirementsMissing, WrongState
 
 
 @pytest.fixture

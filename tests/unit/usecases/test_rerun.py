@@ -9,12 +9,12 @@ import pytest
 from tests.builders import NOW, any_deployed, any_deployment, sha
 from tests.unit.usecases.rerun_world import EARLIER, FAILED, RerunWorld
 from tests.unit.usecases.shown_check_runs import publisher_of
-from tidegate.domain.access import Access
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import State, Trigger, is_final
-from tidegate.domain.moment import later
-from tidegate.domain.revision import Comparison
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import State, Trigger, is_final
+from tidegate.deploys.rules.revision import Comparison
 from tidegate.ports import DeliveryOutcome, Enrolled
+from tidegate.rules.access import Access
+from tidegate.rules.moment import later
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.usecases.gate_world import GateWorld
-from tidegate.domain.access import Access
-from tidegate.domain.deploys.deployment import State
+from tidegate.deploys.rules.deployment import State
+from tidegate.gates.retry_blocked import RETRY
 from tidegate.ports import Delivery
-from tidegate.usecases.gates.retry_blocked import RETRY
+from tidegate.rules.access import Access
 
 AT = "2026-03-02T10:00:00.000000+00:00"
 ONLY_ANN = Access(apply=("user:ann",))

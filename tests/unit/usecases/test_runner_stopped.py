@@ -7,10 +7,10 @@ import pytest
 
 from tests.builders import any_job
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deploys.job import job_digest
-from tidegate.domain.deploys.plan_runner import Limit, PlanRunner
-from tidegate.domain.errors import NotItsJob
-from tidegate.usecases.deploys.runner_stopped import StoppedRunner, StoppedRunnerReporter
+from tidegate.deploys.rules.job import job_digest
+from tidegate.deploys.rules.plan_runner import Limit, PlanRunner
+from tidegate.jobs.runner_stopped import StoppedRunner, StoppedRunnerReporter
+from tidegate.rules.errors import NotItsJob
 
 TASK, OTHER_TASK = "arn:aws:ecs:eu-central-1:123456789012:task/c/1", "arn:aws:ecs:eu-central-1:123456789012:task/c/2"
 KILLED = StoppedRunner(TASK, any_job().id, "start-token", "OutOfMemoryError")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import REPOSITORY, any_deployment, any_root
-from tidegate.adapters.memory import MemoryCatalog, MemoryDeployments, MemoryDeployQueues
-from tidegate.domain.deploys.query import parse_deployment_query
-from tidegate.domain.deploys.summary import summary_of
-from tidegate.domain.errors import NotFound
-from tidegate.usecases.deploys.search_deployments import SEARCHED, DeploymentSearcher
+from tests.fakes import MemoryCatalog, MemoryDeployments, MemoryDeployQueues
+from tidegate.deploys.jobs.search_deployments import SEARCHED, DeploymentSearcher
+from tidegate.deploys.rules.query import parse_deployment_query
+from tidegate.deploys.rules.summary import summary_of
+from tidegate.rules.errors import NotFound
 
 
 @pytest.fixture

@@ -7,18 +7,18 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import REPOSITORY, any_layer, any_lock, any_plan, deployment_in, sha
+from tests.fakes import MemoryCheckRuns, MemoryDeployments, MemoryDeployQueues
 from tests.unit.usecases.pull_request_world import MAIN, NUMBER, PullRequestWorld
-from tidegate.adapters.memory import MemoryCheckRuns, MemoryDeployments, MemoryDeployQueues
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.errors import ForgeRefused, ForgeUnavailable, NotYet
-from tidegate.domain.pull_requests.comment import MERGED as HEADING
-from tidegate.domain.pull_requests.comment import marker
-from tidegate.domain.pull_requests.temporary_layer import LayerState
-from tidegate.domain.revision import Comparison
-from tidegate.domain.root import Revision, Root, deployment_id
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.revision import Comparison
+from tidegate.deploys.rules.temporary_layer import LayerState
 from tidegate.ports import PublishedCheckRun
-from tidegate.usecases.pull_requests.pull_request_view import LayerPainter
-from tidegate.usecases.pull_requests.show_deploys import DeploysShower
+from tidegate.pull_requests.pull_request_view import LayerPainter
+from tidegate.pull_requests.rules.comment import MERGED as HEADING
+from tidegate.pull_requests.rules.comment import marker
+from tidegate.pull_requests.show_deploys import DeploysShower
+from tidegate.roots.rules.root import Revision, Root, deployment_id
+from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, NotYet
 
 MERGED, LATER = sha(4), sha(5)
 TEXT = "## Tidegate\n\nPlans.\n\n### What happens on merge\n\n* It is deployed.\n\n### What to do now\n\n* Merge."

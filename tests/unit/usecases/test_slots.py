@@ -7,32 +7,32 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, REPOSITORY, any_job, any_layer, any_plan, deployment_in
+from tests.fakes import MemoryTemporaryLayers
 from tests.slots import keeper
 from tests.stepfunctions.machines import MACHINES
 from tests.unit.usecases.cancel_world import CancelWorld
-from tidegate.adapters.memory import MemoryTemporaryLayers
-from tidegate.domain.deploys.deployment import Gate, State
-from tidegate.domain.deploys.job import JobKind, job_id
-from tidegate.domain.deploys.plan_runner import PlanRunner
-from tidegate.domain.deploys.runner_task import RunnerTask
-from tidegate.domain.errors import Conflict, DeploymentCancelled, NoFreeSlot, TooLate, TooManyWait, WrongState
-from tidegate.domain.plan_places.plan_places import Precedence
-from tidegate.domain.pull_requests.temporary_layer import LayerState
-from tidegate.domain.slots import slots as rules
-from tidegate.domain.slots.slots import INSTALLATION
+from tidegate.deploys.jobs.choose_plan_runner import on_fargate
+from tidegate.deploys.rules import slots as rules
+from tidegate.deploys.rules.deployment import Gate, State
+from tidegate.deploys.rules.job import JobKind, job_id
+from tidegate.deploys.rules.plan_places import Precedence
+from tidegate.deploys.rules.plan_runner import PlanRunner
+from tidegate.deploys.rules.runner_task import RunnerTask
+from tidegate.deploys.rules.slots import INSTALLATION
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.slots.get_slot_wait import SlotWaits
+from tidegate.deploys.slots.give_places import PlaceGiver
+from tidegate.deploys.slots.look_at_places import PlaceLooker
+from tidegate.deploys.slots.wait_for_slot import SlotWaiter
+from tidegate.gates.judge_gate import GateJudge
+from tidegate.jobs.begin_job import JobBeginner
+from tidegate.jobs.record_result import START_REFUSED, in_words, read_cause
+from tidegate.jobs.runner_stopped import StoppedRunner, StoppedRunnerReporter
 from tidegate.messages import BeginJob, WaitForSlot
-from tidegate.usecases.deploys.begin_job import JobBeginner
-from tidegate.usecases.deploys.choose_plan_runner import on_fargate
-from tidegate.usecases.deploys.record_result import START_REFUSED, in_words, read_cause
-from tidegate.usecases.deploys.runner_stopped import StoppedRunner, StoppedRunnerReporter
-from tidegate.usecases.gates.judge_gate import GateJudge
-from tidegate.usecases.plan_places.give_places import PlaceGiver
-from tidegate.usecases.plan_places.look_at_places import PlaceLooker
-from tidegate.usecases.repairs import free_slots
-from tidegate.usecases.repairs.free_slots import FreeSlots
-from tidegate.usecases.repairs.turn import Turn
-from tidegate.usecases.slots.get_slot_wait import SlotWaits
-from tidegate.usecases.slots.wait_for_slot import SlotWaiter
+from tidegate.reconciler import free_slots
+from tidegate.reconciler.free_slots import FreeSlots
+from tidegate.reconciler.turn import Turn
+from tidegate.rules.errors import Conflict, DeploymentCancelled, NoFreeSlot, TooLate, TooManyWait, WrongState
 
 LIMIT = 1
 OTHER = "another"

@@ -7,8 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.builders import any_layer, any_plan, sha
-from tests.slots import keeper
-from tidegate.adapters.memory import (
+from tests.fakes import (
     MemoryAnnouncements,
     MemoryClock,
     MemoryForge,
@@ -18,19 +17,20 @@ from tidegate.adapters.memory import (
     MemoryTemporaryLayers,
     MemoryWorkflows,
 )
-from tidegate.domain.deploys.job import JobKind, job_digest, job_parts
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.deploys.plan_runner import PlanRunner
-from tidegate.domain.errors import Conflict, NoFreePlace, NotFound, WrongState
-from tidegate.domain.policies.policy import HeldPolicySet
-from tidegate.domain.pull_requests.temporary_layer import Checkout, LayerState
-from tidegate.domain.slots.slots import INSTALLATION
+from tests.slots import keeper
+from tidegate.deploys.jobs.choose_plan_runner import on_fargate
+from tidegate.deploys.jobs.stop_runner import RunnerStopper
+from tidegate.deploys.rules.job import JobKind, job_digest, job_parts
+from tidegate.deploys.rules.plan_runner import PlanRunner
+from tidegate.deploys.rules.slots import INSTALLATION
+from tidegate.deploys.rules.temporary_layer import Checkout, LayerState
+from tidegate.deploys.slots.give_places import PlaceGiver
 from tidegate.messages import BeginSpeculation, RecordSpeculation
-from tidegate.usecases.deploys.choose_plan_runner import on_fargate
-from tidegate.usecases.deploys.stop_runner import RunnerStopper
-from tidegate.usecases.plan_places.give_places import PlaceGiver
-from tidegate.usecases.pull_requests.begin_speculation import SpeculationBeginner
-from tidegate.usecases.pull_requests.record_speculation import SpeculationRecorder
+from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.policies.rules.policy import HeldPolicySet
+from tidegate.pull_requests.begin_speculation import SpeculationBeginner
+from tidegate.pull_requests.record_speculation import SpeculationRecorder
+from tidegate.rules.errors import Conflict, NoFreePlace, NotFound, WrongState
 
 LIMIT = 1
 EMPTY = any_plan(changes=PlannedChanges())

@@ -8,12 +8,12 @@ import pytest
 
 from tests.builders import NOW, REPOSITORY, any_plan, seen, sha
 from tests.unit.usecases.pull_request_world import HEAD, INSTALLATION, MAIN, NUMBER, PullRequestWorld
-from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
-from tidegate.domain.pull_requests.record import PullRequestState, judged
-from tidegate.domain.pull_requests.temporary_layer import LayerState
+from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
+from tidegate.deploys.rules.temporary_layer import LayerState
 from tidegate.ports import Change, KnownRepository
-from tidegate.usecases.pull_requests import tell_base_moved
-from tidegate.usecases.pull_requests.tell_base_moved import BaseTeller
+from tidegate.pull_requests import tell_base_moved
+from tidegate.pull_requests.rules.record import PullRequestState, judged
+from tidegate.pull_requests.tell_base_moved import BaseTeller
 
 NEWER, NEWEST = sha(8), sha(9)
 ON_MERGE = ApplyRules()

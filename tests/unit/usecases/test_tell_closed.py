@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.usecases.pull_request_world import NUMBER, PullRequestWorld
-from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
-from tidegate.domain.pull_requests.comment import MERGED, marker
-from tidegate.domain.pull_requests.record import Applying
+from tidegate.pull_requests.rules.comment import MERGED, marker
+from tidegate.pull_requests.rules.record import Applying
+from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
 
 PLANS = f"{marker('dev')}\n## Tidegate\n\nPlans."
 TEXT = f"{PLANS}\n\n### What happens on merge\n\n* It is deployed.\n\n### What to do now\n\n* Merge."

@@ -7,9 +7,9 @@ import pytest
 from tests.builders import any_root, deployment_in
 from tests.unit.usecases.shown_check_runs import publisher_of
 from tests.unit.usecases.terraform_world import World
-from tidegate.domain.deploys.deployment import State
+from tidegate.deploys.rules.deployment import State
+from tidegate.gates.tell_waiting import WaitingTeller
 from tidegate.ports import Enrolled
-from tidegate.usecases.gates.tell_waiting import WaitingTeller
 
 TOLD = {state for state in State if state not in {State.QUEUED, State.PLANNING, State.APPROVED}} - {
     State.GATED,

@@ -16,8 +16,8 @@ from tests.unit.usecases.pull_request_world import (
     changes,
     opened,
 )
-from tidegate.domain.pull_requests.record import PullRequestState
-from tidegate.usecases.pull_requests import affected_layers
+from tidegate.pull_requests import affected_layers
+from tidegate.pull_requests.rules.record import PullRequestState
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 
 from tests.builders import any_pull_request, seen
 from tests.unit.usecases.events_world import BASE, HEAD, NUMBER, REPOSITORY, EventsWorld
-from tidegate.domain.root import queue_id
 from tidegate.ports import Change
+from tidegate.roots.rules.root import queue_id
 
 
 @pytest.fixture

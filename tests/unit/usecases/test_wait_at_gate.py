@@ -6,11 +6,11 @@ import pytest
 
 from tests.builders import any_deployment, deployment_in
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.errors import Conflict, GateStaysShut, NotFound, WrongState
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.messages import WaitAtGate
+from tidegate.rules.errors import Conflict, GateStaysShut, NotFound, WrongState
 
 LATE = "2026-03-02T20:00:00.000000+00:00"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.adapters.memory import MemoryClock, MemoryDeliveries, MemoryEventQueue
-from tidegate.usecases.webhooks.receive_webhook import WebhookReceiver, WebhookRequest
+from tests.fakes import MemoryClock, MemoryDeliveries, MemoryEventQueue
+from tidegate.vcs.receive_webhook import WebhookReceiver, WebhookRequest
 
 DATA = Path(__file__).parents[2] / "data/github/all-webhook-examples.json.gz"
 EXAMPLES = json.loads(gzip.decompress(DATA.read_bytes()))

@@ -6,7 +6,7 @@ import pytest
 
 from tests.configuration import refusal
 from tests.unit.usecases.trees import BACKEND, Link, Submodule, Trees
-from tidegate.usecases.discovery.discover_roots import Discovery, Reading, discover_roots
+from tidegate.discovery.discover_roots import Discovery, Reading, discover_roots
 
 MODULE = 'variable "x" {}\n'
 CALL = 'module "net" {\n  source = "../modules/net"\n}\n'

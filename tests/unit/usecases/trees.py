@@ -6,9 +6,9 @@ import hashlib
 import posixpath
 from dataclasses import dataclass, field
 
-from tidegate.domain.roots.discovery import LOCK_FILE, is_module_file
+from tidegate.discovery.discover_roots import Discovery, Reading, discover_roots
 from tidegate.ports import FileChange, Merged
-from tidegate.usecases.discovery.discover_roots import Discovery, Reading, discover_roots
+from tidegate.roots.rules.discovery import LOCK_FILE, is_module_file
 
 USES_NETWORK = 'module "network" {\n  source = "../../modules/network"\n}\n'
 BACKEND = 'terraform {\n  backend "s3" {}\n}\n'

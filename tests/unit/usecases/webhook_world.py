@@ -6,9 +6,9 @@ import hmac
 import json
 from dataclasses import dataclass, field
 
-from tidegate.adapters.memory.stores import MemoryDeliveries
-from tidegate.adapters.memory.world import MemoryClock, MemoryEventQueue
-from tidegate.usecases.webhooks.receive_webhook import WebhookReceiver, WebhookRequest
+from tests.fakes.stores import MemoryDeliveries
+from tests.fakes.world import MemoryClock, MemoryEventQueue
+from tidegate.vcs.receive_webhook import WebhookReceiver, WebhookRequest
 
 DELIVERY = "72d3162e-cc78-11e3-81ab-4c9367dc0958"
 AFTER = "b" * 40

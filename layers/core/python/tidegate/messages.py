@@ -10,10 +10,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from tidegate.domain.deploys.job import Job, job_digest
-from tidegate.domain.deploys.plan import Plan
-from tidegate.domain.deploys.plan_runner import word_of
-from tidegate.domain.deploys.runner_size import HAND_OVER_SECONDS
+from tidegate.deploys.rules.job import Job, job_digest
+from tidegate.deploys.rules.plan_runner import word_of
+from tidegate.deploys.rules.runner_size import HAND_OVER_SECONDS
+from tidegate.plans.rules.plan import Plan
 
 #: What a runner must have counted in a plan.
 _COUNTS = frozenset({"add", "change", "destroy", "replace", "outputs", "moved"})

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, Self
 
-from tidegate.domain.deploys.queue import ROUNDS_PER_EXECUTION
-from tidegate.domain.deploys.review_rule import PlanReview
-from tidegate.domain.deploys.runner_size import RunnerOffer, from_text
+from tidegate.deploys.rules.queue import ROUNDS_PER_EXECUTION
+from tidegate.deploys.rules.review_rule import PlanReview
+from tidegate.deploys.rules.runner_size import RunnerOffer, from_text
 
 
 class MissingSettingError(Exception):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import any_deployment, deployment_in
 from tests.unit.usecases.deploy_queue.world import FailingAnnouncements, World
-from tidegate.domain.deploys.deployment import State
+from tidegate.deploys.rules.deployment import State
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 
 from tests.builders import any_deployed, any_deployment, any_lock, any_revision, sha
 from tests.unit.usecases.deploy_queue.world import related
-from tidegate.domain.check_runs.face import View
-from tidegate.domain.check_runs.text import render
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.revision import Comparison
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.revision import Comparison
+from tidegate.deploys.texts.face import View
+from tidegate.deploys.texts.text import render
 
 BASE = 8
 

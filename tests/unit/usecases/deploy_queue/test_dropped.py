@@ -7,19 +7,19 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_root, deployment_in, sha
+from tests.fakes import MemoryRunners
 from tests.slots import no_token
 from tests.unit.usecases.deploy_queue.world import LATER, QUEUE
-from tidegate.adapters.memory import MemoryRunners
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.origin import Destruction, Pushed
-from tidegate.domain.deploys.oversized import reduced
-from tidegate.domain.deploys.requirements import Requirements
-from tidegate.domain.deploys.review_rule import ReviewRule
-from tidegate.domain.revision import Comparison
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.jobs.cancel_deployment import DeploymentCanceller
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.origin import Destruction, Pushed
+from tidegate.deploys.rules.oversized import reduced
+from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.revision import Comparison
 from tidegate.messages import RecordOutcome
+from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Enrolled
-from tidegate.usecases.deploys.cancel_deployment import DeploymentCanceller
 
 REQUIRED = (Requirements(approvals=1),)
 

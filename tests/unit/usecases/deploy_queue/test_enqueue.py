@@ -8,10 +8,10 @@ import pytest
 
 from tests.builders import NOW, any_deployment, any_lock
 from tests.unit.usecases.deploy_queue.world import QUEUE, manual
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.errors import CloudUnavailable, Conflict, OversizedRecord
-from tidegate.usecases.decide_again import TRIES, deciding_again
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.rules.decide_again import TRIES, deciding_again
+from tidegate.rules.errors import CloudUnavailable, Conflict, OversizedRecord
 
 
 def test_an_enqueued_deployment_is_announced_and_gets_a_worker(world):

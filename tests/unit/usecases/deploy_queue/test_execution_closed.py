@@ -6,9 +6,9 @@ import pytest
 
 from tests.builders import any_deployed, any_deployment, deployment_in
 from tests.unit.usecases.deploy_queue.world import QUEUE, applying
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.errors import CloudUnavailable
-from tidegate.usecases.queues.execution_closed import ClosedExecution
+from tidegate.deploys.queue.execution_closed import ClosedExecution
+from tidegate.deploys.rules.deployment import State
+from tidegate.rules.errors import CloudUnavailable
 
 
 def release(world, execution, status="ABORTED"):

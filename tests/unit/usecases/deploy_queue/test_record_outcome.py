@@ -6,9 +6,9 @@ import pytest
 
 from tests.builders import any_deployed, any_deployment, any_job, any_lock, any_revision, deployment_in
 from tests.unit.usecases.deploy_queue.world import QUEUE, applying
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.errors import CloudUnavailable
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.job import JobKind
+from tidegate.rules.errors import CloudUnavailable
 
 
 def test_an_applied_deployment_becomes_the_baseline_and_frees_the_queue(world):

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from tests.builders import NOW, any_deployed, any_deployment, any_revision
 from tests.chance import examples
 from tests.unit.usecases.deploy_queue.world import QUEUE, World
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import Gate, State, Trigger, moves_baseline
-from tidegate.domain.errors import Conflict
-from tidegate.domain.revision import Comparison
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import Gate, State, Trigger, moves_baseline
+from tidegate.deploys.rules.revision import Comparison
 from tidegate.messages import RecordOutcome
 from tidegate.ports import Enrolled
+from tidegate.rules.errors import Conflict
 
 AFTER_DEV = Waits(apply_after=("dev",))
 MEMBERS = (("network", "prod"), ("app", "dev"))

@@ -8,13 +8,13 @@ import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_lock, any_revision, any_root, deployment_in
 from tests.unit.usecases.deploy_queue.world import related
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.cancelling import cancelled
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.origin import Destruction, Pushed
-from tidegate.domain.deploys.requirements import Requirements
-from tidegate.domain.deploys.review_rule import ReviewRule
-from tidegate.domain.revision import Comparison
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.cancelling import cancelled
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.origin import Destruction, Pushed
+from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.revision import Comparison
+from tidegate.policies.rules.requirements import Requirements
 
 
 def test_the_first_revision_is_compared_with_its_branch_only(world):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.builders import any_deployment, any_lock
 from tests.unit.usecases.deploy_queue.world import QUEUE
-from tidegate.domain.deploys.queue import Worker
+from tidegate.deploys.rules.queue import Worker
 from tidegate.messages import (
     CloseWorker,
     HandOverWorker,

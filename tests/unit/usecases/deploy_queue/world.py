@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tests.builders import NOW, any_deployment, any_job, any_lock, any_queue, any_revision, deployment_in
-from tests.slots import keeper
-from tidegate.adapters.memory import (
+from tests.fakes import (
     MemoryAnnouncements,
     MemoryAuditLog,
     MemoryCatalog,
@@ -18,25 +17,26 @@ from tidegate.adapters.memory import (
     MemoryJobs,
     MemoryWorkflows,
 )
-from tidegate.domain.deploys.deployment import State, Trigger, Unlocking
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.deploys.queue import QueueHead
-from tidegate.domain.errors import CloudUnavailable
+from tests.slots import keeper
+from tidegate.deploys.jobs.find_undone import UndoneBefore
+from tidegate.deploys.jobs.finish import Finisher
+from tidegate.deploys.queue.claim_deployment import DeploymentClaimer
+from tidegate.deploys.queue.close_worker import WorkerCloser
+from tidegate.deploys.queue.end_deployment import DeploymentEnder
+from tidegate.deploys.queue.enqueue import Enqueuer
+from tidegate.deploys.queue.ensure_worker import WorkerEnsurer
+from tidegate.deploys.queue.execution_closed import QueueReleaser
+from tidegate.deploys.queue.find_former_root import FormerRoots
+from tidegate.deploys.queue.hand_over_worker import WorkerHandover
+from tidegate.deploys.queue.record_outcome import OutcomeRecorder
+from tidegate.deploys.queue.validate_revision import RevisionValidator
+from tidegate.deploys.queue.wait_for_signal import SignalWaiter
+from tidegate.deploys.rules.deployment import State, Trigger, Unlocking
+from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.queue import QueueHead
 from tidegate.messages import ClaimDeployment, RecordOutcome, ValidateRevision, WaitForSignal
-from tidegate.usecases.deploys.find_undone import UndoneBefore
-from tidegate.usecases.deploys.finish import Finisher
-from tidegate.usecases.discovery.find_former_root import FormerRoots
-from tidegate.usecases.presses.unlock import QueueUnlocker
-from tidegate.usecases.queues.claim_deployment import DeploymentClaimer
-from tidegate.usecases.queues.close_worker import WorkerCloser
-from tidegate.usecases.queues.end_deployment import DeploymentEnder
-from tidegate.usecases.queues.enqueue import Enqueuer
-from tidegate.usecases.queues.ensure_worker import WorkerEnsurer
-from tidegate.usecases.queues.execution_closed import QueueReleaser
-from tidegate.usecases.queues.hand_over_worker import WorkerHandover
-from tidegate.usecases.queues.record_outcome import OutcomeRecorder
-from tidegate.usecases.queues.validate_revision import RevisionValidator
-from tidegate.usecases.queues.wait_for_signal import SignalWaiter
+from tidegate.requests.unlock import QueueUnlocker
+from tidegate.rules.errors import CloudUnavailable
 
 QUEUE = any_queue()
 LATER = "2026-03-02T12:00:00.000000+00:00"

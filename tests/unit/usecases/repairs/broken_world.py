@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tests.fakes import MemoryCatalog, MemoryDeliveries, MemoryEventQueue, MemoryForgeDeliveries
+from tests.fakes.redeliveries import MemoryRedeliveries
 from tests.unit.usecases.terraform_world import World
-from tidegate.adapters.memory import MemoryCatalog, MemoryDeliveries, MemoryEventQueue, MemoryForgeDeliveries
-from tidegate.adapters.memory.redeliveries import MemoryRedeliveries
-from tidegate.domain.deploys.queue import Worker
-from tidegate.usecases.repairs.turn import Turn
+from tidegate.deploys.rules.queue import Worker
+from tidegate.reconciler.turn import Turn
 
 
 class BrokenWorld(World):

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, REPOSITORY, sha
-from tidegate.domain.errors import ForgeRefused, ForgeUnavailable
 from tidegate.ports import KnownRepository
-from tidegate.usecases.repairs.catch_up_heads import ASKED, CatchUpHeads
-from tidegate.usecases.repairs.resend_deliveries import ResendDeliveries
-from tidegate.usecases.webhooks.missed_push import HEAD
+from tidegate.pushes.missed_push import HEAD
+from tidegate.reconciler.catch_up_heads import ASKED, CatchUpHeads
+from tidegate.reconciler.resend_deliveries import ResendDeliveries
+from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
 
 KNOWN = KnownRepository(REPOSITORY, installation=7, default_branch="main", seen=sha(1), seen_at=NOW)
 

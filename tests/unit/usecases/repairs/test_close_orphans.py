@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_job, deployment_in
-from tidegate.domain.deploys.deployment import Ending, State
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.errors import CloudUnavailable, Conflict
-from tidegate.usecases.deploys.finish import Finisher
-from tidegate.usecases.queues.end_deployment import DeploymentEnder
-from tidegate.usecases.repairs.close_orphans import CloseOrphans
+from tidegate.deploys.jobs.finish import Finisher
+from tidegate.deploys.queue.end_deployment import DeploymentEnder
+from tidegate.deploys.rules.deployment import Ending, State
+from tidegate.deploys.rules.job import JobKind
+from tidegate.reconciler.close_orphans import CloseOrphans
+from tidegate.rules.errors import CloudUnavailable, Conflict
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 
 from tests.builders import NOW, any_layer, any_pull_request, seen, sha
 from tests.unit.usecases.pull_request_world import HEAD, NUMBER, PullRequestWorld
-from tidegate.domain.errors import Conflict, ForgeRefused
-from tidegate.domain.pull_requests.record import PullRequestState, judged
-from tidegate.domain.pull_requests.temporary_layer import LayerState
-from tidegate.usecases.repairs.follow_pull_requests import FOLLOWED, FollowPullRequests, RestartPullRequests
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.pull_requests.rules.record import PullRequestState, judged
+from tidegate.reconciler.follow_pull_requests import FOLLOWED, FollowPullRequests, RestartPullRequests
+from tidegate.rules.errors import Conflict, ForgeRefused
 
 NEWER = sha(4)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import any_deployment, any_lock, any_root
-from tidegate.domain.deploys.deployment import Trigger
-from tidegate.domain.errors import CloudUnavailable
-from tidegate.usecases.queues.execution_closed import ClosedExecution
-from tidegate.usecases.repairs.refresh_lines import RefreshLines
-from tidegate.usecases.repairs.release_queues import WATCHED, ReleaseQueues
-from tidegate.usecases.repairs.start_workers import StartWorkers
+from tidegate.deploys.queue.execution_closed import ClosedExecution
+from tidegate.deploys.rules.deployment import Trigger
+from tidegate.reconciler.refresh_lines import RefreshLines
+from tidegate.reconciler.release_queues import WATCHED, ReleaseQueues
+from tidegate.reconciler.start_workers import StartWorkers
+from tidegate.rules.errors import CloudUnavailable
 
 
 @pytest.fixture

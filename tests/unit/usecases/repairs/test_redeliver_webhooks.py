@@ -6,10 +6,10 @@ from itertools import pairwise
 import pytest
 
 from tests.builders import any_delivery
-from tidegate.adapters.memory import MemoryForgeDeliveries
-from tidegate.domain.errors import ForgeUnavailable
+from tests.fakes import MemoryForgeDeliveries
 from tidegate.ports import FailedDelivery
-from tidegate.usecases.repairs.redeliver_webhooks import MOST_ASKED, RedeliverWebhooks
+from tidegate.reconciler.redeliver_webhooks import MOST_ASKED, RedeliverWebhooks
+from tidegate.rules.errors import ForgeUnavailable
 
 GUID = "0b989ba4-242f-11e5-81e1-c7b6966d2516"
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NOW, any_delivery
-from tidegate.domain.errors import CloudUnavailable
-from tidegate.usecases.repairs.resend_deliveries import ResendDeliveries
+from tidegate.reconciler.resend_deliveries import ResendDeliveries
+from tidegate.rules.errors import CloudUnavailable
 
 
 @pytest.fixture

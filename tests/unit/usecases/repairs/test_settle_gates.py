@@ -5,9 +5,9 @@ import pytest
 from tests.builders import any_root, deployment_in
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tests.unit.usecases.repairs.broken_world import BrokenWorld
-from tidegate.domain.changes.waits import Waits
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.usecases.repairs.settle_gates import SettleGates
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.reconciler.settle_gates import SettleGates
 
 
 class BrokenGates(BrokenWorld, GateWorld):

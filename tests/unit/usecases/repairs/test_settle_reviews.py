@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import any_review, deployment_in
-from tidegate.domain.deploys.deployment import Approval, State
-from tidegate.usecases.deploys.finish import Finisher
-from tidegate.usecases.repairs.settle_reviews import SettleReviews
-from tidegate.usecases.reviews.carry_out_review import ReviewCarrier
+from tidegate.deploys.jobs.finish import Finisher
+from tidegate.deploys.reviews.carry_out_review import ReviewCarrier
+from tidegate.deploys.rules.deployment import Approval, State
+from tidegate.reconciler.settle_reviews import SettleReviews
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import deployment_in
-from tidegate.domain.deploys.deployment import State
+from tidegate.deploys.rules.deployment import State
 from tidegate.ports import PublishedCheckRun
-from tidegate.usecases.repairs.show_check_runs import ShowCheckRuns, is_due
+from tidegate.reconciler.show_check_runs import ShowCheckRuns, is_due
 
 
 @pytest.fixture

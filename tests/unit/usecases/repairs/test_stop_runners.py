@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import any_job, any_layer, deployment_in
-from tidegate.adapters.memory import MemoryTemporaryLayers
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.job import JobKind, job_id
-from tidegate.domain.deploys.runner_task import RunnerTask
-from tidegate.domain.errors import CloudUnavailable
-from tidegate.domain.pull_requests.temporary_layer import LayerState
-from tidegate.usecases.repairs.stop_runners import StopRunners
+from tests.fakes import MemoryTemporaryLayers
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.job import JobKind, job_id
+from tidegate.deploys.rules.runner_task import RunnerTask
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.reconciler.stop_runners import StopRunners
+from tidegate.rules.errors import CloudUnavailable
 
 
 @pytest.fixture

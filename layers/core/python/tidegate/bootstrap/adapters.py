@@ -26,11 +26,7 @@ from tidegate.settings import (
 )
 
 if TYPE_CHECKING:
-    from tidegate.adapters.app_secret import StoredAppSecret
-    from tidegate.adapters.github.forge import AppCredentials
-    from tidegate.adapters.gitlab.forge import GitLabCredentials, GitLabForge
-    from tidegate.adapters.patience import QueuePatience
-    from tidegate.domain.forge_words import ForgeWords
+    from tidegate.aws.visibility import QueuePatience
     from tidegate.ports import (
         Announcements,
         Artifacts,
@@ -62,6 +58,10 @@ if TYPE_CHECKING:
         TokenSigner,
         Workflows,
     )
+    from tidegate.vcs.adapters.app_secret import StoredAppSecret
+    from tidegate.vcs.github.forge import AppCredentials
+    from tidegate.vcs.gitlab.forge import GitLabCredentials, GitLabForge
+    from tidegate.vcs.rules.forge_words import ForgeWords
 
 
 class Adapters:
@@ -72,13 +72,13 @@ class Adapters:
 
     def client(self, service: str) -> Any:
         """Return a new client of an AWS service."""
-        from tidegate.adapters.boto import client
+        from tidegate.aws.boto import client
 
         return client(service)
 
     @cached_property
     def clock(self) -> Clock:
-        from tidegate.adapters.clock import SystemClock
+        from tidegate.aws.clock import SystemClock
 
         return SystemClock()
 
@@ -96,100 +96,100 @@ class Adapters:
 
     @cached_property
     def queues(self) -> DeployQueues:
-        from tidegate.adapters.dynamodb.queues import DynamoDeployQueues
+        from tidegate.deploys.adapters.queues import DynamoDeployQueues
 
         return DynamoDeployQueues(self._dynamodb, self._table)
 
     @cached_property
     def deployments(self) -> Deployments:
-        from tidegate.adapters.dynamodb.deployments import DynamoDeployments
+        from tidegate.deploys.adapters.deployments import DynamoDeployments
 
         return DynamoDeployments(self._dynamodb, self._table)
 
     @cached_property
     def catalog(self) -> Catalog:
-        from tidegate.adapters.dynamodb.catalog import DynamoCatalog
+        from tidegate.discovery.adapters.catalog import DynamoCatalog
 
         return DynamoCatalog(self._dynamodb, self._table)
 
     @cached_property
     def check_runs(self) -> CheckRuns:
-        from tidegate.adapters.dynamodb.deployments import DynamoCheckRuns
+        from tidegate.deploys.adapters.deployments import DynamoCheckRuns
 
         return DynamoCheckRuns(self._dynamodb, self._table)
 
     @cached_property
     def pull_check_runs(self) -> CheckRuns:
-        from tidegate.adapters.dynamodb.deployments import DynamoPullCheckRuns
+        from tidegate.deploys.adapters.deployments import DynamoPullCheckRuns
 
         return DynamoPullCheckRuns(self._dynamodb, self._table)
 
     @cached_property
     def line_boards(self) -> LineBoards:
-        from tidegate.adapters.dynamodb.lines import DynamoLineBoards
+        from tidegate.deploys.adapters.lines import DynamoLineBoards
 
         return DynamoLineBoards(self._dynamodb, self._table)
 
     @cached_property
     def change_sets(self) -> ChangeSets:
-        from tidegate.adapters.dynamodb.change_sets import DynamoChangeSets
+        from tidegate.changes.adapters.change_sets import DynamoChangeSets
 
         return DynamoChangeSets(self._dynamodb, self._table)
 
     @cached_property
     def pull_requests(self) -> PullRequests:
-        from tidegate.adapters.dynamodb.pull_requests import DynamoPullRequests
+        from tidegate.pull_requests.adapters.pull_requests import DynamoPullRequests
 
         return DynamoPullRequests(self._dynamodb, self._table)
 
     @cached_property
     def temporary_layers(self) -> TemporaryLayers:
-        from tidegate.adapters.dynamodb.pull_requests import DynamoTemporaryLayers
+        from tidegate.pull_requests.adapters.pull_requests import DynamoTemporaryLayers
 
         return DynamoTemporaryLayers(self._dynamodb, self._table)
 
     @cached_property
     def plan_places(self) -> PlanPlaces:
-        from tidegate.adapters.dynamodb.plan_places import DynamoPlanPlaces
+        from tidegate.deploys.adapters.plan_places import DynamoPlanPlaces
 
         return DynamoPlanPlaces(self._dynamodb, self._table)
 
     @cached_property
     def plan_runners(self) -> PlanRunners:
-        from tidegate.adapters.dynamodb.plan_runners import DynamoPlanRunners
+        from tidegate.deploys.adapters.plan_runners import DynamoPlanRunners
 
         return DynamoPlanRunners(self._dynamodb, self._table)
 
     @cached_property
     def plan_functions(self) -> PlanFunctions:
-        from tidegate.adapters.plan_functions import LambdaPlanFunctions
+        from tidegate.aws.plan_functions import LambdaPlanFunctions
 
         return LambdaPlanFunctions(self.client("lambda"))
 
     @cached_property
     def jobs(self) -> Jobs:
-        from tidegate.adapters.dynamodb.jobs import DynamoJobs
+        from tidegate.deploys.adapters.jobs import DynamoJobs
 
         return DynamoJobs(self._dynamodb, self._table)
 
     @cached_property
     def deliveries(self) -> Deliveries:
-        from tidegate.adapters.aws.client import Aws
-        from tidegate.adapters.deliveries import DynamoDeliveries
+        from tidegate.aws.client import Aws
+        from tidegate.vcs.adapters.deliveries import DynamoDeliveries
 
         return DynamoDeliveries(Aws(), self._table)
 
     @cached_property
     def events(self) -> EventQueue:
-        from tidegate.adapters.aws.client import Aws
-        from tidegate.adapters.deliveries import SqsEventQueue, queues_of_events
+        from tidegate.aws.client import Aws
+        from tidegate.vcs.adapters.deliveries import SqsEventQueue, queues_of_events
 
         settings = EventQueueSettings.from_env(self.environ)
         return SqsEventQueue(Aws(), queues_of_events(settings.push_queue, settings.press_queue))
 
     @cached_property
     def announcements(self) -> Announcements:
-        from tidegate.adapters.announcements import AwsAnnouncements, Channels
+        from tidegate.deploys.adapters.announcements import AwsAnnouncements, Channels
 
         settings = AnnouncementSettings.from_env(self.environ)
         channels = Channels(
@@ -199,19 +199,19 @@ class Adapters:
 
     @cached_property
     def audit(self) -> AuditLog:
-        from tidegate.adapters.audit import SnsAuditLog
+        from tidegate.deploys.adapters.audit import SnsAuditLog
 
         return SnsAuditLog(self.client("sns"), AuditSettings.from_env(self.environ).topic)
 
     @cached_property
     def artifacts(self) -> Artifacts:
-        from tidegate.adapters.artifacts import S3Artifacts
+        from tidegate.aws.artifacts import S3Artifacts
 
         return S3Artifacts(self.client("s3"), ArtifactSettings.from_env(self.environ).bucket)
 
     @cached_property
     def organization_file(self) -> OrganizationFile:
-        from tidegate.adapters.organization_file import S3OrganizationFile
+        from tidegate.config.adapters.organization_file import S3OrganizationFile
         from tidegate.config.document import MAXIMUM_BYTES
         from tidegate.config.organization import ORGANIZATION
 
@@ -220,19 +220,19 @@ class Adapters:
 
     @cached_property
     def organization_policies(self) -> OrganizationPolicies:
-        from tidegate.adapters.organization_policies import S3OrganizationPolicies
+        from tidegate.policies.adapters.organization_policies import S3OrganizationPolicies
 
         return S3OrganizationPolicies(self.client("s3"), ArtifactSettings.from_env(self.environ).bucket)
 
     @cached_property
     def policy_engine(self) -> PolicyEngine:
-        from tidegate.adapters.rego.engine import RegoEngine
+        from tidegate.policies.rego.engine import RegoEngine
 
         return RegoEngine()
 
     @cached_property
     def workflows(self) -> Workflows:
-        from tidegate.adapters.stepfunctions import StepFunctionsWorkflows
+        from tidegate.aws.stepfunctions import StepFunctionsWorkflows
 
         settings = WorkflowSettings.from_env(self.environ)
         machines = settings.deploy_machine, settings.pull_request_machine
@@ -240,7 +240,7 @@ class Adapters:
 
     @cached_property
     def runners(self) -> Runners:
-        from tidegate.adapters.ecs import EcsRunners
+        from tidegate.deploys.adapters.ecs import EcsRunners
 
         return EcsRunners(self.client("ecs"), ClusterSettings.from_env(self.environ).cluster)
 
@@ -250,7 +250,7 @@ class Adapters:
         key = IdentitySettings.from_env(self.environ).key
         if not key:
             return None
-        from tidegate.adapters.kms import KmsSigner
+        from tidegate.deploys.adapters.kms import KmsSigner
 
         return KmsSigner(self.client("kms"), key)
 
@@ -260,19 +260,19 @@ class Adapters:
         keys = IdentitySettings.from_env(self.environ).keys
         if not keys:
             return None
-        from tidegate.adapters.kms import KmsPublicKeys
+        from tidegate.deploys.adapters.kms import KmsPublicKeys
 
         return KmsPublicKeys(self.client("kms"), keys.split(","))
 
     @cached_property
     def patience(self) -> QueuePatience:
-        from tidegate.adapters.patience import QueuePatience
+        from tidegate.aws.visibility import QueuePatience
 
         return QueuePatience(self._sqs)
 
     @cached_property
     def addresses(self) -> ForgeAddresses:
-        from tidegate.adapters.addresses import GitHubAddresses, GitLabAddresses
+        from tidegate.vcs.adapters.addresses import GitHubAddresses, GitLabAddresses
 
         settings = AddressSettings.from_env(self.environ)
         return GitLabAddresses(settings.url) if settings.is_gitlab else GitHubAddresses(settings.url)
@@ -280,7 +280,7 @@ class Adapters:
     @property
     def words(self) -> ForgeWords:
         """What the forge's people call things."""
-        from tidegate.domain.forge_words import GITHUB_WORDS, GITLAB_WORDS
+        from tidegate.vcs.rules.forge_words import GITHUB_WORDS, GITLAB_WORDS
 
         return GITLAB_WORDS if AddressSettings.from_env(self.environ).is_gitlab else GITHUB_WORDS
 
@@ -289,7 +289,7 @@ class Adapters:
         """GitLab's API, None where GitHub is served."""
         if not AddressSettings.from_env(self.environ).is_gitlab:
             return None
-        from tidegate.adapters.gitlab.forge import GitLabForge
+        from tidegate.vcs.gitlab.forge import GitLabForge
 
         settings = ForgeSettings.from_env(self.environ)
         web = LinkSettings.from_env(self.environ).web
@@ -305,20 +305,20 @@ class Adapters:
         if self.gitlab is not None:
             return self.gitlab
         settings = ForgeSettings.from_env(self.environ)
-        from tidegate.adapters.github.forge import GitHubForge
+        from tidegate.vcs.github.forge import GitHubForge
 
         given = settings.github_token
         return GitHubForge(self._app_credentials, url=settings.url, api_url=settings.api_url, comment_token=given)
 
     @cached_property
     def history(self) -> SourceHistory:
-        from tidegate.adapters.git.trees import GitSource
+        from tidegate.vcs.git.trees import GitSource
 
         return GitSource(self.environ)
 
     @cached_property
     def _stored_app_secret(self) -> StoredAppSecret:
-        from tidegate.adapters.app_secret import StoredAppSecret
+        from tidegate.vcs.adapters.app_secret import StoredAppSecret
 
         settings = ForgeSettings.from_env(self.environ)
         parse = gitlab_secret_fields if settings.is_gitlab else app_secret_fields
@@ -329,13 +329,13 @@ class Adapters:
         return self._stored_app_secret.current()
 
     def _app_credentials(self) -> AppCredentials:
-        from tidegate.adapters.github.forge import AppCredentials
+        from tidegate.vcs.github.forge import AppCredentials
 
         secret = self._app_secret
         return AppCredentials(secret["app_id"], secret["private_key"], secret.get("comment_token", ""))
 
     def _gitlab_credentials(self) -> GitLabCredentials:
-        from tidegate.adapters.gitlab.forge import GitLabCredentials
+        from tidegate.vcs.gitlab.forge import GitLabCredentials
 
         secret, settings = self._app_secret, ForgeSettings.from_env(self.environ)
         return GitLabCredentials(settings.gitlab_token or secret["token"], secret["clone_token"])

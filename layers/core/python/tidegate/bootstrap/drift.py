@@ -12,15 +12,15 @@ from tidegate.settings import BusSettings, DriftRunSettings, ForgeSettings, Link
 
 if TYPE_CHECKING:
     from tidegate.config.declarations import Drift
-    from tidegate.domain.drift.drift import DriftRecord
+    from tidegate.config.rules.drift import DriftRecord
+    from tidegate.drift.align_drift import DriftAligner
+    from tidegate.drift.conclude_drift import DriftConcluder
+    from tidegate.drift.discover_drift import DriftDiscoverer
+    from tidegate.drift.look_at_drift import DriftLooker
+    from tidegate.drift.look_now import DriftRerunReceiver, DriftStarter
+    from tidegate.drift.receive_drift import DriftReceiver
+    from tidegate.drift.report_drift import DriftReporter
     from tidegate.ports import Delivery, DriftEvents, DriftRuns, Drifts, ForgeIssues, KnownRepository, Schedules
-    from tidegate.usecases.drift.align_drift import DriftAligner
-    from tidegate.usecases.drift.conclude_drift import DriftConcluder
-    from tidegate.usecases.drift.discover_drift import DriftDiscoverer
-    from tidegate.usecases.drift.look_at_drift import DriftLooker
-    from tidegate.usecases.drift.look_now import DriftRerunReceiver, DriftStarter
-    from tidegate.usecases.drift.receive_drift import DriftReceiver
-    from tidegate.usecases.drift.report_drift import DriftReporter
 
 
 class DriftWork(PullRequestWork):
@@ -28,13 +28,13 @@ class DriftWork(PullRequestWork):
 
     @cached_property
     def drifts(self) -> Drifts:
-        from tidegate.adapters.dynamodb.drifts import DynamoDrifts
+        from tidegate.drift.adapters.drifts import DynamoDrifts
 
         return DynamoDrifts(self._dynamodb, self._table)
 
     @cached_property
     def schedules(self) -> Schedules:
-        from tidegate.adapters.scheduler import SchedulerSchedules
+        from tidegate.drift.adapters.scheduler import SchedulerSchedules
 
         settings = ScheduleSettings.from_env(self.environ)
         starting = settings.machine, settings.role, settings.undelivered
@@ -42,14 +42,14 @@ class DriftWork(PullRequestWork):
 
     @cached_property
     def drift_runs(self) -> DriftRuns:
-        from tidegate.adapters.stepfunctions import StepFunctionsDriftRuns
+        from tidegate.aws.stepfunctions import StepFunctionsDriftRuns
 
         machine = DriftRunSettings.from_env(self.environ).machine
         return StepFunctionsDriftRuns(self.client("stepfunctions"), machine)
 
     @cached_property
     def drift_events(self) -> DriftEvents:
-        from tidegate.adapters.drift_events import AwsDriftEvents
+        from tidegate.drift.adapters.drift_events import AwsDriftEvents
 
         return AwsDriftEvents(self.client("events"), BusSettings.from_env(self.environ).bus)
 
@@ -58,20 +58,20 @@ class DriftWork(PullRequestWork):
         if self.gitlab is not None:
             return self.gitlab
         settings = ForgeSettings.from_env(self.environ)
-        from tidegate.adapters.github.forge import GitHubForge
+        from tidegate.vcs.github.forge import GitHubForge
 
         return GitHubForge(self._app_credentials, url=settings.url, api_url=settings.api_url)
 
     @cached_property
     def drift_reporter(self) -> DriftReporter:
-        from tidegate.usecases.drift.report_drift import DriftReporter
+        from tidegate.drift.report_drift import DriftReporter
 
         page = LinkSettings.from_env(self.environ).web.rstrip("/")
         return DriftReporter(self.issues, self._check_run_keeper, page)
 
     @cached_property
     def drift_aligner(self) -> DriftAligner:
-        from tidegate.usecases.drift.align_drift import DriftAligner
+        from tidegate.drift.align_drift import DriftAligner
 
         def withdraw(record: DriftRecord) -> None:
             self.drift_reporter.withdraw(record)
@@ -80,7 +80,7 @@ class DriftWork(PullRequestWork):
 
     @cached_property
     def drift_discoverer(self) -> DriftDiscoverer:
-        from tidegate.usecases.drift.discover_drift import DriftDiscoverer
+        from tidegate.drift.discover_drift import DriftDiscoverer
 
         return DriftDiscoverer(
             self.drifts,
@@ -95,8 +95,8 @@ class DriftWork(PullRequestWork):
 
     @cached_property
     def drift_concluder(self) -> DriftConcluder:
-        from tidegate.usecases.drift.conclude_drift import DriftConcluder
-        from tidegate.usecases.pull_requests.close_pull_request import remove_plans
+        from tidegate.drift.conclude_drift import DriftConcluder
+        from tidegate.pull_requests.close_pull_request import remove_plans
 
         return DriftConcluder(
             self.drifts,
@@ -112,26 +112,26 @@ class DriftWork(PullRequestWork):
 
     @cached_property
     def drift_receiver(self) -> DriftReceiver:
-        from tidegate.usecases.drift.receive_drift import DriftReceiver
+        from tidegate.drift.receive_drift import DriftReceiver
 
         enqueue_all = self._change_enqueuer.enqueue_all
         return DriftReceiver(self.deliveries, self._repository_source, enqueue_all, self._hold_policies)
 
     @cached_property
     def drift_looker(self) -> DriftLooker:
-        from tidegate.usecases.drift.look_at_drift import DriftLooker
+        from tidegate.drift.look_at_drift import DriftLooker
 
         return DriftLooker(self.drifts, self.deployments)
 
     @cached_property
     def drift_starter(self) -> DriftStarter:
-        from tidegate.usecases.drift.look_now import DriftStarter
+        from tidegate.drift.look_now import DriftStarter
 
         return DriftStarter(self.drifts, self.drift_runs)
 
     @property
     def _drift_rerun_receiver(self) -> DriftRerunReceiver:
-        from tidegate.usecases.drift.look_now import DriftRerunReceiver
+        from tidegate.drift.look_now import DriftRerunReceiver
 
         return DriftRerunReceiver(self.deliveries, self.forge, self.drift_starter)
 

@@ -13,31 +13,31 @@ from tidegate.settings import ArtifactSettings, LinkSettings, ReviewSettings
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from tidegate.changes.rules.change_set import Key
+    from tidegate.check_runs.check_run_view import CheckRunPainter
+    from tidegate.check_runs.publish_check_run import CheckRunPublisher
+    from tidegate.comments.answer_comment import Comment, CommentWork
+    from tidegate.comments.decide_by_comment import CommentDecider
+    from tidegate.comments.hand_over_comment import CommentHandover
+    from tidegate.comments.receive_comment import CommentReceiver
+    from tidegate.comments.rules.command import Verb
     from tidegate.config.declarations import Drift
-    from tidegate.domain.changes.change_set import Key
-    from tidegate.domain.comments.command import Verb
-    from tidegate.domain.deploys.deployment import Deployment
-    from tidegate.domain.policies.policy import HeldPolicySet
-    from tidegate.domain.pull_requests.apply_rules import ApplyRules
+    from tidegate.config.rules.apply_rules import ApplyRules
+    from tidegate.deploys.queue.refresh_line import LineRefresher
+    from tidegate.deploys.rules.deployment import Deployment
+    from tidegate.discovery.current_rules import CurrentRules
+    from tidegate.discovery.new_deployments import ChangeEnqueuer
+    from tidegate.discovery.read_organization import OrganizationReader
+    from tidegate.discovery.repository_source import Granted, RepositorySource
+    from tidegate.discovery.root_index import Deployable
+    from tidegate.gates.retry_blocked import BlockedRetrier
+    from tidegate.policies.rules.policy import HeldPolicySet
     from tidegate.ports import Delivery, DeliveryOutcome, KnownRepository
-    from tidegate.usecases.comments.answer_comment import Comment, CommentWork
-    from tidegate.usecases.comments.decide_by_comment import CommentDecider
-    from tidegate.usecases.comments.hand_over_comment import CommentHandover
-    from tidegate.usecases.comments.receive_comment import CommentReceiver
-    from tidegate.usecases.deploys.check_run_view import CheckRunPainter
-    from tidegate.usecases.deploys.publish_check_run import CheckRunPublisher
-    from tidegate.usecases.discovery.current_rules import CurrentRules
-    from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
-    from tidegate.usecases.discovery.read_organization import OrganizationReader
-    from tidegate.usecases.discovery.receive_push import Push, PushReceiver
-    from tidegate.usecases.discovery.repository_source import Granted, RepositorySource
-    from tidegate.usecases.discovery.root_index import Deployable
-    from tidegate.usecases.gates.retry_blocked import BlockedRetrier
-    from tidegate.usecases.presses.answer_button import ButtonAnswerer
-    from tidegate.usecases.presses.rerun import RerunRequester
-    from tidegate.usecases.queues.refresh_line import LineRefresher
-    from tidegate.usecases.requests.destroy_roots import RootDestroyer
-    from tidegate.usecases.requests.receive_request import RequestReceiver
+    from tidegate.pushes.receive_push import Push, PushReceiver
+    from tidegate.requests.answer_button import ButtonAnswerer
+    from tidegate.requests.destroy_roots import RootDestroyer
+    from tidegate.requests.receive_request import RequestReceiver
+    from tidegate.requests.rerun import RerunRequester
 
 
 class Events(Deploys):
@@ -45,7 +45,7 @@ class Events(Deploys):
 
     @cached_property
     def check_run_painter(self) -> CheckRunPainter:
-        from tidegate.usecases.deploys.check_run_view import CheckRunPainter, Links
+        from tidegate.check_runs.check_run_view import CheckRunPainter, Links
 
         settings = LinkSettings.from_env(self.environ)
         bucket = ArtifactSettings.from_env(self.environ).bucket
@@ -64,8 +64,8 @@ class Events(Deploys):
 
     @cached_property
     def check_run_publisher(self) -> CheckRunPublisher:
-        from tidegate.usecases.deploys.publish_check_run import CheckRunPublisher
-        from tidegate.usecases.gates.tell_waiting import WaitingTeller
+        from tidegate.check_runs.publish_check_run import CheckRunPublisher
+        from tidegate.gates.tell_waiting import WaitingTeller
 
         waiting = WaitingTeller(self.change_sets, self.deployments, self.announcements)
         return CheckRunPublisher(
@@ -80,7 +80,7 @@ class Events(Deploys):
 
     @cached_property
     def line_refresher(self) -> LineRefresher:
-        from tidegate.usecases.queues.refresh_line import LineRefresher
+        from tidegate.deploys.queue.refresh_line import LineRefresher
 
         return LineRefresher(
             self.queues, self.line_boards, self.deployments, self.check_runs, self.announcements, self.clock
@@ -88,9 +88,9 @@ class Events(Deploys):
 
     @cached_property
     def push_receiver(self) -> PushReceiver:
-        from tidegate.usecases.discovery.mark_orphans import OrphanMarker
-        from tidegate.usecases.discovery.receive_push import PushReceiver
-        from tidegate.usecases.gates.freezes import FreezeKeeper
+        from tidegate.pushes.freezes import FreezeKeeper
+        from tidegate.pushes.mark_orphans import OrphanMarker
+        from tidegate.pushes.receive_push import PushReceiver
 
         return PushReceiver(
             self.deliveries,
@@ -113,7 +113,7 @@ class Events(Deploys):
         """Ask for a push once more, where webhooks are not signed."""
         if self.witness is None:
             return push
-        from tidegate.usecases.webhooks.confirm_webhook import PushConfirmer
+        from tidegate.discovery.confirm_webhook import PushConfirmer
 
         return PushConfirmer(self.witness, self.audit).confirm(push)
 
@@ -121,7 +121,7 @@ class Events(Deploys):
         """Ask for a comment once more, where webhooks are not signed."""
         if self.witness is None:
             return None
-        from tidegate.usecases.webhooks.confirm_webhook import CommentConfirmer
+        from tidegate.discovery.confirm_webhook import CommentConfirmer
 
         return CommentConfirmer(self.forge, self.deliveries, self.witness, self.audit).doubts(comment)
 
@@ -138,7 +138,7 @@ class Events(Deploys):
 
     @cached_property
     def comment_receiver(self) -> CommentReceiver:
-        from tidegate.usecases.comments.receive_comment import CommentReceiver
+        from tidegate.comments.receive_comment import CommentReceiver
 
         return CommentReceiver(
             self.deliveries,
@@ -164,19 +164,19 @@ class Events(Deploys):
     @property
     def _handed_over(self) -> Mapping[Verb, CommentWork]:
         """What is decided by comments where buttons are answered."""
-        from tidegate.domain.comments.command import Verb
+        from tidegate.comments.rules.command import Verb
 
         return dict.fromkeys((Verb.CONFIRM, Verb.REJECT), self._comment_handover)
 
     @cached_property
     def _comment_handover(self) -> CommentHandover:
-        from tidegate.usecases.comments.hand_over_comment import CommentHandover
+        from tidegate.comments.hand_over_comment import CommentHandover
 
         return CommentHandover(self.deliveries, self.events)
 
     @cached_property
     def comment_decider(self) -> CommentDecider:
-        from tidegate.usecases.comments.decide_by_comment import CommentDecider
+        from tidegate.comments.decide_by_comment import CommentDecider
 
         return CommentDecider(
             self.deliveries,
@@ -192,28 +192,28 @@ class Events(Deploys):
     @property
     def comment_works(self) -> Mapping[Verb, CommentWork]:
         """What carries out verbs that are not about deploys."""
-        from tidegate.domain.comments.command import Verb
-        from tidegate.usecases.comments.destroy_by_comment import CommentDestroyer
+        from tidegate.comments.destroy_by_comment import CommentDestroyer
+        from tidegate.comments.rules.command import Verb
 
         return {Verb.DESTROY: CommentDestroyer(self.forge, self.deliveries, self.root_destroyer)}
 
     @cached_property
     def request_receiver(self) -> RequestReceiver:
-        from tidegate.usecases.requests.receive_request import RequestReceiver
+        from tidegate.requests.receive_request import RequestReceiver
 
         source, changes = self._repository_source, self._change_enqueuer
         return RequestReceiver(self.deliveries, source, changes, self.authorizer, self.root_destroyer)
 
     @cached_property
     def root_destroyer(self) -> RootDestroyer:
-        from tidegate.usecases.requests.destroy_roots import RootDestroyer
+        from tidegate.requests.destroy_roots import RootDestroyer
 
         source, changes = self._repository_source, self._change_enqueuer
         return RootDestroyer(source, self.catalog, self.authorizer, changes, self._hold_policies)
 
     @cached_property
     def rerun_requester(self) -> RerunRequester:
-        from tidegate.usecases.presses.rerun import RerunRequester
+        from tidegate.requests.rerun import RerunRequester
 
         return RerunRequester(
             self.deliveries,
@@ -231,7 +231,7 @@ class Events(Deploys):
 
     @cached_property
     def blocked_retrier(self) -> BlockedRetrier:
-        from tidegate.usecases.gates.retry_blocked import BlockedRetrier
+        from tidegate.gates.retry_blocked import BlockedRetrier
 
         return BlockedRetrier(
             self.deliveries,
@@ -246,7 +246,7 @@ class Events(Deploys):
 
     @cached_property
     def _current_rules(self) -> CurrentRules:
-        from tidegate.usecases.discovery.current_rules import CurrentRules
+        from tidegate.discovery.current_rules import CurrentRules
 
         return CurrentRules(self._repository_source, self._hold_policies)
 
@@ -268,14 +268,14 @@ class Events(Deploys):
 
     @cached_property
     def _change_enqueuer(self) -> ChangeEnqueuer:
-        from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
+        from tidegate.discovery.new_deployments import ChangeEnqueuer
 
         return ChangeEnqueuer(self.change_sets, self.enqueuer.enqueue)
 
     @cached_property
     def _merge_enqueuer(self) -> ChangeEnqueuer:
-        from tidegate.usecases.discovery.applied_before import AppliedBefore
-        from tidegate.usecases.discovery.new_deployments import ChangeEnqueuer
+        from tidegate.discovery.new_deployments import ChangeEnqueuer
+        from tidegate.pushes.applied_before import AppliedBefore
 
         applied = AppliedBefore(
             self.queues,
@@ -292,19 +292,19 @@ class Events(Deploys):
 
     @cached_property
     def _repository_source(self) -> RepositorySource:
-        from tidegate.usecases.discovery.repository_source import RepositorySource
+        from tidegate.discovery.repository_source import RepositorySource
 
         return RepositorySource(self.forge, self.history, self._organization)
 
     @cached_property
     def _organization(self) -> OrganizationReader:
-        from tidegate.usecases.discovery.read_organization import OrganizationReader
+        from tidegate.discovery.read_organization import OrganizationReader
 
         return OrganizationReader(self.organization_file, ReviewSettings.from_env(self.environ).plan_review)
 
     @cached_property
     def button_answerer(self) -> ButtonAnswerer:
-        from tidegate.usecases.presses.answer_button import ButtonAnswerer
+        from tidegate.requests.answer_button import ButtonAnswerer
 
         return ButtonAnswerer(
             self.deployments,

@@ -12,15 +12,15 @@ from tidegate.bootstrap.repairs import Repairs
 from tidegate.settings import ForgeSettings, LinkSettings, OperatorSettings
 
 if TYPE_CHECKING:
-    from tidegate.adapters.accounts import OAuthClient
+    from tidegate.check_runs.look_at_deployment import DeploymentLooker
+    from tidegate.deploys.jobs.read_log import LogReader
+    from tidegate.deploys.jobs.search_deployments import DeploymentSearcher
+    from tidegate.deploys.queue.look_at_queue import QueueLooker
+    from tidegate.gates.look_at_change import ChangeLooker
     from tidegate.ports import Accounts, JobLogs, SignOuts
-    from tidegate.usecases.deploys.look_at_deployment import DeploymentLooker
-    from tidegate.usecases.deploys.read_log import LogReader
-    from tidegate.usecases.deploys.search_deployments import DeploymentSearcher
-    from tidegate.usecases.gates.look_at_change import ChangeLooker
-    from tidegate.usecases.pull_requests.look_at_pull_request import PullRequestLooker
-    from tidegate.usecases.queues.look_at_queue import QueueLooker
-    from tidegate.usecases.requests.request_deployments import DeploymentRequester
+    from tidegate.pull_requests.look_at_pull_request import PullRequestLooker
+    from tidegate.requests.request_deployments import DeploymentRequester
+    from tidegate.vcs.adapters.accounts import OAuthClient
     from tidegate.web.application import WebApplication
     from tidegate.web.session import Sessions
 
@@ -30,7 +30,7 @@ class WebPages(Repairs):
 
     @cached_property
     def accounts(self) -> Accounts:
-        from tidegate.adapters.accounts import GitHubAccounts, GitLabAccounts
+        from tidegate.vcs.adapters.accounts import GitHubAccounts, GitLabAccounts
 
         settings = ForgeSettings.from_env(self.environ)
         kind = GitLabAccounts if settings.is_gitlab else GitHubAccounts
@@ -39,7 +39,7 @@ class WebPages(Repairs):
     @property
     def oauth_client(self) -> OAuthClient:
         """The App as browsers meet it. Raise NoSignIn when its secret is not stored."""
-        from tidegate.adapters.accounts import OAuthClient
+        from tidegate.vcs.adapters.accounts import OAuthClient
         from tidegate.web.refusals import NoSignIn
 
         secret = self._app_secret
@@ -57,25 +57,25 @@ class WebPages(Repairs):
 
     @cached_property
     def sign_outs(self) -> SignOuts:
-        from tidegate.adapters.dynamodb.sign_outs import DynamoSignOuts
+        from tidegate.web.adapters.sign_outs import DynamoSignOuts
 
         return DynamoSignOuts(self._dynamodb, self._table)
 
     @cached_property
     def job_logs(self) -> JobLogs:
-        from tidegate.adapters.dynamodb.jobs import DynamoJobLogs
+        from tidegate.deploys.adapters.jobs import DynamoJobLogs
 
         return DynamoJobLogs(self._dynamodb, self._table)
 
     @cached_property
     def queue_looker(self) -> QueueLooker:
-        from tidegate.usecases.queues.look_at_queue import QueueLooker
+        from tidegate.deploys.queue.look_at_queue import QueueLooker
 
         return QueueLooker(self.queues, self.deployments, self.catalog)
 
     @cached_property
     def deployment_looker(self) -> DeploymentLooker:
-        from tidegate.usecases.deploys.look_at_deployment import DeploymentLooker
+        from tidegate.check_runs.look_at_deployment import DeploymentLooker
 
         return DeploymentLooker(
             self.queues, self.jobs, self.check_runs, self.artifacts, self.addresses, self.slot_waits
@@ -83,31 +83,31 @@ class WebPages(Repairs):
 
     @cached_property
     def log_reader(self) -> LogReader:
-        from tidegate.usecases.deploys.read_log import LogReader
+        from tidegate.deploys.jobs.read_log import LogReader
 
         return LogReader(self.jobs, self.job_logs, self.artifacts)
 
     @cached_property
     def deployment_searcher(self) -> DeploymentSearcher:
-        from tidegate.usecases.deploys.search_deployments import DeploymentSearcher
+        from tidegate.deploys.jobs.search_deployments import DeploymentSearcher
 
         return DeploymentSearcher(self.catalog)
 
     @cached_property
     def change_looker(self) -> ChangeLooker:
-        from tidegate.usecases.gates.look_at_change import ChangeLooker
+        from tidegate.gates.look_at_change import ChangeLooker
 
         return ChangeLooker(self.change_sets, self.deployments)
 
     @cached_property
     def pull_request_looker(self) -> PullRequestLooker:
-        from tidegate.usecases.pull_requests.look_at_pull_request import PullRequestLooker
+        from tidegate.pull_requests.look_at_pull_request import PullRequestLooker
 
         return PullRequestLooker(self.pull_requests, self.temporary_layers, self.place_looker)
 
     @cached_property
     def deployment_requester(self) -> DeploymentRequester:
-        from tidegate.usecases.requests.request_deployments import DeploymentRequester
+        from tidegate.requests.request_deployments import DeploymentRequester
 
         return DeploymentRequester(self.catalog, self.deliveries, self.events, self.clock)
 

@@ -11,11 +11,11 @@ from tidegate.bootstrap.drift import DriftWork
 from tidegate.settings import ForgeSettings
 
 if TYPE_CHECKING:
-    from tidegate.domain.pull_requests.record import PullRequestRecord
     from tidegate.ports import ForgeDeliveries, Redeliveries
-    from tidegate.usecases.pull_requests.restart_pull_request import PullRequestRestarter
-    from tidegate.usecases.repairs.reconcile import Reconciler
-    from tidegate.usecases.repairs.turn import Repair
+    from tidegate.pull_requests.restart_pull_request import PullRequestRestarter
+    from tidegate.pull_requests.rules.record import PullRequestRecord
+    from tidegate.reconciler.reconcile import Reconciler
+    from tidegate.reconciler.turn import Repair
 
 
 class Repairs(DriftWork):
@@ -25,33 +25,33 @@ class Repairs(DriftWork):
     def forge_deliveries(self) -> ForgeDeliveries:
         settings = ForgeSettings.from_env(self.environ)
         if settings.is_gitlab:
-            from tidegate.adapters.gitlab.forge import GitLabDeliveries
+            from tidegate.vcs.gitlab.forge import GitLabDeliveries
 
             return GitLabDeliveries()
-        from tidegate.adapters.github.deliveries import GitHubDeliveries
+        from tidegate.vcs.github.deliveries import GitHubDeliveries
 
         return GitHubDeliveries(self._app_credentials, api_url=settings.api_url)
 
     @cached_property
     def redeliveries(self) -> Redeliveries:
-        from tidegate.adapters.dynamodb.redeliveries import DynamoRedeliveries
+        from tidegate.vcs.adapters.redeliveries import DynamoRedeliveries
 
         return DynamoRedeliveries(self._dynamodb, self._table)
 
     @cached_property
     def reconciler(self) -> Reconciler:
         """All repairs: a deployment that is back in line needs a worker, and only the last ones ask the forge."""
-        from tidegate.usecases.repairs.reconcile import Reconciler
+        from tidegate.reconciler.reconcile import Reconciler
 
         return Reconciler(
             self.clock, {**self._of_records(), **self._of_queues(), **self._of_pull_requests(), **self._of_webhooks()}
         )
 
     def _of_queues(self) -> dict[str, Repair]:
-        from tidegate.usecases.repairs.refresh_lines import RefreshLines
-        from tidegate.usecases.repairs.release_locks import ReleaseLocks
-        from tidegate.usecases.repairs.release_queues import ReleaseQueues
-        from tidegate.usecases.repairs.start_workers import StartWorkers
+        from tidegate.reconciler.refresh_lines import RefreshLines
+        from tidegate.reconciler.release_locks import ReleaseLocks
+        from tidegate.reconciler.release_queues import ReleaseQueues
+        from tidegate.reconciler.start_workers import StartWorkers
 
         return {
             "release_queues": ReleaseQueues(self.queues, self.workflows, self.queue_releaser.release),
@@ -61,12 +61,12 @@ class Repairs(DriftWork):
         }
 
     def _of_records(self) -> dict[str, Repair]:
-        from tidegate.usecases.repairs.cancel_withdrawn import CancelWithdrawn
-        from tidegate.usecases.repairs.close_orphans import CloseOrphans
-        from tidegate.usecases.repairs.settle_gates import SettleGates
-        from tidegate.usecases.repairs.settle_reviews import SettleReviews
-        from tidegate.usecases.repairs.show_check_runs import ShowCheckRuns
-        from tidegate.usecases.repairs.stop_runners import StopRunners
+        from tidegate.reconciler.cancel_withdrawn import CancelWithdrawn
+        from tidegate.reconciler.close_orphans import CloseOrphans
+        from tidegate.reconciler.settle_gates import SettleGates
+        from tidegate.reconciler.settle_reviews import SettleReviews
+        from tidegate.reconciler.show_check_runs import ShowCheckRuns
+        from tidegate.reconciler.stop_runners import StopRunners
 
         end, ensure_worker = self.deployment_ender.end_orphan, self.worker_ensurer.ensure
         return {
@@ -82,10 +82,10 @@ class Repairs(DriftWork):
         return self.deployment_canceller.go_on(deployment) or self.apply_canceller.go_on(deployment)
 
     def _of_pull_requests(self) -> dict[str, Repair]:
-        from tidegate.usecases.repairs.follow_pull_requests import FollowPullRequests, RestartPullRequests
-        from tidegate.usecases.repairs.free_places import FreePlaces
-        from tidegate.usecases.repairs.free_slots import FreeSlots
-        from tidegate.usecases.repairs.look_at_requirements import LookAtRequirements
+        from tidegate.reconciler.follow_pull_requests import FollowPullRequests, RestartPullRequests
+        from tidegate.reconciler.free_places import FreePlaces
+        from tidegate.reconciler.free_slots import FreeSlots
+        from tidegate.reconciler.look_at_requirements import LookAtRequirements
 
         return {
             "restart_pull_requests": RestartPullRequests(self.pull_requests, self._restart_pull_request),
@@ -117,7 +117,7 @@ class Repairs(DriftWork):
 
     @cached_property
     def _pull_request_restarter(self) -> PullRequestRestarter:
-        from tidegate.usecases.pull_requests.restart_pull_request import PullRequestRestarter
+        from tidegate.pull_requests.restart_pull_request import PullRequestRestarter
 
         return PullRequestRestarter(
             self.pull_requests,
@@ -130,9 +130,9 @@ class Repairs(DriftWork):
         )
 
     def _of_webhooks(self) -> dict[str, Repair]:
-        from tidegate.usecases.repairs.catch_up_heads import CatchUpHeads
-        from tidegate.usecases.repairs.redeliver_webhooks import RedeliverWebhooks
-        from tidegate.usecases.repairs.resend_deliveries import ResendDeliveries
+        from tidegate.reconciler.catch_up_heads import CatchUpHeads
+        from tidegate.reconciler.redeliver_webhooks import RedeliverWebhooks
+        from tidegate.reconciler.resend_deliveries import ResendDeliveries
 
         return {
             "resend_deliveries": ResendDeliveries(self.deliveries, self.events),

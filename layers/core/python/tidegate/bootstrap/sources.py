@@ -8,19 +8,19 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from tidegate.adapters.batches import take_all, take_held, take_in_order
-from tidegate.adapters.deliveries import from_message
+from tidegate.aws.batches import take_all, take_held, take_in_order
 from tidegate.bootstrap import wiring
-from tidegate.domain.errors import NotItsJob
+from tidegate.rules.errors import NotItsJob
 from tidegate.settings import WorkflowSettings
 from tidegate.telemetry import logger
+from tidegate.vcs.adapters.deliveries import from_message
 
 if TYPE_CHECKING:
-    from tidegate.domain.deploys.plan_runner import Limit
+    from tidegate.deploys.queue.execution_closed import ClosedExecution
+    from tidegate.deploys.rules.plan_runner import Limit
+    from tidegate.jobs.runner_stopped import StoppedRunner
     from tidegate.ports import Delivery
-    from tidegate.usecases.deploys.runner_stopped import StoppedRunner
-    from tidegate.usecases.presses.answer_button import Press
-    from tidegate.usecases.queues.execution_closed import ClosedExecution
+    from tidegate.requests.answer_button import Press
 
 Event = Mapping[str, Any]
 #: The exit code of what was killed by SIGKILL.
@@ -78,7 +78,7 @@ def answer_button(event: Event, context: object) -> Any:
 
 
 def _answer(body: str) -> None:
-    from tidegate.usecases.comments.hand_over_comment import DECISION
+    from tidegate.comments.hand_over_comment import DECISION
 
     delivery = from_message(body)
     if delivery.event == DECISION:
@@ -92,7 +92,7 @@ def _answer(body: str) -> None:
 
 def read_press(delivery: Delivery) -> Press:
     """Read a delivery of a check run's ``requested_action``."""
-    from tidegate.usecases.presses.answer_button import Press
+    from tidegate.requests.answer_button import Press
 
     fields = delivery.fields
     return Press(
@@ -189,7 +189,7 @@ def execution_closed(event: Event, _context: object) -> None:
 
 def read_execution(detail: Event) -> ClosedExecution:
     """Read the execution's own description: its queue is in its input."""
-    from tidegate.usecases.queues.execution_closed import ClosedExecution
+    from tidegate.deploys.queue.execution_closed import ClosedExecution
 
     return ClosedExecution(json.loads(detail["input"])["queue"], detail["name"], detail["status"])
 
@@ -205,7 +205,7 @@ def runner_stopped(event: Event, _context: object) -> None:
 
 def read_runner(task: Event) -> StoppedRunner:
     """Read the task's own description: the job that it was started for and the token in its environment."""
-    from tidegate.usecases.deploys.runner_stopped import StoppedRunner
+    from tidegate.jobs.runner_stopped import StoppedRunner
 
     overrides = task.get("overrides", {}).get("containerOverrides", [])
     environment = {entry["name"]: entry["value"] for override in overrides for entry in override.get("environment", [])}
@@ -242,8 +242,8 @@ def read_call(record: Event) -> tuple[StoppedRunner, str]:
 
     Return the runner, and the digest of the job that it was called with. Raise NotItsJob for anything else.
     """
-    from tidegate.domain.deploys.plan_runner import lambda_runner
-    from tidegate.usecases.deploys.runner_stopped import StoppedRunner
+    from tidegate.deploys.rules.plan_runner import lambda_runner
+    from tidegate.jobs.runner_stopped import StoppedRunner
 
     match record:
         case {
@@ -260,7 +260,7 @@ def read_call(record: Event) -> tuple[StoppedRunner, str]:
 
 def _limit(kind: str, message: str) -> Limit | None:
     """Return the limit that has ended a function: what is out of memory is killed, or said to be."""
-    from tidegate.domain.deploys.plan_runner import Limit
+    from tidegate.deploys.rules.plan_runner import Limit
 
     if kind == "Runtime.OutOfMemory" or "signal: killed" in message:
         return Limit.MEMORY

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.config.declarations import DeclaredGlob, DeclaredStack, RootDeclaration
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.model.file import FILE
-from tidegate.domain.changes.stack import DEFAULT_STACK
-from tidegate.domain.errors import quoted
-from tidegate.domain.root import Root
-from tidegate.domain.tags.index import TagIndex
-from tidegate.domain.tags.query import TagQuery
-from tidegate.domain.tags.terms import Tagged, directory_fits, tagged
+from tidegate.roots.rules.root import Root
+from tidegate.roots.rules.root_index import TagIndex
+from tidegate.roots.rules.root_query import TagQuery
+from tidegate.roots.rules.terms import Tagged, directory_fits, tagged
+from tidegate.rules.errors import quoted
 
 #: Tags that roots get with their stacks and from the branch, so that queries of stacks never see them.
 _LATE = ("stack_name:", "branch:", "dest_branch:")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tidegate.changes.rules.change_set import Candidates, Key
+from tidegate.changes.rules.stack import Stack
 from tidegate.config.configured import ConfiguredRoot
 from tidegate.config.model.file import FILE
-from tidegate.domain.changes.change_set import Candidates, Key
-from tidegate.domain.changes.stack import Stack
-from tidegate.domain.errors import quoted
+from tidegate.rules.errors import quoted
 
 #: Roots of a circle that are shown: more are hard to read.
 _SHOWN = 12

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
-from tidegate.domain.access import Access
-from tidegate.domain.changes.change_set import Candidate, Key
-from tidegate.domain.changes.stack import DEFAULT_STACK, Stack
-from tidegate.domain.deploys.aws_target import WEB_IDENTITY
-from tidegate.domain.deploys.review_rule import ReviewRule
-from tidegate.domain.deploys.workflow import RunSettings
-from tidegate.domain.root import Root
-from tidegate.domain.sentences import listed
-from tidegate.domain.tags.query import TagQuery
-from tidegate.domain.tags.terms import RESERVED, Tagged
+from tidegate.changes.rules.change_set import Candidate, Key
+from tidegate.changes.rules.stack import DEFAULT_STACK, Stack
+from tidegate.deploys.rules.aws_target import WEB_IDENTITY
+from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.workflow import RunSettings
+from tidegate.roots.rules.root import Root
+from tidegate.roots.rules.root_query import TagQuery
+from tidegate.roots.rules.terms import RESERVED, Tagged
+from tidegate.rules.access import Access
+from tidegate.texts.sentences import listed
 
 _STACK = "stack_name:"
 #: What sentences call the fields that say how a root is deployed.

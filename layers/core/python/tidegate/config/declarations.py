@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tidegate.domain.access import Access
-from tidegate.domain.changes.stack import StackDefinition
-from tidegate.domain.deploys.review_rule import ReviewRule
-from tidegate.domain.deploys.runner_size import RunnerNeeds
-from tidegate.domain.deploys.workflow import WorkflowStep
-from tidegate.domain.drift.drift import DriftReport
-from tidegate.domain.drift.timetable import Interval, Window
-from tidegate.domain.pull_requests.plan_options import ALLOWED_PLAN_ARGS
-from tidegate.domain.pull_requests.temporary_layer import Checkout
-from tidegate.domain.tags.query import TagQuery
+from tidegate.changes.rules.stack import StackDefinition
+from tidegate.config.rules.drift import DriftReport
+from tidegate.config.rules.plan_options import ALLOWED_PLAN_ARGS
+from tidegate.config.rules.timetable import Interval, Window
+from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.runner_size import RunnerNeeds
+from tidegate.deploys.rules.temporary_layer import Checkout
+from tidegate.deploys.rules.workflow import WorkflowStep
+from tidegate.roots.rules.root_query import TagQuery
+from tidegate.rules.access import Access
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidegate.config.nodes import Items, Node, NotYamlError, Pairs, Scalar, TooDeepError, compose
-from tidegate.domain.errors import InvalidConfiguration
+from tidegate.rules.errors import InvalidConfiguration
 
 #: Bytes of a configuration file, and values in it once its aliases are followed (so that a few lines
 #: of aliases of aliases cannot become a billion values), and letters of all of these together.

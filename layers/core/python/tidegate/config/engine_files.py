@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import replace
 
+from tidegate.changes.rules.change_set import Candidate
 from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
 from tidegate.config.limits import Limits
-from tidegate.domain.changes.change_set import Candidate
-from tidegate.domain.errors import TidegateError
-from tidegate.domain.root import Engine, EngineName
-from tidegate.domain.roots.discovery import directories_above
-from tidegate.domain.roots.versions import newest_allowed
+from tidegate.roots.rules.discovery import directories_above
+from tidegate.roots.rules.root import Engine, EngineName
+from tidegate.roots.rules.versions import newest_allowed
+from tidegate.rules.errors import TidegateError
 
 #: In one directory, the first counts where nothing says which engine it is.
 NAMES = {".terraform-version": EngineName.TERRAFORM, ".opentofu-version": EngineName.TOFU}

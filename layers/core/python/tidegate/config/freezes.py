@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
 
-from tidegate.domain.deploys.freeze import Freeze
+from tidegate.deploys.rules.freeze import Freeze
 
 _MINUTE = timedelta(minutes=1)
 #: A leap year, of whose beginnings so many are looked at.

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from tidegate.domain.deploys.review_rule import ReviewRule
-from tidegate.domain.root import Engine, EngineName
+from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.roots.rules.root import Engine, EngineName
 
 
 @dataclass(frozen=True, slots=True)

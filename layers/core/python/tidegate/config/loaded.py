@@ -23,15 +23,15 @@ from tidegate.config.declarations import (
 from tidegate.config.expressions import Expression
 from tidegate.config.limits import Limits
 from tidegate.config.model.file import WHEN_MODIFIED
-from tidegate.domain.deploys.freeze import Freeze
-from tidegate.domain.deploys.requirements import Requirements
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.deploys.workflow import CloneSettings
-from tidegate.domain.policies.policy_set import PolicySet
-from tidegate.domain.pull_requests.apply_rules import ApplyRules
-from tidegate.domain.root import Engine, Root
-from tidegate.domain.tags.query import TagQuery
-from tidegate.domain.tags.terms import Tagged
+from tidegate.config.rules.apply_rules import ApplyRules
+from tidegate.deploys.rules.freeze import Freeze
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.workflow import CloneSettings
+from tidegate.policies.rules.policy_set import PolicySet
+from tidegate.policies.rules.requirements import Requirements
+from tidegate.roots.rules.root import Engine, Root
+from tidegate.roots.rules.root_query import TagQuery
+from tidegate.roots.rules.terms import Tagged
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from tidegate.config.refusals import refusals_of, unknown_stacks
 from tidegate.config.root_sections import Around as AroundRoots
 from tidegate.config.root_sections import RootSections, root_sections
 from tidegate.config.root_sections import around as around_roots
+from tidegate.config.rules.apply_rules import ApplyRules
 from tidegate.config.section import keys_at
 from tidegate.config.stack_sections import (
     declared_drift,
@@ -28,10 +29,9 @@ from tidegate.config.stack_sections import (
     written,
 )
 from tidegate.config.uncollected import uncollected
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.errors import InvalidConfiguration
-from tidegate.domain.policies.policy_set import PolicySet
-from tidegate.domain.pull_requests.apply_rules import ApplyRules
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.policies.rules.policy_set import PolicySet
+from tidegate.rules.errors import InvalidConfiguration
 
 #: What holds around a file.
 Around = PlanReview | Organization

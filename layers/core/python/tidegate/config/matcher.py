@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tidegate.config.patterns import literal_directory, root_patterns
-from tidegate.domain.roots.discovery import directories_above
+from tidegate.roots.rules.discovery import directories_above
 
 
 class PatternIndex:

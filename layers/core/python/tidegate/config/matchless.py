@@ -9,12 +9,12 @@ from tidegate.config.configured import ConfiguredRoots
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.model.file import FILE
 from tidegate.config.refusals import MOST_TOLD
-from tidegate.domain.errors import quoted
-from tidegate.domain.nearest import nearest
-from tidegate.domain.policies.files import is_below
-from tidegate.domain.policies.policy_set import PolicySource
-from tidegate.domain.tags.query import TagQuery, parse_tag_query
-from tidegate.domain.tags.terms import Tag, Tagged
+from tidegate.policies.rules.files import is_below
+from tidegate.policies.rules.policy_set import PolicySource
+from tidegate.roots.rules.nearest import nearest
+from tidegate.roots.rules.root_query import TagQuery, parse_tag_query
+from tidegate.roots.rules.terms import Tag, Tagged
+from tidegate.rules.errors import quoted
 
 #: What tags begin with that roots get from where a change comes from, and goes to.
 _BRANCH, _DESTINATION = "branch:", "dest_branch:"

@@ -6,15 +6,15 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import islice
 
+from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.config.assignment import late_tags
 from tidegate.config.document import Document, Path
 from tidegate.config.loaded import LoadedConfiguration, Misleading
 from tidegate.config.refusals import MOST_TOLD
 from tidegate.config.substitution import PREFIX
-from tidegate.domain.changes.stack import DEFAULT_STACK
-from tidegate.domain.errors import quoted
-from tidegate.domain.nearest import nearest
-from tidegate.domain.tags.query import TagQuery, parse_tag_query
+from tidegate.roots.rules.nearest import nearest
+from tidegate.roots.rules.root_query import TagQuery, parse_tag_query
+from tidegate.rules.errors import quoted
 
 _REFERENCE = re.compile(rf"\$\{{{PREFIX}([A-Z0-9_]+)\}}")
 _STACK, _BRANCHES = "stack_name:", ("branch:", "dest_branch:")

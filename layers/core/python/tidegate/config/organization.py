@@ -26,9 +26,9 @@ from tidegate.config.model.roots import ReviewChoice, ReviewSection
 from tidegate.config.refusals import refusal_of
 from tidegate.config.section import Section, sections_of
 from tidegate.config.values import FormatVersion, Name, as_list, empty_if_absent, refused
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.errors import InvalidConfiguration, quoted
-from tidegate.domain.root import EngineName
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.roots.rules.root import EngineName
+from tidegate.rules.errors import InvalidConfiguration, quoted
 
 #: The key of the file in the artifact bucket, which messages name it by.
 ORGANIZATION = "configuration/organization.yaml"

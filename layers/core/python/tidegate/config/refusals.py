@@ -9,14 +9,14 @@ from typing import Any
 
 from pydantic_core import ErrorDetails
 
+from tidegate.changes.rules.stack import StackDefinition, StackRules
+from tidegate.changes.rules.stack import unknown_stacks as unknown_among
 from tidegate.config.document import KEY, Document, Path
 from tidegate.config.model.file import SECTIONS
 from tidegate.config.model.stacks import MOST_STACKS
 from tidegate.config.section import Section, keys_at
-from tidegate.domain.changes.stack import StackDefinition, StackRules
-from tidegate.domain.changes.stack import unknown_stacks as unknown_among
-from tidegate.domain.errors import InvalidConfiguration, InvalidStacks, UnknownStack, quoted
-from tidegate.domain.nearest import COMPARED, nearest
+from tidegate.roots.rules.nearest import COMPARED, nearest
+from tidegate.rules.errors import InvalidConfiguration, InvalidStacks, UnknownStack, quoted
 
 #: What pydantic puts into a place for a key of a mapping that is itself wrong.
 _OF_KEY = "[key]"

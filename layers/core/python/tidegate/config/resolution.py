@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from tidegate.changes.rules.change_set import Candidate
+from tidegate.changes.rules.stack import Stack, resolve_stacks
 from tidegate.config.assignment import Assignment, Declarations, assign
 from tidegate.config.circles import refused_circles
 from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
@@ -18,14 +20,12 @@ from tidegate.config.expressions import Expression
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.settings import Settings, Unusable
 from tidegate.config.sizes import refused_sizes
-from tidegate.domain.changes.change_set import Candidate
-from tidegate.domain.changes.stack import Stack, resolve_stacks
-from tidegate.domain.deploys.review_rule import PlanReview
-from tidegate.domain.deploys.workflow import RunSettings
-from tidegate.domain.root import Root
-from tidegate.domain.tags.index import TagIndex
-from tidegate.domain.tags.query import TagQuery
-from tidegate.domain.tags.terms import Tagged, tagged
+from tidegate.deploys.rules.review_rule import PlanReview
+from tidegate.deploys.rules.workflow import RunSettings
+from tidegate.roots.rules.root import Root
+from tidegate.roots.rules.root_index import TagIndex
+from tidegate.roots.rules.root_query import TagQuery
+from tidegate.roots.rules.terms import Tagged, tagged
 
 
 def configure(

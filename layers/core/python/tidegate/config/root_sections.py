@@ -21,10 +21,10 @@ from tidegate.config.model.roots import (
 )
 from tidegate.config.patterns import check_patterns
 from tidegate.config.refusals import MOST_TOLD
-from tidegate.domain.deploys.review_rule import ReviewRule
-from tidegate.domain.errors import InvalidConfiguration, InvalidName, quoted
-from tidegate.domain.root import Engine, Root, directory, root_name
-from tidegate.domain.roots.discovery import default_root_name, is_module_file
+from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.roots.rules.discovery import default_root_name, is_module_file
+from tidegate.roots.rules.root import Engine, Root, directory, root_name
+from tidegate.rules.errors import InvalidConfiguration, InvalidName, quoted
 
 _Part = TypeVar("_Part")
 

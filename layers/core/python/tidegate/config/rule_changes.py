@@ -9,13 +9,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 
+from tidegate.changes.rules.stack import Stack
 from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
 from tidegate.config.loaded import LoadedConfiguration
-from tidegate.domain.changes.stack import Stack
-from tidegate.domain.deploys.workflow import WorkflowStep
-from tidegate.domain.policies.files import is_below
-from tidegate.domain.policies.policy_set import PolicySet, PolicySource, sets_for
-from tidegate.domain.sentences import listed
+from tidegate.deploys.rules.workflow import WorkflowStep
+from tidegate.policies.rules.files import is_below
+from tidegate.policies.rules.policy_set import PolicySet, PolicySource, sets_for
+from tidegate.texts.sentences import listed
 
 #: What says which roots there are, in which stacks, with which values, engine and runner.
 _SHAPE = frozenset(

@@ -10,6 +10,8 @@ from typing import TypeVar
 
 from pydantic_core import PydanticCustomError
 
+from tidegate.changes.rules.nests import nests_of
+from tidegate.changes.rules.stack import DEFAULT_STACK, Stack, StackDefinition
 from tidegate.config.declarations import (
     AwsText,
     CloudText,
@@ -24,24 +26,22 @@ from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.model.file import FILE
 from tidegate.config.substitution import PREFIX, UnsetVariable, filled, filled_step
 from tidegate.config.values import exact_version
-from tidegate.domain.access import UNMATCHED, Access
-from tidegate.domain.changes.nests import nests_of
-from tidegate.domain.changes.stack import DEFAULT_STACK, Stack, StackDefinition
-from tidegate.domain.deploys.aws_target import AwsTarget, InvalidTarget, aws_target
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.deploys.runner_size import RunnerNeeds, size_problem
-from tidegate.domain.deploys.workflow import APPLY_STEPS, PLAN_STEPS, RunSettings, WorkflowStep
-from tidegate.domain.deploys.workflow_rules import apply_problem, plan_problem
-from tidegate.domain.errors import TidegateError, quoted
-from tidegate.domain.identity.targets import (
+from tidegate.deploys.rules.aws_target import AwsTarget, InvalidTarget, aws_target
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.runner_size import RunnerNeeds, size_problem
+from tidegate.deploys.rules.targets import (
     AzureTarget,
     GoogleTarget,
     IncompleteTarget,
     azure_target,
     google_target,
 )
-from tidegate.domain.root import Engine, EngineName
-from tidegate.domain.tags.query import parse_tag_query
+from tidegate.deploys.rules.workflow import APPLY_STEPS, PLAN_STEPS, RunSettings, WorkflowStep
+from tidegate.deploys.rules.workflow_rules import apply_problem, plan_problem
+from tidegate.roots.rules.root import Engine, EngineName
+from tidegate.roots.rules.root_query import parse_tag_query
+from tidegate.rules.access import UNMATCHED, Access
+from tidegate.rules.errors import TidegateError, quoted
 
 _VERSIONS = "A version is such as 1.11.4, without operators"
 #: Bytes that all steps and variables of a root may have, filled in: they are stored with each of its deployments and

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tidegate.config.configured import ConfiguredRoot
 from tidegate.config.model.file import FILE
-from tidegate.domain.errors import quoted
-from tidegate.domain.tags.index import TagIndex
+from tidegate.roots.rules.root_index import TagIndex
+from tidegate.rules.errors import quoted
 
 #: Bytes that the names of all roots may have which one depends on. A record has room for 400 KB in all, of which how
 #: its root runs may take 100 KB, and who may do what with it 50 KB.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
+from tidegate.changes.rules.stack import StackDefinition, examine_stacks
 from tidegate.config.declarations import (
     DeclaredPolicy,
     DeclaredStack,
@@ -20,9 +21,8 @@ from tidegate.config.model.stacks import StackSection, StacksSection
 from tidegate.config.model.workflows import HooksSection, WorkflowSection
 from tidegate.config.refusals import refusal_of_stacks
 from tidegate.config.substitution import has_variables
-from tidegate.domain.changes.stack import StackDefinition, examine_stacks
-from tidegate.domain.deploys.workflow import WorkflowStep
-from tidegate.domain.errors import InvalidConfiguration
+from tidegate.deploys.rules.workflow import WorkflowStep
+from tidegate.rules.errors import InvalidConfiguration
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

@@ -10,8 +10,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from tidegate.config.substitution import PREFIX, has_variables
 from tidegate.config.values import as_list, exact_version, refused, shown
-from tidegate.domain.deploys.workflow_rules import name_problem
-from tidegate.domain.root import EngineName
+from tidegate.deploys.rules.workflow_rules import name_problem
+from tidegate.roots.rules.root import EngineName
 
 #: A variable's value, and a word of a command: enough for a small script. What goes beyond belongs in a file.
 LONGEST_VALUE, LONGEST_WORD = 1_000, 8_000

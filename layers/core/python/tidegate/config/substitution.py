@@ -12,9 +12,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 
-from tidegate.domain.deploys.workflow import WorkflowStep
-from tidegate.domain.deploys.workflow_rules import escaped
-from tidegate.domain.errors import TidegateError, quoted
+from tidegate.deploys.rules.workflow import WorkflowStep
+from tidegate.deploys.rules.workflow_rules import escaped
+from tidegate.rules.errors import TidegateError, quoted
 
 PREFIX = "STACK_VAR_"
 

@@ -10,21 +10,21 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
+from tidegate.changes.rules.change_set import Key
+from tidegate.changes.rules.stack import Stack, resolve_stacks
 from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.resolution import configure
 from tidegate.config.rule_changes import with_shape_of
 from tidegate.config.substitution import PREFIX, variables_in
-from tidegate.domain.access import Access
-from tidegate.domain.changes.change_set import Key
-from tidegate.domain.changes.stack import Stack, resolve_stacks
-from tidegate.domain.deploys.requirements import Requirements
-from tidegate.domain.deploys.review_rule import ReviewRule
-from tidegate.domain.deploys.runner_size import RunnerNeeds
-from tidegate.domain.deploys.workflow import WorkflowStep
-from tidegate.domain.errors import quoted
-from tidegate.domain.root import Root
-from tidegate.domain.tags.terms import Tagged
+from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.runner_size import RunnerNeeds
+from tidegate.deploys.rules.workflow import WorkflowStep
+from tidegate.policies.rules.requirements import Requirements
+from tidegate.roots.rules.root import Root
+from tidegate.roots.rules.terms import Tagged
+from tidegate.rules.access import Access
+from tidegate.rules.errors import quoted
 
 _BRANCH = "branch:"
 #: A value that is one word wherever it is put in: no option, no path, and nothing that a shell reads.

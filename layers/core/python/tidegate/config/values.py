@@ -12,13 +12,13 @@ from pydantic_core import PydanticCustomError
 
 from tidegate.config.expressions import Expression
 from tidegate.config.patterns import root_patterns
-from tidegate.domain.access import grantee
-from tidegate.domain.deploys.mask_pattern import pattern_problem
-from tidegate.domain.errors import InvalidName, quoted
-from tidegate.domain.root import directory, root_name, workspace_name
-from tidegate.domain.tags.query import TagQuery, parse_tag_query
-from tidegate.domain.tags.terms import RESERVED
-from tidegate.domain.tags.words import InvalidTagQuery
+from tidegate.deploys.rules.mask_pattern import pattern_problem
+from tidegate.roots.rules.query_words import InvalidTagQuery
+from tidegate.roots.rules.root import directory, root_name, workspace_name
+from tidegate.roots.rules.root_query import TagQuery, parse_tag_query
+from tidegate.roots.rules.terms import RESERVED
+from tidegate.rules.access import grantee
+from tidegate.rules.errors import InvalidName, quoted
 
 _STACK_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 _LONGEST_PATTERN = 200

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
-    from tidegate.domain.deploys.audit import AuditMessage
-    from tidegate.domain.deploys.deployment import Deployment
-    from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
+    from tidegate.deploys.rules.audit import AuditMessage
+    from tidegate.deploys.rules.deployment import Deployment
+    from tidegate.deploys.rules.temporary_layer import TemporaryLayer
 
 
 class Announcements(Protocol):

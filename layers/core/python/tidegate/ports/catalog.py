@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
-    from tidegate.domain.deploys.queue import QueueHead
-    from tidegate.domain.deploys.summary import DeploymentSummary
+    from tidegate.deploys.rules.queue import QueueHead
+    from tidegate.deploys.rules.summary import DeploymentSummary
 
 
 @dataclass(frozen=True, slots=True)

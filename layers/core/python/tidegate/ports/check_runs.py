@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
-    from tidegate.domain.deploys.line import Shown
+    from tidegate.deploys.rules.line import Shown
 
 
 @dataclass(frozen=True, slots=True)

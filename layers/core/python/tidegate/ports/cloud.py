@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
-    from tidegate.domain.deploys.runner_task import RunnerTask
+    from tidegate.deploys.rules.runner_task import RunnerTask
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
-    from tidegate.domain.drift.drift import DriftRecord
+    from tidegate.config.rules.drift import DriftRecord
 
 
 class Drifts(Protocol):

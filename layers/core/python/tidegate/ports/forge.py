@@ -6,15 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from tidegate.domain.deploys.authors import Authors
+from tidegate.vcs.rules.authors import Authors
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
-    from tidegate.domain.check_runs.check_run import CheckRun
-    from tidegate.domain.permission import Permission
-    from tidegate.domain.pull_requests.apply_rules import MergeMethod
-    from tidegate.domain.pull_requests.pull_request import PullRequest, PullRequestReview
-    from tidegate.domain.pull_requests.record import SeenPullRequest
-    from tidegate.domain.revision import Comparison
+    from tidegate.config.rules.apply_rules import MergeMethod
+    from tidegate.deploys.rules.revision import Comparison
+    from tidegate.pull_requests.rules.record import SeenPullRequest
+    from tidegate.rules.permission import Permission
+    from tidegate.vcs.rules.check_run import CheckRun
+    from tidegate.vcs.rules.pull_request import PullRequest, PullRequestReview
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from tidegate.domain.identity.tokens import PublicKey
+from tidegate.deploys.rules.tokens import PublicKey
 
 
 class TokenSigner(Protocol):

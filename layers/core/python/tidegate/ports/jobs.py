@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from tidegate.domain.identity.issued import NOTHING, Issued
+from tidegate.deploys.rules.issued import NOTHING, Issued
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
-    from tidegate.domain.deploys.job import Job, TakenJob
-    from tidegate.domain.deploys.plan_runner import Limit, OnFargate
+    from tidegate.deploys.rules.job import Job, TakenJob
+    from tidegate.deploys.rules.plan_runner import Limit, OnFargate
 
 
 @dataclass(frozen=True, slots=True)

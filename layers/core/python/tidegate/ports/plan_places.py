@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
-    from tidegate.domain.plan_places.plan_places import Places, Precedence
+    from tidegate.deploys.rules.plan_places import Places, Precedence
 
 
 class PlanPlaces(Protocol):
     """The places. Layers are named by their ids; nobody has a place in a repository that was never written.
 
-    Each call is one atomic change, by the rules of ``domain/plan_places/plan_places.py``; doing it again is harmless.
+    Each call is one atomic change, by the rules of ``deploys/rules/plan_places.py``; doing it again is harmless.
     """
 
     def read(self, repository: str) -> Places:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
-    from tidegate.domain.policies.policy import PolicyVerdict
-    from tidegate.domain.policies.tested_policies import TestedPolicies
+    from tidegate.policies.rules.policy import PolicyVerdict
+    from tidegate.policies.rules.tested_policies import TestedPolicies
 
 
 class PolicyEngine(Protocol):

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
-    from tidegate.domain.errors import InvalidConfiguration
-    from tidegate.domain.pull_requests.record import PullRequestRecord
-    from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
+    from tidegate.deploys.rules.temporary_layer import TemporaryLayer
+    from tidegate.pull_requests.rules.record import PullRequestRecord
+    from tidegate.rules.errors import InvalidConfiguration
 
 
 class PullRequests(Protocol):

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
-    from tidegate.domain.deploys.deployment import Deployment
-    from tidegate.domain.deploys.freeze import FreezeWindows
-    from tidegate.domain.deploys.queue import QueueHead, Waiting
-    from tidegate.domain.deploys.repository_locks import RepositoryLocks
+    from tidegate.deploys.rules.deployment import Deployment
+    from tidegate.deploys.rules.freeze import FreezeWindows
+    from tidegate.deploys.rules.queue import QueueHead, Waiting
+    from tidegate.deploys.rules.repository_locks import RepositoryLocks
 
 
 class DeployQueues(Protocol):

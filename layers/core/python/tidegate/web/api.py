@@ -10,16 +10,16 @@ from typing import Annotated, Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
 
-from tidegate.domain.changes.gate import GateAnswer
-from tidegate.domain.deploys.deployment import Deployment, Unlocking
-from tidegate.domain.deploys.locking import asked_lock
-from tidegate.domain.deploys.query import parse_deployment_query
-from tidegate.domain.deploys.review import Answer
-from tidegate.domain.deploys.root_query import parse_root_query
-from tidegate.domain.deploys.summary import summary_of
-from tidegate.domain.errors import NotFound
-from tidegate.domain.root import MAXIMUM_REPOSITORY, queue_id
-from tidegate.usecases.deploys.search_deployments import SEARCHED
+from tidegate.deploys.jobs.search_deployments import SEARCHED
+from tidegate.deploys.rules.deployment import Deployment, Unlocking
+from tidegate.deploys.rules.gate import GateAnswer
+from tidegate.deploys.rules.locking import asked_lock
+from tidegate.deploys.rules.query import parse_deployment_query
+from tidegate.deploys.rules.review import Answer
+from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
+from tidegate.deploys.rules.summary import summary_of
+from tidegate.roots.rules.root import MAXIMUM_REPOSITORY, queue_id
+from tidegate.rules.errors import NotFound
 from tidegate.web import models, request_models
 from tidegate.web.answer_size import fitting
 from tidegate.web.authorization import Access, Authorization

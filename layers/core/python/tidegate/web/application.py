@@ -15,7 +15,7 @@ from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValida
 from aws_lambda_powertools.event_handler.openapi.models import HTTPBearer, Server
 from pydantic import BaseModel
 
-from tidegate.domain.errors import TidegateError
+from tidegate.rules.errors import TidegateError
 from tidegate.telemetry import logger
 from tidegate.web import models
 from tidegate.web.answer_size import fits

@@ -10,14 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
 
-from tidegate.domain.access import Action
-from tidegate.domain.decision import Decision
-from tidegate.domain.deploys.deployment import Deployment
-from tidegate.domain.deploys.job import JobKind, job_parts
-from tidegate.domain.errors import ForgeRefused, NotFound
-from tidegate.domain.permission import Permission
-from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
-from tidegate.domain.root import queue_id, repository_name, root_name
+from tidegate.deploys.authorize import Asking, Authorizer
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.job import JobKind, job_parts
+from tidegate.deploys.rules.temporary_layer import TemporaryLayer
 from tidegate.ports import (
     Accounts,
     Catalog,
@@ -28,7 +24,11 @@ from tidegate.ports import (
     KnownRepository,
     TemporaryLayers,
 )
-from tidegate.usecases.authorize import Asking, Authorizer
+from tidegate.roots.rules.root import queue_id, repository_name, root_name
+from tidegate.rules.access import Action
+from tidegate.rules.decision import Decision
+from tidegate.rules.errors import ForgeRefused, NotFound
+from tidegate.rules.permission import Permission
 from tidegate.web.nested import whole_owner
 from tidegate.web.refusals import Hidden, NoOperator, NotAllowed, NotGranted
 from tidegate.web.remembered import Remembered

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tidegate.domain.deploys.deployment import State
+from tidegate.deploys.rules.deployment import State
 from tidegate.web.models import AwaitedModel, DeploymentBrief, ReplacementModel, Shown
 
 

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
-from tidegate.domain.changes.gate import GateAnswer
-from tidegate.domain.changes.overview import awaited, is_done, needed, overview
+from tidegate.deploys.rules.gate import GateAnswer
+from tidegate.deploys.rules.overview import awaited, is_done, needed, overview
 from tidegate.web.parts import Parts
 from tidegate.web.picture import picture
 from tidegate.web.refusals import Hidden, InvalidRequest, ensure_done

@@ -11,11 +11,11 @@ from typing import Annotated, Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.openapi.params import Body, Query
 
-from tidegate.domain.decision import Decision
-from tidegate.domain.drift.drift import DriftRecord
-from tidegate.domain.errors import NotFound
-from tidegate.domain.permission import Permission
-from tidegate.usecases.drift.look_at_drift import DriftView
+from tidegate.config.rules.drift import DriftRecord
+from tidegate.drift.look_at_drift import DriftView
+from tidegate.rules.decision import Decision
+from tidegate.rules.errors import NotFound
+from tidegate.rules.permission import Permission
 from tidegate.web.api import described
 from tidegate.web.authorization import Authorization
 from tidegate.web.drift_models import DriftList, Looking, drift_schedule

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.deploys.needs import Need, needs, runs
-from tidegate.usecases.queues.look_at_queue import RootView
+from tidegate.deploys.queue.look_at_queue import RootView
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.needs import Need, needs, runs
 from tidegate.web.grouping import is_resting
 
 #: Repositories of which a page tells more than their names: each costs a read. Those that were heard of last.

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 
-from tidegate.domain.changes.stack_order import tiers
-from tidegate.domain.deploys.summary import DeploymentSummary
-from tidegate.usecases.queues.look_at_queue import RootView
+from tidegate.changes.rules.stack_order import tiers
+from tidegate.deploys.queue.look_at_queue import RootView
+from tidegate.deploys.rules.summary import DeploymentSummary
 
 #: A root that nothing was deployed to for so long, and where nothing waits, is folded away: it may be gone.
 RESTING = timedelta(days=180)

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.openapi.params import Body
 
-from tidegate.domain.decision import Decision
-from tidegate.domain.deploys.deployment import Unlocking
-from tidegate.domain.deploys.locking import asked_lock
-from tidegate.domain.deploys.repository_locks import WHOLE
-from tidegate.domain.root import queue_id, root_name
+from tidegate.deploys.rules.deployment import Unlocking
+from tidegate.deploys.rules.locking import asked_lock
+from tidegate.deploys.rules.repository_locks import WHOLE
+from tidegate.roots.rules.root import queue_id, root_name
+from tidegate.rules.decision import Decision
 from tidegate.web import models, request_models
 from tidegate.web.api import described
 from tidegate.web.authorization import Access

@@ -10,8 +10,8 @@ from typing import Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
-from tidegate.domain.pull_requests.temporary_layer import TemporaryLayer
-from tidegate.usecases.deploys.read_log import LogPage, Subject
+from tidegate.deploys.jobs.read_log import LogPage, Subject
+from tidegate.deploys.rules.temporary_layer import TemporaryLayer
 from tidegate.web.answer_size import LONGEST_ANSWER, fits, fitting
 from tidegate.web.log_lines import shown
 from tidegate.web.parts import Parts

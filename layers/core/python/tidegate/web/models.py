@@ -6,11 +6,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tidegate.domain.changes.gate import Point
-from tidegate.domain.deploys.deployment import State, Trigger
-from tidegate.domain.deploys.job import JobKind
-from tidegate.domain.deploys.review_rule import PlanReview
-from tidegate.usecases.deploys.read_log import LogState
+from tidegate.deploys.jobs.read_log import LogState
+from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.gate import Point
+from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.review_rule import PlanReview
 
 Moment = Annotated[str, Field(description="ISO 8601 in UTC", examples=["2026-03-02T09:00:00.000000+00:00"])]
 

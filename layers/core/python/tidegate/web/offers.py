@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.domain.access import Action
-from tidegate.domain.changes.gate import WAITING, can_be_retried
-from tidegate.domain.decision import Decision
-from tidegate.domain.deploys.cancelling import can_be_cancelled
-from tidegate.domain.deploys.deployment import Deployment, State
-from tidegate.domain.deploys.queue import QueueHead
-from tidegate.domain.deploys.requirements_gate import may_not_approve, waits
-from tidegate.domain.deploys.review import Answer, Followup, excluded, expires_at, judge_press, needed_approvals
-from tidegate.domain.policies.unapproved import asked_here
+from tidegate.deploys.rules.cancelling import can_be_cancelled
+from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.gate import WAITING, can_be_retried
+from tidegate.deploys.rules.queue import QueueHead
+from tidegate.deploys.rules.requirements_gate import may_not_approve, waits
+from tidegate.deploys.rules.review import Answer, Followup, excluded, expires_at, judge_press, needed_approvals
+from tidegate.deploys.rules.unapproved import asked_here
+from tidegate.rules.access import Action
+from tidegate.rules.decision import Decision
 from tidegate.web.authorization import Access, Authorization
 
 _NOT = Decision(False, "")

@@ -8,7 +8,7 @@ from http import HTTPStatus
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
-from tidegate.domain.identity.tokens import discovery, key_set
+from tidegate.deploys.rules.tokens import discovery, key_set
 from tidegate.ports import PublicKeys
 from tidegate.web.refusals import Hidden, NoUsableKey
 

@@ -10,21 +10,21 @@ from urllib.parse import quote
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
-from tidegate.domain.changes.gate import WAITING
-from tidegate.domain.check_runs.advice import advice_on
-from tidegate.domain.deploys import requirements_gate
-from tidegate.domain.deploys.cancelling import APPLY_WARNING
-from tidegate.domain.deploys.deployment import Deployment, State, Unlocking
-from tidegate.domain.deploys.query import parse_deployment_query
-from tidegate.domain.deploys.review import Answer
-from tidegate.domain.deploys.root_query import parse_root_query
-from tidegate.domain.deploys.summary import DeploymentSummary
-from tidegate.domain.permission import Permission
-from tidegate.domain.root import queue_id, root_name
-from tidegate.domain.tags.words import InvalidTagQuery
+from tidegate.deploys.jobs.search_deployments import Found
+from tidegate.deploys.queue.look_at_queue import FoundRoots
+from tidegate.deploys.rules import requirements_gate
+from tidegate.deploys.rules.cancelling import APPLY_WARNING
+from tidegate.deploys.rules.deployment import Deployment, State, Unlocking
+from tidegate.deploys.rules.gate import WAITING
+from tidegate.deploys.rules.query import parse_deployment_query
+from tidegate.deploys.rules.review import Answer
+from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
+from tidegate.deploys.rules.summary import DeploymentSummary
+from tidegate.deploys.texts.advice import advice_on
 from tidegate.ports import HistoryPage
-from tidegate.usecases.deploys.search_deployments import Found
-from tidegate.usecases.queues.look_at_queue import FoundRoots
+from tidegate.roots.rules.query_words import InvalidTagQuery
+from tidegate.roots.rules.root import queue_id, root_name
+from tidegate.rules.permission import Permission
 from tidegate.web.authorization import Access, Authorization
 from tidegate.web.glance import GLANCED, glance
 from tidegate.web.grouping import is_resting

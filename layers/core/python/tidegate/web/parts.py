@@ -6,12 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tidegate.domain.changes.gate import GateAnswer
-from tidegate.domain.decision import Decision
-from tidegate.domain.deploys.deployment import Unlocking
-from tidegate.domain.deploys.locking import Locking
-from tidegate.domain.deploys.review import Answer
-from tidegate.domain.forge_words import GITHUB_WORDS, ForgeWords
+from tidegate.check_runs.look_at_deployment import DeploymentLooker
+from tidegate.deploys.authorize import Authorizer
+from tidegate.deploys.jobs.read_log import LogReader
+from tidegate.deploys.jobs.search_deployments import DeploymentSearcher
+from tidegate.deploys.queue.look_at_queue import QueueLooker
+from tidegate.deploys.rules.deployment import Unlocking
+from tidegate.deploys.rules.gate import GateAnswer
+from tidegate.deploys.rules.locking import Locking
+from tidegate.deploys.rules.review import Answer
+from tidegate.drift.look_at_drift import DriftLooker
+from tidegate.gates.look_at_change import ChangeLooker
 from tidegate.ports import (
     Accounts,
     Catalog,
@@ -25,15 +30,10 @@ from tidegate.ports import (
     SignOuts,
     TemporaryLayers,
 )
-from tidegate.usecases.authorize import Authorizer
-from tidegate.usecases.deploys.look_at_deployment import DeploymentLooker
-from tidegate.usecases.deploys.read_log import LogReader
-from tidegate.usecases.deploys.search_deployments import DeploymentSearcher
-from tidegate.usecases.drift.look_at_drift import DriftLooker
-from tidegate.usecases.gates.look_at_change import ChangeLooker
-from tidegate.usecases.presses.lock_many import RepositoryLocker
-from tidegate.usecases.pull_requests.look_at_pull_request import PullRequestLooker
-from tidegate.usecases.queues.look_at_queue import QueueLooker
+from tidegate.pull_requests.look_at_pull_request import PullRequestLooker
+from tidegate.requests.lock_many import RepositoryLocker
+from tidegate.rules.decision import Decision
+from tidegate.vcs.rules.forge_words import GITHUB_WORDS, ForgeWords
 from tidegate.web.refusals import UnknownRoot
 from tidegate.web.session import Sessions
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from markupsafe import Markup, escape
 
-from tidegate.domain.changes.overview import StackOverview
-from tidegate.domain.deploys.deployment import State
-from tidegate.domain.markdown import plain
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.overview import StackOverview
+from tidegate.texts.markdown import plain
 from tidegate.web.picture_layout import HEIGHT, WIDTH, Arrow, Point, layout
 
 #: Stacks that a picture has at most: nobody finds a way through more.

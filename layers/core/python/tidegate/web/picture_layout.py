@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tidegate.domain.changes.overview import StackOverview
+from tidegate.deploys.rules.overview import StackOverview
 
 #: Sizes, in pixels. ``LANE`` is the height that an arrow takes where it passes a column.
 WIDTH, HEIGHT, LANE = 212, 78, 16

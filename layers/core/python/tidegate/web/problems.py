@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from tidegate.domain.errors import (
+from tidegate.roots.rules.query_words import InvalidTagQuery
+from tidegate.rules.errors import (
     ApplyAlreadyStarted,
     AuditUnavailable,
     CloudUnavailable,
@@ -19,7 +20,6 @@ from tidegate.domain.errors import (
     TooLate,
     WrongState,
 )
-from tidegate.domain.tags.words import InvalidTagQuery
 from tidegate.web import refusals
 
 #: What a refusal answers. What is in no line of it is a fault of ours.

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tidegate.domain.check_runs.check_run import Conclusion
-from tidegate.domain.policies.policy import PolicyFinding, Severity
-from tidegate.domain.pull_requests.record import (
+from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.policies.rules.policy import PolicyFinding, Severity
+from tidegate.pull_requests.look_at_pull_request import PullRequestView
+from tidegate.pull_requests.rules.record import (
     ConditionType,
     PullRequestRecord,
     PullRequestState,
     Status,
     VerdictKind,
 )
-from tidegate.domain.pull_requests.tally import tally
-from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
-from tidegate.usecases.pull_requests.look_at_pull_request import PullRequestView
+from tidegate.pull_requests.rules.tally import tally
+from tidegate.vcs.rules.check_run import Conclusion
 from tidegate.web.models import Changes, JobLink, Moment, Shown
 from tidegate.web.shapes import Shapes, changes_of
 

@@ -11,13 +11,13 @@ from typing import Annotated, Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
-from tidegate.domain.policies.policy import PolicyFinding, PolicyVerdict
-from tidegate.domain.pull_requests.query import parse_pull_request_query
-from tidegate.domain.pull_requests.remarks import conflict
-from tidegate.domain.pull_requests.tally import tally
-from tidegate.domain.pull_requests.temporary_layer import LayerState, TemporaryLayer
-from tidegate.domain.tags.words import InvalidTagQuery
-from tidegate.usecases.pull_requests.look_at_pull_request import FoundPullRequests, PullRequestView
+from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.policies.rules.policy import PolicyFinding, PolicyVerdict
+from tidegate.pull_requests.look_at_pull_request import FoundPullRequests, PullRequestView
+from tidegate.pull_requests.rules.query import parse_pull_request_query
+from tidegate.pull_requests.rules.remarks import conflict
+from tidegate.pull_requests.rules.tally import tally
+from tidegate.roots.rules.query_words import InvalidTagQuery
 from tidegate.web.api import NameInPath, OwnerInPath, described
 from tidegate.web.authorization import Authorization
 from tidegate.web.parts import Parts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.domain.permission import Permission
 from tidegate.ports import Catalog, KnownRepository
+from tidegate.rules.permission import Permission
 from tidegate.web.authorization import Authorization
 
 

@@ -1,12 +1,12 @@
-"""What the HTTP API refuses of its own, beyond the domain's refusals (``tidegate.domain.errors``)."""
+"""What the HTTP API refuses of its own, beyond the domain's refusals (``tidegate.rules.errors``)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegate.domain.decision import Decision
-from tidegate.domain.errors import TidegateError, quoted
-from tidegate.domain.nearest import nearest
+from tidegate.roots.rules.nearest import nearest
+from tidegate.rules.decision import Decision
+from tidegate.rules.errors import TidegateError, quoted
 
 
 class NotSignedIn(TidegateError):

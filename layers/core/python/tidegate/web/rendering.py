@@ -13,21 +13,21 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from tidegate.domain.changes.overview import by_stack
-from tidegate.domain.check_runs.advice import NEWER_REVISION, REPLACED, REPLACED_SENTENCE
-from tidegate.domain.check_runs.check_run import Conclusion
-from tidegate.domain.deploys.deployment import State, is_final
-from tidegate.domain.deploys.left_behind import stays
-from tidegate.domain.deploys.locking import LONGEST_REASON
-from tidegate.domain.deploys.queue import is_held_back
-from tidegate.domain.deploys.requirements_gate import MAXIMUM_REASON
-from tidegate.domain.deploys.review import moment
-from tidegate.domain.drift.drift import DriftState
-from tidegate.domain.forge_words import GITHUB_WORDS, ForgeWords
-from tidegate.domain.markdown import plain, without_marks
-from tidegate.domain.pull_requests.record import PullRequestRecord, PullRequestState, VerdictKind
-from tidegate.domain.pull_requests.temporary_layer import LayerState
-from tidegate.domain.tags.words import MAXIMUM_LENGTH
+from tidegate.config.rules.drift import DriftState
+from tidegate.deploys.rules.deployment import State, is_final
+from tidegate.deploys.rules.left_behind import stays
+from tidegate.deploys.rules.locking import LONGEST_REASON
+from tidegate.deploys.rules.overview import by_stack
+from tidegate.deploys.rules.queue import is_held_back
+from tidegate.deploys.rules.requirements_gate import MAXIMUM_REASON
+from tidegate.deploys.rules.review import moment
+from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.texts.advice import NEWER_REVISION, REPLACED, REPLACED_SENTENCE
+from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestState, VerdictKind
+from tidegate.roots.rules.query_words import MAXIMUM_LENGTH
+from tidegate.texts.markdown import plain, without_marks
+from tidegate.vcs.rules.check_run import Conclusion
+from tidegate.vcs.rules.forge_words import GITHUB_WORDS, ForgeWords
 from tidegate.web.grouping import grouped
 from tidegate.web.picture import progress
 from tidegate.web.problems import Answered

@@ -6,11 +6,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from tidegate.domain.comments.command import MAXIMUM_ROOTS
-from tidegate.domain.deploys.locking import DURATION, LONGEST_REASON
-from tidegate.domain.deploys.requirements_gate import MAXIMUM_REASON
-from tidegate.domain.root import MAXIMUM_PATH, MAXIMUM_REPOSITORY, MAXIMUM_ROOT_NAME
-from tidegate.domain.tags.words import MAXIMUM_LENGTH
+from tidegate.comments.rules.command import MAXIMUM_ROOTS
+from tidegate.deploys.rules.locking import DURATION, LONGEST_REASON
+from tidegate.deploys.rules.requirements_gate import MAXIMUM_REASON
+from tidegate.roots.rules.query_words import MAXIMUM_LENGTH
+from tidegate.roots.rules.root import MAXIMUM_PATH, MAXIMUM_REPOSITORY, MAXIMUM_ROOT_NAME
 
 #: A part of a repository's name: neither ``.`` nor ``..``, which are directories.
 _PART = r"\.{0,2}[A-Za-z0-9_-][A-Za-z0-9_.-]{0,97}"

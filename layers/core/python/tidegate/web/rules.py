@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from tidegate.domain.access import Action
+from tidegate.rules.access import Action
 
 
 class Right(Enum):

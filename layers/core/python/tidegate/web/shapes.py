@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import quote, urlencode
 
-from tidegate.domain.changes.gate import Point
-from tidegate.domain.changes.overview import AwaitedMember, StackOverview, awaited, overview
-from tidegate.domain.deploys.deployment import Cancellation, Deployment, Review, Unlocking
-from tidegate.domain.deploys.job import job_parts
-from tidegate.domain.deploys.plan import PlannedChanges
-from tidegate.domain.deploys.queue import Lock, Orphaned
-from tidegate.domain.deploys.repository_locks import RepositoryLocks
-from tidegate.domain.deploys.requirements_gate import waits
-from tidegate.domain.deploys.review import excluded, expires_at, needed_approvals
-from tidegate.domain.deploys.summary import DeploymentSummary
-from tidegate.domain.markdown import without_marks
-from tidegate.domain.policies.unapproved import asked_here
-from tidegate.domain.slots.slots import SlotWait
+from tidegate.check_runs.look_at_deployment import DeploymentView
+from tidegate.deploys.jobs.read_log import LogPage, Subject
+from tidegate.deploys.jobs.search_deployments import Found
+from tidegate.deploys.queue.look_at_queue import Place, QueueView, RootView
+from tidegate.deploys.rules.deployment import Cancellation, Deployment, Review, Unlocking
+from tidegate.deploys.rules.gate import Point
+from tidegate.deploys.rules.job import job_parts
+from tidegate.deploys.rules.overview import AwaitedMember, StackOverview, awaited, overview
+from tidegate.deploys.rules.queue import Lock, Orphaned
+from tidegate.deploys.rules.repository_locks import RepositoryLocks
+from tidegate.deploys.rules.requirements_gate import waits
+from tidegate.deploys.rules.review import excluded, expires_at, needed_approvals
+from tidegate.deploys.rules.slots import SlotWait
+from tidegate.deploys.rules.summary import DeploymentSummary
+from tidegate.deploys.rules.unapproved import asked_here
+from tidegate.gates.look_at_change import ChangeView
+from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.ports import HistoryPage, KnownRepository
-from tidegate.usecases.deploys.look_at_deployment import DeploymentView
-from tidegate.usecases.deploys.read_log import LogPage, Subject
-from tidegate.usecases.deploys.search_deployments import Found
-from tidegate.usecases.gates.look_at_change import ChangeView
-from tidegate.usecases.queues.look_at_queue import Place, QueueView, RootView
+from tidegate.texts.markdown import without_marks
 from tidegate.web.change_models import ChangeModel, MemberModel, StackModel
 from tidegate.web.models import (
     ApprovalModel,

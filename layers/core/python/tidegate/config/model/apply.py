@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator
 
+from tidegate.config.rules.apply_rules import ApplyMode, MergeMethod
 from tidegate.config.values import refused, shown
-from tidegate.domain.pull_requests.apply_rules import ApplyMode, MergeMethod
 
 _METHODS = {"false": None, "true": MergeMethod.MERGE, **{method.value: method for method in MergeMethod}}
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from tidegate.config.declarations import AwsText
 from tidegate.config.section import Section
 from tidegate.config.values import empty_if_absent, refused
-from tidegate.domain.deploys.aws_target import (
+from tidegate.deploys.rules.aws_target import (
     ACCOUNTS,
     REGIONS,
     ROLES,

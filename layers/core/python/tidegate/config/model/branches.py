@@ -9,6 +9,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tidegate.config.declarations import DestinationBranch
+from tidegate.config.rules.drift import DriftReport
+from tidegate.config.rules.timetable import Interval, Window
 from tidegate.config.section import Section
 from tidegate.config.values import (
     BranchExpression,
@@ -21,8 +23,6 @@ from tidegate.config.values import (
     refused,
     shown,
 )
-from tidegate.domain.drift.drift import DriftReport
-from tidegate.domain.drift.timetable import Interval, Window
 
 _TIME = re.compile(r"(?P<time>([01]\d|2[0-3]):[0-5]\d)( (?P<zone>[A-Za-z0-9_+:/-]{1,50}))?")
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from tidegate.config.section import Section
 from tidegate.config.values import Flag, as_list, refused, shown
-from tidegate.domain.deploys.workflow import CloneSettings
+from tidegate.deploys.rules.workflow import CloneSettings
 
 _NAME = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9_.-]{1,100}")
 #: Each is in every job's record. GitHub limits a token to 500.

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from tidegate.config.declarations import CloudText
 from tidegate.config.section import Section
 from tidegate.config.values import empty_if_absent, refused
-from tidegate.domain.identity.targets import (
+from tidegate.deploys.rules.targets import (
     ACCOUNTS,
     IDS,
     PROVIDERS,

@@ -28,10 +28,10 @@ from tidegate.config.model.roots import (
 from tidegate.config.model.runner import Runner
 from tidegate.config.model.stacks import StacksSection
 from tidegate.config.model.workflows import HooksSection, WorkflowSection
+from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
 from tidegate.config.section import Section
 from tidegate.config.values import DirectoryAsWritten, FormatVersion, MaskPattern, as_list, empty_if_absent
-from tidegate.domain.deploys.mask_pattern import MOST_PATTERNS
-from tidegate.domain.pull_requests.apply_rules import ApplyMode, ApplyRules
+from tidegate.deploys.rules.mask_pattern import MOST_PATTERNS
 
 FILE = "tidegate.yaml"
 

@@ -13,9 +13,9 @@ from tidegate.config.freezes import longest_hold
 from tidegate.config.model.branches import is_zone
 from tidegate.config.section import Section
 from tidegate.config.values import Query, refused, shown
-from tidegate.domain.deploys.freeze import LONGEST_FREEZE_DAYS, Freeze
-from tidegate.domain.deploys.locking import DURATION, LONGEST_REASON
-from tidegate.domain.tags.query import TagQuery, parse_tag_query
+from tidegate.deploys.rules.freeze import LONGEST_FREEZE_DAYS, Freeze
+from tidegate.deploys.rules.locking import DURATION, LONGEST_REASON
+from tidegate.roots.rules.root_query import TagQuery, parse_tag_query
 
 _MINUTES = {"m": 1, "h": 60, "d": 24 * 60}
 _BRANCHES = ("branch:", "dest_branch:")

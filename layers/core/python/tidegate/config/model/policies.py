@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tidegate.config.section import Section
 from tidegate.config.values import Count, Directory, Grantees, Query, as_list, refused, shown
-from tidegate.domain.policies.policy_set import NAMESPACE, PolicySet, PolicySource
-from tidegate.domain.tags.query import parse_tag_query
+from tidegate.policies.rules.policy_set import NAMESPACE, PolicySet, PolicySource
+from tidegate.roots.rules.root_query import parse_tag_query
 
 #: Sets of one file: each is evaluated on every plan that it is for, in the time that all have together.
 MOST_SETS = 20

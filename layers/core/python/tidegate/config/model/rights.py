@@ -6,11 +6,11 @@ from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from tidegate.config.rules.apply_rules import ApplyRules
 from tidegate.config.section import Section
 from tidegate.config.values import Count, Flag, Grantees, Name, Query, as_list, empty_if_absent, refused
-from tidegate.domain.access import EVERYBODY, Access
-from tidegate.domain.deploys.requirements import Requirements
-from tidegate.domain.pull_requests.apply_rules import ApplyRules
+from tidegate.policies.rules.requirements import Requirements
+from tidegate.rules.access import EVERYBODY, Access
 
 
 class ApprovedSection(Section):

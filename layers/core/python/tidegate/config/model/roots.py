@@ -29,8 +29,8 @@ from tidegate.config.values import (
     shown,
     when_alone,
 )
-from tidegate.domain.deploys.review_rule import PlanReview, ReviewRule
-from tidegate.domain.root import Engine, EngineName
+from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.roots.rules.root import Engine, EngineName
 
 
 def one_version(version: str | None, tf_version: str | None) -> None:

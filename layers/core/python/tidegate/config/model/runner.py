@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from tidegate.config.declarations import RunnerText
 from tidegate.config.section import Section
 from tidegate.config.values import empty_if_absent, refused, shown
-from tidegate.domain.deploys.runner_size import (
+from tidegate.deploys.rules.runner_size import (
     APPLY_SECONDS,
     DISK,
     RunnerNeeds,

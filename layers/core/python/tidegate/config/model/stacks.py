@@ -6,6 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from tidegate.changes.rules.stack import RunStrategy, StackRules
 from tidegate.config.declarations import EngineText
 from tidegate.config.model.aws import Aws
 from tidegate.config.model.clouds import Azure, Google
@@ -14,8 +15,7 @@ from tidegate.config.model.runner import Runner
 from tidegate.config.section import Section
 from tidegate.config.step_values import EngineNameText, Value, VariableName, VersionText
 from tidegate.config.values import Flag, Query, StackName, StackNames, empty_if_absent, engine_alone, refused
-from tidegate.domain.changes.stack import RunStrategy, StackRules
-from tidegate.domain.root import EngineName
+from tidegate.roots.rules.root import EngineName
 
 #: Stacks of one file.
 MOST_STACKS = 1000

@@ -19,8 +19,8 @@ from tidegate.config.step_values import (
     PlanOptions,
 )
 from tidegate.config.values import Flag, Query, as_list, empty_if_absent, refused
-from tidegate.domain.deploys.workflow import RunOn, StepKind, WorkflowStep
-from tidegate.domain.deploys.workflow_rules import apply_problem, plan_problem, step_problem
+from tidegate.deploys.rules.workflow import RunOn, StepKind, WorkflowStep
+from tidegate.deploys.rules.workflow_rules import apply_problem, plan_problem, step_problem
 
 #: Letters of all steps of a workflow, or of all hooks: they travel with each deployment.
 _LONGEST_TOGETHER = 20_000

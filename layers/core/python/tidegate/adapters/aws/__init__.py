@@ -1,1 +1,0 @@
-"""A small AWS client on the standard library, for programs whose start counts."""

@@ -1,1 +1,0 @@
-"""The one table: records, queues and indexes in DynamoDB."""

@@ -1,1 +1,0 @@
-"""Repositories that nobody here trusts, read with git."""

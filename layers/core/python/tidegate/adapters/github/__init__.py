@@ -1,1 +1,0 @@
-"""GitHub, by its API."""

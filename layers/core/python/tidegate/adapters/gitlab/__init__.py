@@ -1,1 +1,0 @@
-"""GitLab, by its API."""

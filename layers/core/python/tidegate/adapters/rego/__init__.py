@@ -1,1 +1,0 @@
-"""Policies in Rego."""

@@ -1,0 +1,1 @@
+"""What talks to AWS: clients, the table, batches of queues, executions, artifacts."""

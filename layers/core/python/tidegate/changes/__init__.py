@@ -1,0 +1,1 @@
+"""What one revision changes: roots, stacks, and who waits for whom."""

@@ -1,0 +1,87 @@
+"""Which deployments belong to one change: the items ``change#ID`` / ``member#STACK#ROOT``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tidegate.aws.records import pack, to_item, unpack
+from tidegate.aws.table import Table, reasons, refusals_of
+from tidegate.ports import Enrolled
+from tidegate.rules.errors import CloudUnavailable, Conflict
+
+#: As long as the jobs of the deployments.
+_KEPT_SECONDS = 90 * 24 * 3600
+#: Items that one transaction may write, and how often one is tried that another one crosses.
+_BATCH = 100
+_TRIES = 5
+_IS_NEWER = "attribute_not_exists(pk) OR requested_at < :requested_at"
+_REFUSED = "ConditionalCheckFailed"
+
+
+class DynamoChangeSets:
+    """The port ``ChangeSets``. ``now`` gives the time in seconds since 1970."""
+
+    def __init__(self, client: Any, table: str, now: Callable[[], float] = time.time) -> None:
+        self._client = client
+        self._table = Table(client, table)
+        self._now = now
+
+    def enroll(self, change_set: str, deployments: Sequence[Enrolled]) -> None:
+        newest = {(one.stack, one.root): one for one in sorted(deployments, key=lambda one: one.requested_at)}
+        every = list(newest.values())
+        for start in range(0, len(every), _BATCH):
+            self._enroll(change_set, every[start : start + _BATCH])
+
+    def deployments(self, change_set: str) -> Sequence[Enrolled]:
+        items = self._table.query(
+            _name(change_set),
+            ConsistentRead=True,
+            KeyConditionExpression="pk = :pk",
+            ExpressionAttributeValues=to_item({":pk": _partition(change_set)}),
+        )
+        return sorted((unpack(Enrolled, item) for item in items), key=lambda one: (one.stack, one.root))
+
+    def _enroll(self, change_set: str, wanted: Sequence[Enrolled]) -> None:
+        """Write what is newer than what is there. One that is not cancels its transaction: then without it."""
+        for _ in range(_TRIES):
+            if not wanted:
+                return
+            try:
+                wanted = self._attempt(change_set, wanted)
+            except Conflict:
+                continue
+        if wanted:
+            raise CloudUnavailable("DynamoDB", f"{_name(change_set)} is being written all the time")
+
+    def _attempt(self, change_set: str, wanted: Sequence[Enrolled]) -> Sequence[Enrolled]:
+        """Return what is still to be written. Raise Conflict when another transaction crossed."""
+        puts = [{"Put": self._put(change_set, one)} for one in wanted]
+        try:
+            with refusals_of(_name(change_set)):
+                self._client.transact_write_items(TransactItems=puts)
+        except Conflict as conflict:
+            refused = reasons(conflict.__cause__)
+            if _REFUSED not in refused:
+                raise
+            return [one for one, reason in zip(wanted, refused, strict=True) if reason != _REFUSED]
+        return ()
+
+    def _put(self, change_set: str, one: Enrolled) -> dict[str, Any]:
+        key = {"pk": _partition(change_set), "sk": f"member#{one.stack}#{one.root}"}
+        item = {**pack(one), **key, "expires_at": int(self._now()) + _KEPT_SECONDS}
+        return {
+            "TableName": self._table.name,
+            "Item": to_item(item),
+            "ConditionExpression": _IS_NEWER,
+            "ExpressionAttributeValues": to_item({":requested_at": one.requested_at}),
+        }
+
+
+def _partition(change_set: str) -> str:
+    return f"change#{change_set}"
+
+
+def _name(change_set: str) -> str:
+    return f"The change {change_set}"

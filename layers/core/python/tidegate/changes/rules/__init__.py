@@ -1,0 +1,1 @@
+"""Change sets, stacks and their order."""

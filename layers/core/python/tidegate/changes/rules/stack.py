@@ -1,0 +1,249 @@
+"""Stacks: named, encapsulated groups of roots, with variables and with rules between each other.
+
+A file declares leaves, which hold roots, and nests, which hold other stacks. What is used are leaves only:
+with all that their nests say pushed down to them, and their rules expanded to leaves and closed over all steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from enum import StrEnum
+from itertools import islice
+from typing import Any
+
+from tidegate.changes.rules.nests import Nests, nests_of
+from tidegate.rules.closure import Circle, closed, in_order
+from tidegate.rules.errors import InvalidStacks, NestsDisagree, StackCycle, StackInItself, UnknownStack, quoted
+
+#: The stack of roots that no stack claims, unless a stack of this name is declared.
+DEFAULT_STACK = "default"
+
+#: Mistakes of one kind that are told at once: nobody reads more, and to look for names that are near takes time.
+MAXIMUM_MISTAKES = 20
+
+_RULES = ("apply_after", "plan_after", "modified_by")
+
+
+class RunStrategy(StrEnum):
+    """Which roots of a stack run when some of them changed."""
+
+    ONE_FOR_ONE = "one-for-one"
+    ALL_FOR_ONE = "all-for-one"
+
+
+@dataclass(frozen=True, slots=True)
+class StackRules:
+    """Rules between stacks, by name. ``plan_after`` is what ``modified_by`` says where it is None."""
+
+    apply_after: tuple[str, ...] = ()
+    plan_after: tuple[str, ...] | None = None
+    modified_by: tuple[str, ...] = ()
+    auto_apply: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StackDefinition:
+    """A stack as it is declared. A nest names its stacks in ``nests``; a leaf has none.
+
+    ``variables`` are pairs of an upper-case name, without ``STACK_VAR_``, and a text.
+    """
+
+    name: str
+    nests: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
+    rules: StackRules = field(default_factory=StackRules)
+    run_strategy: RunStrategy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """A leaf as it is used. ``within`` are the nests around it, the nearest first; rules name leaves only.
+
+    ``apply_after``, ``plan_after`` and ``modified_by`` hold all leaves that the rule leads to, over any number
+    of steps, and never the stack itself.
+    """
+
+    name: str
+    within: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
+    apply_after: frozenset[str] = frozenset()
+    plan_after: frozenset[str] = frozenset()
+    modified_by: frozenset[str] = frozenset()
+    auto_apply: bool | None = None
+    run_strategy: RunStrategy = RunStrategy.ONE_FOR_ONE
+
+
+def resolve_stacks(definitions: Sequence[StackDefinition]) -> Mapping[str, Stack]:
+    """Return the leaves by name, in the order of their definitions, with all that holds for them.
+
+    ``default`` is the last of them, unless a stack of this name is declared. Raise InvalidStacks: of several mistakes
+    the first.
+    """
+    mistakes, stacks = examine_stacks(definitions)
+    if mistakes:
+        raise mistakes[0]
+    return stacks
+
+
+def examine_stacks(definitions: Sequence[StackDefinition]) -> tuple[Sequence[InvalidStacks], Mapping[str, Stack]]:
+    """Return all that is wrong with stacks, of the first kind that occurs, and without any the leaves by name."""
+    unknown = unknown_stacks(definitions)
+    if unknown:
+        return unknown, {}
+    declared = {each.name: each for each in definitions}
+    declared.setdefault(DEFAULT_STACK, StackDefinition(DEFAULT_STACK))
+    try:
+        nests = nests_of({name: each.nests for name, each in declared.items()})
+    except Circle as circle:
+        problem = f"it is nested in itself: {circle}"
+        return [StackInItself(circle.names[0], ("nests",), problem, "Remove one of these from the nest it is in")], {}
+    resolution = _Resolution(declared, nests)
+    mistakes = [*islice(resolution.disagreements(), MAXIMUM_MISTAKES), *resolution.cycles()]
+    return mistakes, {} if mistakes else resolution.stacks()
+
+
+def unknown_stacks(definitions: Sequence[StackDefinition]) -> list[UnknownStack]:
+    """Return where stacks name others that are not among them; the first mistakes only, if there are very many."""
+    declared = {DEFAULT_STACK, *(each.name for each in definitions)}
+    unknown = (mistake for each in definitions for mistake in _unknown(each, declared))
+    return list(islice(unknown, MAXIMUM_MISTAKES))
+
+
+def _unknown(definition: StackDefinition, known: Collection[str]) -> Iterator[UnknownStack]:
+    for kind, names in _names(definition).items():
+        for name in names:
+            if name not in known:
+                near = get_close_matches(name, known, n=1)
+                hint = f"Did you mean {quoted(near[0])}? " if near else ""
+                allowed = f"{hint}Stacks are declared under stacks.names"
+                yield UnknownStack(definition.name, (kind,), name, allowed)
+
+
+def _names(definition: StackDefinition) -> dict[str, tuple[str, ...]]:
+    """Return the stacks that a stack names, by where it does."""
+    rules = definition.rules
+    return {
+        "nests": definition.nests,
+        "apply_after": rules.apply_after,
+        "plan_after": rules.plan_after or (),
+        "modified_by": rules.modified_by,
+    }
+
+
+#: A part of a definition by its place, which a leaf takes from the nests around it.
+_Place = tuple[str, ...]
+
+
+def _parts(definition: StackDefinition) -> dict[_Place, object]:
+    """Return what a definition says that its nests could say as well."""
+    parts: dict[_Place, object] = {
+        ("auto_apply",): definition.rules.auto_apply,
+        ("run_strategy",): definition.run_strategy,
+    }
+    parts |= {("variables", name): value for name, value in definition.variables}
+    return {place: value for place, value in parts.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A part of a definition, and which stack says it: a leaf, or a nest at some distance around it."""
+
+    value: Any
+    stack: str
+    distance: int
+
+
+class _Resolution:
+    """What follows for leaves from definitions that name no unknown stacks, and from the nests around them."""
+
+    def __init__(self, declared: Mapping[str, StackDefinition], nests: Nests) -> None:
+        self._declared, self._nests = declared, nests
+        self._leaves = tuple(nests.around)
+        self._parts = {name: _parts(each) for name, each in declared.items()}
+        self._names_in = {name: _names(each) for name, each in declared.items()}
+        self._rules = {kind: self._rule(kind) for kind in _RULES}
+        self._rules["plan_after"] = {leaf: self._rules[self._kind_of_plans(leaf)][leaf] for leaf in self._leaves}
+
+    def stacks(self) -> Mapping[str, Stack]:
+        """Return the leaves by name."""
+        closures = {kind: closed(self._rules[kind]) for kind in _RULES}
+        return {leaf: self._stack(leaf, {kind: closures[kind][leaf] for kind in _RULES}) for leaf in self._leaves}
+
+    def _stack(self, leaf: str, rules: Mapping[str, frozenset[str]]) -> Stack:
+        values: dict[_Place, Any] = {}
+        for place, said in self._said_around(leaf):
+            values.setdefault(place, said.value)
+        return Stack(
+            leaf,
+            self._nests.within(leaf),
+            tuple(sorted((place[1], value) for place, value in values.items() if place[0] == "variables")),
+            rules["apply_after"],
+            rules["plan_after"],
+            rules["modified_by"] - {leaf},
+            values.get(("auto_apply",)),
+            values.get(("run_strategy",), RunStrategy.ONE_FOR_ONE),
+        )
+
+    def _said_around(self, leaf: str) -> Iterator[tuple[_Place, _Said]]:
+        """Return what a leaf and the nests around it say, the nearest first."""
+        for distance, names in enumerate(((leaf,), *self._nests.around[leaf])):
+            for name in names:
+                for place, value in self._parts[name].items():
+                    yield place, _Said(value, name, distance)
+
+    def disagreements(self) -> Iterator[NestsDisagree]:
+        """Return where nests at one distance from a leaf say different things, and none nearer says it."""
+        for leaf in self._leaves:
+            nearest: dict[_Place, _Said] = {}
+            for place, said in self._said_around(leaf):
+                first = nearest.setdefault(place, said)
+                if said.distance == first.distance and said.value != first.value:
+                    yield _disagreement(leaf, place, first.stack, said.stack)
+
+    def cycles(self) -> Iterator[StackCycle]:
+        """Return the first circle of leaves that wait for each other, before their plans or applies."""
+        apply_after, plan_after = self._rules["apply_after"], self._rules["plan_after"]
+        try:
+            in_order({leaf: (*apply_after[leaf], *plan_after[leaf]) for leaf in self._leaves})
+        except Circle as circle:
+            yield self._cycle(circle)
+
+    def _cycle(self, circle: Circle) -> StackCycle:
+        """Return the refusal, at the first rule of the circle: of its leaf, or of a nest around it."""
+        waiting, awaited = circle.names[:2]
+        kind, owner = next(
+            (kind, name)
+            for name in self._around(waiting)
+            for kind in ("apply_after", self._kind_of_plans(waiting))
+            if awaited in self._nests.expand(self._names_in[name][kind])
+        )
+        problem = f"stacks wait for each other: {circle}"
+        if owner != waiting:
+            problem += f", as {quoted(waiting)} has the rules of {quoted(owner)}"
+        advice = "Remove one of these rules"
+        if kind == "modified_by":
+            advice += ", or write plan_after: [] beside modified_by, which else says what is planned after what as well"
+        return StackCycle(owner, (kind,), problem, advice)
+
+    def _rule(self, kind: str) -> dict[str, tuple[str, ...]]:
+        """Return for each leaf what it and the nests around it name in a rule, as leaves."""
+        return {
+            leaf: self._nests.expand([named for name in self._around(leaf) for named in self._names_in[name][kind]])
+            for leaf in self._leaves
+        }
+
+    def _kind_of_plans(self, leaf: str) -> str:
+        """Return the rule that says after which leaves this one is planned."""
+        written = any(self._declared[name].rules.plan_after is not None for name in self._around(leaf))
+        return "plan_after" if written else "modified_by"
+
+    def _around(self, leaf: str) -> tuple[str, ...]:
+        """Return the leaf and the nests around it, the nearest first."""
+        return (leaf, *self._nests.within(leaf))
+
+
+def _disagreement(leaf: str, place: _Place, first: str, other: str) -> NestsDisagree:
+    problem = f"it says {'.'.join(place)} otherwise than {quoted(first)} does, and {quoted(leaf)} is in both"
+    return NestsDisagree(other, place, problem, f"Say it in {quoted(leaf)} itself, or the same in both")

@@ -1,0 +1,1 @@
+"""Check runs of deployments, published when something changes."""

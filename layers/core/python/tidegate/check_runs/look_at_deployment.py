@@ -1,0 +1,96 @@
+"""Look at a deployment: its jobs, its plan, its lock. Nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.job import JobKind, job_id, job_parts
+from tidegate.deploys.rules.queue import QueueHead
+from tidegate.deploys.rules.slots import SlotWait
+from tidegate.deploys.slots.get_slot_wait import SlotWaits
+from tidegate.jobs.begin_job import PLAN_ATTEMPTS
+from tidegate.ports import Artifacts, CheckRuns, DeployQueues, ForgeAddresses, Jobs
+from tidegate.rules.errors import NotFound
+
+#: Bytes of a plan that a page shows: the job's log has the whole.
+SHOWN_PLAN = 400_000
+
+
+@dataclass(frozen=True, slots=True)
+class PlanText:
+    """The plan as the engine prints it. ``altered``: it is not what was planned, so nobody should read it."""
+
+    text: str
+    size: int
+    altered: bool
+
+    @property
+    def cut(self) -> bool:
+        return self.size > SHOWN_PLAN
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentView:
+    """A deployment and what belongs to it: its jobs by age, its plan, its queue's head, its check run's address.
+
+    ``slot`` says why no runner starts for it yet.
+    """
+
+    deployment: Deployment
+    jobs: tuple[str, ...]
+    plan: PlanText | None
+    head: QueueHead
+    check_run: str | None
+    slot: SlotWait | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentLooker:
+    """Looks at deployments, with a constant number of reads."""
+
+    queues: DeployQueues
+    jobs: Jobs
+    check_runs: CheckRuns
+    artifacts: Artifacts
+    addresses: ForgeAddresses
+    slot_waits: SlotWaits
+
+    def look(self, deployment: Deployment) -> DeploymentView:
+        """Return all that a page shows of ``deployment``."""
+        head, _ = self.queues.read(deployment.queue)
+        published = self.check_runs.published(deployment.id)
+        address = self.addresses.check_run_url(deployment.repository, published.id) if published else None
+        jobs, plan, slot = self.jobs_of(deployment), self._plan(deployment), self.slot_waits.get(deployment)
+        return DeploymentView(deployment, jobs, plan, head, address, slot)
+
+    def jobs_of(self, deployment: Deployment) -> tuple[str, ...]:
+        """Return the ids of a deployment's jobs, oldest first."""
+        applies = [deployment.apply_job] if deployment.apply_job else []
+        return (*self._plans(deployment), *applies)
+
+    def _plans(self, deployment: Deployment) -> Iterator[str]:
+        """Yield the plan jobs: the deployment names the one that made the plan, those before it had lower numbers."""
+        ids = [job_id(deployment.id, JobKind.PLAN, attempt) for attempt in range(1, PLAN_ATTEMPTS + 1)]
+        if deployment.plan is not None:
+            _, _, attempt = job_parts(deployment.plan.job)
+            yield from ids[: attempt - 1]
+            yield deployment.plan.job
+        elif deployment.state is not State.QUEUED:
+            with suppress(NotFound):
+                for job in ids:
+                    self.jobs.get(job)
+                    yield job
+
+    def _plan(self, deployment: Deployment) -> PlanText | None:
+        """Return the plan's text; None when there is none, or it has expired."""
+        if deployment.plan is None:
+            return None
+        try:
+            start = self.artifacts.get_start(deployment.plan.text.key, SHOWN_PLAN)
+        except NotFound:
+            return None
+        altered = bool(start.sha256) and start.sha256 != deployment.plan.text.sha256
+        return PlanText("" if altered else start.content.decode("utf-8", "replace"), start.size, altered)

@@ -1,0 +1,1 @@
+"""Commands in comments, each with the verb that carries it out."""

@@ -1,0 +1,181 @@
+"""Answer a comment under its pull request. What the forge refuses of that is told in the outcome, and never raised.
+
+Whoever may comment can delete the comment, or lock the conversation: nobody shall raise an alarm that way, nor have
+the work done again. On a public repository everybody may comment, and the forge takes so many answers and other calls
+of ours an hour: who is none of its people is answered seldom, and not even looked at who comments all the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from tidegate.comments.rules.command import Command
+from tidegate.comments.texts.replies import answering
+from tidegate.ports import Deliveries, DeliveryOutcome, Forge
+from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
+from tidegate.rules.permission import Permission
+
+#: GitHub's words for what people see at once under their comment.
+_ACCEPTED, _REFUSED = "rocket", "confused"
+#: Whoever may less in a repository was chosen by nobody, and shares its answers with others.
+_CHOSEN = Permission.TRIAGE
+#: Characters of a time that tell its hour.
+_HOUR = 13
+_UNANSWERED = "It is not answered: who may only read is answered so many times an hour."
+#: Answers an hour to one outsider, and to all of them in a repository: of GitHub's 500 requests these are 60.
+_TO_ONE, _TO_ALL = 5, 30
+#: Characters of a time that tell ten minutes of it, and comments of one outsider that are looked at in these: each
+#: costs some ten of GitHub's 5,000 calls an hour, and one person may write 500 comments.
+_TEN_MINUTES, _LOOKED_AT = 15, 10
+_UNSEEN = "It is not looked at: who may only read is heard so many times in ten minutes."
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment, as the delivery (its id) tells it. ``pull_request`` and ``comment`` are the forge's numbers.
+
+    ``written_at`` is when it was written, as the forge says (ISO 8601 in UTC); empty if it does not. ``plans`` are
+    sentences on what became of the pull request's plans, if that was decided before it was handed over.
+    """
+
+    delivery: str
+    repository: str
+    pull_request: int
+    comment: int
+    text: str
+    installation: int
+    sender: str
+    received_at: str
+    written_at: str = ""
+    plans: str = ""
+    plans_cancelled: bool = False
+
+    @property
+    def where(self) -> tuple[int, str]:
+        return self.installation, self.repository
+
+    @property
+    def prefix(self) -> str:
+        """The word that it begins with: answers use the same."""
+        return self.text.split(maxsplit=1)[0].lower()
+
+
+class CommentWork(Protocol):
+    """Carries out what one verb asks for."""
+
+    def carry_out(self, comment: Comment, command: Command) -> DeliveryOutcome:
+        """Do what the command says, answer the comment, and return what became of it.
+
+        Raise NotFound, InvalidConfiguration, CyclicChange and AppLacksPermission to have them answered, as well as
+        ForgeUnavailable to be called again later, with the same comment.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class CommentAnswerer:
+    """Answers one comment. ``pull_request`` and ``comment`` are the forge's numbers, ``text`` is what it says.
+
+    Each method returns sentences for the outcome: empty, or what could not be shown.
+    """
+
+    forge: Forge
+    installation: int
+    repository: str
+    pull_request: int
+    comment: int
+    text: str
+
+    def accept(self) -> str:
+        """Show that the command was understood and is done."""
+        return self._react(_ACCEPTED)
+
+    def refuse(self, reply: str) -> str:
+        """Show that nothing is done, and reply why. Raise ForgeUnavailable when there is no reply for now."""
+        return " ".join(filter(None, (self._react(_REFUSED), self.reply(reply))))
+
+    def reply(self, text: str) -> str:
+        """Write a comment (Markdown) that quotes the one that it answers. Raise ForgeUnavailable."""
+        return tell(self.forge, (self.installation, self.repository), self.pull_request, answering(self.text, text))
+
+    def _react(self, reaction: str) -> str:
+        """React, if the forge can: a reaction is not worth doing all the rest again."""
+        place = self.installation, self.repository, self.pull_request
+        try:
+            return _told(lambda: self.forge.react(*place, self.comment, reaction))
+        except ForgeUnavailable as error:
+            return f"The reaction could not be shown: {error}"
+
+
+def answerer(forge: Forge, comment: Comment) -> CommentAnswerer:
+    """Return who answers a comment."""
+    return CommentAnswerer(forge, *comment.where, comment.pull_request, comment.comment, comment.text)
+
+
+def outcome(text: str, *problems: str, deployments: tuple[str, ...] = ()) -> DeliveryOutcome:
+    """Return what became of a comment, with what could not be shown of the answer."""
+    return DeliveryOutcome(" ".join(filter(None, (text, *problems))), deployments)
+
+
+def unseen(forge: Forge, deliveries: Deliveries, comment: Comment) -> DeliveryOutcome | None:
+    """Return what becomes of a comment of an outsider who wrote too many of late, None for all that are looked at.
+
+    Raise ForgeUnavailable.
+    """
+    turn = f"look at {comment.sender.lower()} in {comment.repository} at {comment.received_at[:_TEN_MINUTES]}"
+    if _has_turn(deliveries, comment, turn, _LOOKED_AT) or _is_chosen(forge, comment):
+        return None
+    return outcome(_UNSEEN, _UNANSWERED)
+
+
+def refused(forge: Forge, deliveries: Deliveries, comment: Comment, reply: str) -> DeliveryOutcome:
+    """Refuse a comment: ``reply`` says why, in Markdown. Raise ForgeUnavailable."""
+    if not _is_answered(forge, deliveries, comment):
+        return outcome(f"Refused: {reply}", _UNANSWERED)
+    return outcome(f"Refused: {reply}", answerer(forge, comment).refuse(reply))
+
+
+def explained(forge: Forge, deliveries: Deliveries, comment: Comment, text: str, reply: str) -> DeliveryOutcome:
+    """Answer a comment that nothing is done about with a ``reply``; ``text`` is the outcome. Raise ForgeUnavailable."""
+    if not _is_answered(forge, deliveries, comment):
+        return outcome(text, _UNANSWERED)
+    return outcome(text, answerer(forge, comment).reply(reply))
+
+
+def _is_answered(forge: Forge, deliveries: Deliveries, comment: Comment) -> bool:
+    """Tell whether a comment about which nothing is done is answered: those of outsiders a few times an hour.
+
+    Each person has so many answers in a repository, and so have all of them together.
+    """
+    if _is_chosen(forge, comment):
+        return True
+    at = f"answer in {comment.repository} at {comment.received_at[:_HOUR]}"
+    turns = ((f"{at} to {comment.sender.lower()}", _TO_ONE), (at, _TO_ALL))
+    return all(_has_turn(deliveries, comment, turn, number) for turn, number in turns)
+
+
+def _is_chosen(forge: Forge, comment: Comment) -> bool:
+    """Tell whether who comments is no outsider. What is not known of somebody grants nothing."""
+    try:
+        return forge.permission(*comment.where, comment.sender) >= _CHOSEN
+    except ForgeRefused:
+        return False
+
+
+def _has_turn(deliveries: Deliveries, comment: Comment, turn: str, number: int) -> bool:
+    """Tell whether a comment has one of so many turns. One that comes again has the same."""
+    return any(deliveries.claim(f"{turn}: {each}", comment.delivery) for each in range(number))
+
+
+def tell(forge: Forge, where: tuple[int, str], pull_request: int, text: str) -> str:
+    """Write a comment (Markdown) under a pull request. Return what could not be shown. Raise ForgeUnavailable."""
+    return _told(lambda: forge.comment(*where, pull_request, text))
+
+
+def _told(show: Callable[[], object]) -> str:
+    try:
+        show()
+    except ForgeRefused as error:
+        return f"The answer could not be shown: {error}"
+    return ""

@@ -1,0 +1,118 @@
+"""Carry out ``plan`` in a comment: have the pull request planned again, or some of its roots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tidegate.changes.rules.stack import DEFAULT_STACK
+from tidegate.comments.answer_comment import Comment, answerer, outcome, refused
+from tidegate.comments.rules.command import Command
+from tidegate.comments.texts import replies
+from tidegate.config.rules.plan_options import option_problems
+from tidegate.deploys.authorize import Authorizer
+from tidegate.discovery.repository_source import Granted, RepositorySource
+from tidegate.discovery.root_index import Deployable
+from tidegate.policies.rules.apply_requirements import may_not_write
+from tidegate.ports import Deliveries, DeliveryOutcome, Forge
+from tidegate.pull_requests.affected_layers import elsewhere
+from tidegate.pull_requests.plannable_roots import Plannable, PlannableFinder
+from tidegate.pull_requests.receive_pull_request import PullRequestFollower
+from tidegate.pull_requests.rules.record import PullRequestSpec, SeenPullRequest
+from tidegate.roots.rules.plan_request import PlanRequest
+from tidegate.rules.access import Access, Action
+from tidegate.rules.permission import Permission
+from tidegate.texts.markdown import escaped
+
+_FORK = (
+    "The pull request comes from a fork, and code of forks never runs with this repository's credentials. "
+    "Push the branch to this repository and open a pull request from there."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CommentPlanner:
+    """Plans what comments ask for. The same comment once more plans nothing again."""
+
+    source: RepositorySource
+    deliveries: Deliveries
+    authorizer: Authorizer
+    follower: PullRequestFollower
+
+    @property
+    def forge(self) -> Forge:
+        return self.source.forge
+
+    def carry_out(self, comment: Comment, command: Command) -> DeliveryOutcome:
+        """Have it planned, and answer. Raise as ``CommentWork`` and ``PullRequestFollower.follow`` do."""
+        seen = self.forge.seen_pull_request(*comment.where, comment.pull_request)
+        request = _request(comment, command)
+        refusal = self.refusal(comment.where, request, seen)
+        if refusal:
+            return refused(self.forge, self.deliveries, comment, refusal)
+        followed = self.follower.follow(*comment.where, comment.pull_request, request=request)
+        return outcome(followed, answerer(self.forge, comment).accept())
+
+    def refusal(self, where: tuple[int, str], request: PlanRequest, seen: SeenPullRequest) -> str:
+        """Return why nothing of a request is planned, in Markdown, or an empty text. Raise as ``carry_out`` does."""
+        if problems := _always_missing(seen):
+            return replies.not_planned(problems)
+        spec = seen.spec
+        granted = self.source.granted(*spec.where, spec.branch, spec.base)
+        if not granted.is_destination:
+            return replies.not_planned([escaped(elsewhere(spec.branch, spec.base))])
+        permission = self.forge.permission(*where, request.by)
+        least = Permission.WRITE if granted.configuration.policies is None else Permission.READ
+        lacks = (may_not_write(request.by),) if permission < least else ()
+        problems = (*lacks, *option_problems(request.options, granted.configuration.pull_requests.allowed_plan_args))
+        return replies.not_planned(problems) if problems else self._about_roots(request, spec, granted, permission)
+
+    def _about_roots(
+        self, request: PlanRequest, spec: PullRequestSpec, granted: Granted, permission: Permission
+    ) -> str:
+        """Return why the roots that are meant are not planned, or an empty text."""
+        change = self.forge.change(*spec.where, spec.base, spec.head_sha)
+        plannable = PlannableFinder(self.source, granted).find(spec, change.after, request)
+        chosen = plannable.chosen(request)
+        if refusal := _not_meant(plannable, request, chosen):
+            return refusal
+        refusals = self.authorizer.refusals(_accesses(chosen), spec.where, Action.PLAN, request.by, permission)
+        return replies.not_planned([escaped(each) for each in refusals]) if refusals else ""
+
+
+def _request(comment: Comment, command: Command) -> PlanRequest:
+    return PlanRequest(
+        comment.delivery, comment.sender, command.roots, command.directories, command.query, command.options
+    )
+
+
+def _always_missing(seen: SeenPullRequest) -> Sequence[str]:
+    if seen.merged:
+        return ("The pull request is merged already. Open a new one to have something planned.",)
+    if not seen.is_open:
+        return ("The pull request is closed. Reopen it to have it planned.",)
+    return (_FORK,) if seen.spec.from_fork else ()
+
+
+def _not_meant(plannable: Plannable, request: PlanRequest, chosen: Sequence[Deployable]) -> str:
+    """Return what is wrong with the roots that are meant, in Markdown, or an empty text."""
+    if plannable.unknown:
+        return replies.unknown_roots(plannable.unknown, plannable.names)
+    if plannable.problems:
+        return replies.roots_refused(plannable.problems)
+    if chosen:
+        return ""
+    if request.is_partial:
+        return replies.nothing_meant(request, [each.configured.candidate for each in plannable.members])
+    return replies.nothing_changed(plannable.found.notes + plannable.found.refused)
+
+
+def _accesses(chosen: Iterable[Deployable]) -> dict[str, Access | None]:
+    """Return the rules of who may do what with roots, by what each is for, in words."""
+    found: dict[str, Access | None] = {}
+    for each in chosen:
+        name, stack = each.member.key
+        what = f"root {name}" if stack == DEFAULT_STACK else f"stack {stack}"
+        if found.setdefault(what, each.configured.access) != each.configured.access:
+            found[f"root {name} in {what}"] = each.configured.access
+    return found

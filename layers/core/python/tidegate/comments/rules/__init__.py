@@ -1,0 +1,1 @@
+"""How commands in comments are read."""

@@ -1,0 +1,343 @@
+"""What a comment asks for: read like a command line, but never run.
+
+::
+
+    tidegate plan [-p ROOT]... [-d DIR]... [-- OPTION...]
+    tidegate plan [TAG QUERY] [-- OPTION...]
+    tidegate apply [-p ROOT]...
+    tidegate deploy [-p ROOT]... [-d DIR]... [--force]
+    tidegate deploy [TAG QUERY] [--force]
+    tidegate destroy -p ROOT...
+    tidegate lock [-p ROOT | --stack STACK | --all] [--for 2h] [--reason TEXT]
+    tidegate unlock [-p ROOT | --stack STACK | --all]
+    tidegate confirm [-p ROOT]... DIGEST
+    tidegate reject [-p ROOT]...
+    tidegate cancel [-p ROOT]... [--apply]
+    tidegate help
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from tidegate.comments.texts.help import usage
+from tidegate.deploys.rules.locking import DURATION, LONGEST_REASON
+from tidegate.deploys.rules.repository_locks import WHOLE
+from tidegate.roots.rules.nearest import did_you_mean
+from tidegate.roots.rules.query_words import InvalidTagQuery
+from tidegate.roots.rules.root import directory, root_name
+from tidegate.roots.rules.root_query import parse_tag_query
+from tidegate.rules.errors import InvalidName
+from tidegate.texts.markdown import code, escaped, fenced, plain
+
+#: Roots, directories and options that one command may name, of each so many.
+MAXIMUM_ROOTS = 50
+#: Characters of a tag query in which a column is shown.
+_SHOWN = 200
+_STACK, _ALL, _FOR = ("--stack",), ("--all",), ("--for",)
+_ROOT, _DIRECTORY, _FORCE = ("-p", "--root", "--project"), ("-d", "--dir"), ("--force",)
+_INTERRUPT = "--apply"
+#: Words of the engines and of other tools, which mean something else here.
+_ENGINE_WORDS = frozenset({"init", "import", "state", "taint", "validate", "refresh"})
+_ENGINES = frozenset({"terraform", "tofu", "opentofu"})
+#: Words with which people would answer a review, or let a policy set pass, and what does that instead.
+_REVIEW_HINT = "`confirm` confirms a plan that waits for its review, and `reject` rejects it."
+_POLICY_HINT = (
+    "No comment lets a policy set pass: those who own it approve this pull request, at its newest commit, in a review."
+)
+_INSTEAD = {
+    **dict.fromkeys(("approve", "accept"), _REVIEW_HINT),
+    **dict.fromkeys(("approve_policies", "approve-policies"), _POLICY_HINT),
+}
+#: What stands between a tag query and the engine's options, unless it is quoted.
+_SEPARATOR = re.compile(r"""'(?:[^'\\]|\\.?)*+'?|"(?:[^"\\]|\\.?)*+"?|(?<!\S)--(?!\S)""")
+#: Ends a tag query.
+_FORCED = re.compile(r"(?<=\s)--force$")
+#: The beginning of a plan's SHA-256, long enough to tell it from any other.
+_DIGEST = re.compile(r"[0-9a-f]{12,64}")
+#: Begins the reason of a lock, which is prose.
+_REASON = re.compile(r"(?<!\S)--reason(?:=|\s|$)")
+
+
+class Verb(StrEnum):
+    """What may be asked for."""
+
+    PLAN = "plan"
+    APPLY = "apply"
+    DEPLOY = "deploy"
+    DESTROY = "destroy"
+    LOCK = "lock"
+    UNLOCK = "unlock"
+    CONFIRM = "confirm"
+    REJECT = "reject"
+    CANCEL = "cancel"
+    HELP = "help"
+
+
+_FLAGS: dict[Verb, tuple[str, ...]] = {
+    Verb.PLAN: (*_ROOT, *_DIRECTORY),
+    Verb.APPLY: _ROOT,
+    Verb.DEPLOY: (*_ROOT, *_DIRECTORY, *_FORCE),
+    Verb.DESTROY: _ROOT,
+    Verb.LOCK: (*_ROOT, *_STACK, *_ALL, *_FOR, "--reason"),
+    Verb.UNLOCK: (*_ROOT, *_STACK, *_ALL),
+    Verb.CONFIRM: _ROOT,
+    Verb.REJECT: _ROOT,
+    Verb.CANCEL: (*_ROOT, _INTERRUPT),
+    Verb.HELP: (),
+}
+
+
+#: Why nobody needs force for these.
+_FORCELESS = {
+    Verb.PLAN: "A plan asks for nothing that could be passed over.",
+    Verb.APPLY: "What is missing for it must be done first.",
+    Verb.DESTROY: "Its plan is always reviewed.",
+    Verb.LOCK: "A lock that is there stays until somebody unlocks.",
+    Verb.UNLOCK: "Whoever may write to this repository may unlock.",
+    Verb.CONFIRM: "An operator overrides what is required, on the deployment's page.",
+    Verb.REJECT: "Who may decide about a plan may reject it.",
+    Verb.CANCEL: "To interrupt an apply, write `--apply`.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command: for which roots (none named: all that the pull request changes), and whether by force.
+
+    A ``plan`` or ``deploy`` may name directories beside the roots, or have a tag ``query`` in place of both, which can
+    be parsed; ``options`` are the engine's, unjudged; ``reason`` is why a ``lock`` is asked for,
+    ``duration`` how long it lasts, and ``scope`` the stack, or ``*`` for all roots, that is locked or unlocked at once.
+    ``digest`` begins the SHA-256 of the plan that is confirmed; ``interrupts`` tells that an apply is cancelled, too.
+    """
+
+    verb: Verb
+    roots: tuple[str, ...] = ()
+    force: bool = False
+    directories: tuple[str, ...] = ()
+    query: str = ""
+    options: tuple[str, ...] = ()
+    reason: str = ""
+    scope: str = ""
+    duration: str = ""
+    digest: str = ""
+    interrupts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Misread:
+    """A comment that is no command: what is wrong and what to write instead, in Markdown."""
+
+    reply: str
+
+
+class _RefusalError(Exception):
+    """Why a word cannot be taken, in Markdown."""
+
+
+def read_comment(text: str, prefix: str = "tidegate") -> Command | Misread:
+    """Return what a comment of one line asks for. Its first word is one of the configured prefixes.
+
+    ``prefix`` is how the answers' examples begin.
+    """
+    try:
+        return _command(text, prefix)
+    except _RefusalError as refusal:
+        return Misread(f"{refusal}\n\n{usage(prefix)}")
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        raise _RefusalError("A quote is not closed, or a backslash stands at the end.") from None
+
+
+def _command(text: str, prefix: str) -> Command:
+    first = text.split(maxsplit=2)
+    if len(first) == 1:
+        raise _RefusalError("No command is named.")
+    verb, rest = _verb(first[1], prefix), "".join(first[2:])
+    match verb:
+        case Verb.HELP:
+            return Command(verb)
+        case Verb.PLAN:
+            return _plan(rest, prefix)
+        case Verb.DEPLOY:
+            return _deploy(rest.strip(), prefix)
+        case Verb.LOCK:
+            return _lock(rest, prefix)
+        case Verb.CONFIRM | Verb.CANCEL:
+            return _decision(_words(rest), verb, prefix)
+        case _:
+            return _flags(_words(rest), verb, prefix)
+
+
+def _plan(rest: str, prefix: str) -> Command:
+    """Read what comes after ``plan``. A tag query is not split into words: its quotes and columns are its own."""
+    selection, options = _parts(rest)
+    if not selection or selection.startswith("-"):
+        command = _flags(_words(selection), Verb.PLAN, prefix)
+    else:
+        command = Command(Verb.PLAN, query=_query(selection))
+    return replace(command, options=_few(_words(options), "options"))
+
+
+def _deploy(rest: str, prefix: str) -> Command:
+    """Read what comes after ``deploy``: options, or a tag query and whether by force."""
+    if not rest or rest.startswith("-"):
+        return _flags(_words(rest), Verb.DEPLOY, prefix)
+    query = _FORCED.sub("", rest).rstrip()
+    return Command(Verb.DEPLOY, query=_query(query), force=query != rest)
+
+
+def _lock(rest: str, prefix: str) -> Command:
+    """Read what comes after ``lock``. The reason is all that comes after its option, with or without quotes."""
+    found = _REASON.search(rest)
+    if found is None:
+        return _flags(_words(rest), Verb.LOCK, prefix)
+    reason = rest[found.end() :].strip().strip("\"'")
+    if not reason:
+        raise _RefusalError("`--reason` needs the reason after it, such as `--reason the vendor moves the database`.")
+    if len(reason) > LONGEST_REASON:
+        raise _RefusalError(f"A reason has {LONGEST_REASON} characters at most.")
+    return replace(_flags(_words(rest[: found.start()]), Verb.LOCK, prefix), reason=reason)
+
+
+def _decision(words: Sequence[str], verb: Verb, prefix: str) -> Command:
+    """Read what comes after ``confirm``, with a plan's digest, or ``cancel``, with whether an apply is meant."""
+    found = (at for at, word in enumerate(words) if _decides(verb, word) and words[max(at - 1, 0)] not in _ROOT)
+    at = next(found, None)
+    if at is None:
+        return _flags(words, verb, prefix)
+    command = _flags([*words[:at], *words[at + 1 :]], verb, prefix)
+    return replace(command, interrupts=True) if verb is Verb.CANCEL else replace(command, digest=words[at].lower())
+
+
+def _decides(verb: Verb, word: str) -> bool:
+    return word == _INTERRUPT if verb is Verb.CANCEL else _DIGEST.fullmatch(word.lower()) is not None
+
+
+def _parts(rest: str) -> tuple[str, str]:
+    """Return what is to be planned, and the engine's options, as they are written."""
+    for found in _SEPARATOR.finditer(rest):
+        if found.group() == "--":
+            return rest[: found.start()].strip(), rest[found.end() :].strip()
+    return rest.strip(), ""
+
+
+def _query(text: str) -> str:
+    try:
+        return parse_tag_query(text).text
+    except InvalidTagQuery as error:
+        raise _RefusalError(_pointing(text, error)) from None
+
+
+def _pointing(text: str, error: InvalidTagQuery) -> str:
+    """Return what is wrong with a tag query, with a mark below the column, if that is near enough to be seen."""
+    said = f"The tag query fails at column {error.column}: {escaped(error.problem)}. {escaped(error.allowed)}."
+    if error.column > _SHOWN or plain(text) != text:
+        return said
+    mark = " " * (error.column - 1) + "^"
+    shown = "\n".join((text[:_SHOWN], mark))
+    return f"{said}\n\n{fenced(shown)}"
+
+
+def _flags(words: Sequence[str], verb: Verb, prefix: str) -> Command:
+    roots: list[str] = []
+    directories: list[str] = []
+    force, scope, duration = False, "", ""
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        flag, equals, value = word.partition("=")
+        if flag in _ROOT:
+            roots.append(_name(root_name, "root", value if equals else _next(rest, flag, "root")))
+        elif flag in _DIRECTORY and _DIRECTORY[0] in _FLAGS[verb]:
+            directories.append(_name(directory, "directory", value if equals else _next(rest, flag, "directory")))
+        elif flag in _STACK and _STACK[0] in _FLAGS[verb]:
+            scope = value if equals else _next(rest, flag, "stack")
+        elif word in _ALL and _ALL[0] in _FLAGS[verb]:
+            scope = WHOLE
+        elif flag in _FOR and _FOR[0] in _FLAGS[verb]:
+            duration = _duration(value if equals else _next(rest, flag, "duration"))
+        elif word in _FORCE and verb is Verb.DEPLOY:
+            force = True
+        else:
+            raise _unknown(word, verb, prefix)
+    if scope and roots:
+        raise _RefusalError("Name roots, a stack or `--all`, but not several of these at once.")
+    named = _few(roots, "roots"), force, _few(directories, "directories")
+    return Command(verb, *named, scope=scope, duration=duration)
+
+
+def _duration(text: str) -> str:
+    if not re.fullmatch(DURATION, text):
+        raise _RefusalError(f"{code(text, 60)} is no duration: write minutes, hours or days, such as `90m` or `2h`.")
+    return text
+
+
+def _few(names: Sequence[str], what: str) -> tuple[str, ...]:
+    once = tuple(dict.fromkeys(names))
+    if len(once) > MAXIMUM_ROOTS:
+        raise _RefusalError(f"One comment may name {MAXIMUM_ROOTS} {what} at most.")
+    return once
+
+
+def _verb(word: str, prefix: str) -> Verb:
+    lowered = word.lower()
+    if lowered in {"-h", "--help"}:
+        return Verb.HELP
+    if lowered in set(Verb):
+        return Verb(lowered)
+    if lowered in _ENGINES or lowered in _ENGINE_WORDS:
+        raise _RefusalError(_engine_hint(word, prefix))
+    instead = _INSTEAD.get(lowered) or did_you_mean(word, list(Verb))
+    raise _RefusalError(_sentences(f"There is no command {code(word, 60)}.", instead))
+
+
+def _engine_hint(word: str, prefix: str) -> str:
+    return (
+        f"{code(word, 60)} is a command of the engine. Tidegate runs the engine itself: `{prefix} deploy` plans, "
+        "shows the plan for review, and applies exactly that plan once it is confirmed."
+    )
+
+
+def _next(rest: list[str], flag: str, what: str) -> str:
+    if not rest or rest[0].startswith("-"):
+        raise _RefusalError(f"{code(flag)} needs the name of a {what} after it.")
+    return rest.pop(0)
+
+
+def _name(normal: Callable[[str], str], what: str, name: str) -> str:
+    try:
+        return normal(name)
+    except InvalidName as error:
+        raise _RefusalError(f"{code(name, 60)} cannot be the name of a {what}: {error.advice}.") from None
+
+
+def _unknown(word: str, verb: Verb, prefix: str) -> _RefusalError:
+    flags = _FLAGS[verb]
+    if word in _FORCE:
+        return _RefusalError(_sentences(f"`{verb}` takes no {code(word)}.", _FORCELESS[verb]))
+    if word.startswith("-"):
+        near = did_you_mean(word, flags)
+        after = f"Options of the engine come after `--`: `{prefix} plan -- OPTION`." if verb is Verb.PLAN else ""
+        return _RefusalError(_sentences(f"`{verb}` has no option {code(word, 60)}.", near, after))
+    if verb is Verb.CONFIRM:
+        return _RefusalError(
+            f"{code(word, 60)} does not name a plan: write at least 12 characters of its SHA-256. "
+            f"{code(f'{prefix} confirm')} names those that wait."
+        )
+    return _RefusalError(
+        f"{code(word, 60)} does not belong here. Name a root with `-p`, such as "
+        f"{code(f'{prefix} {verb} -p {word}', 100)}."
+    )
+
+
+def _sentences(*sentences: str) -> str:
+    return " ".join(sentence for sentence in sentences if sentence)

@@ -1,0 +1,1 @@
+"""Replies to comments."""

@@ -1,0 +1,98 @@
+"""Deployments that a comment decides about: which are meant, and what there is to say where none can be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from tidegate.comments.rules.command import Command, Verb
+from tidegate.deploys.rules.cancelling import can_be_cancelled
+from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.gate import WAITING
+from tidegate.deploys.rules.requirements_gate import waits
+from tidegate.texts.markdown import code
+from tidegate.texts.sentences import listed
+
+#: Characters of a plan's SHA-256 by which an answer names it: nobody comes upon another plan with the same ones.
+SHOWN_DIGEST = 16
+#: Deployments that a reply names, and roots.
+_NAMED = 20
+_WAITS_FOR = {
+    Verb.CONFIRM: "No plan of this pull request waits for a review",
+    Verb.REJECT: "Nothing of this pull request waits for a review, its requirements, or others of its change",
+    Verb.CANCEL: "No deployment of this pull request waits, plans or applies",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """That it is not clear, or not possible, what a comment decides about: a reply in Markdown."""
+
+    reply: str
+
+
+def meant(command: Command, deployments: Sequence[Deployment], prefix: str) -> Sequence[Deployment] | Unclear:
+    """Return which of a pull request's deployments a command is about.
+
+    To confirm a plan is to say which: by the beginning of its SHA-256. To reject one of several is to say of which
+    root. To cancel, without a root, is about all.
+    """
+    named = [each for each in deployments if not command.roots or each.root.name in command.roots]
+    found = [each for each in named if _may_be(command.verb, each)]
+    if not found:
+        of = f" of {listed([code(root) for root in command.roots], _NAMED)}" if command.roots else ""
+        return Unclear(f"**Nothing was done.** {_WAITS_FOR[command.verb]}{of}.")
+    if command.verb is Verb.CONFIRM:
+        return _confirmed(command, found, prefix)
+    if command.verb is Verb.REJECT and not command.roots and found[1:]:
+        return Unclear(_which("Several wait. Say which one is rejected", found, command.verb, prefix))
+    return found
+
+
+def _confirmed(command: Command, found: Sequence[Deployment], prefix: str) -> Sequence[Deployment] | Unclear:
+    if not command.digest:
+        return Unclear(_which("Say which plan you have read and confirm", found, command.verb, prefix))
+    exact = [each for each in found if each.plan and each.plan.file.sha256.startswith(command.digest)]
+    if exact:
+        return exact
+    why = f"No plan that waits has a SHA-256 that begins with {code(command.digest[:SHOWN_DIGEST])}. Those that wait"
+    return Unclear(_which(why, found, command.verb, prefix))
+
+
+def confirm_command(deployment: Deployment, prefix: str = "tidegate") -> str:
+    """Return the comment that confirms the plan of a deployment."""
+    digest = f" {deployment.plan.file.sha256[:SHOWN_DIGEST]}" if deployment.plan else ""
+    return f"{prefix} confirm -p {deployment.root.name}{digest}"
+
+
+def written_too_early(deployment: Deployment, written_at: str) -> str:
+    """Return why a comment does not confirm the plan that a deployment waits with, empty if it does.
+
+    A comment that was written before the plan was shown, or nobody knows when (ISO 8601), is about another one.
+    """
+    asked = deployment.review.asked_at if deployment.review else ""
+    if asked and written_at and datetime.fromisoformat(written_at) >= datetime.fromisoformat(asked):
+        return ""
+    return "This comment was written before the plan was shown. Read the plan, and comment again."
+
+
+def _may_be(verb: Verb, deployment: Deployment) -> bool:
+    if verb is Verb.CANCEL:
+        return can_be_cancelled(deployment)
+    if verb is Verb.CONFIRM:
+        return deployment.state is State.AWAITING_REVIEW
+    return deployment.state in {State.AWAITING_REVIEW, *WAITING} or waits(deployment)
+
+
+def _which(why: str, found: Sequence[Deployment], verb: Verb, prefix: str) -> str:
+    """Return a reply that names each deployment that may be meant, with the comment that means it."""
+    lines = [f"- {code(each.root.name)} in stack {code(each.stack)}: {_command(each, verb, prefix)}" for each in found]
+    more = [f"- and {len(lines) - _NAMED} more"] if lines[_NAMED:] else []
+    return "\n".join([f"**Nothing was done.** {why}:", "", *lines[:_NAMED], *more])
+
+
+def _command(deployment: Deployment, verb: Verb, prefix: str) -> str:
+    if verb is Verb.CONFIRM:
+        return code(confirm_command(deployment, prefix))
+    return code(f"{prefix} {verb} -p {deployment.root.name}")

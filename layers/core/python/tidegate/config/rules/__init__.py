@@ -1,0 +1,1 @@
+"""Values of tidegate.yaml that other features use."""

@@ -1,0 +1,209 @@
+"""Drift: what changed outside of Tidegate, as plans of the default branch see it by a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+
+from tidegate.config.rules.timetable import Timetable
+from tidegate.deploys.rules.deployment import DONE, Trigger
+from tidegate.deploys.rules.queue import QueueHead
+from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.deploys.texts.lock_text import locked_by
+from tidegate.plans.rules.plan import PlannedChanges
+
+_COUNTED = tuple(each.name for each in fields(PlannedChanges) if each.default == 0)
+#: Characters of a reason that are kept: of 400 roots a record has room for that.
+_LONGEST_REASON = 300
+
+
+class DriftReport(StrEnum):
+    """Where the forge shows what was found: in an issue for each schedule, or in a check run on the newest commit."""
+
+    ISSUE = "issue"
+    CHECK = "check"
+
+
+class DriftState(StrEnum):
+    """How a root stands. ``skipped`` was not looked at, for a reason; what was known of it before still counts."""
+
+    DRIFTED = "drifted"
+    NONE = "none"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class DriftEntry:
+    """A schedule as the default branch's file has it. ``query`` is the text of its tag query."""
+
+    name: str
+    query: str
+    timetable: Timetable
+    reconcile: bool = False
+    report: DriftReport = DriftReport.ISSUE
+
+
+@dataclass(frozen=True, slots=True)
+class DriftFinding:
+    """How a root stands in one of its stacks. Times are ISO 8601 in UTC.
+
+    ``drifted_since`` is when drift was seen first that is not known to be gone, empty without. ``job`` made the plan;
+    ``changes`` are its counts, without addresses. ``deployment`` is the one that is to apply the drift away.
+    """
+
+    root: str
+    stack: str
+    shared: bool
+    state: DriftState
+    reason: str = ""
+    drifted_since: str = ""
+    job: str | None = None
+    changes: PlannedChanges | None = None
+    deployment: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.root, self.stack
+
+    @property
+    def label(self) -> str:
+        """Its name, with the stack if it is in several."""
+        return f"{self.root} ({self.stack})" if self.shared else self.root
+
+
+@dataclass(frozen=True, slots=True)
+class DriftRecord:
+    """A schedule of a repository, and what its last run found. Times are ISO 8601 in UTC. ``version`` counts writes.
+
+    ``execution`` is the run that goes on, empty without one, and ``started_at`` when the last one began. ``layers`` are
+    the ids of its plans, ``former`` those of earlier runs that still exist. ``sha`` is the commit that ``findings``
+    are about, as of ``ended_at``. ``problem`` says why there is no schedule at the cloud, ``notice`` what the last run
+    left out, or could not show, and why. ``issue`` is the forge's number of the issue, 0 without one, and
+    ``is_reported`` whether it is open.
+    """
+
+    repository: str
+    installation: int
+    branch: str
+    entry: DriftEntry
+    problem: str = ""
+    execution: str = ""
+    started_at: str = ""
+    ended_at: str = ""
+    sha: str = ""
+    layers: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()
+    findings: tuple[DriftFinding, ...] = ()
+    notice: str = ""
+    issue: int = 0
+    is_reported: bool = False
+    version: int = 0
+
+    @property
+    def id(self) -> str:
+        """Its name in identifiers: no pull request has such a one."""
+        return f"{self.repository}~{self.entry.name}"
+
+    @property
+    def where(self) -> tuple[int, str]:
+        """The installation and the repository, as the forge is asked."""
+        return self.installation, self.repository
+
+    def of(self, *states: DriftState) -> tuple[DriftFinding, ...]:
+        """Return the findings in these states."""
+        return tuple(each for each in self.findings if each.state in states)
+
+    @property
+    def drifted(self) -> tuple[DriftFinding, ...]:
+        """What has drifted, as far as is known: also what the last run could not look at."""
+        return tuple(each for each in self.findings if each.drifted_since)
+
+    @property
+    def needs_people(self) -> bool:
+        """Whether there is something to do: drift, or a plan that failed."""
+        return bool(self.drifted or self.of(DriftState.FAILED))
+
+    @property
+    def summary(self) -> str:
+        """The counts on one line, such as ``1 drifted, 2 without drift``."""
+        words = {"failed": "failed", "drifted": "drifted", "skipped": "not looked at", "none": "without drift"}
+        counted = ((len(self.of(DriftState(state))), text) for state, text in words.items())
+        return ", ".join(f"{number} {text}" for number, text in counted if number) or "no roots"
+
+
+def begun(record: DriftRecord, execution: str, at: str) -> DriftRecord:
+    """Return the record of a schedule whose run ``execution`` begins."""
+    former = tuple(dict.fromkeys((*record.former, *record.layers)))
+    return replace(record, execution=execution, started_at=at, layers=(), former=former)
+
+
+def found(record: DriftRecord, layers: Iterable[TemporaryLayer], at: str) -> DriftRecord:
+    """Return the record with what its plans came to. What drifted before has drifted since then."""
+    before = {each.key: each for each in record.findings}
+    findings = [_finding(each, before.get((each.root.name, each.stack)), at) for each in layers]
+    return replace(record, findings=tuple(sorted(findings, key=_by_importance)), ended_at=at)
+
+
+def _finding(layer: TemporaryLayer, before: DriftFinding | None, at: str) -> DriftFinding:
+    state = _STATES.get(layer.state, DriftState.FAILED)
+    since, deployment = (before.drifted_since, before.deployment) if before else ("", "")
+    if state is DriftState.NONE:
+        since = deployment = ""
+    elif state is DriftState.DRIFTED:
+        since = since or at
+    return DriftFinding(
+        layer.root.name,
+        layer.stack,
+        layer.shared,
+        state,
+        _reason(layer),
+        since,
+        layer.job,
+        _counts(layer.plan.changes) if layer.plan else None,
+        deployment,
+    )
+
+
+def _reason(layer: TemporaryLayer) -> str:
+    if layer.is_done:
+        return layer.reason[:_LONGEST_REASON]
+    return "It was not planned: the run ended before."
+
+
+_STATES = {
+    LayerState.PLANNED: DriftState.DRIFTED,
+    LayerState.NO_CHANGES: DriftState.NONE,
+    LayerState.REFUSED: DriftState.SKIPPED,
+}
+_ORDER = (DriftState.FAILED, DriftState.DRIFTED, DriftState.SKIPPED, DriftState.NONE)
+
+
+def _by_importance(finding: DriftFinding) -> tuple[int, str, str]:
+    return _ORDER.index(finding.state), finding.root, finding.stack
+
+
+def _counts(changes: PlannedChanges) -> PlannedChanges:
+    """Return the counts without addresses, which are many."""
+    return PlannedChanges(**{name: getattr(changes, name) for name in _COUNTED})
+
+
+def why_not_looked_at(head: QueueHead | None) -> str:
+    """Return why a plan of the newest commit would not show drift alone, given a root's queue; else an empty text."""
+    if head is None:
+        return ""
+    if head.in_flight is not None or head.length:
+        return "A deployment of it is under way, or waits."
+    if head.lock is not None:
+        return locked_by(head.root_name, head.lock)
+    last, deployed = head.attempted, head.deployed
+    if last is None or last.state in DONE or last.trigger is Trigger.DRIFT:
+        return ""  # What was to undo drift, and did not, left the drift.
+    if deployed is not None and deployed.revision.sha == last.revision.sha:
+        return ""
+    how = last.state.replace("_", " ")
+    return (
+        f"Its newest deployment, of {last.revision.short}, did not get through ({how}): what differs may be what it "
+        "left undone."
+    )

@@ -1,0 +1,75 @@
+"""Options of the engine that a comment may give to a plan: those that a list of patterns allows, and never some."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from tidegate.deploys.rules.workflow import RunSettings, StepKind, WorkflowStep
+from tidegate.deploys.rules.workflow_rules import escaped, step_problem
+from tidegate.texts.markdown import code
+
+#: What may be given where the configuration does not tell: nothing of it reads files or changes what is planned for.
+ALLOWED_PLAN_ARGS = ("-target=*", "-exclude=*", "-refresh=false", "-parallelism=*")
+#: Characters of one option.
+LONGEST_OPTION = 500
+#: These would touch state, locks or files beside the plan, whatever is configured.
+_NEVER = frozenset(
+    {"backup", "generate-config-out", "input", "lock", "lock-timeout", "plugin-dir", "state", "state-out"}
+)
+_OPTION = re.compile(r"--?[a-z][a-z-]*(=.*)?", re.DOTALL)
+
+
+def is_pattern(text: str) -> bool:
+    """Tell whether a text can be a pattern of options: it says at least which option it means."""
+    return bool(_OPTION.fullmatch(text)) and "*" not in text.partition("=")[0]
+
+
+def option_problems(options: Iterable[str], allowed: Sequence[str]) -> tuple[str, ...]:
+    """Return why options may not be given, a sentence in Markdown for each of these.
+
+    ``allowed`` are patterns of whole options, in which ``*`` stands for any characters.
+    """
+    patterns = [_pattern(each) for each in allowed]
+    return tuple(problem for each in options if (problem := _problem(each, patterns, allowed)))
+
+
+def with_options(run: RunSettings, options: Sequence[str]) -> RunSettings:
+    """Return settings whose plan has more options. They are texts: no variable is put in their place."""
+    if not options:
+        return run
+    more = tuple(escaped(each) for each in options)
+    return replace(run, plan=tuple(_with_more(step, more) for step in run.plan))
+
+
+def _with_more(step: WorkflowStep, more: tuple[str, ...]) -> WorkflowStep:
+    return replace(step, extra_args=(*step.extra_args, *more)) if step.kind is StepKind.PLAN else step
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    first, *others = map(re.escape, _plain(text).split("*"))
+    if not others:
+        return re.compile(first)
+    # The first place where a part fits is good enough for all but the last one: none is looked for twice.
+    return re.compile("".join([first, *(f"(?>.*?{part})" for part in others[:-1]), ".*", others[-1]]), re.DOTALL)
+
+
+def _plain(option: str) -> str:
+    """Return an option as the engines' documentation writes it."""
+    return f"-{option[2:]}" if option.startswith("--") else option
+
+
+def _problem(option: str, patterns: Sequence[re.Pattern[str]], allowed: Sequence[str]) -> str:
+    shown = code(option, 100)
+    if len(option) > LONGEST_OPTION:
+        return f"{shown} is longer than {LONGEST_OPTION} characters."
+    if not _OPTION.fullmatch(option):
+        return f"{shown} is no option: write `-name=value`, with quotes around what has blanks or quotes in it."
+    name = option.lstrip("-").partition("=")[0]
+    if name in _NEVER or step_problem(WorkflowStep(StepKind.PLAN, extra_args=(option,))):
+        return f"{shown} is never given to a plan: Tidegate decides that itself."
+    if not any(pattern.fullmatch(_plain(option)) for pattern in patterns):
+        there = f"There are {', '.join(code(each) for each in allowed)}" if allowed else "There are none"
+        return f"{shown} is not among the default branch's `pull_requests.allowed_plan_args`. {there}."
+    return ""

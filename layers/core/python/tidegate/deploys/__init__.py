@@ -1,0 +1,1 @@
+"""Deployments: their queue, their plan, their review, their jobs."""

@@ -1,0 +1,165 @@
+"""Ask whether a person may do something with a root: by its access control, and by what the forge says of people."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from tidegate.changes.rules.stack import DEFAULT_STACK
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.queue import QueueHead
+from tidegate.deploys.rules.review_rule import PlanReview
+from tidegate.ports import Deployments, DeployQueues, Forge
+from tidegate.roots.rules.root import QUEUE_SEPARATOR
+from tidegate.rules.access import Access, Action, Person, judge_access, teams_among
+from tidegate.rules.decision import Decision
+from tidegate.rules.errors import AppLacksPermission
+from tidegate.rules.permission import Permission
+from tidegate.texts.sentences import listed
+
+#: An installation of the App and a repository (``owner/name``).
+Where = tuple[int, str]
+#: Stands in a sentence for the names of things that it is about.
+_THESE = "\0"
+#: Things that one sentence names.
+_NAMED = 10
+
+
+class Asking:
+    """One person who asks for something in a repository. What the forge says of them is asked for once."""
+
+    def __init__(self, forge: Forge, where: Where, login: str, permission: Permission | None = None) -> None:
+        self._forge, self._where, self._login, self._known = forge, where, login, permission
+        self._teams: dict[str, bool] = {}
+
+    @property
+    def permission(self) -> Permission:
+        """What the person may do in the repository."""
+        if self._known is None:
+            self._known = self._forge.permission(*self._where, self._login)
+        return self._known
+
+    def may(self, access: Access | None, action: Action, what: str) -> Decision:
+        """Decide whether the person may do something with ``what``, such as "stack prod", by its access control.
+
+        They are judged without any team first, and then with one after the other, until one is granted it.
+        """
+        person, repository = Person(self._login, self.permission), self._where[1]
+        decision = judge_access(access, action, person, repository, what)
+        if decision.done or access is None or person.permission < Permission.READ:
+            return decision
+        for team in teams_among(access.who_may(action)):
+            try:
+                if self._is_member(team):
+                    return judge_access(access, action, replace(person, teams=frozenset({team})), repository, what)
+            except AppLacksPermission as error:
+                lacks = " and ".join(error.permissions)
+                return Decision(False, f"Who is in team:{team} is not known, as the App lacks {lacks}: grant it that.")
+        return decision
+
+    def may_with(self, deployment: Deployment, action: Action) -> Decision:
+        """Decide whether the person may do something with a deployment, by its access control."""
+        return self.may(deployment.access, action, subject(deployment))
+
+    def applies(self, ruled: Deployment | str) -> Deployment | str:
+        """Return a deployment if the person may have it applied, or else why not. A reason given before stays."""
+        if isinstance(ruled, str):
+            return ruled
+        decision = self.may_with(ruled, Action.APPLY)
+        return ruled if decision.done else decision.reason
+
+    def _is_member(self, team: str) -> bool:
+        if team not in self._teams:
+            installation, repository = self._where
+            owner = repository.partition("/")[0]
+            self._teams[team] = self._forge.is_team_member(installation, owner, team, self._login)
+        return self._teams[team]
+
+
+@dataclass(frozen=True, slots=True)
+class Authorizer:
+    """Judges people. The forge is asked anew for every demand, and as little as possible.
+
+    Every method raises ForgeUnavailable, and ForgeRefused. ``permission`` is what the forge said of the person just
+    now, for callers who know.
+    """
+
+    forge: Forge
+    queues: DeployQueues
+    deployments: Deployments
+
+    def asking(self, where: Where, login: str, permission: Permission | None = None) -> Asking:
+        """Return a person to be judged about several things at once."""
+        return Asking(self.forge, where, login, permission)
+
+    def may(self, deployment: Deployment, action: Action, login: str, permission: Permission | None = None) -> Decision:
+        """Decide whether a person may do something with a deployment; a reason comes with every no."""
+        return self.judge(self.asking(_where(deployment), login, permission), deployment, action)
+
+    def judge(self, asking: Asking, deployment: Deployment, action: Action) -> Decision:
+        """Decide whether who asks may do something with a deployment.
+
+        A queue is unlocked by the rule of the deployment that locked it, whichever is looked at.
+        """
+        if action is Action.UNLOCK:
+            return self.judge_unlock(asking, deployment.queue)
+        return asking.may_with(deployment, action)
+
+    def may_unlock(self, queue: str, installation: int, login: str, permission: Permission | None = None) -> Decision:
+        """Decide whether a person may unlock a queue."""
+        repository = queue.partition(QUEUE_SEPARATOR)[0]
+        return self.judge_unlock(self.asking((installation, repository), login, permission), queue)
+
+    def judge_unlock(self, asking: Asking, queue: str) -> Decision:
+        """Decide whether who asks may unlock a queue: by the rule of the deployment that locked it.
+
+        Locked by hand, it is locked for each stack of its root: by the rules of all.
+        """
+        head, _ = self.queues.read(queue)
+        judged = [asking.may_with(each, Action.UNLOCK) for each in self._locking(head)]
+        judged = judged or [asking.may(None, Action.UNLOCK, f"root {head.root_name}")]
+        return next((each for each in judged if not each.done), judged[0])
+
+    def refusals(
+        self,
+        accesses: Mapping[str, Access | None],
+        where: Where,
+        action: Action,
+        login: str,
+        permission: Permission | None = None,
+    ) -> tuple[str, ...]:
+        """Return why somebody may not do something with several things, by their names: a sentence for each reason."""
+        asking = self.asking(where, login, permission)
+        found: dict[str, list[str]] = {}
+        for what, access in accesses.items():
+            decision = asking.may(access, action, _THESE)
+            if not decision.done:
+                found.setdefault(decision.reason, []).append(what)
+        return tuple(reason.replace(_THESE, listed(names, _NAMED)) for reason, names in found.items())
+
+    def reviewed_unless_granted(self, deployment: Deployment, login: str) -> Deployment:
+        """Return a deployment that a merge asked for: its plan waits for people if who merged may not deploy it.
+
+        Otherwise merging would be a way around its access control where plans are not reviewed.
+        """
+        if deployment.access is None or deployment.review_rule.when is PlanReview.ALWAYS:
+            return deployment
+        if self.may(deployment, Action.APPLY, login).done:
+            return deployment
+        return replace(deployment, review_rule=replace(deployment.review_rule, when=PlanReview.ALWAYS))
+
+    def _locking(self, head: QueueHead) -> Collection[Deployment]:
+        """Return what locked the queue, or else (not locked, or by hand) what was let in last, in each stack."""
+        if head.lock and head.lock.deployment:
+            return self.deployments.many([head.lock.deployment]).values()
+        last = (head.attempted, *(each.attempted for each in head.by_stack))
+        return self.deployments.many({each.deployment for each in last if each}).values()
+
+
+def subject(deployment: Deployment) -> str:
+    """Return what rules are for, in words: its stack if it has one of its own, or else the root."""
+    return f"root {deployment.root.name}" if deployment.stack == DEFAULT_STACK else f"stack {deployment.stack}"
+
+
+def _where(deployment: Deployment) -> Where:
+    return deployment.installation, deployment.repository

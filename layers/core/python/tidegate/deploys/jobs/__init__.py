@@ -1,0 +1,1 @@
+"""Jobs of a deployment: where they run, what stops and ends them."""

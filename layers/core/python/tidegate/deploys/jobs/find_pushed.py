@@ -1,0 +1,71 @@
+"""Find out which pushes brought what a deployment would apply: what is required is judged on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidegate.deploys.rules.deployment import Deployment, Trigger
+from tidegate.deploys.rules.origin import Pushed
+from tidegate.deploys.rules.queue import Standing
+from tidegate.deploys.rules.requirements_gate import is_of_head
+from tidegate.ports import DeployQueues
+from tidegate.rules.errors import NotFound
+
+#: Pushes that are read. Of more, not all that is applied is known.
+_MOST = 20
+
+
+def find_pushed(queues: DeployQueues, standing: Standing, deployment: Deployment) -> tuple[Pushed, ...]:
+    """Return the pushes of what is applied: the deployment's own, and those of what was attempted and not applied.
+
+    Those of what it carries as well, which left the line before anybody judged it.
+
+    What no push asks for, such as by the API, holds all that came since the revision deployed last, and so does what
+    brings a root back that was deployed. The head of a pull request holds what waits in line, as far as its branch
+    does. ``standing`` is the root's in the deployment's stack.
+    """
+    if deployment.destroys_deployed:
+        return ()  # No push asks for it: what brought the files says nothing of their end.
+    is_back = deployment.returns and standing.deployed is not None
+    since = tuple(_since_deployed(standing, deployment)) if is_back or not deployment.pushed else ()
+    own = (*since, *deployment.pushed)
+    before = (*_carried(queues, deployment), *_undone(queues, standing, deployment), *_in_line(queues, deployment))
+    found = tuple(dict.fromkeys((*before, *own)))
+    if len(found) > _MOST:
+        return (Pushed("", deployment.revision.sha, deployment.revision.branch),)
+    return found
+
+
+def _since_deployed(standing: Standing, deployment: Deployment) -> Iterator[Pushed]:
+    if is_of_head(deployment):
+        return
+    revision = deployment.revision
+    yield Pushed(standing.deployed.revision.sha if standing.deployed else "", revision.sha, revision.branch)
+
+
+def _undone(queues: DeployQueues, standing: Standing, deployment: Deployment) -> tuple[Pushed, ...]:
+    """Return the pushes of what came to a bad end before its apply: what was approved once is not judged again."""
+    undone = standing.undone
+    if undone is None:
+        return ()
+    try:
+        _, record = queues.read_with(deployment.queue, undone.deployment)
+    except NotFound:
+        return (Pushed("", undone.revision.sha, undone.revision.branch),)
+    return record.pushed if record.apply_job is None else ()
+
+
+def _carried(queues: DeployQueues, deployment: Deployment) -> Iterator[Pushed]:
+    for identifier in deployment.carries:
+        _, record = queues.read_with(deployment.queue, identifier)
+        yield from record.pushed
+
+
+def _in_line(queues: DeployQueues, deployment: Deployment) -> Iterator[Pushed]:
+    """Yield the pushes of merges that wait behind the head of a pull request, which may hold them by its base."""
+    if not is_of_head(deployment):
+        return
+    for each in queues.waiting(deployment.queue):
+        if each.trigger is Trigger.MERGE:
+            _, record = queues.read_with(deployment.queue, each.deployment)
+            yield from record.pushed

@@ -1,0 +1,57 @@
+"""End a deployment's record: decide how, tell the audit topic, and only then let others see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tidegate.deploys.rules.audit import audit_message, end_word, with_audited
+from tidegate.deploys.rules.deployment import AfterGate, Deployment, Ending, State
+from tidegate.deploys.rules.job import JobKind, job_id
+from tidegate.ports import AuditLog, Deployments, Jobs
+from tidegate.rules.errors import AuditUnavailable, CloudUnavailable, NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class Finisher:
+    """Finishes records. Whoever comes second, or again, finishes with the ending that was decided first."""
+
+    deployments: Deployments
+    jobs: Jobs
+    audit: AuditLog
+
+    def ended(self, deployment: Deployment, ending: Ending) -> Deployment:
+        """Return the final record, which the caller saves.
+
+        What the audit topic hears of is decided by a conditional write before, so that no two writers audit
+        two outcomes. Raise Conflict when somebody else wrote meanwhile, CloudUnavailable when the topic does not
+        take the message: do it all again then.
+        """
+        chosen = deployment.ending or ending
+        word = end_word(deployment, chosen.state, had_begun=self._may_have_begun(deployment))
+        if word is None:
+            return deployment.ended(chosen)
+        if deployment.ending is None:
+            deployment = self.deployments.save(replace(deployment, ending=chosen))
+        return self._audited(deployment.ended(chosen), word)
+
+    def _may_have_begun(self, deployment: Deployment) -> bool:
+        """Tell whether the topic may have heard that the apply runs: its job is made before that."""
+        gate = deployment.gate
+        begins = deployment.state is State.APPROVED or (gate is not None and gate.next is AfterGate.APPLY)
+        if not begins:
+            return deployment.apply_job is not None
+        try:
+            self.jobs.get(job_id(deployment.id, JobKind.APPLY, 1))
+        except NotFound:
+            return False
+        return True
+
+    def _audited(self, ended: Deployment, word: str) -> Deployment:
+        message = audit_message(ended, word, ended.changed_at)
+        try:
+            self.audit.publish(message)
+        except AuditUnavailable as failure:
+            if ended.apply_job is None and ended.state is State.ENGINE_FAULT:
+                return ended  # No apply began, as the topic did not answer before either: what waits may go on.
+            raise CloudUnavailable("SNS", str(failure)) from failure
+        return with_audited(ended, message)

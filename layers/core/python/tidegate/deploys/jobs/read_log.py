@@ -1,0 +1,174 @@
+"""Read a job's log: the lines of a running job as they come, and of one that has ended from where it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from tidegate.deploys.rules.deployment import Deployment, State, is_final
+from tidegate.deploys.rules.job import LONGEST_LOG, JobKind, job_parts, log_key
+from tidegate.deploys.rules.temporary_layer import TemporaryLayer
+from tidegate.ports import Artifacts, JobLogs, Jobs, LogChunk
+from tidegate.rules.errors import NotFound
+
+#: What jobs are run for.
+Subject = Deployment | TemporaryLayer
+
+#: Lines and characters that are read for one answer. Whoever answers gives fewer if these, escaped, are too many.
+PAGE_LINES = 2000
+PAGE_SIZE = 1_000_000
+#: Chunks that are read at once while a job runs; a chunk has 64 lines or more when output is fast.
+PAGE_CHUNKS = 64
+#: Bytes of the log that was read last that are kept, as its pages are asked for one after the other.
+KEPT_LOG = 24_000_000
+MISSING_LINE = "[This line did not reach the log store in time. It is shown once the job has ended.]"
+
+
+class LogState(StrEnum):
+    """What there is of a log. ``LOST``: the job ended, but its runner could not store the whole log."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    ENDED = "ended"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class LogPage:
+    """Some lines of a log. ``start`` is the number of the first, from 0; ``next`` what to ask for next.
+
+    ``ended`` tells that there will be nothing after ``next``.
+    """
+
+    state: LogState
+    start: int
+    lines: tuple[str, ...] = ()
+    next: int = 0
+    ended: bool = False
+
+    def first(self, count: int) -> LogPage:
+        """Return the page with its first lines only, fewer than it has."""
+        return replace(self, lines=self.lines[:count], next=self.start + count, ended=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RawLog:
+    """A log as it was written. ``is_whole`` is False for the beginning of one that is too long to be read at once."""
+
+    content: bytes
+    is_whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class LogReader:
+    """Reads logs of jobs. Of an ended one, the log that was read last is kept: it does not change any more."""
+
+    jobs: Jobs
+    logs: JobLogs
+    artifacts: Artifacts
+    _kept: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def read(self, subject: Subject, job: str, after: int) -> LogPage:
+        """Return lines from number ``after`` on. ``subject`` is the job's. Raise NotFound for no job of it."""
+        over = has_passed(subject, job)
+        stored = self._stored(job) if over else None
+        if stored is None:
+            lines = self._running(job, after)
+            if lines:
+                return LogPage(LogState.LOST if over else LogState.RUNNING, after, lines, after + len(lines))
+            stored = None if over else self._stored(job)
+        if stored is not None:
+            lines = _page(stored[after:])
+            end = min(after, len(stored)) + len(lines)
+            return LogPage(LogState.ENDED, after, lines, end, ended=end >= len(stored))
+        return self._without_lines(job, after, over=over)
+
+    def whole(self, subject: Subject, job: str) -> RawLog:
+        """Return the log, or what there is of it so far. Raise NotFound for no job of the subject."""
+        try:
+            start = self.artifacts.get_start(log_key(job), LONGEST_LOG)
+        except NotFound:
+            self._without_lines(job, 0, over=has_passed(subject, job))
+            return self._so_far(job)
+        return RawLog(start.content, start.size <= LONGEST_LOG)
+
+    def _so_far(self, job: str) -> RawLog:
+        lines: list[str] = []
+        size = 0
+        while came := _joined(self.logs.read(job, len(lines), PAGE_CHUNKS), len(lines)):
+            size += sum(len(line.encode()) + 1 for line in came)
+            if size > LONGEST_LOG:
+                return RawLog(_text(lines), is_whole=False)
+            lines += came
+        return RawLog(_text(lines))
+
+    def _without_lines(self, job: str, after: int, *, over: bool) -> LogPage:
+        """Return what is to be said where no lines are, which is also where the job does not exist."""
+        self.jobs.get(job)
+        if over:
+            return LogPage(LogState.LOST, after, next=after, ended=True)
+        begun = after > 0 or self.jobs.runner(job) is not None
+        return LogPage(LogState.RUNNING if begun else LogState.WAITING, after, next=after)
+
+    def _running(self, job: str, after: int) -> tuple[str, ...]:
+        chunks = self.logs.read(job, after, PAGE_CHUNKS)
+        if not chunks or chunks[0].position > after:
+            # The reader stopped inside a chunk, has read all, or lines are missing: only the chunk before can tell.
+            before = self.logs.last_before(job, after)
+            if before is not None and before.position + len(before.lines) > after:
+                chunks = [before, *chunks]
+        return _page(_joined(chunks, after))
+
+    def _stored(self, job: str) -> tuple[str, ...] | None:
+        if job in self._kept:
+            return self._kept[job]
+        try:
+            start = self.artifacts.get_start(log_key(job), LONGEST_LOG)
+        except NotFound:
+            return None
+        lines = start.content.decode("utf-8", "replace").split("\n")
+        if lines[-1] == "":
+            lines.pop()
+        if start.size > LONGEST_LOG:
+            lines.append(f"[The log is longer: {start.size} bytes in all.]")
+        self._kept.clear()
+        if start.size <= KEPT_LOG:
+            self._kept[job] = tuple(lines)
+        return tuple(lines)
+
+
+def has_passed(subject: Subject, job: str) -> bool:
+    """Tell whether a deployment, or a layer, is past one of its jobs: nothing comes from its runner any more."""
+    of, kind, _ = job_parts(job)
+    if of != subject.id:
+        raise NotFound("job", job)
+    if isinstance(subject, TemporaryLayer):
+        return subject.is_done or subject.job != job
+    if kind is JobKind.PLAN:
+        return subject.state not in {State.QUEUED, State.PLANNING}
+    return is_final(subject.state)
+
+
+def _joined(chunks: Sequence[LogChunk], after: int) -> list[str]:
+    """Return the chunks' lines from number ``after`` on; for those between chunks stands that they are missing."""
+    lines: list[str] = []
+    for chunk in chunks:
+        missing = chunk.position - after - len(lines)
+        lines += [MISSING_LINE] * missing
+        lines += chunk.lines[max(0, -missing) :]
+    return lines
+
+
+def _text(lines: Sequence[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _page(lines: Sequence[str]) -> tuple[str, ...]:
+    """Return as many of the first lines as one answer holds, at least one if there is one."""
+    size = 0
+    for number, line in enumerate(lines[:PAGE_LINES]):
+        size += len(line)
+        if size > PAGE_SIZE and number:
+            return tuple(lines[:number])
+    return tuple(lines[:PAGE_LINES])

@@ -1,0 +1,96 @@
+"""Search the deployments of repositories, or of one root, by a tag query. Nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from heapq import merge
+
+from tidegate.deploys.rules.query import DEPLOYMENTS, Searched, deployment_tags
+from tidegate.deploys.rules.summary import DeploymentSummary
+from tidegate.ports import Catalog, HistoryPage
+from tidegate.roots.rules.root import queue_id
+from tidegate.roots.rules.root_query import TagQuery
+
+#: Deployments that one request looks at: some ten reads of DynamoDB, a fraction of a second.
+SEARCHED = 1000
+#: Deployments of one read; of one of several repositories.
+_READ, _READ_OF_MANY = 100, 25
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Deployments that match, newest first, how many were looked at, and what goes on with those before.
+
+    Where none matches, ``hint`` says of a stack or tag that was asked for that none of them has it.
+    """
+
+    deployments: tuple[DeploymentSummary, ...]
+    searched: int
+    next: str | None
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentSearcher:
+    """Searches deployments, with a bounded number of reads."""
+
+    catalog: Catalog
+
+    def search(
+        self, repository: str, query: TagQuery, limit: int, *, root: str | None = None, after: str | None = None
+    ) -> Found:
+        """Return at most ``limit`` that match, of the newest ones before ``after``. Raise NotFound for no place."""
+        found: list[DeploymentSummary] = []
+        searched, known = 0, Searched(DEPLOYMENTS)
+        while True:
+            page = self._page(repository, root, after)
+            for one in page.deployments:
+                searched += 1
+                known.add((one.stack, *one.within), one.tags)
+                if query.matches(deployment_tags(one)):
+                    found.append(one)
+                if len(found) == limit:
+                    return Found(tuple(found), searched, self._following(repository, root, page, one))
+            after = page.next
+            if after is None or searched >= SEARCHED:
+                return Found(tuple(found), searched, after, "" if found else known.missing(query))
+
+    def search_all(
+        self, repositories: Iterable[str], query: TagQuery, limit: int, after: DeploymentSummary | None = None
+    ) -> Found:
+        """Return at most ``limit`` that match, of the newest ones of several repositories before ``after``.
+
+        ``next`` is the id of the deployment that was looked at last. Each repository costs a read at least.
+        """
+        histories = (self._history(repository, after) for repository in repositories)
+        newest = merge(*histories, key=lambda one: (one.requested_at, one.id), reverse=True)
+        found: list[DeploymentSummary] = []
+        searched, known = 0, Searched(DEPLOYMENTS)
+        for one in newest:
+            searched += 1
+            known.add((one.stack, *one.within), one.tags)
+            if query.matches(deployment_tags(one)):
+                found.append(one)
+            if len(found) == limit or searched == SEARCHED:
+                return Found(tuple(found), searched, one.id if next(newest, None) else None)
+        return Found(tuple(found), searched, None, "" if found else known.missing(query))
+
+    def _history(self, repository: str, after: DeploymentSummary | None) -> Iterator[DeploymentSummary]:
+        place = None if after is None else self.catalog.after(repository, after)
+        while True:
+            page = self.catalog.of_repository(repository, _READ_OF_MANY, place)
+            yield from page.deployments
+            place = page.next
+            if place is None:
+                return
+
+    def _page(self, repository: str, root: str | None, after: str | None) -> HistoryPage:
+        if root is None:
+            return self.catalog.of_repository(repository, _READ, after)
+        return self.catalog.of_queue(queue_id(repository, root), _READ, after)
+
+    def _following(self, repository: str, root: str | None, page: HistoryPage, last: DeploymentSummary) -> str | None:
+        if page.next is None and page.deployments[-1].id == last.id:
+            return None
+        return self.catalog.after(repository if root is None else queue_id(repository, root), last)

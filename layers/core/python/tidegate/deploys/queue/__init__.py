@@ -1,0 +1,1 @@
+"""The deploy queue of a root, and its worker."""

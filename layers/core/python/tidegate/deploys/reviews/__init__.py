@@ -1,0 +1,1 @@
+"""Plan reviews: requested, decided, carried out."""

@@ -1,0 +1,59 @@
+"""Ask people to review a plan: keep the token that waits for them, and show the buttons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.deploys.reviews.settle_review import settle_review
+from tidegate.deploys.rules.cancelling import not_cancelled
+from tidegate.deploys.rules.deployment import AfterGate, Deployment, State
+from tidegate.deploys.rules.review import asked_for, review_id
+from tidegate.messages import RequestReview
+from tidegate.plans.rules.plan import Plan
+from tidegate.ports import Announcements, Clock, Deployments, Workflows
+from tidegate.rules.errors import WrongState
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRequester:
+    """Requests reviews, where recording the plan did not, and keeps their tokens.
+
+    People may have decided before there was a token, and a retried state has a new one. The token is kept before the
+    deployment is read again, and whoever decides writes the decision before reading the token: so one of the two sees
+    the other.
+    """
+
+    deployments: Deployments
+    workflows: Workflows
+    announcements: Announcements
+    clock: Clock
+
+    def request(self, message: RequestReview) -> None:
+        """Wait for a review with ``message.token``. Raise WrongState when there is no plan to review, and
+        DeploymentCancelled.
+
+        A late copy of an earlier attempt, with which nobody waits any more, does nothing.
+        """
+        deployment = not_cancelled(self.deployments.get(message.deployment))
+        plan = _plan(deployment)
+        review = review_id(deployment, plan)
+        if not self.deployments.keep_review_token(deployment.id, review, message.token, message.attempt):
+            return
+        is_asked_for = deployment.state not in {State.PLANNING, State.GATED}
+        if is_asked_for:
+            deployment = not_cancelled(self.deployments.get(message.deployment))
+        else:
+            deployment = self.deployments.save(asked_for(deployment, plan, self.clock.now()))
+        if deployment.review is not None and deployment.review.approved is not None:
+            settle_review(deployment, self.deployments, self.workflows)
+        if message.retry or not is_asked_for:  # Whoever asked for it said so; an attempt of this may have died before.
+            self.announcements.changed(deployment)
+            self.announcements.line_changed(deployment.queue)
+
+
+def _plan(deployment: Deployment) -> Plan:
+    reviewable = {State.PLANNING, State.AWAITING_REVIEW, State.APPROVED, State.REJECTED}
+    is_open = deployment.gate is not None and deployment.gate.next is AfterGate.REVIEW
+    if deployment.plan is None or not (deployment.state in reviewable or (deployment.state is State.GATED and is_open)):
+        raise WrongState(deployment.id, deployment.state, "a plan review")
+    return deployment.plan

@@ -1,0 +1,23 @@
+"""Answer the token of a review with the decision that is in the deployment's record."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.messages import ReviewDecided
+from tidegate.ports import Deployments, Workflows
+from tidegate.rules.errors import NotFound, TooLate
+
+
+def settle_review(deployment: Deployment, deployments: Deployments, workflows: Workflows) -> None:
+    """Answer the token of the deployment's decided review; again is harmless.
+
+    Nobody may wait any more: the decision was answered before, or the review's time ran out.
+    """
+    review = deployment.review
+    if review is None or review.approved is None:
+        raise ValueError(f"{deployment.id} has no decided review")
+    decided = ReviewDecided(approved=review.approved, by=review.by or "", at=review.at or "")
+    with suppress(TooLate, NotFound):
+        workflows.settle(deployments.review_token(deployment.id, review.id), decided.model_dump())

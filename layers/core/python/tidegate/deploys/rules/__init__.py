@@ -1,0 +1,1 @@
+"""A deployment, its queue, its gates, its job."""

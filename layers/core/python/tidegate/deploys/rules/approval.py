@@ -1,0 +1,140 @@
+"""Where the policy sets of a pull request stand: what their owners must approve, and who has.
+
+A set that refuses a plan blocks until enough different owners approve the head by a review, or the plan changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.policies.rules.policy import SAME_RULES, HeldPolicySet, PolicyVerdict, RuleChanges
+from tidegate.rules.access import Person, matches
+from tidegate.vcs.rules.approvals import Approvals, Disregarded
+from tidegate.vcs.rules.authors import Authors
+
+
+class SetState(StrEnum):
+    """Where a set stands. ``unknown`` has plans that could not be made or held against it; no approval helps there."""
+
+    WAITING = "waiting"
+    PASSED = "passed"
+    WARNED = "warned"
+    FAILED = "failed"
+    APPROVED = "approved"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where one set stands at a head. ``judged`` are the layers with a verdict of it, ``missing`` those without.
+
+    ``approved_by`` are the owners who approve the head, each once; so many as ``needed`` let pass what it refuses: one
+    more than the set asks for where it is not known who all ``made_by`` are. ``rules`` are what the pull request
+    changes of what runs or grants something: its owners must approve that as well.
+    """
+
+    policy_set: HeldPolicySet
+    state: SetState
+    head: str
+    judged: tuple[tuple[TemporaryLayer, PolicyVerdict], ...] = ()
+    missing: tuple[TemporaryLayer, ...] = ()
+    approved_by: tuple[str, ...] = ()
+    disregarded: tuple[Disregarded, ...] = ()
+    made_by: Authors = field(default_factory=Authors)
+    rules: tuple[str, ...] = ()
+
+    @property
+    def needed(self) -> int:
+        """How many owners must approve the head to let pass what the set refuses."""
+        return self.policy_set.approvals + (not self.made_by.known)
+
+    @property
+    def blocks(self) -> bool:
+        """Whether the pull request is not to be merged as it is."""
+        return self.state not in {SetState.PASSED, SetState.WARNED, SetState.APPROVED}
+
+
+def refused(layers: Iterable[TemporaryLayer]) -> tuple[HeldPolicySet, ...]:
+    """Return the sets, each once, that refuse a plan: only of these it matters who approves."""
+    found = {
+        held.name: held
+        for layer in layers
+        for held in layer.policy_sets
+        if any(verdict.failed for verdict in layer.verdicts if verdict.policy_set == held.name)
+    }
+    return tuple(found.values())
+
+
+def asked_for(layers: Iterable[TemporaryLayer], rules: RuleChanges) -> tuple[HeldPolicySet, ...]:
+    """Return the sets, each once, of which it matters who approves: they refuse a plan, or their rules change."""
+    found = {held.name: held for held in (*refused(layers), *rules.owners)}
+    return tuple(found.values())
+
+
+def standings(
+    layers: Sequence[TemporaryLayer],
+    head: str,
+    given: Approvals,
+    people: Mapping[str, Person],
+    rules: RuleChanges = SAME_RULES,
+) -> tuple[Standing, ...]:
+    """Return where each set stands that layers are held against, or whose owners must approve ``rules``, by its name.
+
+    ``people`` are those who approve the head, by their names as in ``given``; who is not known there is no owner.
+    """
+    asked = {held.name: held for held in rules.owners}
+    sets = asked | {held.name: held for layer in layers for held in layer.policy_sets}
+    changes = {name: rules.changes if name in asked else () for name in sets}
+    return tuple(_standing(sets[name], layers, head, given, people, rules=changes[name]) for name in sorted(sets))
+
+
+def _standing(
+    held: HeldPolicySet,
+    layers: Sequence[TemporaryLayer],
+    head: str,
+    given: Approvals,
+    people: Mapping[str, Person],
+    *,
+    rules: tuple[str, ...],
+) -> Standing:
+    judged, missing = [], []
+    for layer in layers:
+        if any(each.name == held.name for each in layer.policy_sets) and layer.state is not LayerState.CANCELLED:
+            verdict = next((each for each in layer.verdicts if each.policy_set == held.name), None)
+            if verdict is not None and layer.plan is not None and not layer.options:
+                judged.append((layer, verdict))
+            else:
+                missing.append(layer)
+    owners = tuple(login for login in given.of_head if _is_owner(held, people.get(login)))
+    others = tuple(Disregarded(login, "is not among its owners") for login in given.of_head if login not in owners)
+    lacks = len(owners) < held.approvals + given.besides
+    fails = bool(rules) or any(verdict.failed for _, verdict in judged)
+    state = _state([verdict for _, verdict in judged], missing, fails=fails, lacks_approval=lacks)
+    disregarded = (*given.disregarded, *others)
+    return Standing(held, state, head, tuple(judged), tuple(missing), owners, disregarded, given.made_by, rules)
+
+
+def _is_awaited(layer: TemporaryLayer) -> bool:
+    """Tell whether a layer may still have a verdict. One of a plan with options is none on the whole."""
+    return not layer.is_done or (layer.plan is not None and layer.state is not LayerState.FAILED and not layer.options)
+
+
+def _is_owner(held: HeldPolicySet, person: Person | None) -> bool:
+    return person is not None and any(matches(each, person) for each in held.owners)
+
+
+def _state(
+    verdicts: Sequence[PolicyVerdict], missing: Sequence[TemporaryLayer], *, fails: bool, lacks_approval: bool
+) -> SetState:
+    if fails and lacks_approval:
+        return SetState.FAILED
+    if any(_is_awaited(layer) for layer in missing):
+        return SetState.WAITING
+    if missing:
+        return SetState.UNKNOWN
+    if fails:
+        return SetState.APPROVED
+    return SetState.WARNED if any(verdict.warned for verdict in verdicts) else SetState.PASSED

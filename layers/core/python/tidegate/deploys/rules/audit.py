@@ -1,0 +1,187 @@
+"""What the audit topic hears: who approved, rejected, cancelled, forced, locked or unlocked what, where.
+
+How an apply ended as well, and what a webhook told in somebody's name without the forge confirming it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from tidegate.deploys.rules.deployment import Audited, Deployment, State, Unlocking
+from tidegate.deploys.rules.job import JobKind, job_id
+from tidegate.deploys.rules.queue import Lock, QueueHead
+from tidegate.roots.rules.root import QUEUE_SEPARATOR
+
+#: Version of the message's shape: raised when a field changes its meaning or goes.
+AUDIT_VERSION = 1
+
+RUNNING = "RUNNING"
+REJECTED = "REJECTED"
+FORCED = "FORCED"
+OVERRIDDEN = "OVERRIDDEN"
+LOCKED = "LOCKED"
+UNLOCKED = "UNLOCKED"
+CANCELLED = "CANCELLED"
+CANCELLING = "CANCELLING"
+UNCONFIRMED = "UNCONFIRMED"
+
+#: How the end of a deployment whose apply had begun is called.
+_ENDS = {
+    State.APPLIED: "SUCCESS",
+    State.APPLY_FAILED: "FAILURE",
+    State.ENGINE_FAULT: "FAILURE",
+    State.OUTCOME_UNKNOWN: "UNKNOWN",
+}
+#: What is heard of whether an apply had begun or not.
+_ALWAYS = {State.REJECTED: REJECTED, State.CANCELLED: CANCELLED}
+#: Words about the deployment, and not about its apply.
+_OF_THE_WHOLE = frozenset({REJECTED, FORCED, OVERRIDDEN, CANCELLED})
+_DIGEST = 32
+
+
+@dataclass(frozen=True, slots=True)
+class AuditMessage:
+    """A message for the audit topic.
+
+    ``event`` is the same whenever the same event is published again. Messages of one ``group`` (a deployment,
+    or a queue) are delivered in the order in which they were published. Both are at most 128 printable
+    ASCII characters. ``body`` is plain data with the fields ``state``, ``repository``, ``root`` and ``version``.
+    """
+
+    event: str
+    group: str
+    body: Mapping[str, Any]
+
+    @property
+    def state(self) -> str:
+        return str(self.body["state"])
+
+
+def end_word(deployment: Deployment, state: State, *, had_begun: bool) -> str | None:
+    """Return what the audit topic hears when ``deployment`` ends in ``state``; None when it hears nothing.
+
+    ``had_begun`` tells whether the topic may have heard before that the apply runs.
+    """
+    if state in _ALWAYS:
+        return _ALWAYS[state]
+    return _ENDS.get(state) if had_begun or deployment.apply_job is not None else None
+
+
+def audit_message(deployment: Deployment, word: str, at: str) -> AuditMessage:
+    """Return the message that ``word`` became true of the deployment at ``at`` (ISO 8601 in UTC)."""
+    job = deployment.apply_job or job_id(deployment.id, JobKind.APPLY, 1)
+    is_apply = word not in _OF_THE_WHOLE
+    event = f"{job if is_apply else deployment.id}:{word}"
+    ending, review, plan = deployment.ending, deployment.review, deployment.plan
+    body = {
+        "version": AUDIT_VERSION,
+        "event_id": event,
+        "id": job if is_apply else deployment.id,
+        "state": word,
+        "at": at,
+        "deployment": deployment.id,
+        "repository": deployment.repository,
+        "root": deployment.root.name,
+        "dir": deployment.root.dir,
+        "workspace": deployment.root.workspace,
+        "revision": deployment.revision.sha,
+        "branch": deployment.revision.branch,
+        "trigger": deployment.trigger.value,
+        "destroy": deployment.destroy is not None,
+        "pull_request": deployment.pull_request,
+        "forced": deployment.forced,
+        "initiating_user": deployment.requested_by,
+        "approved_by": review.by if review and review.approved else None,
+        "approved_at": review.at if review and review.approved else None,
+        "approvals": [{"by": approval.by, "at": approval.at} for approval in review.approvals] if review else [],
+        "approved_here": [{"by": approval.by, "at": approval.at} for approval in deployment.approved_here],
+        "override": asdict(deployment.override) if deployment.override else None,
+        "missing": list(deployment.missing),
+        "rejected_by": deployment.rejected_by,
+        "cancelled_by": deployment.cancelled.by if deployment.cancelled else None,
+        "plan_sha256": plan.file.sha256 if plan else None,
+        "engine": deployment.root.engine.name.value,
+        "engine_version": plan.engine_version if plan else None,
+        "started": deployment.apply_started_at,
+        "ended": ending.at if ending else None,
+        "reason": ending.reason if ending else deployment.reason,
+    }
+    return AuditMessage(event, deployment.id, body)
+
+
+def forced_message(deployment: Deployment) -> AuditMessage:
+    """Return the message that a deployment was asked for whose apply requirements were passed over."""
+    return audit_message(deployment, FORCED, deployment.requested_at)
+
+
+def lock_message(head: QueueHead, lock: Lock) -> AuditMessage:
+    """Return the message that somebody locked the queue by hand."""
+    which = _digest(f"{head.queue} {lock.at} {lock.by}")
+    return _about_lock(head, lock, f"lock-{which}:{LOCKED}", lock.by, lock.at)
+
+
+def scoped_lock_message(repository: str, lock: Lock, unlocking: Unlocking | None = None) -> AuditMessage:
+    """Return the message that a stack or a whole repository was locked, or unlocked by ``unlocking``."""
+    which = _digest(f"{repository} {lock.scope} {lock.at} {lock.by}")
+    head = QueueHead(f"{repository}{QUEUE_SEPARATOR}")
+    if unlocking is None:
+        return _about_lock(head, lock, f"lock-{which}:{LOCKED}", lock.by, lock.at)
+    return _about_lock(head, lock, f"unlock-{which}:{UNLOCKED}", unlocking.by, unlocking.at)
+
+
+def unlock_message(head: QueueHead, lock: Lock, unlocking: Unlocking) -> AuditMessage:
+    """Return the message that ``lock`` was taken off the queue. A lock is taken off once."""
+    which = _digest(f"{head.queue} {lock.at} {lock.deployment}")
+    return _about_lock(head, lock, f"unlock-{which}:{UNLOCKED}", unlocking.by, unlocking.at)
+
+
+def _about_lock(head: QueueHead, lock: Lock, event: str, by: str, at: str) -> AuditMessage:
+    body = {
+        "version": AUDIT_VERSION,
+        "event_id": event,
+        "id": lock.deployment or None,
+        "state": event.rpartition(":")[2],
+        "at": at,
+        "deployment": lock.deployment or None,
+        "repository": head.home,
+        "root": head.root_name or None,
+        "scope": lock.scope or None,
+        "revision": lock.revision or None,
+        "initiating_user": by,
+        "locked_by": lock.by,
+        "locked_at": lock.at,
+        "expires_at": lock.expires_at or None,
+        "reason": lock.reason,
+    }
+    return AuditMessage(event, f"queue-{_digest(head.queue)}", body)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]
+
+
+def unconfirmed_message(delivery: str, repository: str, by: str, reason: str, at: str) -> AuditMessage:
+    """Return the message that a webhook told of something in somebody's name that the forge does not confirm."""
+    event = f"{delivery}:{UNCONFIRMED}"
+    body = {
+        "version": AUDIT_VERSION,
+        "event_id": event,
+        "id": delivery,
+        "state": UNCONFIRMED,
+        "at": at,
+        "deployment": None,
+        "repository": repository,
+        "root": None,
+        "initiating_user": by,
+        "reason": reason,
+    }
+    return AuditMessage(event, delivery, body)
+
+
+def with_audited(deployment: Deployment, message: AuditMessage) -> Deployment:
+    """Return the record that says that the topic took ``message``."""
+    audited = Audited(message.event, message.state, str(message.body["at"]))
+    return replace(deployment, audited=(*deployment.audited, audited))

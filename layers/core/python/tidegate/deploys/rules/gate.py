@@ -1,0 +1,384 @@
+"""Gates: may a deployment go on that waits for others of its change, and what follows then?
+
+A deployment waits at two points: before its plan for what it depends on, and before its apply for the stacks that
+are applied before its own. What of that is not in the change is not waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import cached_property
+
+from tidegate.changes.rules.waits import MOST_REFUSED
+from tidegate.deploys.rules.deployment import DONE, AfterGate, Deployment, Ending, Gate, State, Trigger
+from tidegate.deploys.rules.freeze import LONGEST_FREEZE_DAYS
+from tidegate.deploys.rules.rerun import run_again
+from tidegate.deploys.rules.review import REVIEW_DAYS, Need, judge_plan
+from tidegate.texts.sentences import listed
+
+#: How long the Terraform machine waits at a gate (its TimeoutSeconds): what is waited for may itself wait through the
+#: longest freeze window and for its review, or for its review and then be run again.
+GATE_DAYS = LONGEST_FREEZE_DAYS + REVIEW_DAYS
+#: How often an execution waits for others or for requirements. Seven times four weeks, with a review of a week after
+#: each, leave a quarter of the year that Step Functions lets an execution live.
+WAITS_PER_EXECUTION = 7
+#: The id of the gate before the plan. The one before the apply has the id of the plan's job.
+BEFORE_PLAN = "plan"
+#: So many are named in a reason, and so many are counted one by one. Of more it tells the power of two below: each
+#: other reason is a write, and an update of a check run, for each deployment that waits.
+_NAMED = 3
+_COUNTED = 10
+
+#: States in which a deployment waits at a gate.
+WAITING = frozenset({State.GATED, State.BLOCKED})
+_BAD_ENDS: dict[State, str] = {
+    State.BLOCKED: "is blocked itself",
+    State.PLAN_FAILED: "failed to plan",
+    State.APPLY_FAILED: "failed to apply",
+    State.REJECTED: "was rejected",
+    State.REVIEW_EXPIRED: "waited too long for its review",
+    State.GATE_EXPIRED: "waited too long",
+    State.REFUSED: "was refused",
+    State.SUPERSEDED: "was superseded",
+    State.CANCELLED: "was cancelled",
+    State.OUTCOME_UNKNOWN: "ended with an unknown outcome",
+    State.ENGINE_FAULT: "was ended by a fault of Tidegate",
+}
+
+
+class Point(StrEnum):
+    """What a gate stands before."""
+
+    PLAN = "plan"
+    APPLY = "apply"
+
+
+class GateAnswer(StrEnum):
+    """What people answer for a deployment that waits. The values are the API's words."""
+
+    RETRY = "retry"
+    REJECT = "reject"
+    APPROVE = "approve"
+    OVERRIDE = "override"
+
+
+class Opening(StrEnum):
+    """Whether a gate lets its deployment go on."""
+
+    OPEN = "open"
+    PLAN_AGAIN = "plan again"
+    WAIT = "wait"
+    BLOCKED = "blocked"
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """What is waited for: the newest deployment of a root in a stack of the change.
+
+    One that is not in its queue yet is ``queued``. ``at`` is when it came to its state, ``changed`` when it, or one
+    that it runs again, last may have changed infrastructure (ISO 8601 in UTC). ``is_lost`` tells that the change does
+    not know it any more: then ``root`` is empty where the whole stack is meant.
+    """
+
+    root: str
+    stack: str
+    state: State
+    at: str = ""
+    changed: str = ""
+    is_lost: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.root} ({self.stack})" if self.root else f"stack {self.stack}"
+
+
+@dataclass(frozen=True, slots=True)
+class GateVerdict:
+    """Whether a gate opens, why, and whom it is about: who is waited for, is to blame, or was applied since."""
+
+    opening: Opening
+    reason: str
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """All that is waited for at a gate. What it comes to is found out once, however many wait for the same."""
+
+    all: tuple[Dependency, ...]
+
+    @cached_property
+    def shut(self) -> GateVerdict | None:
+        """Why nothing that waits for these goes on, None if it does."""
+        gone = [each for each in self.all if each.is_lost]
+        if gone:
+            reason = (
+                f"The change does not know {_listed(gone)} any more, as it is too old. Reject this and merge again."
+            )
+            return _verdict(Opening.BLOCKED, reason, gone)
+        bad = [each for each in self.all if each.state in _BAD_ENDS]
+        if bad:
+            cause = min(bad, key=lambda each: (each.state is State.BLOCKED, each.at, each.name))
+            reason = f"{cause.name} {_BAD_ENDS[cause.state]}{_besides(len(bad) - 1)}."
+            return _verdict(Opening.BLOCKED, reason, bad)
+        missing = [each for each in self.all if each.state not in DONE]
+        return _verdict(Opening.WAIT, f"It waits for {_listed(missing)}.", missing) if missing else None
+
+    @cached_property
+    def changed(self) -> str:
+        """When any of these last may have changed infrastructure."""
+        return max((each.changed for each in self.all), default="")
+
+
+def dependency(root: str, stack: str, deployment: Deployment | None) -> Dependency:
+    """Return a root in a stack as something that is waited for; ``deployment`` is None while there is no record.
+
+    However it ended itself, it is applied once a revision is that contains its own.
+    """
+    if deployment is None:
+        return Dependency(root, stack, State.QUEUED)
+    if deployment.contained_by is not None:
+        return Dependency(root, stack, State.APPLIED, deployment.contained_at, deployment.contained_at)
+    last = deployment.history[-1].at if deployment.history else deployment.changed_at
+    changed = last if deployment.state is State.APPLIED else deployment.touched_at
+    return Dependency(root, stack, deployment.state, last, changed)
+
+
+def lost(deployment: Deployment, members: Collection[tuple[str, str]]) -> list[Dependency]:
+    """Return what a deployment waits for at its gate and its change does not know: it was forgotten, not done.
+
+    ``members`` are all roots in stacks of the change. What a deployment waits for was one of them, but for what of the
+    commit is refused, which never was: that is returned, too.
+    """
+    waits, stacks = deployment.waits, {stack for _, stack in members}
+    named = {*waits.plan_after, *(waits.apply_after if point_of(deployment) is Point.APPLY else ())}
+    roots = {root for root, stack in members if stack == deployment.stack}
+    gone = [("", stack) for stack in sorted(named - stacks)]
+    gone += [(root, deployment.stack) for root in sorted(set(waits.roots) - roots)]
+    refused = [Dependency(root, stack, State.REFUSED) for root, stack in waits.refused]
+    return refused + [Dependency(root, stack, State.QUEUED, is_lost=True) for root, stack in gone]
+
+
+def point_of(deployment: Deployment) -> Point:
+    """Return which gate a deployment is at."""
+    return Point.PLAN if deployment.plan is None else Point.APPLY
+
+
+def waits_for(deployment: Deployment, root: str, stack: str) -> bool:
+    """Tell whether a deployment waits for a root in a stack of its change, at the gate that it is at.
+
+    Before its apply that is also what went before its plan: it may have been run again since.
+    """
+    waits = deployment.waits
+    if (root, stack) == (deployment.root.name, deployment.stack):
+        return False
+    if point_of(deployment) is Point.APPLY:
+        return waits_at_some_gate_for(deployment, root, stack)
+    return stack in waits.plan_after or (stack == deployment.stack and root in waits.roots)
+
+
+def judge_gate(
+    deployment: Deployment, dependencies: Collection[Dependency] | Dependencies, point: Point
+) -> GateVerdict:
+    """Decide whether a gate opens, given all that is waited for there.
+
+    One that came to a bad end blocks at once, whatever the others do. What was applied after the plan began may
+    have changed what the plan is about, so that is planned again; so may an apply that failed and was run again.
+    """
+    known = dependencies if isinstance(dependencies, Dependencies) else Dependencies(tuple(dependencies))
+    if known.shut is not None:
+        return known.shut
+    since = _planned_since(deployment)
+    if point is Point.APPLY and known.changed > since:
+        newer = [each for each in known.all if each.changed > since]
+        return _verdict(Opening.PLAN_AGAIN, f"After this was planned, {_listed(newer)} changed.", newer)
+    return _verdict(Opening.OPEN, "All that this waits for is done.", [])
+
+
+def looked_at(deployment: Deployment, dependencies: Collection[Dependency] | Dependencies, at: str) -> Deployment:
+    """Return the record after a look at its gate at ``at``: still gated, blocked, or with what follows decided.
+
+    What was decided before stays.
+    """
+    gate = deployment.gate
+    if gate is None or gate.next is not None or deployment.state not in WAITING:
+        return deployment
+    verdict = judge_gate(deployment, dependencies, point_of(deployment))
+    if verdict.opening is Opening.WAIT and gate.circle:
+        verdict = replace(verdict, opening=Opening.BLOCKED, reason=gate.circle)
+    state = State.BLOCKED if verdict.opening is Opening.BLOCKED else State.GATED
+    looked = replace(deployment, reason=verdict.reason)
+    if verdict.opening is Opening.WAIT:
+        looked = _saying_for_whom(looked)
+    if state is not deployment.state:
+        looked = deployment.moved(state, at, verdict.reason)
+    if verdict.opening in {Opening.OPEN, Opening.PLAN_AGAIN}:
+        looked = replace(looked, gate=replace(gate, next=_after(deployment, verdict.opening), at=at))
+    return looked
+
+
+def rejected(deployment: Deployment, gate: Gate, by: str, at: str) -> Deployment:
+    """Return the record of a deployment that ``by`` rejects at its gate: how it ends is decided."""
+    reason = deployment.withdrawn or "It was rejected while it waited for others of its change."
+    ending = Ending(State.REJECTED, reason, "", "", at)
+    return replace(deployment, gate=replace(gate, next=AfterGate.REJECTED, by=by, at=at), ending=ending)
+
+
+def superseded(deployment: Deployment, gate: Gate, newer: Deployment, at: str) -> Deployment:
+    """Return the record of a blocked deployment that a newer one takes the place of: how it ends is decided."""
+    reason = f"While it was blocked, {newer.revision.short} came, which takes its place. {deployment.reason}".rstrip()
+    ending = Ending(State.SUPERSEDED, reason, "", "", at)
+    decided = replace(gate, next=AfterGate.SUPERSEDED, at=at)
+    return replace(deployment, gate=decided, ending=ending, superseded_by=newer.id)
+
+
+def is_done(dependency: Dependency) -> bool:
+    """Tell whether nobody waits for this any more."""
+    return not dependency.is_lost and dependency.state in DONE
+
+
+def waits_at_some_gate_for(deployment: Deployment, root: str, stack: str) -> bool:
+    """Tell whether a deployment waits for a root in a stack of its change, before its plan or before its apply."""
+    waits = deployment.waits
+    in_stacks = stack in {*waits.plan_after, *waits.apply_after}
+    return in_stacks or (stack == deployment.stack and root in waits.roots)
+
+
+def is_held_as(
+    newer: Deployment, old: Deployment, members: Collection[tuple[str, str]], others: Mapping[tuple[str, str], bool]
+) -> bool:
+    """Tell whether a newer deployment waits itself for all that one before it waited for and that is not done yet.
+
+    ``members`` are the roots in stacks of the newer one's change, ``others`` those of the older one's, each with
+    whether it is done. What the older one waited for and its change does not know any more is held by nobody.
+    """
+    waits = old.waits
+    awaited = [each for each, is_done in others.items() if not is_done and waits_at_some_gate_for(old, *each)]
+    is_known = {*waits.plan_after, *waits.apply_after} <= {stack for _, stack in others}
+    is_known &= set(waits.roots) <= {root for root, stack in others if stack == old.stack}
+    is_known &= len(waits.refused) < MOST_REFUSED
+    awaited += waits.refused
+    return is_known and all(one in members and waits_at_some_gate_for(newer, *one) for one in awaited)
+
+
+def can_be_retried(deployment: Deployment) -> bool:
+    """Tell whether something may be run again that blocks a deployment.
+
+    Not what is of a pull request's head, as that is not on the default branch, nor what was refused; and of those that
+    wait for each other, nothing failed.
+    """
+    in_circle = deployment.gate is not None and bool(deployment.gate.circle)
+    return deployment.pull_request is None and not deployment.waits.refused and not in_circle
+
+
+def is_behind(deployment: Deployment, other: Deployment) -> bool:
+    """Tell whether ``other``, of the same change, stands in line behind a deployment that waits for it.
+
+    Both are of one root, in two stacks, and share its queue: ``other`` is run again. Neither would ever go on. A merge
+    is none: what is run again after it would overtake it.
+    """
+    waits = deployment.waits
+    is_awaited = other.stack in {*waits.plan_after, *waits.apply_after} and other.trigger is not Trigger.MERGE
+    return other.state is State.QUEUED and other.queue == deployment.queue and is_awaited
+
+
+def stepping_aside(deployment: Deployment, gate: Gate, other: Deployment, at: str) -> Deployment:
+    """Return the record of a deployment that steps aside for ``other``, and is run again after it."""
+    reason = f"{_named(other)} stood behind it in line and goes first; this one is run again after it."
+    ending = Ending(State.SUPERSEDED, reason, "", "", at)
+    decided = replace(gate, next=AfterGate.SUPERSEDED, by=other.requested_by, at=max(at, other.requested_at))
+    stepped = replace(deployment, gate=decided, ending=ending)
+    return replace(stepped, superseded_by=run_after(stepped).id)
+
+
+def is_shut(deployment: Deployment, dependencies: Collection[Dependency]) -> bool:
+    """Tell whether a deployment that is about to be applied must wait at its gate once more.
+
+    What it waited for may have been run again while it was reviewed.
+    """
+    return judge_gate(deployment, dependencies, Point.APPLY).opening is not Opening.OPEN
+
+
+def run_after(stepped: Deployment) -> Deployment:
+    """Return the deployment that runs one again that stepped aside: the same each time."""
+    gate = stepped.gate or Gate("", stepped.changed_at)
+    later = datetime.fromisoformat(gate.at) + timedelta(microseconds=1)
+    at = later.isoformat(timespec="microseconds")
+    return run_again(stepped, stepped.revision.branch, gate.by, at, f"after others {stepped.id}")
+
+
+def stepped_aside(deployment: Deployment) -> bool:
+    """Tell whether a deployment gave way to what stood behind it, and not to a newer revision."""
+    gate = deployment.gate
+    return gate is not None and gate.next is AfterGate.SUPERSEDED and bool(gate.by)
+
+
+def successor(deployment: Deployment, waiting: Collection[Deployment]) -> Deployment | None:
+    """Return the deployment that takes the place of a blocked one, of those that wait in its queue: the next of them.
+
+    That is a merge of another revision into the same root and stack, later than it; what is run again was asked for
+    with its first deployment. One by hand is an exception that ends; it takes no place.
+    """
+    asked = deployment.first_requested_at or deployment.requested_at
+    later = [
+        each
+        for each in waiting
+        if each.trigger is Trigger.MERGE
+        and (each.queue, each.stack) == (deployment.queue, deployment.stack)
+        and each.revision.sha != deployment.revision.sha
+        and each.requested_at > asked
+    ]
+    return min(later, key=lambda each: (each.requested_at, each.id), default=None)
+
+
+def _saying_for_whom(waiting: Deployment) -> Deployment:
+    """Return the record whose timeline says for whom it began to wait: that is read only once it waits."""
+    last = waiting.history[-1] if waiting.history else None
+    if last is None or last.reason or last.state is not State.GATED:
+        return waiting
+    return replace(waiting, history=(*waiting.history[:-1], replace(last, reason=waiting.reason)))
+
+
+def _after(deployment: Deployment, opening: Opening) -> AfterGate:
+    if opening is Opening.PLAN_AGAIN:
+        return AfterGate.PLAN_AGAIN
+    if deployment.plan is None:
+        return AfterGate.PLAN
+    if deployment.review is not None and deployment.review.approved:
+        return AfterGate.APPLY  # It came back to the gate after its review, and nothing has changed since its plan.
+    is_reviewed = judge_plan(deployment, deployment.plan).next is Need.REVIEW
+    return AfterGate.REVIEW if is_reviewed else AfterGate.APPLY
+
+
+def _planned_since(deployment: Deployment) -> str:
+    """Return when the plan began: what is applied from then on, it may not have seen."""
+    began = [step.at for step in deployment.history if step.state is State.PLANNING]
+    return began[-1] if began else ""
+
+
+def _named(deployment: Deployment) -> str:
+    return f"{deployment.root.name} ({deployment.stack})"
+
+
+def _verdict(opening: Opening, reason: str, about: Sequence[Dependency]) -> GateVerdict:
+    return GateVerdict(opening, reason, tuple(each.name for each in about))
+
+
+def _listed(many: Sequence[Dependency]) -> str:
+    if len(many) > _NAMED:
+        return f"{_counted(len(many))} others"
+    return listed([each.name for each in many])
+
+
+def _besides(others: int) -> str:
+    """Return how many came to a bad end besides the one that did so first, of those that are not merely blocked."""
+    if not others:
+        return ""
+    return f", and {_counted(others)} other{'' if others == 1 else 's'} came to a bad end as well"
+
+
+def _counted(number: int) -> str:
+    return str(number) if number <= _COUNTED else f"at least {1 << (number.bit_length() - 1)}"

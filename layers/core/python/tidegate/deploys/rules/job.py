@@ -1,0 +1,137 @@
+"""A job: one run of the engine by a runner, and everything that the runner must know for it.
+
+No pydantic here: the runner imports this module, and its start is part of every deploy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+
+from tidegate.changes.rules.stack import DEFAULT_STACK
+from tidegate.deploys.rules.issued import NOTHING, Issued
+from tidegate.deploys.rules.plan_runner import PlanRunner
+from tidegate.deploys.rules.runner_size import USUAL_SECONDS, RunnerSize
+from tidegate.deploys.rules.workflow import RunSettings
+from tidegate.plans.rules.plan import Artifact
+from tidegate.roots.rules.root import Root
+from tidegate.rules.errors import NotFound
+
+#: Bytes of a log that go to the console and to the log store, which cost by the byte, and that pages show: S3 gets all.
+LONGEST_LOG = 64_000_000
+_LONGEST_ID = 100
+_JOB_ID = re.compile(r"([A-Za-z0-9-]{1,80})-(plan|apply|speculate)-([1-9][0-9]?)")
+
+
+class JobKind(StrEnum):
+    """What the runner does: plan what will be applied, apply it, or plan what a pull request would change."""
+
+    PLAN = "plan"
+    APPLY = "apply"
+    SPECULATE = "speculate"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The specification of one job. An apply carries the reviewed plan, a plan does not.
+
+    ``engine_version`` is the version that made the plan; ``lock_file`` the working directory's
+    dependency lock file at that time (design rule 6). For a speculative plan, ``deployment`` names the temporary
+    layer, and ``base_sha`` the base branch's commit, which people know; ``merges`` tells whether ``sha`` is merged with
+    it before, or planned alone; ``fork_sha`` is the one commit that both come after, if it is known that there is but
+    one. ``destroy`` tells that the plan destroys what the root made; ``engine_version`` and ``lock_file`` are then
+    those that it was made with, if they are known. ``allowed_providers`` and ``allowed_modules`` are patterns of what a
+    speculative plan may use (``tidegate.pull_requests.rules.untrusted_code``); None stands for what is allowed where
+    nobody says anything. ``drift`` tells that a speculative plan looks for drift. ``size`` is that of its runner,
+    ``ref`` the branch or pull request that the commit is of, as git names it; empty where nobody knows it.
+    ``runner`` is what runs it, and ``note`` a line for its log that says why.
+    """
+
+    id: str
+    deployment: str
+    kind: JobKind
+    repository: str
+    sha: str
+    clone_url: str
+    root: Root
+    plan_file: Artifact | None = None
+    lock_file: Artifact | None = None
+    engine_version: str | None = None
+    plan_json: Artifact | None = None
+    installation: int = 0
+    stack: str = DEFAULT_STACK
+    run: RunSettings = field(default_factory=RunSettings)
+    base_sha: str = ""
+    merges: bool = True
+    allowed_providers: tuple[str, ...] | None = None
+    allowed_modules: tuple[str, ...] | None = None
+    fork_sha: str = ""
+    destroy: bool = False
+    drift: bool = False
+    size: RunnerSize = field(default_factory=RunnerSize)
+    ref: str = ""
+    runner: PlanRunner = PlanRunner.FARGATE
+    note: str = ""
+
+    @property
+    def seconds(self) -> int:
+        """How long the job may take once it is handed over: an apply as its root says, a plan an hour."""
+        return self.size.apply_seconds if self.kind is JobKind.APPLY else USUAL_SECONDS
+
+    @property
+    def other_repositories(self) -> tuple[str, ...]:
+        """The other repositories, ``OWNER/NAME``, that its runner may clone: all of the same owner."""
+        owner = self.repository.rpartition("/")[0]
+        return tuple(f"{owner}/{name}" for name in self.run.clone.repositories)
+
+
+@dataclass(frozen=True, slots=True)
+class TakenJob:
+    """A job that a runner has taken: nobody else can take it any more.
+
+    ``token`` is the task token that the result is reported to; ``clone_token`` reads the repository
+    for an hour at most and is deleted from the record when the job is taken, as is its ``identity``.
+    """
+
+    job: Job
+    token: str
+    clone_token: str
+    identity: Issued = NOTHING
+
+
+def job_digest(job: Job) -> str:
+    """Return the SHA-256 of a job's specification, in hexadecimal.
+
+    It reaches the runner by the state machine, the specification by the table: a runner, or an engine that
+    got hold of its rights, can write to the table but can make no other runner take what it wrote.
+    """
+    return hashlib.sha256(json.dumps(asdict(job), sort_keys=True).encode()).hexdigest()
+
+
+def job_id(deployment: str, kind: JobKind, attempt: int) -> str:
+    """Return the id of a deployment's or layer's job: ``<deployment>-plan-1``. An apply has one attempt only."""
+    return f"{deployment}-{kind}-{attempt}"
+
+
+def job_parts(job: str) -> tuple[str, JobKind, int]:
+    """Return the deployment (or temporary layer), kind and attempt that a job's id names.
+
+    Raise NotFound for a text that is none.
+    """
+    match = _JOB_ID.fullmatch(job)
+    if match is None:
+        raise NotFound("job", job[:_LONGEST_ID])
+    return match.group(1), JobKind(match.group(2)), int(match.group(3))
+
+
+def plan_prefix(job: str) -> str:
+    """Return where a plan job's artifacts lie in the artifact bucket."""
+    return f"plans/{job}"
+
+
+def log_key(job: str) -> str:
+    """Return where a job's complete log lies in the artifact bucket once it has ended."""
+    return f"logs/{job}.txt"

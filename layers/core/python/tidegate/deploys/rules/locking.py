@@ -1,0 +1,78 @@
+"""Locking a queue by hand: merges wait until somebody unlocks it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tidegate.deploys.rules.queue import Lock, QueueHead
+from tidegate.deploys.rules.review import moment
+from tidegate.rules.decision import Decision
+from tidegate.rules.errors import InvalidName
+
+#: Characters of a reason: it is shown on check runs and pages.
+LONGEST_REASON = 300
+#: How long a lock lasts, as people write it; seconds of each unit.
+DURATION = r"([1-9][0-9]{0,2})([mhd])"
+_SECONDS = {"m": 60, "h": 3600, "d": 86400}
+_NO_REASON = "It was locked by hand. Merges wait until the queue is unlocked."
+
+
+@dataclass(frozen=True, slots=True)
+class Locking:
+    """Who locks a queue, when (ISO 8601 in UTC), why, and until when (as ``at``; empty: until somebody unlocks)."""
+
+    by: str
+    at: str
+    reason: str = ""
+    expires_at: str = ""
+
+
+def asked_lock(by: str, at: str, reason: str, duration: str) -> Locking:
+    """Return what somebody asks for at ``at``; ``duration`` is as for ``lock_end``. Raise InvalidName."""
+    return Locking(by, at, reason, lock_end(duration, at))
+
+
+def lock_by_hand(locking: Locking) -> Lock:
+    """Return the lock: of no revision and no deployment, so that only an unlocking takes it away."""
+    reason = " ".join(locking.reason.split())[:LONGEST_REASON] or _NO_REASON
+    return Lock(locking.by, locking.at, "", reason, expires_at=locking.expires_at)
+
+
+def until(locking: Locking) -> str:
+    """Return how long merges wait, as a sentence."""
+    if not locking.expires_at:
+        return "Merges wait until somebody unlocks it."
+    return f"Merges wait until {moment(locking.expires_at)}, or until somebody unlocks it."
+
+
+def lock_end(duration: str, at: str) -> str:
+    """Return when a lock ends that lasts so long, such as ``90m``, ``2h`` or ``3d``; an empty text for none.
+
+    Raise InvalidName for another text.
+    """
+    if not duration:
+        return ""
+    found = re.fullmatch(DURATION, duration)
+    if found is None:
+        raise InvalidName("duration", duration, "write minutes, hours or days, such as 90m, 2h or 3d")
+    end = datetime.fromisoformat(at) + timedelta(seconds=int(found[1]) * _SECONDS[found[2]])
+    return end.isoformat(timespec="microseconds")
+
+
+def judge_locking(head: QueueHead, locking: Locking) -> Decision:
+    """Decide whether a queue can be locked now. A lock that is there stays: its reason may be an unknown outcome."""
+    if not head.version:
+        return Decision(
+            False, f"Nothing was ever deployed to {head.root_name}, so it has no queue. Lock it after its first deploy."
+        )
+    lock = head.lock
+    if lock is not None and lock != lock_by_hand(locking):
+        since = f"on {moment(lock.at)} by {lock.by}"
+        return Decision(False, f"The queue was locked {since}: {lock.reason} Unlock it first to lock it anew.")
+    if head.unlocked is not None and head.unlocked.at > locking.at:
+        return Decision(
+            False, f"{head.unlocked.by} unlocked the queue on {moment(head.unlocked.at)}, after you asked to lock it."
+        )
+    return Decision(True, f"{locking.by} locked the queue. {until(locking)}")

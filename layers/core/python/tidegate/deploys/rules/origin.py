@@ -1,0 +1,36 @@
+"""What a deployment comes from: the commits that were pushed, or the deployment whose work it destroys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.plans.rules.plan import Artifact
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """Commits that came to a branch: all that ``after`` has and ``before`` has not. ``before`` is empty if unknown.
+
+    ``altered`` are those by which pull requests were merged, and that hold more than git makes of branch and head.
+    """
+
+    before: str
+    after: str
+    branch: str
+    altered: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Destruction:
+    """That a deployment destroys what its root made. Its plan is always reviewed.
+
+    ``deployment`` is the one deployed last, whose files are planned again with the engine of ``engine_version`` and the
+    ``lock_file`` that its plan had, as far as these are known. It is empty where the root's configuration says
+    ``destroy: true``: then the revision's own files are planned. ``asked_on`` is the number of the pull request whose
+    comment asked for it.
+    """
+
+    deployment: str = ""
+    engine_version: str | None = None
+    lock_file: Artifact | None = None
+    asked_on: int | None = None

@@ -1,0 +1,29 @@
+"""Deployments whose records would be larger than what can be stored: they are kept without what makes them so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.workflow import RunSettings
+
+TOO_LARGE = (
+    "What is to be stored of it is larger than 400 KB: its steps and variables filled in, its access rules, and what "
+    "its depends_on matches. Shorten these in the configuration and merge that."
+)
+
+
+def reduced(deployment: Deployment) -> Deployment:
+    """Return what can be stored of a deployment: enough to refuse it, and for others to wait for it in vain.
+
+    It waits for itself as for something refused, so that it never goes on.
+    """
+    own = deployment.root.name, deployment.stack
+    small = replace(deployment, run=RunSettings(), waits=Waits(refused=(own,)), access=None, why="", within=(), tags=())
+    return replace(small, authors=(), authors_known=False)
+
+
+def is_reduced(deployment: Deployment) -> bool:
+    """Tell whether this is all that could be stored of a deployment."""
+    return (deployment.root.name, deployment.stack) in deployment.waits.refused

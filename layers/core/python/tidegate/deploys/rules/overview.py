@@ -1,0 +1,157 @@
+"""A change as people look at it: its stacks in the order of their gates, how far each is, who waits for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tidegate.changes.rules.stack_order import nearest, tiers
+from tidegate.deploys.rules.deployment import DONE, Deployment, State, is_final
+
+#: States of deployments that failed: a person looks why.
+_FAILED = (State.OUTCOME_UNKNOWN, State.APPLY_FAILED, State.PLAN_FAILED, State.ENGINE_FAULT)
+#: What a stack with several states shows: the first of these. What needs a person comes first, what is done last.
+_URGENCY = (
+    *_FAILED,
+    State.BLOCKED,
+    State.AWAITING_REVIEW,
+    State.AWAITING_REQUIREMENTS,
+    State.APPLYING,
+    State.APPROVED,
+    State.PLANNING,
+    State.GATED,
+    State.QUEUED,
+    State.REJECTED,
+    State.REVIEW_EXPIRED,
+    State.GATE_EXPIRED,
+    State.CANCELLED,
+    State.REFUSED,
+    State.SUPERSEDED,
+    State.APPLIED,
+    State.NO_CHANGES,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitedMember:
+    """A deployment that another one of its change still waits for: before its plan, or before its apply."""
+
+    deployment: Deployment
+    before_plan: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StackOverview:
+    """A stack of a change. ``state`` is the one of its members' that needs a person most, ``tier`` counts from 1.
+
+    ``plan_after`` and ``apply_after`` name the stacks right before it: what these wait for in turn is left out.
+    """
+
+    name: str
+    tier: int
+    state: State
+    members: tuple[Deployment, ...]
+    plan_after: tuple[str, ...] = ()
+    apply_after: tuple[str, ...] = ()
+
+    @property
+    def within(self) -> tuple[str, ...]:
+        """The nests around it, by name."""
+        return self.members[0].within
+
+    @property
+    def done(self) -> int:
+        """How many members are applied, or had nothing to change."""
+        return sum(is_done(member) for member in self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What of a change needs a person: plans to be reviewed, deployments that failed, and blocked ones.
+
+    What failed needs nobody any more once a newer revision that contains it is deployed.
+    """
+
+    reviews: tuple[Deployment, ...]
+    failed: tuple[Deployment, ...]
+    blocked: tuple[Deployment, ...]
+
+    @property
+    def anything(self) -> bool:
+        return bool(self.reviews or self.failed or self.blocked)
+
+
+def needed(stacks: Iterable[StackOverview]) -> Needed:
+    """Return what of a change needs a person, in the order of its stacks."""
+    members = [member for stack in stacks for member in stack.members]
+    return Needed(
+        tuple(one for one in members if one.state is State.AWAITING_REVIEW),
+        tuple(one for one in members if one.state in _FAILED and one.contained_by is None),
+        tuple(one for one in members if one.state is State.BLOCKED),
+    )
+
+
+def is_done(deployment: Deployment) -> bool:
+    """Tell whether those that wait for this deployment may go on."""
+    return deployment.state in DONE or deployment.contained_by is not None
+
+
+def overview(change: Iterable[Deployment]) -> tuple[StackOverview, ...]:
+    """Return the stacks of a change, by tier and name; members by layer and root."""
+    members: dict[str, list[Deployment]] = {}
+    for one in sorted(change, key=lambda one: (one.stack, one.layer, one.root.name)):
+        members.setdefault(one.stack, []).append(one)
+    plans = {name: {first for one in its for first in one.waits.plan_after} for name, its in members.items()}
+    applies = {name: {first for one in its for first in one.waits.apply_after} for name, its in members.items()}
+    before = {name: (plans[name] | applies[name]) & members.keys() - {name} for name in members}
+    tier = tiers(before)
+    return tuple(
+        StackOverview(
+            name,
+            tier[name],
+            min(map(_counted, members[name]), key=_URGENCY.index),
+            tuple(members[name]),
+            tuple(first for first in nearest(name, before) if first in plans[name]),
+            tuple(first for first in nearest(name, before) if first not in plans[name]),
+        )
+        for name in sorted(members, key=lambda name: (tier[name], name))
+    )
+
+
+def _counted(deployment: Deployment) -> State:
+    """Return what a deployment counts as in its stack: applied, once a newer revision that contains it is."""
+    return State.APPLIED if deployment.contained_by is not None else deployment.state
+
+
+def awaited(deployment: Deployment, change: Iterable[Deployment]) -> tuple[AwaitedMember, ...]:
+    """Return what a deployment still waits for, or will, of the others of its change; nothing once it has ended.
+
+    What came to a bad end is first, then what needs a person, then the rest.
+    """
+    if is_final(deployment.state):
+        return ()
+    others = sorted((one for one in change if one.id != deployment.id and not is_done(one)), key=_cause_first)
+    found = ((one, _goes_before_plan(one, deployment)) for one in others)
+    return tuple(
+        AwaitedMember(one, before_plan)
+        for one, before_plan in found
+        if before_plan or one.stack in deployment.waits.apply_after
+    )
+
+
+def by_stack(waits_for: Iterable[AwaitedMember]) -> dict[str, list[AwaitedMember]]:
+    """Return what is waited for by its stack, all in the order in which they come first."""
+    found: dict[str, list[AwaitedMember]] = {}
+    for each in waits_for:
+        found.setdefault(each.deployment.stack, []).append(each)
+    return found
+
+
+def _cause_first(one: Deployment) -> tuple[bool, int]:
+    return not is_final(one.state), _URGENCY.index(one.state)
+
+
+def _goes_before_plan(one: Deployment, deployment: Deployment) -> bool:
+    waits = deployment.waits
+    is_awaited = one.stack in waits.plan_after or (one.stack == deployment.stack and one.root.name in waits.roots)
+    return is_awaited and deployment.plan is None

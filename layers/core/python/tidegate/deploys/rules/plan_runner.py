@@ -1,0 +1,120 @@
+"""Where a plan runs: on Lambda, which starts in seconds, or on Fargate, which gives it the time and room that it needs.
+
+Standard library only, and small: the runner imports this as well, and its start is part of every deploy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from tidegate.deploys.rules.job import Job
+
+#: Lambda ends a function after 15 minutes. What remains is for an interrupted engine, which gives its lock back, and
+#: for the report.
+PLAN_MINUTES = 13
+#: How long a root's plans stay on Fargate after one of them was too large for Lambda.
+KEPT_DAYS = 14
+
+
+#: "Tenant isolation mode is supported in all commercial Regions except Asia Pacific (New Zealand)" (AWS Lambda, Tenant
+#: isolation: Supported AWS Regions, https://docs.aws.amazon.com/lambda/latest/dg/tenant-isolation.html, 2026-11-24).
+_REGIONS_WITHOUT = frozenset({"ap-southeast-6"})
+#: How the regions begin that are not commercial ones: China, GovCloud, the isolated ones, the European sovereign one.
+_OTHER_PARTITIONS = ("cn-", "us-gov-", "us-iso", "eu-isoe-", "eusc-")
+
+
+class PlanRunner(StrEnum):
+    """What runs a job. Applies run on Fargate always."""
+
+    FARGATE = "fargate"
+    LAMBDA = "lambda"
+
+
+def word_of(runner: PlanRunner) -> Literal["fargate", "lambda"]:
+    """Return what the state machines call a runner."""
+    return "lambda" if runner is PlanRunner.LAMBDA else "fargate"
+
+
+def has_tenant_isolation(region: str) -> bool:
+    """Tell whether Lambda isolates tenants in a region."""
+    return region not in _REGIONS_WITHOUT and not region.startswith(_OTHER_PARTITIONS)
+
+
+class Limit(StrEnum):
+    """What Lambda has too little of for a plan."""
+
+    TIME = f"it needs more than {PLAN_MINUTES} minutes"
+    MEMORY = "it needs more memory than the function has"
+    DISK = "it needs more disk than the function has"
+    ENDED = "the attempt on Lambda ended without a result"
+
+    @property
+    def is_of_the_root(self) -> bool:
+        """Tell whether the next plan of the same root will meet this limit, too."""
+        return self is not Limit.ENDED
+
+
+@dataclass(frozen=True, slots=True)
+class OnFargate:
+    """That a root's plans run on Fargate, and why. ``form`` is what they were like when that was found out.
+
+    Times are ISO 8601 in UTC.
+    """
+
+    limit: Limit
+    form: str
+    since: str
+    until: str
+
+
+def lambda_runner(request: str) -> str:
+    """Return the name of a runner on Lambda: that of the request which it serves. (A task's name is its ARN.)"""
+    return f"lambda:{request}"
+
+
+def form_of(job: Job, function: str) -> str:
+    """Return a digest of what decides how much a plan needs and gets: another one is tried on Lambda again.
+
+    ``function`` tells how large the function is.
+    """
+    shape = [asdict(job.root), job.engine_version, asdict(job.run), function]
+    return hashlib.sha256(json.dumps(shape, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def kept(limit: Limit, form: str, now: str) -> OnFargate:
+    """Return what is remembered of a root of which a plan has met a limit."""
+    until = datetime.fromisoformat(now) + timedelta(days=KEPT_DAYS)
+    return OnFargate(limit, form, now, until.isoformat(timespec="seconds"))
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where a plan runs. ``note`` is for its log: why it runs on Fargate though plans begin on Lambda.
+
+    ``limit`` is the limit of Lambda that it, or one of its root before it, has met.
+    """
+
+    runner: PlanRunner
+    note: str = ""
+    limit: Limit | None = None
+
+
+def where(left: Limit | None, remembered: OnFargate | None, now: str) -> Where:
+    """Decide where a plan runs. ``left`` is the limit that the attempt before it has met on Lambda."""
+    if left is not None:
+        return Where(PlanRunner.FARGATE, f"This plan moved from Lambda to Fargate: {left}.", left)
+    if remembered is None or datetime.fromisoformat(now) >= datetime.fromisoformat(remembered.until):
+        return Where(PlanRunner.LAMBDA)
+    return Where(
+        PlanRunner.FARGATE,
+        f"Plans of this root run on Fargate since {remembered.since[:10]}, as one was too large for Lambda: "
+        f"{remembered.limit}. They begin on Lambda again on {remembered.until[:10]}, or when the root's engine, "
+        "directory or workflow changes.",
+        remembered.limit,
+    )

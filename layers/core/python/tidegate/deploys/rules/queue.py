@@ -1,0 +1,401 @@
+"""The deploy queue of one root: what it holds, what may be taken from it, when its worker may end.
+
+The queue's head is one item with a version. Every accepted change raises the version, and a worker
+that waits or closes does so only at the version that it decided on: so no wake-up is lost
+(design rule 3) and at most one deployment is in flight (rule 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from enum import StrEnum
+
+from tidegate.deploys.rules.deployment import DONE, Deployment, State, Trigger, Unlocking, moves_baseline
+from tidegate.roots.rules.root import QUEUE_SEPARATOR, Revision, worker_name
+from tidegate.rules.actor import TIDEGATE
+
+#: Rounds (claims) after which a worker hands over to a fresh execution, and the most that may be configured. A round of
+#: which all is tried again takes some 170 of the 25,000 events that Step Functions allows.
+ROUNDS_PER_EXECUTION = 100
+#: Age at which it hands over whatever its rounds: Step Functions ends an execution after a year, and a round that has
+#: begun takes three months at most.
+EXECUTION_AGE = timedelta(days=180)
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """Why merges wait: who locked the queue, when (ISO 8601, UTC), for which revision, and the reason.
+
+    ``deployment`` is the one that locked it. ``unlocking`` is who takes it away, once that is decided and
+    until the audit topic knows. ``before`` is the lock that a manual deployment found and took the place of:
+    it comes back if that deployment changes nothing, and one by hand also when somebody unlocks. ``pull_request`` is
+    the one that the locking deployment is of. After ``expires_at`` (empty: never) the reconciler takes the lock away.
+    ``scope`` is not empty for a lock that is not the queue's own, but of all queues of its repository or of a stack
+    (``repository_locks``).
+    """
+
+    by: str
+    at: str
+    revision: str
+    reason: str
+    deployment: str = ""
+    unlocking: Unlocking | None = None
+    before: Lock | None = None
+    pull_request: int | None = None
+    expires_at: str = ""
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """The deploy execution that owns the queue. ``started`` once it has claimed for the first time."""
+
+    execution: str
+    generation: int
+    started: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A deployment in line. ``stacks`` are its stack and the nests around it."""
+
+    deployment: str
+    trigger: Trigger
+    revision: str
+    requested_at: str
+    reruns_manual: bool = False
+    stacks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Orphaned:
+    """That a root is gone from the default branch, and what it made is not: the commit without it, and when it came.
+
+    ``resources`` is how many there were after the deployment deployed last, None where that is not known.
+    """
+
+    revision: str
+    at: str
+    resources: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """The deployment that later revisions are compared with.
+
+    ``destroyed`` tells that it destroyed what the root made, ``orphaned`` that the root is gone, also after that.
+    """
+
+    deployment: str
+    revision: Revision
+    state: State
+    trigger: Trigger
+    destroyed: bool = False
+    orphaned: Orphaned | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a root stands in one of its stacks; see QueueHead for what the names mean."""
+
+    stack: str
+    deployed: Deployed | None = None
+    attempted: Deployed | None = None
+    undone: Deployed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueHead:
+    """The head of a root's queue.
+
+    ``length`` is the number of deployments in line; stores keep it, so that a reader sees when the
+    line that it read is older or newer than the head. ``token`` is the task token of a worker that
+    waits for a signal; it stays until the worker's next claim, as settling it twice is harmless.
+    ``last`` is the deployment that left ``in_flight`` last: a call that comes again announces it again.
+    ``deployed`` is what later revisions are compared with; ``attempted`` is the last deployment that was
+    let in and ended, however it ended: only its revision may be run again. ``undone`` is the newest one that was let
+    in and came to a bad end, while nothing that contains it is done. ``unlocked`` is the last unlocking. ``by_stack``
+    tells the same three for each stack of a root that is in several. ``dropped`` are the merges that ended before they
+    were let in, as one that was cancelled in line, while nothing that contains them was applied (``dropped``).
+    """
+
+    queue: str
+    version: int = 0
+    length: int = 0
+    generation: int = 0
+    lock: Lock | None = None
+    worker: Worker | None = None
+    token: str | None = None
+    in_flight: str | None = None
+    last: str | None = None
+    deployed: Deployed | None = None
+    attempted: Deployed | None = None
+    undone: Deployed | None = None
+    unlocked: Unlocking | None = None
+    by_stack: tuple[Standing, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def is_destroyed(self) -> bool:
+        """Whether all that was deployed of the root is destroyed, in each of its stacks."""
+        every = [each.deployed for each in self.by_stack] if self.by_stack else [self.deployed]
+        deployed = [each for each in every if each is not None]
+        return bool(deployed) and all(each.destroyed for each in deployed)
+
+    @property
+    def orphaned(self) -> Orphaned | None:
+        """That the root is gone and what it made is not, if that is so."""
+        return self.deployed.orphaned if self.deployed and not self.is_destroyed else None
+
+    @property
+    def home(self) -> str:
+        """The repository of the queue's root."""
+        return self.queue.partition(QUEUE_SEPARATOR)[0]
+
+    @property
+    def root_name(self) -> str:
+        """The name of the queue's root."""
+        return self.queue.partition(QUEUE_SEPARATOR)[2]
+
+
+#: A deployment that ended like this was never let in: it is no attempt.
+NOT_LET_IN = frozenset({State.REFUSED, State.SUPERSEDED})
+
+
+class Step(StrEnum):
+    """What a worker does next. The values are the deploy machine's words."""
+
+    DEPLOY = "deploy"
+    WAIT = "wait"
+    HAND_OVER = "hand over"
+    STOP = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """What an execution has behind it: the claims before this one, and the time since it was started."""
+
+    rounds: int = 0
+    age: timedelta = timedelta()
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """A worker's next step and why."""
+
+    step: Step
+    reason: str
+    take: Waiting | None = None
+
+
+#: Manual deployments go first, then what runs them again. One that is run again must not be overtaken by a merge, or it
+#: would go backwards. What undoes drift goes last: a merge undoes it as well.
+_RANKS = {Trigger.MANUAL: 0, Trigger.RERUN: 2, Trigger.MERGE: 3, Trigger.DRIFT: 4}
+_RERUN_OF_MANUAL = 1
+
+
+def order(waiting: Waiting) -> tuple[int, str, str]:
+    """Sort key of the queue: manual, then run again, then merged, then drift; in each first in, first out."""
+    rank = _RERUN_OF_MANUAL if waiting.reruns_manual else _RANKS[waiting.trigger]
+    return (rank, waiting.requested_at, waiting.deployment)
+
+
+def is_held_back(waiting: Waiting | Deployment, lock: Lock | None) -> bool:
+    """Tell whether a lock holds back what waits: merges, what runs them again, and what undoes drift.
+
+    What was asked for by hand goes on, and so does its re-run, unless the lock stands for an unknown outcome.
+    """
+    if lock is None or waiting.trigger is Trigger.MANUAL:
+        return False
+    return not waiting.reruns_manual or lock.by == TIDEGATE
+
+
+def may_take(first: Waiting | None, lock: Lock | None) -> bool:
+    """Tell whether the first in line may be taken."""
+    return first is not None and not is_held_back(first, lock)
+
+
+def next_worker(head: QueueHead) -> Worker:
+    """Return the worker of the next generation: its execution's name was never used before."""
+    generation = head.generation + 1
+    return Worker(worker_name(head.queue, generation), generation)
+
+
+def works_here(head: QueueHead, execution: str) -> bool:
+    """Tell whether ``execution`` is the queue's worker."""
+    return head.worker is not None and head.worker.execution == execution
+
+
+def locks_queue(deployment: Deployment, head: QueueHead) -> bool:
+    """Tell whether the queue's lock is the one that this deployment put there."""
+    return head.lock is not None and head.lock.deployment == deployment.id
+
+
+def has_work(head: QueueHead, first: Waiting | None) -> bool:
+    """Tell whether a worker would have something to do, given the first in line."""
+    return head.in_flight is not None or may_take(first, head.lock)
+
+
+def next_step(
+    head: QueueHead, first: Waiting | None, execution: str, worked: Worked, most_rounds: int = ROUNDS_PER_EXECUTION
+) -> NextStep:
+    """Decide what the worker ``execution`` does next, given the first in line.
+
+    A worker that has worked for long enough does not wait, either: each signal that changes nothing is a round.
+    """
+    if not works_here(head, execution):
+        return NextStep(Step.STOP, "Another execution works on this queue.")
+    if head.in_flight is not None:
+        return NextStep(Step.DEPLOY, "This deployment was claimed before and has not ended.")
+    if worked.rounds >= most_rounds or worked.age >= EXECUTION_AGE:
+        reason = f"This execution has worked for {worked.rounds} rounds and {worked.age.days} days."
+        return NextStep(Step.HAND_OVER, reason)
+    if not may_take(first, head.lock):
+        reason = (
+            "Nothing is waiting."
+            if first is None
+            else "The queue is locked, and nothing that was asked for by hand is waiting."
+        )
+        return NextStep(Step.WAIT, reason)
+    return NextStep(Step.DEPLOY, "It is the first in line.", first)
+
+
+def waiting_for(deployment: Deployment) -> Waiting:
+    """Return the deployment's place in line."""
+    revision, asked = deployment.revision.sha, deployment.requested_at
+    stacks = (deployment.stack, *deployment.within)
+    return Waiting(deployment.id, deployment.trigger, revision, asked, deployment.reruns_manual, stacks)
+
+
+def with_another(head: QueueHead, first: Waiting | None, deployment: Deployment) -> tuple[QueueHead, Waiting]:
+    """Return a queue's head and the first in line, given both, once ``deployment`` is in line as well."""
+    waiting = waiting_for(deployment)
+    after = replace(head, version=head.version + 1, length=head.length + 1)
+    return after, waiting if first is None else min(first, waiting, key=order)
+
+
+def baseline_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
+    """Return what later revisions are compared with once ``deployment`` has ended."""
+    if not moves_baseline(deployment.state):
+        return before
+    after = _as_deployed(deployment)
+    orphaned = before.orphaned if before else None
+    stays = orphaned and (deployment.destroys_deployed or deployment.requested_at < orphaned.at)
+    return replace(after, orphaned=orphaned) if stays else after
+
+
+def attempt_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
+    """Return the latest attempt once ``deployment`` has ended: what was let in, however it ended."""
+    return before if deployment.state in NOT_LET_IN else _as_deployed(deployment)
+
+
+def undone_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
+    """Return the newest attempt that is left undone once ``deployment`` has ended.
+
+    One that neither contains what was left undone before it, nor was looked at for its sake, leaves that as it is.
+    """
+    was_let_in = deployment.state not in NOT_LET_IN or deployment.gate is not None
+    takes_over = before is None or deployment.contains == before.deployment or deployment.look_twice
+    if not (was_let_in and takes_over):
+        return before
+    return None if deployment.state in DONE else _as_deployed(deployment)
+
+
+def standing_of(head: QueueHead, deployment: Deployment) -> Standing:
+    """Return how the root of a deployment stands in the deployment's stack.
+
+    Only the whole queue's is known while the root was in one stack only.
+    """
+    own = next((each for each in head.by_stack if each.stack == deployment.stack), None)
+    if own is not None:
+        return own
+    if deployment.shared and head.by_stack:
+        return Standing(deployment.stack)
+    return Standing(deployment.stack, head.deployed, head.attempted, head.undone)
+
+
+def head_after(head: QueueHead, deployment: Deployment) -> QueueHead:
+    """Return the head that knows what later revisions are compared with, once ``deployment`` has ended."""
+    others = tuple(each for each in head.by_stack if each.stack != deployment.stack)
+    is_apart = deployment.shared or len(others) < len(head.by_stack)
+    own = _stands(standing_of(head, deployment), deployment)
+    whole = _stands(Standing("", head.deployed, head.attempted, head.undone), deployment)
+    return replace(
+        head,
+        deployed=whole.deployed,
+        attempted=whole.attempted,
+        undone=whole.undone,
+        by_stack=(*others, own) if is_apart else others,
+    )
+
+
+def _stands(before: Standing, ended: Deployment) -> Standing:
+    return Standing(
+        before.stack,
+        baseline_after(ended, before.deployed),
+        attempt_after(ended, before.attempted),
+        undone_after(ended, before.undone),
+    )
+
+
+def _as_deployed(deployment: Deployment) -> Deployed:
+    destroyed = deployment.destroy is not None and deployment.state in DONE
+    return Deployed(deployment.id, deployment.revision, deployment.state, deployment.trigger, destroyed)
+
+
+def lock_when_let_in(deployment: Deployment, lock: Lock | None, at: str) -> Lock | None:
+    """Return the queue's lock once ``deployment`` is let in: one by hand locks, so that no merge undoes it unseen."""
+    if deployment.trigger is not Trigger.MANUAL:
+        return lock
+    found = by_hand(lock) if lock is None or lock.unlocking else replace(lock, before=by_hand(lock.before))
+    return Lock(
+        deployment.requested_by,
+        at,
+        deployment.revision.sha,
+        _why_locked(deployment),
+        deployment.id,
+        before=found,
+        pull_request=deployment.pull_request,
+    )
+
+
+def by_hand(lock: Lock | None) -> Lock | None:
+    """Return the lock that somebody put there by hand: this one, or the one that it took the place of."""
+    while lock is not None and (lock.deployment or lock.unlocking):
+        lock = lock.before
+    return lock
+
+
+def lock_after(unlocked: Lock, at: str) -> Lock | None:
+    """Return the lock that holds once another was taken away: one by hand that has not ended is another one."""
+    found = by_hand(unlocked.before)
+    return None if found is None or (found.expires_at and found.expires_at <= at) else found
+
+
+def _why_locked(deployment: Deployment) -> str:
+    short = deployment.revision.short
+    if deployment.destroy:
+        return "What the root made is destroyed by hand. Merges wait until that has ended, or the queue is unlocked."
+    if deployment.base_sha:
+        return (
+            f"{short} of pull request {deployment.pull_request} is applied before it is merged. Other merges wait "
+            "until it is merged, or the queue is unlocked."
+        )
+    return f"{short} is deployed by hand. Merges wait until the queue is unlocked."
+
+
+def lock_at_end(deployment: Deployment, lock: Lock | None, at: str) -> Lock | None:
+    """Return the queue's lock once ``deployment`` has ended.
+
+    An unknown outcome locks until somebody has looked (design rule 5). The lock of a manual deployment that
+    changed nothing goes away again, and what it found comes back; so does the lock of one that destroyed all there was.
+    """
+    if deployment.state is State.OUTCOME_UNKNOWN:
+        reason = "It is not known what the last apply changed. Inspect the state, then unlock the queue."
+        return Lock(TIDEGATE, at, deployment.revision.sha, reason, deployment.id, before=by_hand(lock))
+    is_its_own = lock is not None and lock.deployment == deployment.id
+    destroyed = deployment.destroy is not None and deployment.state in DONE
+    if lock is not None and is_its_own and (destroyed or not moves_baseline(deployment.state)):
+        return lock.before
+    return lock

@@ -1,0 +1,20 @@
+"""Deployments that were asked for twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tidegate.changes.rules.stack import DEFAULT_STACK
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.review import moment
+
+
+def in_line_already(wanted: Deployment, earlier: Deployment, quoted: Callable[[str], str] = str) -> str:
+    """Return that another deployment is what is asked for, without a full stop. ``quoted`` writes names."""
+    root = quoted(wanted.root.name)
+    what = root if wanted.stack == DEFAULT_STACK else f"{root} of stack {quoted(wanted.stack)}"
+    state, asked = earlier.state.replace("_", " "), moment(earlier.requested_at)
+    return (
+        f"{what} at {quoted(wanted.revision.short)} is in line already ({state}): {quoted(earlier.requested_by)} asked "
+        f"for it on {asked}"
+    )

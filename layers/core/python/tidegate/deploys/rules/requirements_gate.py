@@ -1,0 +1,92 @@
+"""The gate at which a deployment waits for what its root requires of every apply."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from tidegate.deploys.rules.deployment import AfterGate, Approval, Deployment, Ending, Gate, Override, State, Trigger
+from tidegate.deploys.rules.freeze import LONGEST_FREEZE_DAYS, MissingBeforeApply
+from tidegate.deploys.rules.review import REVIEW_DAYS
+from tidegate.policies.rules.requirements import Requirements
+
+#: How long the Terraform machine waits for what is required (its TimeoutSeconds): through the longest freeze window,
+#: and as long as for a review after it.
+REQUIREMENTS_DAYS = LONGEST_FREEZE_DAYS + REVIEW_DAYS
+#: Characters of an operator's reason.
+MAXIMUM_REASON = 500
+
+
+def is_of_head(deployment: Deployment) -> bool:
+    """Tell whether a pull request's head is deployed by hand, which is not on the branch that it goes to."""
+    return deployment.pull_request is not None and deployment.trigger is Trigger.MANUAL
+
+
+def demanded(deployment: Deployment) -> tuple[Requirements, ...]:
+    """Return what is required of a deployment, as far as it demands anything."""
+    return tuple(each for each in deployment.requires if each.demands)
+
+
+def gate_id(deployment: Deployment) -> str:
+    """Return the id of the gate: another one for each plan."""
+    return f"{deployment.plan.job}-requirements" if deployment.plan else "requirements"
+
+
+def waits(deployment: Deployment) -> bool:
+    """Tell whether it is not decided yet what becomes of a deployment that waits for its requirements."""
+    gate = deployment.gate
+    return deployment.state is State.AWAITING_REQUIREMENTS and gate is not None and gate.next is None
+
+
+def expires_at(gate: Gate) -> datetime:
+    """Return when nobody waits any more."""
+    return datetime.fromisoformat(gate.since) + timedelta(days=REQUIREMENTS_DAYS)
+
+
+def waiting(approved: Deployment, missing: MissingBeforeApply, at: str) -> Deployment:
+    """Return the record of a deployment of which something is missing: it waits."""
+    moved = approved.moved(State.AWAITING_REQUIREMENTS, at, _why(missing))
+    return replace(moved, gate=Gate(gate_id(approved), at), missing=missing.sentences, frozen=missing.frozen)
+
+
+def looked_at(deployment: Deployment, missing: MissingBeforeApply, at: str) -> Deployment:
+    """Return the record of a deployment that waits, after a look at what is missing now: nothing lets it go on."""
+    if not waits(deployment) or deployment.gate is None:
+        return deployment
+    found = replace(deployment, missing=missing.sentences, frozen=missing.frozen)
+    if missing:
+        return replace(found, reason=_why(missing))
+    return replace(found, gate=replace(deployment.gate, next=AfterGate.APPLY, at=at))
+
+
+def _why(missing: MissingBeforeApply) -> str:
+    if missing.frozen:
+        return f"{missing.frozen}. It goes on by itself."
+    return "Not all is there that its root requires before an apply."
+
+
+def may_not_approve(deployment: Deployment, by: str) -> str:
+    """Return why somebody's approval of a deployment itself would not count, whoever is asked; nothing if it might."""
+    if any(each.by.casefold() == by.casefold() for each in deployment.approved_here):
+        return f"{by} approved this deployment before. Somebody else must as well."
+    if by.casefold() in {login.casefold() for login in deployment.authors}:
+        return f"{by} made, pushed or merged this change, and somebody else must approve it."
+    return ""
+
+
+def approved_here(deployment: Deployment, by: str, at: str) -> Deployment:
+    """Return the record of a deployment that somebody approves."""
+    return replace(deployment, approved_here=(*deployment.approved_here, Approval(by, at)))
+
+
+def overridden(deployment: Deployment, override: Override) -> Deployment:
+    """Return the record of a deployment whose requirements an operator passes over."""
+    passed = looked_at(deployment, MissingBeforeApply(), override.at)
+    return replace(passed, override=override, missing=deployment.missing, frozen=deployment.frozen)
+
+
+def rejected(deployment: Deployment, gate: Gate, by: str, at: str) -> Deployment:
+    """Return the record of a deployment that ``by`` rejects: how it ends is decided."""
+    reason = deployment.withdrawn or "It was rejected while it waited for its requirements."
+    ending = Ending(State.REJECTED, reason, "", "", at)
+    return replace(deployment, gate=replace(gate, next=AfterGate.REJECTED, by=by, at=at), ending=ending)

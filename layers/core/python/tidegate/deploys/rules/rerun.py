@@ -1,0 +1,97 @@
+"""May a deployment be run again, as the forge's buttons Re-run and Re-run all ask for?"""
+
+from __future__ import annotations
+
+from tidegate.deploys.rules.deployment import Deployment, State, Trigger, is_final
+from tidegate.deploys.rules.queue import Deployed
+from tidegate.deploys.rules.requirements_gate import is_of_head
+from tidegate.roots.rules.root import Revision, deployment_id
+from tidegate.rules.moment import later
+
+#: What "re-run failed" runs again. What was refused or superseded would be so again.
+_FAILED = frozenset(
+    {
+        State.PLAN_FAILED,
+        State.APPLY_FAILED,
+        State.REJECTED,
+        State.REVIEW_EXPIRED,
+        State.GATE_EXPIRED,
+        State.CANCELLED,
+        State.OUTCOME_UNKNOWN,
+        State.ENGINE_FAULT,
+    }
+)
+_NEVER_LET_IN = frozenset({State.REFUSED, State.SUPERSEDED})
+
+
+def state_refusal(deployment: Deployment, *, only_failed: bool) -> str | None:
+    """Return why a deployment in its state is not run again, None when it may be.
+
+    ``only_failed`` tells that one failed check was to run again, not all of a commit.
+    """
+    if not is_final(deployment.state):
+        return "This deployment has not ended yet, so it is not run again."
+    if not only_failed or deployment.state in _FAILED:
+        return None
+    if deployment.state in _NEVER_LET_IN:
+        return "This deployment was never let in, for the reason below, so there is nothing to run again."
+    return "This deployment succeeded. Only failed ones are run again; Re-run all checks runs every root again."
+
+
+def attempt_refusal(deployment: Deployment, attempted: Deployed | None) -> str | None:
+    """Return why it is not this attempt at its revision that is run again, None when it is.
+
+    ``attempted`` is the root's latest attempt, of the same revision.
+    """
+    if attempted is None or attempted.deployment == deployment.id or deployment.state in _NEVER_LET_IN:
+        return None
+    return "This deployment was run again already: the newest check run of this root on this commit counts."
+
+
+def run_again(old: Deployment, branch: str, by: str, at: str, request: str) -> Deployment:
+    """Return the deployment that runs ``old`` again, asked for by ``by`` at ``at`` (ISO 8601 in UTC).
+
+    ``request`` tells this demand from others, and ``branch`` is the one that the revision is on. It is asked for after
+    ``old`` in any case, so that it is the newest of its change also where demands overtake each other.
+    """
+    asked = max(at, later(old.requested_at, 1))
+    authors = tuple(dict.fromkeys((*old.authors, old.requested_by)))
+    apart = old.stack if old.shared else ""
+    return Deployment(
+        id=deployment_id(old.repository, old.root.name, old.revision.sha, f"rerun {request}", apart),
+        repository=old.repository,
+        root=old.root,
+        revision=Revision(old.revision.sha, branch),
+        trigger=Trigger.RERUN,
+        requested_by=by,
+        requested_at=asked,
+        installation=old.installation,
+        changed_at=asked,
+        authors=authors,
+        authors_known=old.authors_known,
+        pull_request=old.pull_request,
+        rerun_of=old.id,
+        reruns_manual=old.trigger is Trigger.MANUAL or old.reruns_manual,
+        review_rule=old.review_rule,
+        stack=old.stack,
+        within=old.within,
+        tags=old.tags,
+        shared=old.shared,
+        change_set=old.change_set,
+        why=old.why,
+        layer=old.layer,
+        layers=old.layers,
+        waits=old.waits,
+        run=old.run,
+        destroy=old.destroy,
+        access=old.access,
+        requires=old.requires,
+        unmatched=old.unmatched,
+        policy_sets=old.policy_sets,
+        pushed=() if is_of_head(old) else old.pushed,
+        supersedes=old.supersedes,
+        look_twice=old.look_twice,
+        rule_changes=old.rule_changes,
+        first_requested_at=old.first_requested_at or old.requested_at,
+        touched_at=old.apply_started_at or old.touched_at,
+    )

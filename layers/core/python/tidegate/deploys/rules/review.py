@@ -1,0 +1,245 @@
+"""Plan reviews: does a plan need one, how long does it wait, and what follows from an answer to it?"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from tidegate.deploys.rules.deployment import Approval, Deployment, Ending, Review, State, Trigger, where_it_is
+from tidegate.deploys.rules.review_rule import PlanReview
+from tidegate.plans.rules.plan import Plan
+from tidegate.texts.sentences import listed
+
+#: How long the Terraform machine waits for a review (its TimeoutSeconds): a week spans every holiday
+#: weekend, and a plan that is older rarely fits the infrastructure any more.
+REVIEW_DAYS = 7
+
+
+#: Changes of rules that a reason names.
+_NAMED = 5
+#: Why the plan of what destroys a root is reviewed, whatever the configuration says.
+_DESTROYS = "It destroys what the root made: such a plan is always reviewed."
+#: Why the plan of who takes the place of a blocked deployment is reviewed: else it would be a way around its gate.
+_HELD_UP_BEFORE = "Its plan holds what a deployment was to change that others of its change held up."
+
+
+class Need(StrEnum):
+    """What a plan needs next. The values are the Terraform machine's words."""
+
+    NOTHING = "nothing"
+    REVIEW = "review"
+    APPLY = "apply"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanVerdict:
+    """What a plan needs next, and why."""
+
+    next: Need
+    reason: str
+
+
+def judge_plan(deployment: Deployment, plan: Plan) -> PlanVerdict:
+    """Decide what a plan needs, by the deployment's review rule.
+
+    What the revision itself demands a look at waits whatever the rule says.
+    """
+    if not plan.changes.any:
+        return PlanVerdict(Need.NOTHING, "The plan has nothing to change.")
+    demanded = (
+        deployment.withdrawn
+        or deployment.must_review
+        or (_DESTROYS if deployment.destroy else "")
+        or _by_rules(deployment)
+        or (_HELD_UP_BEFORE if deployment.look_twice else _by_hand(deployment))
+    )
+    if demanded:
+        return PlanVerdict(Need.REVIEW, demanded)
+    when = deployment.review_rule.when
+    if when is PlanReview.ALWAYS:
+        return PlanVerdict(Need.REVIEW, "Every plan with changes is reviewed.")
+    if when is PlanReview.NEVER:
+        return PlanVerdict(Need.APPLY, "Plans are not reviewed here.")
+    if deployment.trigger is Trigger.MANUAL:
+        return PlanVerdict(Need.REVIEW, "It was asked for by hand.")
+    return PlanVerdict(Need.APPLY, "Only deployments by hand are reviewed here.")
+
+
+def _by_rules(deployment: Deployment) -> str:
+    if not deployment.rule_changes:
+        return ""
+    return f"What runs or who may do what changes with it: {listed(deployment.rule_changes, _NAMED)}."
+
+
+def _by_hand(deployment: Deployment) -> str | None:
+    names = [f"{root} ({stack})" for root, stack in deployment.waits.by_hand]
+    if not names:
+        return None
+    more = f" and {len(names) - 1} more" if names[1:] else ""
+    return f"This commit also changes {names[0]}{more}, which goes before it and is deployed by hand only."
+
+
+def review_id(deployment: Deployment, plan: Plan) -> str:
+    """Return the id of the review of this plan: the same however often it is asked for."""
+    return hashlib.sha256(f"{deployment.id}\0{plan.job}\0{plan.file.sha256}".encode()).hexdigest()[:20]
+
+
+def asked_for(deployment: Deployment, plan: Plan, at: str) -> Deployment:
+    """Return the deployment as it waits for the review of its plan, asked for at ``at``."""
+    review = Review(id=review_id(deployment, plan), asked_at=at)
+    return replace(deployment.moved(State.AWAITING_REVIEW, at), plan=plan, review=review, gate=None)
+
+
+def expires_at(review: Review) -> datetime:
+    """Return when nobody waits for the review's answer any more."""
+    return datetime.fromisoformat(review.asked_at) + timedelta(days=REVIEW_DAYS)
+
+
+def needed_approvals(deployment: Deployment) -> int:
+    """Return how many people must confirm the plan.
+
+    One more than the rule says where authors do not count and may not be known: it may be one of them who confirms.
+    """
+    rule = deployment.review_rule
+    return rule.approvals + (rule.exclude_authors and not deployment.authors_known)
+
+
+def missing_approvals(deployment: Deployment) -> int:
+    """Return how many more people must confirm the plan."""
+    given = len(deployment.review.approvals) if deployment.review else 0
+    return max(0, needed_approvals(deployment) - given)
+
+
+def is_decided(deployment: Deployment) -> bool:
+    """Tell whether the review is answered for good, and the answer may still have to reach what waits for it."""
+    waiting = deployment.state in {State.AWAITING_REVIEW, State.APPROVED}
+    return waiting and deployment.review is not None and deployment.review.approved is not None
+
+
+class Answer(StrEnum):
+    """An answer to a plan review. The values are the API's words."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
+
+
+class Followup(StrEnum):
+    """What an answer to a review leads to."""
+
+    DECIDE = "decide"
+    SETTLE_AGAIN = "settle again"
+    REFUSE = "refuse"
+
+
+@dataclass(frozen=True, slots=True)
+class PressVerdict:
+    """What follows from an answer, and why."""
+
+    followup: Followup
+    reason: str = ""
+
+
+def judge_press(deployment: Deployment, answer: Answer, by: str, at: str) -> PressVerdict:
+    """Decide about an answer by ``by``, received at ``at``.
+
+    The same answer again (a message that is delivered twice) has no effect of its own, but settles the
+    review's token again, in case the first delivery died before it could.
+    """
+    review = deployment.review
+    if review is None:
+        return _not_waiting(deployment)
+    if _was_recorded(review, answer, by, at):
+        return PressVerdict(Followup.SETTLE_AGAIN)
+    if review.approved is not None:
+        done = "confirmed" if review.approved else "rejected"
+        return _refused(f"{review.by} {done} this plan before, on {moment(review.at or '')}. That decision stands.")
+    if deployment.state is not State.AWAITING_REVIEW:
+        return _not_waiting(deployment)
+    return _judge_person(deployment, review, answer, by)
+
+
+def _judge_person(deployment: Deployment, review: Review, answer: Answer, by: str) -> PressVerdict:
+    """Decide whether it may be this person who answers. Rejecting is open to everybody who may decide at all."""
+    if answer is Answer.REJECT:
+        return PressVerdict(Followup.DECIDE)
+    if deployment.withdrawn:
+        return _refused(f"{deployment.withdrawn} Nothing of it is applied any more.")
+    if deployment.review_rule.exclude_authors and _is_author(deployment, by):
+        return _refused(f"{by} made or asked for this change, and somebody else must confirm it here.")
+    if any(_same(approval.by, by) for approval in review.approvals):
+        missing = missing_approvals(deployment)
+        return _refused(f"{by} confirmed this plan before. {_more(missing)} by somebody else.")
+    return PressVerdict(Followup.DECIDE)
+
+
+def _was_recorded(review: Review, answer: Answer, by: str, at: str) -> bool:
+    if answer is Answer.APPROVE:
+        return any((approval.by, approval.at) == (by, at) for approval in review.approvals)
+    return (review.approved, review.by, review.at) == (False, by, at)
+
+
+def _not_waiting(deployment: Deployment) -> PressVerdict:
+    if deployment.state is State.REVIEW_EXPIRED:
+        return _refused(
+            f"The review expired after {REVIEW_DAYS} days, so nothing is applied any more. "
+            "Run it again, or merge a new revision, to get a new plan."
+        )
+    return _refused(f"This deployment {where_it_is(deployment.state)} and does not wait for a review.")
+
+
+def _refused(reason: str) -> PressVerdict:
+    return PressVerdict(Followup.REFUSE, reason)
+
+
+def _is_author(deployment: Deployment, person: str) -> bool:
+    return any(_same(author, person) for author in (*deployment.authors, deployment.requested_by))
+
+
+def excluded(deployment: Deployment) -> tuple[str, ...]:
+    """Return who is known not to count when they confirm the plan: nobody where authors count."""
+    people = (*deployment.authors, deployment.requested_by) if deployment.review_rule.exclude_authors else ()
+    return tuple({person.casefold(): person for person in people}.values())
+
+
+def _same(login: str, other: str) -> bool:
+    """Logins of the forge differ by more than their case."""
+    return login.casefold() == other.casefold()
+
+
+def _more(missing: int) -> str:
+    return "1 more approval is needed" if missing == 1 else f"{missing} more approvals are needed"
+
+
+def decided(deployment: Deployment, answer: Answer, by: str, at: str) -> Deployment:
+    """Return the deployment after an answer: rejected for good, approved, or with one more approval.
+
+    A rejection is an ``ending`` that the audit topic has yet to hear of. Raise ValueError when the deployment
+    does not wait for a review.
+    """
+    review = deployment.review
+    if review is None or deployment.state is not State.AWAITING_REVIEW:
+        raise ValueError(f"{deployment.id} does not wait for a review")
+    if answer is Answer.REJECT:
+        ending = Ending(State.REJECTED, deployment.withdrawn or f"{by} rejected the plan.", "", "", at)
+        return replace(deployment, ending=ending, review=replace(review, approved=False, by=by, at=at))
+    given = replace(review, approvals=(*review.approvals, Approval(by, at)))
+    more = replace(deployment, review=given)
+    if missing_approvals(more):
+        return replace(more, changed_at=at)
+    return replace(more.moved(State.APPROVED, at, by=by), review=replace(given, approved=True, by=by, at=at))
+
+
+def answer_given(deployment: Deployment, by: str) -> str:
+    """Return what there is to say to ``by``, whose answer was recorded."""
+    review = deployment.review
+    if review is None or review.approved is None:
+        return f"{by} confirmed the plan. {_more(missing_approvals(deployment))}."
+    return f"{by} {'confirmed' if review.approved else 'rejected'} the plan."
+
+
+def moment(at: str | datetime) -> str:
+    """Return a time (ISO 8601 in UTC) as people read it, to the minute."""
+    time = datetime.fromisoformat(at) if isinstance(at, str) else at
+    return f"{time:%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,188 @@
+"""May this revision be deployed after the one that was deployed last?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from tidegate.deploys.rules.deployment import Deployment, State, Trigger
+from tidegate.deploys.rules.queue import Deployed, QueueHead
+from tidegate.deploys.texts.lock_text import locked_by
+from tidegate.roots.rules.root import Revision
+
+
+class Comparison(StrEnum):
+    """How a commit relates to the one deployed last; the first four are the forge's words."""
+
+    AHEAD = "ahead"
+    IDENTICAL = "identical"
+    BEHIND = "behind"
+    DIVERGED = "diverged"
+    BASE_MISSING = "base missing"
+    HEAD_MISSING = "head missing"
+
+
+#: How a branch relates to a commit that it contains.
+_CONTAINS = frozenset({Comparison.AHEAD, Comparison.IDENTICAL})
+_MOVED_ON = (
+    "What is deployed by now was merged after this was asked for, and the pull request does not contain it: it would "
+    "be undone. Bring the branch up to date with its base, and comment tidegate apply again."
+)
+_DEPLOYED_SINCE = (
+    "Another revision was deployed to this root after its destruction was asked for, so nothing is destroyed. "
+    "Ask again if what is deployed now is to be destroyed."
+)
+_DESTROYS = (
+    "It destroys all that is in the state of this root, as it was deployed last. Reject it if the root's directory was "
+    "moved and kept its backend: then another root has that state now."
+)
+_GONE = "{} took this root away after this was asked for, and what it made is destroyed. Nothing is left to do."
+_COMMIT_IS_GONE = "The commit does not exist on the forge any more. Push it again to deploy it."
+
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """What the forge knows of a revision.
+
+    ``to_deployed``: how it relates to the revision deployed last. ``branch``: how its branch relates to it
+    (for what is run again: the default branch). ``branch_to_deployed``: how its branch relates to the
+    revision deployed last. None: it was not asked for, as nothing depends on it.
+    """
+
+    to_deployed: Comparison | None = None
+    branch: Comparison | None = None
+    branch_to_deployed: Comparison | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionVerdict:
+    """Whether to deploy, why, what a person must confirm first, if anything, and how it ends when it is not."""
+
+    allowed: bool
+    reason: str
+    must_review: str | None = None
+    end: State = State.REFUSED
+
+
+def is_on_branch(branch: Comparison) -> bool:
+    """Tell whether a commit is on a branch, given how the branch relates to the commit."""
+    return branch in _CONTAINS
+
+
+def rerun_refusal(revision: Revision, attempted: Deployed | None, branch: Comparison) -> str | None:
+    """Return why ``revision`` may not be run again; None when it may.
+
+    ``attempted`` is the root's latest attempt, ``branch`` how the default branch relates to the revision.
+    """
+    if branch is Comparison.BASE_MISSING:
+        return _COMMIT_IS_GONE
+    if not is_on_branch(branch):
+        return f"{revision.short} is not on the default branch, and only what is there is run again."
+    if attempted is not None and attempted.revision.sha != revision.sha:
+        last = attempted.revision.short
+        return f"The latest attempt to deploy this root was of {last}, and only the latest is run again."
+    return None
+
+
+def judge_revision(
+    deployment: Deployment, deployed: Deployed | None, attempted: Deployed | None, known: Relations
+) -> RevisionVerdict:
+    """Decide about the deployment's revision (design rule 4, never backwards).
+
+    ``known.to_deployed`` may be None only when nothing was deployed before. Raise ValueError otherwise.
+    """
+    revision = deployment.revision
+    if known.branch is Comparison.BASE_MISSING:
+        return _refused(_COMMIT_IS_GONE)
+    if deployment.trigger is Trigger.RERUN and known.branch is not None:
+        refusal = rerun_refusal(revision, attempted, known.branch)
+        if refusal is not None:
+            return _refused(refusal)
+    overtaken = _overtaken(deployment, deployed, known)
+    if overtaken is not None:
+        return overtaken
+    verdict = _compared(revision, deployed, known)
+    if deployment.destroys_deployed and verdict.allowed:
+        verdict = replace(verdict, must_review=_DESTROYS)
+    if verdict.allowed and known.branch is not None and not is_on_branch(known.branch):
+        return _gone_from_its_branch(revision, verdict)
+    return verdict
+
+
+def _overtaken(deployment: Deployment, deployed: Deployed | None, known: Relations) -> RevisionVerdict | None:
+    """Return why something that came meanwhile keeps a deployment out, if it does."""
+    if deployment.destroys_deployed and (deployed is None or deployed.revision.sha != deployment.revision.sha):
+        return _refused(_DEPLOYED_SINCE)
+    gone = deployed.orphaned if deployed is not None and deployed.destroyed else None
+    if gone is not None and deployment.requested_at < gone.at:
+        return _refused(_GONE.format(gone.revision[:7]), State.SUPERSEDED)
+    return _refused(_MOVED_ON) if _has_moved_on(deployment, deployed, known) else None
+
+
+def _has_moved_on(deployment: Deployment, deployed: Deployed | None, known: Relations) -> bool:
+    """Tell whether a pull request that is applied lacks what a merge brought, and not only another deploy by hand."""
+    merged = deployed is not None and deployed.trigger is not Trigger.MANUAL
+    return bool(deployment.base_sha) and merged and known.to_deployed is Comparison.DIVERGED
+
+
+def _refused(reason: str, end: State = State.REFUSED) -> RevisionVerdict:
+    return RevisionVerdict(False, reason, end=end)
+
+
+def _gone_from_its_branch(revision: Revision, verdict: RevisionVerdict) -> RevisionVerdict:
+    """It was there when it was merged: somebody has rewritten the branch since."""
+    gone = f"{revision.short} is not on {revision.branch} any more: the branch was rewritten while it waited."
+    reason = f"{gone} {verdict.must_review}" if verdict.must_review else gone
+    return RevisionVerdict(True, reason, reason)
+
+
+def _compared(revision: Revision, deployed: Deployed | None, known: Relations) -> RevisionVerdict:
+    if deployed is None:
+        return RevisionVerdict(True, "Nothing was deployed to this root before.")
+    last = deployed.revision.short
+    if known.to_deployed is None:
+        raise ValueError(f"{revision.sha} was not compared with {deployed.revision.sha}")
+    if known.to_deployed is Comparison.BEHIND:
+        return _behind(last, known.branch_to_deployed)
+    if known.to_deployed is Comparison.HEAD_MISSING:
+        return _refused(_COMMIT_IS_GONE)
+    reason = {
+        Comparison.AHEAD: f"It is ahead of {last}, the revision deployed last.",
+        Comparison.IDENTICAL: f"It is {last}, the revision deployed last.",
+        Comparison.DIVERGED: (
+            f"It has diverged from {last}, the revision deployed last: what only {last} has will be undone."
+        ),
+        Comparison.BASE_MISSING: (
+            f"The revision deployed last, {last}, does not exist on the forge any more: what it had may be undone."
+        ),
+    }[known.to_deployed]
+    return RevisionVerdict(True, reason, None if is_on_branch(known.to_deployed) else reason)
+
+
+def _behind(last: str, branch: Comparison | None) -> RevisionVerdict:
+    """What is behind is superseded when its own branch went on to what was deployed; otherwise it is refused."""
+    if branch is not None and is_on_branch(branch):
+        reason = f"{last}, a newer revision that contains it, was deployed already. Nothing is left to do."
+        return _refused(reason, State.SUPERSEDED)
+    return _refused(
+        f"It is behind {last}, which is deployed already, and deployments never go backwards. "
+        "To go back, revert on the default branch and merge that."
+    )
+
+
+def renamed(verdict: RevisionVerdict, former: QueueHead) -> RevisionVerdict:
+    """Return the verdict about a root that had another name, and so another queue, when it was deployed last.
+
+    Its lock and what waits there hold nothing up under the new name, so people look at the plan first.
+    """
+    if not verdict.allowed:
+        return verdict
+    name = former.root_name
+    parts = [f"This root was called {name} when it was deployed last, and has a new queue now."]
+    if former.lock is not None:
+        parts.append(locked_by(name, former.lock))
+    if former.in_flight is not None or former.length:
+        parts.append(f"Deployments of {name} still run or wait: let them end first.")
+    if verdict.must_review:
+        parts.append(verdict.must_review)
+    return replace(verdict, must_review=" ".join(parts))

@@ -1,0 +1,82 @@
+"""When a runner's task is stopped: nobody waits for its job any more, and it goes on all the same, at cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from tidegate.deploys.rules.job import JobKind, job_parts
+from tidegate.deploys.rules.runner_size import USUAL_SECONDS
+
+#: A runner ends its job by itself 7 minutes after the time of its job (``runner.settings``): the wait for it, its stop.
+SPARE_SECONDS = 15 * 60
+#: How long a runner may live of whose job nothing is known.
+LIFE_SECONDS = USUAL_SECONDS + SPARE_SECONDS
+#: Whoever has reported stores its log, and ends; what has just been made is not known everywhere yet.
+GRACE_SECONDS = 120
+_OTHER_MACHINES = (
+    "The runner's image is for other machines than the installation's: the operators of Tidegate name one for its "
+    "architecture as runner_image in cdk.json, or set architecture."
+)
+_NO_ROUTE = (
+    "The runner reached nothing from its subnet: the operators of Tidegate give it a route to the internet. "
+    "`tidegate doctor` looks at the subnets."
+)
+#: What is to be done by what ECS says of a task that never ran (Amazon ECS, Stopped tasks error messages:
+#: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/stopped-task-error-codes.html;
+#: ActionIQ/terraform-aws-retool-ecs-fargate#20 has the time-out of a task without an address). The first that fits.
+_ADVICE = {
+    "does not contain descriptor matching platform": _OTHER_MACHINES,
+    "exec format error": _OTHER_MACHINES,
+    "i/o timeout": _NO_ROUTE,
+    "context deadline exceeded": _NO_ROUTE,
+    "request canceled while waiting for connection": _NO_ROUTE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerTask:
+    """A task that runs: its ARN, the id of the job that it was started for, and when it was made (ISO 8601 in UTC)."""
+
+    arn: str
+    job: str
+    made_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobStatus:
+    """What is known of a job: who took it, whether its result is waited for, when that last changed, and its time."""
+
+    taken_by: str | None
+    is_awaited: bool
+    changed_at: str
+    seconds: int = USUAL_SECONDS
+
+
+def reason_to_stop(task: RunnerTask, status: JobStatus | None, now: str) -> str:
+    """Return why a task is stopped, empty for one that is not. ``status`` is None where there is no such job.
+
+    An apply goes on while its time lasts, whoever waits for it: to stop it would leave more unknown, not less.
+    """
+    life = LIFE_SECONDS if status is None else status.seconds + SPARE_SECONDS
+    if _seconds(task.made_at, now) > life:
+        return f"It has run for more than {life // 60} minutes, which its job may not."
+    if _seconds(task.made_at, now) <= GRACE_SECONDS:
+        return ""
+    if status is None:
+        return f"There is no job {task.job[:100]!a} any more."
+    if (status.taken_by or "").startswith("arn:") and status.taken_by != task.arn:
+        return f"Another runner took the job {task.job}."
+    if status.is_awaited or job_parts(task.job)[1] is JobKind.APPLY:
+        return ""
+    return f"Nobody waits any more for {task.job}." if _seconds(status.changed_at, now) > GRACE_SECONDS else ""
+
+
+def stop_advice(reason: str) -> str:
+    """Return what to do about a task that ECS stopped for a reason, in sentences; empty where nothing is known."""
+    return next((advice for said, advice in _ADVICE.items() if said in reason), "")
+
+
+def _seconds(begin: str, end: str) -> float:
+    """Return the seconds between two times; more than any limit where the first is not known."""
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds() if begin else float("inf")

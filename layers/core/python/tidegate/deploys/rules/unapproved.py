@@ -1,0 +1,90 @@
+"""What owners of policy sets have yet to approve of a plan that is not a pull request's: it waits for that."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.held_plan import by_what
+from tidegate.deploys.rules.requirements_gate import demanded, is_of_head
+from tidegate.policies.rules.apply_requirements import Origin
+from tidegate.policies.rules.policy import HeldPolicySet, PolicyVerdict
+from tidegate.policies.rules.requirements import Requirements
+from tidegate.rules.access import Person, matches
+from tidegate.texts.markdown import code, escaped
+from tidegate.texts.sentences import listed
+from tidegate.vcs.rules.approvals import why_more
+from tidegate.vcs.rules.authors import Authors
+
+#: A set that does not let a plan pass, with what it says: None where it has not judged the plan.
+Refusal = tuple[HeldPolicySet, PolicyVerdict | None]
+
+
+def refusals(deployment: Deployment) -> tuple[Refusal, ...]:
+    """Return what does not let a deployment's plan pass by itself. That of a head was approved before its review."""
+    plan, is_of_other = deployment.plan, deployment.pull_request is not None and not is_of_head(deployment)
+    if is_of_other or plan is None or not plan.changes.any:
+        return ()
+    verdicts = {each.policy_set: each for each in deployment.verdicts}
+    found = ((held, verdicts.get(held.name)) for held in deployment.policy_sets)
+    return tuple((held, verdict) for held, verdict in found if verdict is None or verdict.failed)
+
+
+def approvable(refused: Iterable[Refusal]) -> tuple[Requirements, ...]:
+    """Return whose approvals would let the plan pass, as requirements. What was not judged is approved by nobody."""
+    return tuple(
+        Requirements(approvals=held.approvals, any_of=held.owners)
+        for held, verdict in refused
+        if verdict is not None and held.owners
+    )
+
+
+def asked_here(deployment: Deployment) -> tuple[Requirements, ...]:
+    """Return whose approvals, given to a deployment itself, would count: as its root requires, and of policy sets.
+
+    Where nothing is missing but the end of a freeze, nobody is asked.
+    """
+    if deployment.frozen:
+        return ()
+    every = (*demanded(deployment), *approvable(refusals(deployment)))
+    return tuple(each for each in every if each.asks_people)
+
+
+def unapproved(origin: Origin, refused: Sequence[Refusal], same: Collection[int]) -> tuple[str, ...]:
+    """Return what is missing, a sentence in Markdown for each set.
+
+    ``same`` are the numbers of the pull requests that showed this very plan: approvals of their heads count, those of
+    others are of another plan. Who made or pushed the change approves nothing.
+    """
+    makers = _makers(origin)
+    others = {login.casefold() for login in makers.logins}
+    shown = [each for merged in origin.merged if merged.pull_request.number in same for each in merged.approving]
+    given = (*origin.here, *shown)
+    people = {each.login.casefold(): each for each in given if each.login.casefold() not in others}
+    return tuple(_missing(refused, list(people.values()), makers))
+
+
+def _makers(origin: Origin) -> Authors:
+    """Return who made what is applied: where it did not come with pull requests alone, whoever the deployment names."""
+    found = Authors() if origin.is_of_pull_requests else origin.makers
+    for each in origin.merged:
+        pull_request = each.pull_request
+        found = found.and_also(Authors((pull_request.author,))).and_also(pull_request.made_by)
+    return found
+
+
+def _missing(refused: Iterable[Refusal], people: Sequence[Person], makers: Authors) -> Iterator[str]:
+    for held, verdict in refused:
+        if verdict is None:
+            yield f"Policy set {code(held.name)} has not judged this plan."
+            continue
+        refuses = f"Policy set {code(held.name)} {escaped(f'refuses this plan{by_what(verdict)}')}."
+        if not held.owners:
+            yield f"{refuses} It has no owners who could let it pass."
+            continue
+        owners = [each for each in people if any(matches(owner, each) for owner in held.owners)]
+        needed = held.approvals + (not makers.known)
+        if len(owners) < needed:
+            who = listed([code(each) for each in held.owners])
+            why = "" if makers.known else f" {why_more(makers, held.owners, needed)}"
+            yield f"{refuses} {len(owners)} of {needed} approvals by its owners ({who}) are given.{why}"

@@ -1,0 +1,165 @@
+"""Deployments at gates that wait for each other over their queues: none of them ever goes on by itself.
+
+One waits for another of its change that stands in line behind a third, which waits at a gate as well, and so on back
+to the first. That needs a root in several stacks, or rules whose order changed: then queues hold two changes in
+different orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tidegate.changes.rules.waits import Waits
+from tidegate.deploys.rules.deployment import Deployment, State, Trigger
+from tidegate.deploys.rules.gate import Point, is_behind, point_of, waits_for
+
+#: Links of a circle that are told: more are hard to read.
+_TOLD = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Same:
+    """What those have in common that wait for the same: all of a stack wait for the stacks before it."""
+
+    change_set: str
+    stack: str
+    point: Point
+    waits: Waits
+    own: str
+
+
+#: One that waits, by its id, or what it has in common with others.
+_Node = str | _Same
+#: What those that wait for the same wait for, by the ids of those behind which it stands.
+_Links = Mapping[_Same, Mapping[str, Deployment]]
+
+
+def circles(deployments: Iterable[Deployment]) -> dict[str, str]:
+    """Return who must give up for others to go on, by id, with sentences that say why and what to do.
+
+    ``deployments`` are all that have not ended. Of each circle it is one: the one that was told so before, or else one
+    by hand, or else the newest.
+    """
+    known = list(deployments)
+    at_gates = {each.queue: each for each in known if _waits(each)}
+    waiting = {each.id: each for each in at_gates.values()}
+    links = _links(known, at_gates)
+    ahead: dict[_Node, Iterable[_Node]] = {identifier: [_same(each)] for identifier, each in waiting.items()}
+    ahead |= {same: list(found) for same, found in links.items()}
+
+    def first_of(circle: Sequence[str]) -> str:
+        told_before = [each for each in circle if _is_told(waiting[each])]
+        return max(told_before or circle, key=lambda each: _rank(waiting[each]))
+
+    found = _circles(ahead, first_of)
+    return {first: _sentences([waiting[each] for each in circle], links) for first, circle in found.items()}
+
+
+def _links(known: Iterable[Deployment], at_gates: Mapping[str, Deployment]) -> _Links:
+    """Return what is waited for behind whom. ``at_gates`` has who waits by their queues."""
+    in_line: dict[tuple[str, ...], list[Deployment]] = {}
+    for each in known:
+        holder = at_gates.get(each.queue)
+        if holder is not None and each.state is State.QUEUED and each.change_set and not _goes_first(each, holder):
+            in_line.setdefault((each.change_set, each.stack), []).append(each)
+            in_line.setdefault((each.change_set, each.stack, each.root.name), []).append(each)
+    found: dict[_Same, dict[str, Deployment]] = {}
+    for waiting in at_gates.values():
+        same = _same(waiting)
+        if same not in found:
+            possible = (each for place in _awaited(waiting) for each in in_line.get(place, ()))
+            awaited = (each for each in possible if waits_for(waiting, each.root.name, each.stack))
+            found[same] = {at_gates[each.queue].id: each for each in awaited}
+    return found
+
+
+def _awaited(waiting: Deployment) -> Iterator[tuple[str, ...]]:
+    """Yield where everything is that a deployment may wait for: a stack of its change, or a root there."""
+    waits, change = waiting.waits, waiting.change_set
+    yield from ((change, stack) for stack in (*waits.plan_after, *waits.apply_after))
+    yield from ((change, waiting.stack, root) for root in waits.roots)
+
+
+def _same(waiting: Deployment) -> _Same:
+    waits, name = waiting.waits, waiting.root.name
+    own = name if name in waits.roots or waiting.stack in {*waits.plan_after, *waits.apply_after} else ""
+    return _Same(waiting.change_set, waiting.stack, point_of(waiting), waits, own)
+
+
+def _goes_first(queued: Deployment, holder: Deployment) -> bool:
+    """Tell whether the one behind which a deployment stands steps aside for it."""
+    return queued.change_set == holder.change_set and is_behind(holder, queued)
+
+
+def _waits(deployment: Deployment) -> bool:
+    """Tell whether a deployment waits at its gate for nobody's decision but that of a circle."""
+    gate = deployment.gate
+    if gate is None or gate.next is not None:
+        return False
+    return deployment.state is State.GATED or (deployment.state is State.BLOCKED and bool(gate.circle))
+
+
+def _circles(ahead: Mapping[_Node, Iterable[_Node]], first_of: Callable[[Sequence[str]], str]) -> dict[str, list[str]]:
+    """Return circles of which each has lost its first, by that: its ids, of which each waits behind the next.
+
+    What is left has no circle. One walk finds all: after each, it goes on from before the first, which is not looked
+    at any more; and what it has left for good leads to no circle.
+    """
+    found: dict[str, list[str]] = {}
+    left: set[_Node] = set()
+    way: dict[_Node, Iterator[_Node]] = {}
+    pending = list(ahead)
+    while way or pending:
+        node = next(way[next(reversed(way))], None) if way else pending.pop()
+        if node is None:
+            left.add(way.popitem()[0])
+        elif node in way:
+            circle = [each for each in _since(node, way) if isinstance(each, str)]
+            first = first_of(circle)
+            found[first] = _beginning_with(first, circle)
+            left.add(first)
+            while way.popitem()[0] != first:  # What followed is still pending: it may be in other circles.
+                pass
+        elif node not in left:
+            way[node] = iter(ahead[node])
+    return found
+
+
+def _since(node: _Node, way: dict[_Node, Iterator[_Node]]) -> list[_Node]:
+    """Return the end of a way, from a node on."""
+    after = iter(reversed(way).__next__, node)
+    return [*after, node][::-1]
+
+
+def _is_told(deployment: Deployment) -> bool:
+    return deployment.gate is not None and bool(deployment.gate.circle)
+
+
+def _rank(deployment: Deployment) -> tuple[bool, str, str]:
+    return deployment.trigger is Trigger.MANUAL, deployment.requested_at, deployment.id
+
+
+def _beginning_with(first: str, circle: Sequence[str]) -> list[str]:
+    place = circle.index(first)
+    return [*circle[place:], *circle[:place]]
+
+
+def _sentences(circle: Sequence[Deployment], links: _Links) -> str:
+    """Return what the first of a circle is told."""
+    told = []
+    for one, other in zip(circle, [*circle[1:], circle[0]], strict=True):
+        holder = "this one" if other is circle[0] else f"{_name(other)} of {other.revision.short}"
+        awaited = links[_same(one)][other.id]
+        told.append(f"for {_name(awaited)}, which stands in line behind {holder}")
+    if len(told) > _TOLD:
+        told = [*told[: _TOLD - 1], "for others, and so on", told[-1]]
+    waits = "; that one waits ".join(told)
+    return (
+        f"None of these goes on by itself: this one waits {waits}. Reject this one, or one of the others. "
+        "What is rejected can be asked for again once the others are done."
+    )
+
+
+def _name(deployment: Deployment) -> str:
+    return f"{deployment.root.name} ({deployment.stack})"

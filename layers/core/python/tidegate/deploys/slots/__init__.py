@@ -1,0 +1,1 @@
+"""Concurrency slots for runners: taken, waited for, given back."""

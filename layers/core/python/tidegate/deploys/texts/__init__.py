@@ -1,0 +1,1 @@
+"""How each state of a deployment looks in a check run."""

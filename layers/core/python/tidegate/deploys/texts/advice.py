@@ -1,0 +1,37 @@
+"""What people do next about a deployment that failed: the check run, the page and the terminal say the same."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.held_plan import POLICIES_REFUSED
+
+#: What is said of a deployment once a newer revision that contains it is deployed: the braces hold that revision.
+REPLACED: Final = "replaced by {}, which is deployed"
+#: The same as a sentence, where there is room for it.
+REPLACED_SENTENCE: Final = f"Nobody needs to do anything about it: it is {REPLACED}."
+#: A newer revision that is not known any more.
+NEWER_REVISION: Final = "a newer revision"
+
+
+def advice(state: str, error: str, check: str = "its check") -> str:
+    """Return what to do about a deployment that ended in ``state`` (a word of ``State``) with ``error``, in plain text.
+
+    ``check`` is how its check run is named. Empty where nothing failed, or where more is to be said than this.
+    """
+    if state == State.PLAN_FAILED and error != POLICIES_REFUSED:
+        return "Correct the configuration and merge that: the next revision of this root is planned as usual."
+    if state == State.APPLY_FAILED:
+        return (
+            f"Correct the cause and merge that, or run {check} again: the next plan starts from what was applied and "
+            "shows what is missing. It is never applied again by itself."
+        )
+    if state == State.ENGINE_FAULT:
+        return f"Run {check} again, or merge the next revision of this root: it deploys these changes as well."
+    return ""
+
+
+def advice_on(deployment: Deployment, check: str = "its check") -> str:
+    """Return what to do about a deployment: nothing, once a newer revision that contains it is deployed."""
+    return "" if deployment.contained_by else advice(deployment.state, deployment.error, check)

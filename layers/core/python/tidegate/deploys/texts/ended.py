@@ -1,0 +1,259 @@
+"""How deployments look that have ended: what is so now, why, and what people do next."""
+
+from __future__ import annotations
+
+from tidegate.deploys.rules.deployment import Deployment, was_applied_before
+from tidegate.deploys.rules.held_plan import POLICIES_REFUSED
+from tidegate.deploys.rules.review import REVIEW_DAYS, moment
+from tidegate.deploys.rules.workflow import STEP_FAILED
+from tidegate.deploys.texts.advice import advice_on
+from tidegate.deploys.texts.face import Face, View, approval, counts_of, people, place, what_was_not
+from tidegate.deploys.texts.policies import verdict_lines
+from tidegate.rules.errors import CommitLeftBranch
+from tidegate.texts.markdown import bounded, code, escaped, one_line
+from tidegate.vcs.rules.check_run import MAXIMUM_TITLE, Conclusion
+
+_UNLOCK = "\n5. Press **Unlock**: later revisions deploy again."
+_NEXT = "The next revision of this root is planned as usual."
+#: Characters of why a step failed.
+_REASON = 300
+#: Bytes of what policies say of a plan.
+_SHOWN = 10_000
+#: What ended an operation that nobody answered for, by the name of the error: its title and its sentence.
+_LATE = {
+    "States.Timeout": ("timed out", "It took longer than it may."),
+    "States.HeartbeatTimeout": ("lost its heartbeat", "Its runner sent no sign of life for a minute."),
+}
+
+
+def applied(deployment: Deployment, _: View) -> Face:
+    """Return how an apply looks that went well, whatever became of the steps after it."""
+    after = deployment.last_lines.rpartition(STEP_FAILED)
+    if after[1]:
+        return Face(
+            f"Applied: {counts_of(deployment)}; a step after it failed",
+            (
+                f"**Applied, and a step after it failed:** {escaped(after[2].strip(), _REASON)}",
+                f"{approval(deployment)} The infrastructure is what the revision says.",
+            ),
+            conclusion=Conclusion.SUCCESS,
+        )
+    return Face(
+        f"Applied: {counts_of(deployment)}",
+        (f"**Applied.** {approval(deployment)} The infrastructure is what the revision says.",),
+        conclusion=Conclusion.SUCCESS,
+    )
+
+
+def no_changes(deployment: Deployment, _: View) -> Face:
+    """Return how a deployment looks that found nothing to do, or whose changes were applied before their merge."""
+    if was_applied_before(deployment):
+        return Face(
+            "Applied before the merge",
+            (f"**Applied before the merge.** {escaped(deployment.reason)}",),
+            conclusion=Conclusion.SUCCESS,
+        )
+    return Face(
+        "Nothing to change",
+        ("**Nothing to change.** The infrastructure already is what the revision says, so nothing was applied.",),
+        conclusion=Conclusion.SUCCESS,
+    )
+
+
+def plan_failed(deployment: Deployment, _: View) -> Face:
+    """Return how a failed plan looks, or one that policies do not let pass."""
+    if deployment.error == POLICIES_REFUSED:
+        return _held_up(deployment)
+    how, why = _LATE.get(deployment.error, ("failed", ""))
+    return Face(
+        f"The plan {how}",
+        (
+            f"**The plan {how}.** {_why(deployment, why)} Nothing was applied.",
+            f"{_below(deployment)}{_advice(deployment)}".rstrip(),
+        ),
+        conclusion=Conclusion.TIMED_OUT if why else Conclusion.FAILURE,
+    )
+
+
+def _held_up(deployment: Deployment) -> Face:
+    failed = {each.policy_set: each for each in deployment.verdicts if each.failed}
+    owners = dict.fromkeys(each for held in deployment.policy_sets if held.name in failed for each in held.owners)
+    verb = "apply" if deployment.base_sha else "deploy"
+    instead = (
+        f"or ask its owners, {people(tuple(owners))}, to approve {code(deployment.revision.short)} by a review"
+        if owners
+        else "or the policy on the default branch: it has no owners who could let it pass"
+    )
+    return Face(
+        one_line(f"Policies refuse the plan: {', '.join(failed)}", MAXIMUM_TITLE),
+        (
+            f"**Policies refuse the plan, and nothing was applied.** {escaped(deployment.reason)}",
+            "This plan was made to be applied. It may differ from the one that the pull request shows.",
+            bounded(verdict_lines(failed.values()), _SHOWN, "- {} more.".format),
+            f"Change the code and push, {instead}. Then comment `tidegate {verb}` again.",
+        ),
+        conclusion=Conclusion.FAILURE,
+    )
+
+
+def apply_failed(deployment: Deployment, _: View) -> Face:
+    """Return how a failed apply looks: parts of it may be in effect."""
+    return Face(
+        "The apply failed",
+        (
+            (
+                f"**The apply failed.** {escaped(deployment.reason)} The engine said so itself and stored its state; "
+                "**parts of the plan may have been applied**."
+            ),
+            f"{_below(deployment)}{_advice(deployment)}".rstrip(),
+        ),
+        conclusion=Conclusion.FAILURE,
+    )
+
+
+def rejected(deployment: Deployment, _: View) -> Face:
+    """Return how a rejected deployment looks: who rejected it, and when; or that its pull request was closed."""
+    if deployment.withdrawn:
+        return _cancelled(deployment)
+    if deployment.error == CommitLeftBranch.__name__:
+        told = f"**Not applied.** {escaped(deployment.reason)}"
+        return Face("Not applied: its branch was rewritten", (told, _NEXT), conclusion=Conclusion.CANCELLED)
+    return Face(
+        "Rejected",
+        (f"**{approval(deployment)}** Nothing was {what_was_not(deployment)}. {_NEXT}",),
+        conclusion=Conclusion.CANCELLED,
+    )
+
+
+def _cancelled(deployment: Deployment) -> Face:
+    return Face(
+        "Cancelled: the pull request was closed",
+        (
+            f"**Cancelled.** {escaped(deployment.withdrawn)} Nothing was {what_was_not(deployment)}.",
+            "To apply it after all, reopen the pull request and comment `tidegate apply` again.",
+        ),
+        conclusion=Conclusion.CANCELLED,
+    )
+
+
+def review_expired(deployment: Deployment, _: View) -> Face:
+    """Return how a review looks that nobody decided in time."""
+    review = deployment.review
+    asked = f", asked for on {moment(review.asked_at)}," if review else ""
+    late = f" {escaped(deployment.reason)}" if deployment.reason else ""
+    return Face(
+        "The review timed out",
+        (
+            (
+                f"**Nobody decided within {REVIEW_DAYS} days**: the review{asked} timed out"
+                f"{f' on {moment(deployment.changed_at)}' if deployment.changed_at else ''}. "
+                f"Nobody rejected the plan, and nothing was applied.{late}"
+            ),
+            "Run this check again for a new plan, or merge the next revision: its plan includes these changes.",
+        ),
+        conclusion=Conclusion.TIMED_OUT,
+    )
+
+
+def refused(deployment: Deployment, _: View) -> Face:
+    """Return how a deployment looks that was not let in."""
+    if deployment.withdrawn:
+        return _cancelled(deployment)
+    return Face(
+        "Not deployed",
+        (f"**Not deployed.** {escaped(deployment.reason)}", "Nothing was planned or applied."),
+        conclusion=Conclusion.FAILURE,
+    )
+
+
+def superseded(deployment: Deployment, _: View) -> Face:
+    """Return how a deployment looks whose changes a newer one brought."""
+    return Face(
+        "Superseded by a newer revision",
+        (
+            f"**Superseded.** {escaped(deployment.reason)}".rstrip(),
+            f"Nothing was {what_was_not(deployment)}, and nothing is missing.",
+        ),
+        conclusion=Conclusion.SKIPPED,
+    )
+
+
+def cancelled(deployment: Deployment, _: View) -> Face:
+    """Return how a deployment looks that somebody cancelled before anything of it was applied."""
+    by = deployment.cancelled
+    told = f" by {code(by.by)} on {moment(by.at)}" if by else ""
+    return Face(
+        "Cancelled",
+        (
+            f"**Cancelled{told}.** Nothing was {what_was_not(deployment)}.",
+            f"Run this check again to deploy it after all. {_NEXT}",
+        ),
+        conclusion=Conclusion.CANCELLED,
+    )
+
+
+def outcome_unknown(deployment: Deployment, view: View) -> Face:
+    """Return how an apply looks that ended without an answer."""
+    how, why = _LATE.get(deployment.error, ("", ""))
+    about = f": the apply {how}" if how else ""
+    steps = (
+        f"**It is not known what was applied**{about}. {_why(deployment, why)}",
+        (
+            "The runner was lost while it applied, so some, all or none of the plan below may be in effect. "
+            "It is never applied again by itself. What to do:"
+        ),
+        _steps(deployment, view, is_free=not (view.locks or view.locking)),
+    )
+    title = f"Outcome unknown{about}"
+    if view.locks:
+        locked = "**The queue of this root is locked** until somebody who may write to this repository unlocks it."
+        return Face(f"{title}; the queue is locked", (*steps, locked), conclusion=Conclusion.ACTION_REQUIRED)
+    conclusion = Conclusion.TIMED_OUT if how else Conclusion.FAILURE
+    if view.locking:
+        return Face(title, steps, conclusion=conclusion)
+    free = "**This deployment does not lock the queue any more.** Later revisions deploy as usual."
+    return Face(f"{title}, unlocked", (*steps, free), conclusion=conclusion)
+
+
+def _steps(deployment: Deployment, view: View, *, is_free: bool) -> str:
+    read = "the engine's last lines in the text below and the job's log" if deployment.last_lines else "the job's log"
+    return (
+        f"1. Read {read}: how far did it get?\n"
+        "2. Look whether the state is still locked (`force-unlock` frees it) and whether the runner left "
+        f"{code(place(view, f'errored/{deployment.apply_job}.tfstate'))}; if so, `state push` it.\n"
+        "3. Run a plan of this revision by hand: what it still shows was not applied.\n"
+        "4. Repair what is half done, or leave it to the next revision's plan."
+        f"{'' if is_free else _UNLOCK}"
+    )
+
+
+def engine_fault(deployment: Deployment, _: View) -> Face:
+    """Return how a deployment looks that Tidegate itself failed at."""
+    how, why = _LATE.get(deployment.error, ("", ""))
+    if how:
+        return Face(
+            f"The operation {how}",
+            (f"**The operation {how}, and nothing was applied.** {_why(deployment, why)}", _advice(deployment)),
+            conclusion=Conclusion.TIMED_OUT,
+        )
+    return Face(
+        "Tidegate failed",
+        (
+            f"**Tidegate itself failed, and nothing was applied.** {escaped(deployment.reason)}",
+            f"The operators are told by an alarm. {_advice(deployment)}".rstrip(),
+        ),
+        conclusion=Conclusion.FAILURE,
+    )
+
+
+def _advice(deployment: Deployment) -> str:
+    return advice_on(deployment, "this check")
+
+
+def _below(deployment: Deployment) -> str:
+    return "The engine's last lines come first in the text below. " if deployment.last_lines else ""
+
+
+def _why(deployment: Deployment, otherwise: str) -> str:
+    """Return the reason that was recorded, or what is known of errors of this name."""
+    return escaped(deployment.reason) or otherwise

@@ -1,0 +1,285 @@
+"""How deployments look that wait at a gate for others of their change: waiting, blocked, and given up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from tidegate.deploys.rules.deployment import AfterGate, Deployment, State, is_final
+from tidegate.deploys.rules.gate import GATE_DAYS, Point, point_of, stepped_aside
+from tidegate.deploys.rules.review import moment
+from tidegate.deploys.texts.face import (
+    REJECT,
+    RETRY,
+    Awaited,
+    Face,
+    View,
+    WaitedFor,
+    approval,
+    counts_of,
+    many,
+    people,
+    what_was_not,
+    who_may,
+)
+from tidegate.deploys.texts.requirements import requirements_expired
+from tidegate.rules.access import Action
+from tidegate.rules.errors import GateStaysShut
+from tidegate.texts.markdown import code, escaped
+from tidegate.texts.sentences import listed
+from tidegate.vcs.rules.check_run import Conclusion
+
+#: Names in a title, and characters of each: the list below names more.
+_IN_TITLE = 2
+_LONGEST_IN_TITLE = 60
+_LONGEST_NAME = 100
+
+#: What one that others wait for does now, or how it ended.
+_DOES = {
+    State.QUEUED: "is in line",
+    State.PLANNING: "is being planned",
+    State.GATED: "waits for others of this change",
+    State.BLOCKED: "**is blocked itself**",
+    State.AWAITING_REVIEW: "**waits for its review**",
+    State.APPROVED: "is approved",
+    State.AWAITING_REQUIREMENTS: "**waits for its requirements**",
+    State.APPLYING: "is being applied",
+    State.APPLIED: "was applied",
+    State.NO_CHANGES: "had nothing to change",
+    State.PLAN_FAILED: "its plan failed",
+    State.APPLY_FAILED: "its apply failed",
+    State.REJECTED: "was rejected",
+    State.REVIEW_EXPIRED: "its review timed out",
+    State.GATE_EXPIRED: "waited too long",
+    State.REFUSED: "was not let in",
+    State.SUPERSEDED: "was superseded",
+    State.CANCELLED: "was cancelled",
+    State.OUTCOME_UNKNOWN: "its outcome is unknown",
+    State.ENGINE_FAULT: "Tidegate failed",
+}
+
+
+def gated(deployment: Deployment, view: View) -> Face:
+    """Return how a deployment looks that waits for others of its change.
+
+    It is under way, so it has no buttons: the forge shows these on completed check runs only, and nothing is asked
+    of anybody. One whose place another takes is shown as ended at once: a new check run of it, made beside the other's,
+    could come after that and hide it, as the forge shows the newest of a name.
+    """
+    if _gives_way(deployment):
+        return Face("Superseded", _ending(deployment), conclusion=Conclusion.SKIPPED)
+    roots, stacks = _still(deployment, view.waited_for)
+    once = "Once all of this is deployed, or has nothing to change,"
+    if point_of(deployment) is Point.PLAN:
+        layer = f" (layer {deployment.layer} of {deployment.layers})" if deployment.layers > 1 else ""
+        title = f"Waiting for {_in_title(roots, stacks)}{layer}"
+        then = f"{once} this root is planned. That happens by itself."
+    else:
+        title = f"Waiting for {_in_title(roots, stacks)}: {counts_of(deployment)}"
+        then = (
+            f"The plan below is made. {once} it goes on by itself. What is applied until then may change what this "
+            "plan is about: then this root is planned again."
+        )
+    return Face(
+        title,
+        (
+            *_ending(deployment),
+            f"**Waiting for {_in_text(roots, stacks)}.** {then}",
+            _list("It waits for:", deployment, view),
+            _until(deployment, view),
+        ),
+        "in_progress",
+    )
+
+
+def blocked(deployment: Deployment, view: View) -> Face:
+    """Return how a deployment looks when others that it waits for came to a bad end."""
+    ending = _ending(deployment)
+    if not ending and deployment.gate is not None and deployment.gate.circle:
+        return _in_a_circle(deployment, view)
+    what = "**Blocked:** what this waits for was not deployed. It goes on by itself when that is deployed after all."
+    failed = _list("It waits for:", deployment, view) or escaped(deployment.reason)
+    return Face(
+        _blocked_by(view.waited_for),
+        (*ending, failed) if ending else (what, failed, *_choices(deployment)),
+        conclusion=Conclusion.ACTION_REQUIRED,
+        actions=() if ending else (RETRY, REJECT) if _can_retry(deployment) else (REJECT,),
+    )
+
+
+def _in_a_circle(deployment: Deployment, view: View) -> Face:
+    reject = f"{who_may(deployment, Action.REVIEW)} press **Reject**. {_at_most(deployment)}"
+    return Face(
+        "Blocked: this and others wait for each other",
+        (f"**Blocked.** {escaped(deployment.reason)}", _list("It waits for:", deployment, view), reject),
+        conclusion=Conclusion.ACTION_REQUIRED,
+        actions=(REJECT,),
+    )
+
+
+def _can_retry(deployment: Deployment) -> bool:
+    """Tell whether what blocks a deployment can be run again: what is not on the default branch cannot."""
+    return deployment.pull_request is None
+
+
+def gate_expired(deployment: Deployment, _: View) -> Face:
+    """Return how a deployment looks that gave up waiting."""
+    if deployment.error == GateStaysShut.__name__:
+        return Face("Waited too often", (f"**{escaped(deployment.reason)}**",), conclusion=Conclusion.TIMED_OUT)
+    if deployment.missing:
+        return requirements_expired(deployment)
+    on = f" on {moment(deployment.changed_at)}" if deployment.changed_at else ""
+    return Face(
+        "Waited too long for others of its change",
+        (
+            (
+                f"**What this waited for was not deployed within {GATE_DAYS} days**, so it ended{on}. "
+                f"Nothing was {what_was_not(deployment)}. {escaped(deployment.reason)}"
+            ).rstrip(),
+            "Run this check again, or merge the next revision: its plan includes these changes.",
+        ),
+        conclusion=Conclusion.TIMED_OUT,
+    )
+
+
+def _ending(deployment: Deployment) -> tuple[str, ...]:
+    """Return that somebody decided how it ends, if so: that takes a moment to come about."""
+    gate = deployment.gate
+    if gate is not None and gate.next is AfterGate.REJECTED:
+        return (f"**{approval(deployment)}** It ends in a moment.",)
+    if stepped_aside(deployment):
+        return ("**What this waits for stood behind it in line and goes first.** This is run again after it.",)
+    if gate is not None and gate.next is AfterGate.SUPERSEDED:
+        return ("**A newer revision of this root takes its place.** It ends in a moment.",)
+    return ()
+
+
+def _gives_way(deployment: Deployment) -> bool:
+    return deployment.gate is not None and deployment.gate.next is AfterGate.SUPERSEDED
+
+
+def _choices(deployment: Deployment) -> tuple[str, ...]:
+    """Return what people can do about a blocked deployment, and what ends it otherwise."""
+    retry, reject = who_may(deployment, Action.APPLY), who_may(deployment, Action.REVIEW)
+    rejecting = (
+        f"**Reject** ends this deployment. Nothing is {what_was_not(deployment)}, and later revisions go on as usual."
+    )
+    if not _can_retry(deployment):
+        asked = (
+            f"What failed is of the pull request #{deployment.pull_request}: ask there for a deploy again, or merge it."
+        )
+        return asked, f"{rejecting} {reject} press it. {_at_most(deployment)}"
+    may = f"{retry} press them." if retry == reject else f"{retry} retry, {_lower(reject)} reject."
+    return (
+        f"There are two buttons:\n\n* **Retry** runs what failed again.\n* {rejecting}",
+        f"{may} If a newer revision of this root comes, it takes its place. {_at_most(deployment)}",
+    )
+
+
+def _still(deployment: Deployment, held_by: WaitedFor | None) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the roots of the same stack, and the stacks, that the deployment waits for at its gate.
+
+    Those that hold it no more are left out, if all that hold it are known.
+    """
+    waits = deployment.waits
+    before_plan = point_of(deployment) is Point.PLAN
+    roots = waits.roots if before_plan else ()
+    stacks = waits.plan_after if before_plan else waits.apply_after
+    if held_by is None or held_by.more or not held_by.named:
+        return roots, stacks
+    held = {(awaited.root, awaited.stack) for awaited in held_by.named}
+    open_stacks = {stack for _, stack in held}
+    return (
+        tuple(root for root in roots if (root, deployment.stack) in held),
+        tuple(stack for stack in stacks if stack in open_stacks),
+    )
+
+
+def _in_title(roots: Sequence[str], stacks: Sequence[str]) -> str:
+    parts = [_names(roots)] if roots else []
+    if stacks:
+        parts.append(f"{_stacks(stacks)} {_names(stacks)}")
+    return " and ".join(parts) or "others of its change"
+
+
+def _in_text(roots: Sequence[str], stacks: Sequence[str]) -> str:
+    parts = [people(tuple(roots))] if roots else []
+    if stacks:
+        parts.append(f"{_stacks(stacks)} {people(tuple(stacks))}")
+    return " and ".join(parts) or "others of its change"
+
+
+def _stacks(names: Sequence[str]) -> str:
+    return "stack" if len(names) == 1 else "stacks"
+
+
+def _blocked_by(held_by: WaitedFor | None) -> str:
+    """Return the title of a blocked one: the cause, and not what is only blocked by that as well."""
+    named = held_by.named if held_by else ()
+    causes = [awaited for awaited in named if awaited.state is not State.BLOCKED]
+    names = list(dict.fromkeys(awaited.root for awaited in causes or named))
+    if not names:
+        return "Blocked: what it waits for was not deployed"
+    if not causes:
+        return f"Blocked: {_names(names)} {_are(len(names))} blocked, too"
+    if len(causes) == 1:
+        return f"Blocked by {_names(names)}: {_DOES[causes[0].state]}"
+    return f"Blocked: {_names(names)} {'was' if len(names) == 1 else 'were'} not deployed"
+
+
+def _names(names: Sequence[str]) -> str:
+    """Return names for a title: of many the first, and how many more there are."""
+    return listed([name[:_LONGEST_IN_TITLE] for name in names], _IN_TITLE)
+
+
+def _list(heading: str, deployment: Deployment, view: View) -> str:
+    held_by = view.waited_for
+    if held_by is None:
+        return ""
+    lines = [_line(awaited, deployment) for awaited in held_by.named]
+    up_to = "up to " if held_by.at_most else ""
+    if held_by.more:
+        lines.append(f"* and {up_to}{held_by.more} more")
+    listed = f"{heading}\n\n" + "\n".join(lines) if lines else ""
+    return "\n\n".join(filter(None, (listed, _others(held_by, up_to))))
+
+
+def _others(held_by: WaitedFor, up_to: str) -> str:
+    """Return how many others there are that do not hold the gate, or not yet."""
+    parts = []
+    if held_by.under_way:
+        parts.append(f"{up_to}{many(held_by.under_way, 'other')} {_are(held_by.under_way)} on the way")
+    if held_by.done:
+        parts.append(f"{held_by.done} {_are(held_by.done)} done already: deployed, or with nothing to change")
+    sentence = "; ".join(parts)
+    return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _line(awaited: Awaited, deployment: Deployment) -> str:
+    name = code(awaited.root, _LONGEST_NAME)
+    linked = f"[{name}]({awaited.url})" if awaited.url else name
+    where = f" in stack {code(awaited.stack, _LONGEST_NAME)}" if awaited.stack != deployment.stack else ""
+    word = " on" if is_final(awaited.state) else ", since"
+    since = f"{word} {moment(awaited.since)}" if awaited.since else ""
+    return f"* {linked}{where}: {_DOES[awaited.state]}{since}"
+
+
+def _until(deployment: Deployment, view: View) -> str:
+    where = f" on [its page]({view.page_url})" if view.page_url else ""
+    return f"**Reject**{where} ends this deployment: nothing is {what_was_not(deployment)} then. {_at_most(deployment)}"
+
+
+def _at_most(deployment: Deployment) -> str:
+    gate = deployment.gate
+    if gate is None:
+        return f"It waits for {GATE_DAYS} days at most."
+    until = datetime.fromisoformat(gate.since) + timedelta(days=GATE_DAYS)
+    return f"It waits until {moment(until)} at most."
+
+
+def _lower(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]

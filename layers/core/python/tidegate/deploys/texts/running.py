@@ -1,0 +1,132 @@
+"""How deployments look that are under way: planning, waiting for a review, and applying."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidegate.comments.texts.decisions import confirm_command
+from tidegate.deploys.rules.deployment import Deployment, Review
+from tidegate.deploys.rules.review import REVIEW_DAYS, expires_at, moment, needed_approvals
+from tidegate.deploys.rules.slots import SlotWait
+from tidegate.deploys.rules.unapproved import refusals
+from tidegate.deploys.texts.face import CONFIRM, REJECT, Face, View, approval, counts_of, people, who_may
+from tidegate.deploys.texts.policies import verdict_lines
+from tidegate.rules.access import Action
+from tidegate.texts.markdown import bounded, code, escaped
+from tidegate.vcs.rules.check_run import Conclusion
+
+#: Bytes of what policies say of a plan.
+_SHOWN = 10_000
+
+
+def planning(deployment: Deployment, view: View) -> Face:
+    """Return how a deployment looks while its plan is made."""
+    stacks = deployment.waits.apply_after
+    cancel = f" It can be cancelled on [its page]({view.page_url})." if view.page_url else ""
+    waits = f"and waits for {'stack' if len(stacks) == 1 else 'stacks'} {people(stacks)}" if stacks else "for review"
+    return Face(
+        "Planning",
+        (
+            f"**Planning.** A runner makes the plan, usually within a few minutes. {escaped(deployment.reason)}",
+            f"If the plan has nothing to change, this deployment ends; otherwise it is shown here {waits}.{cancel}",
+        ),
+        "in_progress",
+    )
+
+
+def awaiting_review(deployment: Deployment, _: View) -> Face:
+    """Return how a deployment looks while people review its plan."""
+    review, must = deployment.review, deployment.must_review
+    given, wanted = _given(review), needed_approvals(deployment)
+    so_far = f" ({given} of {wanted} approvals)" if wanted > 1 else ""
+    return Face(
+        f"Review the plan{so_far}: {counts_of(deployment)}",
+        (
+            "**Waiting for your review.** Nothing is applied until it is decided.",
+            *((f"**Look twice:** {escaped(must)}",) if must else ()),
+            *_refused(deployment),
+            (
+                "* **Confirm** applies exactly this plan: the same plan file, commit and engine version.\n"
+                "* **Reject** ends this deployment. Nothing is applied, and later revisions go on as usual.\n"
+                f"* {_in_words(deployment)}"
+            ),
+            _who(deployment),
+        ),
+        conclusion=Conclusion.ACTION_REQUIRED,
+        actions=(CONFIRM, REJECT),
+    )
+
+
+def _in_words(deployment: Deployment) -> str:
+    """Return how to decide without the buttons: by a comment, or in a terminal where no pull request asked for it."""
+    destroy, name = deployment.destroy, deployment.root.name
+    if destroy is not None and destroy.deployment and destroy.asked_on is None:
+        return f"Or use {code(f'tidegate approve {deployment.id}')} or {code(f'tidegate reject {deployment.id}')}."
+    where = f"pull request {destroy.asked_on}" if destroy and destroy.asked_on else "the pull request of this change"
+    return f"Or comment {code(confirm_command(deployment))} on {where}, or {code(f'tidegate reject -p {name}')}."
+
+
+def _refused(deployment: Deployment) -> Iterator[str]:
+    """Yield what policies say of a plan that their owners must approve before it is applied."""
+    failed = [verdict for _, verdict in refusals(deployment) if verdict is not None]
+    if failed:
+        yield "**Policies refuse this plan.** It is applied once their owners approve it: one who confirms it has."
+        yield bounded(verdict_lines(failed), _SHOWN, "- {} more.".format)
+
+
+def _given(review: Review | None) -> int:
+    return len(review.approvals) if review else 0
+
+
+def _who(deployment: Deployment) -> str:
+    """Return who may decide, how many are needed, who did so far, who may not, and until when."""
+    review, rule = deployment.review, deployment.review_rule
+    wanted = needed_approvals(deployment)
+    enough = "one Confirm or one Reject is enough" if wanted == 1 else "each once; one Reject is enough"
+    sentences = [f"{who_may(deployment, Action.REVIEW)} decide: {enough}."]
+    if wanted > 1:
+        sentences.append(f"**{_given(review)} of {wanted} approvals** are given.")
+    if wanted > rule.approvals:
+        sentences.append("It is not known who made all of this change, so one more person than usual must confirm it.")
+    if review and review.approvals:
+        sentences.append(f"Confirmed so far by {people(tuple(given.by for given in review.approvals))}.")
+    if rule.exclude_authors:
+        authors = tuple(dict.fromkeys((deployment.requested_by, *deployment.authors)))
+        sentences.append(f"{people(authors)} made or asked for this change, and may not confirm it.")
+    until = f"on {expires_at(review):%Y-%m-%d %H:%M} UTC" if review else f"after {REVIEW_DAYS} days"
+    sentences.append(f"The review expires {until}; without a decision nothing is applied.")
+    return " ".join(sentences)
+
+
+def approved(deployment: Deployment, _: View) -> Face:
+    """Return how a deployment looks whose apply is about to start."""
+    return Face(
+        f"Approved: {counts_of(deployment)}",
+        (f"**{approval(deployment)}** The apply starts as soon as a runner is ready.",),
+        "in_progress",
+    )
+
+
+def waiting_for_slot(wait: SlotWait, view: View) -> Face:
+    """Return how a deployment looks whose plan or apply waits for a concurrency slot."""
+    cancel = f" [Its page]({view.page_url}) shows its position now; it can be cancelled there." if view.page_url else ""
+    return Face(
+        str(wait),
+        (
+            f"**{wait}.** It goes on by itself, applies before plans, and waits since {moment(wait.since)}.",
+            f"The installation runs {wait.limit} runners concurrently (`runner_slots`).{cancel}",
+        ),
+        "in_progress",
+    )
+
+
+def applying(deployment: Deployment, _: View) -> Face:
+    """Return how a deployment looks while its plan is applied."""
+    return Face(
+        f"Applying: {counts_of(deployment)}",
+        (
+            f"**Applying.** {approval(deployment)} A runner applies exactly the plan below.",
+            "Do not run the engine on this root elsewhere until this has ended.",
+        ),
+        "in_progress",
+    )

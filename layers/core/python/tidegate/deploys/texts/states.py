@@ -1,0 +1,117 @@
+"""How each state of a deployment looks on its check run: what is so, what happens next, what people may do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from tidegate.deploys.rules.cancelling import APPLY_WARNING
+from tidegate.deploys.rules.deployment import Deployment, State, is_final
+from tidegate.deploys.rules.review import moment
+from tidegate.deploys.texts import ended as check_run_ended
+from tidegate.deploys.texts import gate as check_run_gate
+from tidegate.deploys.texts import requirements as check_run_requirements
+from tidegate.deploys.texts import running as check_run_running
+from tidegate.deploys.texts import waiting as check_run_waiting
+from tidegate.deploys.texts.face import CONFIRM, UNLOCK, Face, View
+from tidegate.deploys.texts.running import waiting_for_slot
+from tidegate.texts.markdown import code, escaped
+
+_FACES: dict[State, Callable[[Deployment, View], Face]] = {
+    State.QUEUED: check_run_waiting.queued,
+    State.PLANNING: check_run_running.planning,
+    State.GATED: check_run_gate.gated,
+    State.BLOCKED: check_run_gate.blocked,
+    State.AWAITING_REVIEW: check_run_running.awaiting_review,
+    State.APPROVED: check_run_running.approved,
+    State.AWAITING_REQUIREMENTS: check_run_requirements.awaiting_requirements,
+    State.APPLYING: check_run_running.applying,
+    State.APPLIED: check_run_ended.applied,
+    State.NO_CHANGES: check_run_ended.no_changes,
+    State.PLAN_FAILED: check_run_ended.plan_failed,
+    State.APPLY_FAILED: check_run_ended.apply_failed,
+    State.REJECTED: check_run_ended.rejected,
+    State.REVIEW_EXPIRED: check_run_ended.review_expired,
+    State.GATE_EXPIRED: check_run_gate.gate_expired,
+    State.REFUSED: check_run_ended.refused,
+    State.SUPERSEDED: check_run_ended.superseded,
+    State.CANCELLED: check_run_ended.cancelled,
+    State.OUTCOME_UNKNOWN: check_run_ended.outcome_unknown,
+    State.ENGINE_FAULT: check_run_ended.engine_fault,
+}
+
+
+def face_of(deployment: Deployment, view: View) -> Face:
+    """Return how the deployment's check run looks now."""
+    face = _FACES[deployment.state](deployment, view) if view.slot is None else waiting_for_slot(view.slot, view)
+    face = _with_interrupt(_without_altered_plan(face, deployment, view), deployment)
+    return _with_supersession(_with_reruns(_with_lock(face, deployment, view), view), deployment, view)
+
+
+def _without_altered_plan(face: Face, deployment: Deployment, view: View) -> Face:
+    """Warn of a plan's text that was altered: nobody confirms what cannot be read."""
+    if not view.plan_altered:
+        return face
+    warning = "**The stored plan text was altered after it was made**, so it is not shown."
+    if deployment.state is State.AWAITING_REVIEW:
+        warning += " It cannot be confirmed: Reject it and merge again."
+    actions = tuple(action for action in face.actions if action is not CONFIRM)
+    return replace(face, paragraphs=(warning, *face.paragraphs), actions=actions)
+
+
+def _with_interrupt(face: Face, deployment: Deployment) -> Face:
+    """Say who interrupted the apply: the state may be partly changed, however it ended."""
+    by = deployment.cancelled
+    if by is None or deployment.state is State.CANCELLED:
+        return face
+    told = f"**{code(by.by)} interrupted this apply** on {moment(by.at)}. {APPLY_WARNING}"
+    return replace(face, paragraphs=(told, *face.paragraphs))
+
+
+def _with_lock(face: Face, deployment: Deployment, view: View) -> Face:
+    """Add what the deployment has to do with its queue's lock, and the button that takes it away where one can be.
+
+    The forge shows buttons on completed check runs only.
+    """
+    if deployment.unlocked and not view.locks:
+        unlocked = f"**Unlocked** by {code(deployment.unlocked.by)} on {moment(deployment.unlocked.at)}."
+        return _saying(face, unlocked)
+    if view.locking and is_final(deployment.state):
+        coming = "**The queue of this root is being locked.** The button that unlocks it appears here in a moment."
+        return _saying(face, coming)
+    if not view.locks or view.lock is None:
+        return face
+    if deployment.state is not State.OUTCOME_UNKNOWN:
+        face = _saying(face, f"**This deployment locked the queue of this root:** {escaped(view.lock.reason)}")
+    return replace(face, actions=(*face.actions, UNLOCK)) if face.status == "completed" else face
+
+
+def _with_reruns(face: Face, view: View) -> Face:
+    """Say which deployment this one repeats, and which one repeats this."""
+    if view.repeats:
+        face = _saying(face, f"This runs {view.repeats} again.")
+    if view.repeated_by:
+        first, *others = face.paragraphs
+        again = f"**Run again:** {view.repeated_by} is a newer deployment of this revision."
+        face = replace(face, paragraphs=(first, again, *others))
+    return face
+
+
+def _with_supersession(face: Face, deployment: Deployment, view: View) -> Face:
+    """Say which deployment gave up waiting for this one, or that this one did so for another."""
+    if view.superseded_by:
+        face = _saying(face, f"{view.superseded_by} takes its place.")
+    if deployment.contained_by:
+        face = _saying(face, "A newer revision that contains this one is deployed, so what waited for this goes on.")
+    if not view.supersedes:
+        return face
+    takes = f"This takes the place of {view.supersedes}, which waited at a gate: its changes are part of this."
+    if deployment.state is not State.AWAITING_REVIEW or not deployment.look_twice:
+        return _saying(face, takes)
+    first, *others = face.paragraphs
+    twice = f"**Look twice:** {takes} Others of its change were to be deployed before these."
+    return replace(face, paragraphs=(first, twice, *others))
+
+
+def _saying(face: Face, paragraph: str) -> Face:
+    return replace(face, paragraphs=(*face.paragraphs, paragraph))

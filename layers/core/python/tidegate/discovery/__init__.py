@@ -1,0 +1,1 @@
+"""Which roots a commit has and changes."""

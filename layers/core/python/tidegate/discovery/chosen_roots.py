@@ -1,0 +1,48 @@
+"""Which roots a comment is about: those that the pull request changes, or those that it names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.comments.texts import replies
+from tidegate.discovery.discover_roots import all_roots, discover_roots
+from tidegate.discovery.repository_source import Granted, RepositorySource
+from tidegate.discovery.root_index import Deployable
+from tidegate.roots.rules.plan_request import PlanRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A head of a repository (installation, and name on the forge), and the commit that its own commits come after."""
+
+    where: tuple[int, str]
+    sha: str
+    after: str
+
+
+def chosen_roots(
+    source: RepositorySource, head: Head, granted: Granted, request: PlanRequest, *, by_hand: bool
+) -> tuple[Deployable, ...] | str:
+    """Return what a head deploys, or in Markdown why it is nothing.
+
+    ``request`` names roots, or means some of those that it changes by their directories or tags; all that it changes
+    if it says nothing. ``by_hand`` is as for ``discover_roots``. Raise InvalidConfiguration, CyclicChange, NotFound,
+    ForgeUnavailable and ForgeRefused.
+    """
+    reading = source.reading(head.where[1], granted)
+    with source.fetch(*head.where, head.sha, head.after) as trees:
+        found = discover_roots(trees, reading, by_hand=by_hand) if request.asks_for_changed else None
+        if found is not None and not request.is_partial:
+            return found.members or replies.nothing_changed(found.notes + found.refused)
+        known = found.all_roots if found else all_roots(trees, reading)
+    changed = [each.configured for each in found.members] if found else []
+    unknown = [name for name in request.roots if name not in known.names]
+    if unknown:
+        return replies.unknown_roots(unknown, known.names)
+    if problems := known.problems(request.roots):
+        return replies.roots_refused(problems)
+    named = [each for each in known.configured.roots if each.root.name in request.roots]
+    meant = [each for each in changed if request.chooses(each.root.name, each.tagged)]
+    if not (named or meant):
+        return replies.nothing_meant(request, [each.candidate for each in changed], "deployed")
+    return known.chosen({each.key for each in (*named, *meant)})

@@ -1,0 +1,118 @@
+"""Put deployments that are run again under what the default branch grants and demands now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tidegate.changes.rules.change_set import Key, Member
+from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
+from tidegate.config.loaded import LoadedConfiguration
+from tidegate.config.resolution import configure
+from tidegate.config.trust import required
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.discovery.new_deployments import Hold
+from tidegate.discovery.repository_source import Granted, RepositorySource
+from tidegate.discovery.root_index import Deployable
+from tidegate.roots.rules.root import Engine
+from tidegate.roots.rules.terms import tagged
+from tidegate.rules.access import Access
+from tidegate.rules.errors import InvalidConfiguration, NotFound, quoted
+
+#: Why nobody may destroy a root that was deployed before there was access control, and that it says nothing of.
+_UNPLACED = (
+    "no stack of the default branch's tidegate.yaml takes it any more, and it was deployed without access control"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentRules:
+    """Tells under which rules deployments run again, which deploy what they deployed before.
+
+    Who may do what, requirements and policy sets are those of the default branch's newest file: by those that the
+    deployment had, somebody could go on with what was taken from them since. A review that it waited for is waited for
+    again. ``hold`` stores the policy sets.
+    """
+
+    source: RepositorySource
+    hold: Hold
+
+    def under(self, where: tuple[int, str], again: Sequence[Deployment]) -> Mapping[str, Deployment | str]:
+        """Return deployments of the default branch under its rules, by their ids, or why one is not run, as a sentence.
+
+        ``where`` is an installation of the App and a repository. Raise CloudUnavailable, ForgeUnavailable and
+        ForgeRefused.
+        """
+        if not again:
+            return {}
+        branch = again[0].revision.branch
+        try:
+            return self._ruled(where, self.source.granted(*where, branch, branch), again)
+        except (NotFound, InvalidConfiguration) as error:
+            told = f"It is not known what the default branch's tidegate.yaml grants now: {error} Nothing is run again."
+            return {each.id: told for each in again}
+
+    def _ruled(
+        self, where: tuple[int, str], granted: Granted, again: Sequence[Deployment]
+    ) -> Mapping[str, Deployment | str]:
+        # The engine is what is deployed: it tells no roots apart.
+        roots = dict.fromkeys(replace(each.root, engine=Engine()) for each in again)
+        configured = granted(granted.configuration, roots)
+        by_key = {each.key: each for each in configured.roots}
+        found = {each.id: _under(each, by_key.get(_key(each)), granted, configured) for each in again}
+        let_in = [each for each in found.values() if isinstance(each, Deployment)]
+        held = self.hold(where, granted, [deployable(each, by_key.get(_key(each))) for each in let_in])
+        return {**found, **{each.id: replace(each, policy_sets=held.get(_key(each), ())) for each in let_in}}
+
+
+def _key(each: Deployment) -> Key:
+    return each.root.name, each.stack
+
+
+def deployable(each: Deployment, configured: ConfiguredRoot | None = None) -> Deployable:
+    """Return a deployment as a member of a change, with what is known of its root."""
+    known = configured or ConfiguredRoot(each.root, tagged(each.root), (), each.stack)
+    return Deployable(Member(each.root, each.stack, ""), known)
+
+
+def also_under(loaded: LoadedConfiguration, each: Deployment, branch: str) -> Deployment:
+    """Return what destroys a root that is gone under what the default branch says now of such a root, besides what
+    holds for it already. Its plan is reviewed in any case, as before.
+    """
+    found = configure(loaded, [each.root], branch, branch).roots
+    if not found and loaded.policies is not None and each.access is None:
+        return replace(each, access=Access((), (), (), (), denied=_UNPLACED))
+    for one in found:
+        access = each.access.and_also(one.access) if each.access and one.access else each.access or one.access
+        wanted = required(loaded, one.tagged)
+        more, unmatched = tuple(dict.fromkeys((*each.requires, *(wanted or ())))), each.unmatched or wanted is None
+        rule = each.review_rule.and_also(one.review_rule)
+        each = replace(each, review_rule=rule, access=access, requires=more, unmatched=unmatched)
+    return each
+
+
+def _under(
+    each: Deployment, one: ConfiguredRoot | None, granted: Granted, configured: ConfiguredRoots
+) -> Deployment | str:
+    """Return a deployment under the rules of ``one``, which is its root as the default branch's file has it now."""
+    if each.destroys_deployed:
+        return also_under(granted.configuration, each, granted.branch)
+    if one is None:
+        return _refusal(each, configured)
+    wanted = granted.requirements[one.key]
+    return replace(
+        each,
+        access=one.access,
+        review_rule=each.review_rule.and_also(one.review_rule),
+        requires=wanted or (),
+        unmatched=wanted is None,
+        within=one.within,
+        tags=one.tags,
+        foreign=not granted.has(each.root),
+    )
+
+
+def _refusal(each: Deployment, configured: ConfiguredRoots) -> str:
+    told = configured.refused.get(each.root.name) or configured.left_out.get(each.root.name)
+    why = told or f"It is not in the stack {quoted(each.stack)} any more."
+    return f"The default branch's tidegate.yaml does not say what holds for this root now: {why}"

@@ -1,0 +1,74 @@
+"""Find what of a deploy by hand is in line already: a second one would only be planned after the first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from tidegate.deploys.rules.deployment import Deployment, Trigger, is_final
+from tidegate.deploys.rules.queue import QueueHead, Waiting
+from tidegate.discovery.new_deployments import ChangeEnqueuer
+from tidegate.ports import Deployments, DeployQueues
+from tidegate.rules.decide_again import deciding_again
+from tidegate.rules.errors import OversizedRecord
+
+#: What is wanted, and what does the same and came before.
+Repeat = tuple[Deployment, Deployment]
+
+
+def find_repeats(queues: DeployQueues, deployments: Deployments, wanted: Sequence[Deployment]) -> Sequence[Repeat]:
+    """Return each deployment that one by hand of the same root, stack and commits goes before, with that one."""
+    return _repeats(deployments, wanted, {each.queue: tuple(_by_hand(*queues.line(each.queue))) for each in wanted})
+
+
+def enqueue_once(
+    queues: DeployQueues, deployments: Deployments, changes: ChangeEnqueuer, wanted: Sequence[Deployment]
+) -> Sequence[Repeat]:
+    """Enqueue all that is wanted and return nothing, or else return what the first of it repeats: it came meanwhile.
+
+    Of those who ask for the same at the same moment, and all found nothing in line, so only one gets it: who is first
+    in the queue of the first. Raise Conflict, and what enqueuing raises.
+    """
+    changes.enroll(wanted)
+    repeats = deciding_again(lambda: _put_first(queues, deployments, wanted[0]))
+    if not repeats:
+        changes.enqueue_all(wanted)
+    return repeats
+
+
+def _put_first(queues: DeployQueues, deployments: Deployments, first: Deployment) -> Sequence[Repeat]:
+    """Store the first if its queue is as it was read, without what it repeats. Raise Conflict when it is not."""
+    head, line = queues.line(first.queue)
+    repeats = _repeats(deployments, [first], {first.queue: tuple(_by_hand(head, line))})
+    if not repeats:
+        with suppress(OversizedRecord):  # Whoever enqueues it knows what to do then.
+            queues.enqueue(first.begun(), head)
+    return repeats
+
+
+def _repeats(
+    deployments: Deployments, wanted: Sequence[Deployment], lines: dict[str, tuple[str, ...]]
+) -> Sequence[Repeat]:
+    ids = {each.id for each in wanted}
+    known = deployments.many({identifier for line in lines.values() for identifier in line} - ids)
+    found = []
+    for each in wanted:
+        same = (known[identifier] for identifier in lines[each.queue] if identifier in known)
+        earlier = next((one for one in same if _is_same(one, each)), None)
+        if earlier is not None:
+            found.append((each, earlier))
+    return found
+
+
+def _by_hand(head: QueueHead, line: Sequence[Waiting]) -> Iterator[str]:
+    if head.in_flight is not None:
+        yield head.in_flight
+    yield from (each.deployment for each in line if each.trigger is Trigger.MANUAL)
+
+
+def _is_same(earlier: Deployment, wanted: Deployment) -> bool:
+    """Tell whether a deployment does what another is to do, and has not ended."""
+    if is_final(earlier.state) or earlier.trigger is not Trigger.MANUAL or earlier.withdrawn:
+        return False
+    keys = [(each.stack, each.revision.sha, each.base_sha, each.destroy is not None) for each in (earlier, wanted)]
+    return keys[0] == keys[1]

@@ -1,0 +1,175 @@
+"""Make the deployments of a change's members, and enqueue them: for merges, comments and requests alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tidegate.changes.rules.change_set import Key, stack_layers
+from tidegate.config.loaded import LoadedConfiguration
+from tidegate.config.trust import required
+from tidegate.deploys.authorize import subject
+from tidegate.deploys.queue.enqueue_all import enqueue_all
+from tidegate.deploys.rules.deployment import Deployment, Trigger
+from tidegate.deploys.rules.origin import Destruction
+from tidegate.discovery.repository_source import Granted
+from tidegate.discovery.root_index import Deployable
+from tidegate.policies.rules.policy import HeldPolicySet
+from tidegate.policies.rules.requirements import Requirements
+from tidegate.ports import ChangeSets, Enrolled
+from tidegate.roots.rules.root import Revision, change_set_id, deployment_id
+from tidegate.rules.access import Access
+from tidegate.rules.moment import later
+from tidegate.vcs.rules.authors import UNKNOWN, Authors
+
+#: Stores the policy sets that hold for roots, and returns them by root and stack. It is called with an installation and
+#: a repository, and may raise NotFound, ForgeUnavailable and ForgeRefused.
+Hold = Callable[[tuple[int, str], Granted, Sequence[Deployable]], Mapping[Key, tuple[HeldPolicySet, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What asks for deployments: which repository and revision, who, when (ISO 8601 in UTC), and why.
+
+    ``tells_apart`` is a text that other requests for the same revision do not have. ``base_sha`` is the commit that the
+    revision is merged with before, if a pull request is applied; ``fork_sha`` is as deployments have it.
+    """
+
+    repository: str
+    installation: int
+    revision: Revision
+    trigger: Trigger
+    tells_apart: str
+    by: str
+    at: str
+    authors: Authors = UNKNOWN
+    pull_request: int | None = None
+    forced: bool = False
+    base_sha: str = ""
+    fork_sha: str = ""
+
+
+def new_deployments(request: Request, members: Sequence[Deployable]) -> list[Deployment]:
+    """Return a deployment for each member, in their order; the same ones for the same request.
+
+    Layers are counted inside each stack. Of one root, each later one is asked for a microsecond later: so they stand in
+    line in the order of their waits.
+    A change of one member needs no id, as it waits for nothing, unless for what is refused.
+    """
+    is_one = len(members) > 1 or any(each.member.waits.refused for each in members)
+    change = change_set_id(request.repository, request.revision.sha, request.tells_apart) if is_one else ""
+    layers = stack_layers(each.member for each in members)
+    before: Counter[str] = Counter()
+    deployments = []
+    for each in members:
+        name = each.member.root.name
+        at = later(request.at, before[name])
+        before[name] += 1
+        deployments.append(_deployment(request, each, at, change, layers[each.member.stack]))
+    return deployments
+
+
+def requiring(
+    deployments: Iterable[Deployment], required: Mapping[Key, tuple[Requirements, ...] | None]
+) -> list[Deployment]:
+    """Return deployments with what their roots require of every apply, by root and stack; None where no check says."""
+    found = [(each, required[each.root.name, each.stack]) for each in deployments]
+    return [replace(each, requires=wanted or (), unmatched=wanted is None) for each, wanted in found]
+
+
+def of_head(deployments: Iterable[Deployment], granted: Granted) -> list[Deployment]:
+    """Return deployments of a head with what the default branch requires, which they were judged by."""
+    required = requiring(deployments, granted.requirements)
+    return [replace(each, foreign=not granted.has(each.root)) for each in required]
+
+
+def required_of(
+    loaded: LoadedConfiguration, members: Iterable[Deployable]
+) -> dict[Key, tuple[Requirements, ...] | None]:
+    """Return what a file requires of its own roots, by root and stack."""
+    return {each.member.key: required(loaded, each.configured.tagged) for each in members}
+
+
+def holding(
+    hold: Hold, request: Request, loaded: LoadedConfiguration, members: Sequence[Deployable], made: Iterable[Deployment]
+) -> list[Deployment]:
+    """Return deployments of a commit of the default branch with the policy sets that hold for their roots there.
+
+    ``loaded`` is what the commit's file says. Raise as ``hold`` does.
+    """
+    branch, roots = request.revision.branch, tuple(each.member.root for each in members)
+    granted = Granted(loaded, roots, branch, branch, main=branch, commit=request.revision.sha)
+    held = hold((request.installation, request.repository), granted, members)
+    return [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in made]
+
+
+def accesses(deployments: Iterable[Deployment]) -> dict[str, Access | None]:
+    """Return the rules of who may do what with deployments, by what each is for, in words."""
+    found: dict[str, Access | None] = {}
+    for each in deployments:
+        what = subject(each)
+        if found.setdefault(what, each.access) != each.access:
+            found[f"root {each.root.name} in {what}"] = each.access
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeEnqueuer:
+    """Enqueues the deployments of a change; once more is harmless. ``enqueue`` takes one, new or known."""
+
+    change_sets: ChangeSets
+    enqueue: Callable[[Deployment], object]
+
+    def enqueue_all(self, deployments: Sequence[Deployment]) -> None:
+        """Enqueue all, none before it is known which belong together: the first may ask for the others at once.
+
+        Raise ExceptionGroup when some could not be enqueued; all others are then.
+        """
+        self.enroll(deployments)
+        enqueue_all(deployments, self.enqueue)
+
+    def enroll(self, deployments: Sequence[Deployment]) -> None:
+        """Let it be known which belong together. Nothing comes of that while none of them is enqueued."""
+        for change in dict.fromkeys(each.change_set for each in deployments if each.change_set):
+            self.change_sets.enroll(change, [_enrolled(each) for each in deployments if each.change_set == change])
+
+
+def _enrolled(deployment: Deployment) -> Enrolled:
+    return Enrolled(deployment.root.name, deployment.stack, deployment.id, deployment.requested_at)
+
+
+def _deployment(request: Request, each: Deployable, at: str, change: str, layers: tuple[int, int]) -> Deployment:
+    member, configured, sha = each.member, each.configured, request.revision.sha
+    first, last = layers
+    apart = member.stack if configured.shared else ""
+    return Deployment(
+        id=deployment_id(request.repository, member.root.name, sha, request.tells_apart, apart),
+        repository=request.repository,
+        root=member.root,
+        revision=request.revision,
+        trigger=request.trigger,
+        requested_by=request.by,
+        requested_at=at,
+        installation=request.installation,
+        changed_at=at,
+        authors=request.authors.logins,
+        authors_known=request.authors.known,
+        pull_request=request.pull_request,
+        base_sha=request.base_sha,
+        fork_sha=request.fork_sha,
+        forced=request.forced,
+        review_rule=configured.review_rule,
+        stack=member.stack,
+        within=configured.within,
+        tags=configured.tags,
+        shared=configured.shared,
+        change_set=change,
+        why=member.why,
+        layer=member.layer - first + 1,
+        layers=last - first + 1,
+        waits=member.waits,
+        run=configured.run,
+        access=configured.access,
+        destroy=Destruction() if configured.destroy else None,
+    )

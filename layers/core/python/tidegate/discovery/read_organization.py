@@ -1,0 +1,25 @@
+"""Read what the organization says around the files of its repositories."""
+
+from __future__ import annotations
+
+from tidegate.config.organization import Organization, read_organization
+from tidegate.deploys.rules.review_rule import PlanReview
+from tidegate.ports import OrganizationFile
+
+
+class OrganizationReader:
+    """Reads the organization-wide file, and understands it again only when it changed.
+
+    ``review`` tells which plans wait for people where no file does.
+    """
+
+    def __init__(self, file: OrganizationFile, review: PlanReview) -> None:
+        self._file, self._review = file, review
+        self._known: tuple[bytes | None, Organization] = None, read_organization(None, review)
+
+    def __call__(self) -> Organization:
+        """Return what it says now. A file that cannot be used is told by whoever uses it. Raise CloudUnavailable."""
+        content = self._file.read()
+        if content != self._known[0]:
+            self._known = content, read_organization(content, self._review)
+        return self._known[1]

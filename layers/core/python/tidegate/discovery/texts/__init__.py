@@ -1,0 +1,1 @@
+"""The check run of a configuration."""

@@ -1,0 +1,139 @@
+"""The check run ``tidegate/config``: what of a commit's configuration cannot be used, or that it is in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tidegate.rules.errors import InvalidConfiguration
+from tidegate.texts.markdown import code, prose
+from tidegate.vcs.rules.check_run import Annotation, CheckRun, Conclusion, Level
+
+NAME = "tidegate/config"
+#: Refused names that are listed; more would not be read, and the forge limits the text.
+_LISTED = 50
+_OWN = "tidegate.yaml"
+_AFTER = "Correct the file and merge that: every root is then planned, so that nothing is missed."
+_PROPOSED = (
+    "Nothing of this pull request is planned, and merged as it is, nothing is deployed. Correct the file and push."
+)
+_OF_ORGANIZATION = (
+    "This is not a file of this repository: an operator corrects it with `tidegate organization set FILE`. "
+    "After that, merge again what should be deployed, or deploy it by hand."
+)
+#: Mistakes that are told: each also as a note on its line, of which the forge takes 50.
+_MISTAKES = 30
+#: The title of such a note, and characters of its text.
+_NOTE = "This cannot be used"
+_MESSAGE = 2000
+
+
+def external_id(sha: str) -> str:
+    """Return what the check run on ``sha`` is found by: it belongs to the commit, not to a deployment."""
+    return f"config-{sha}"
+
+
+def render_invalid(sha: str, error: InvalidConfiguration, *, proposed: bool = False) -> CheckRun:
+    """Show that the configuration file cannot be used: each mistake, where it is and what is allowed.
+
+    ``proposed`` tells that the commit is a pull request's head.
+    """
+    mistakes = (error, *error.others)
+    lines = [f"- {_place(each)}: {prose(each.problem)}. {prose(each.allowed)}." for each in mistakes[:_MISTAKES]]
+    if len(mistakes) > _MISTAKES:
+        lines.append(f"- … and {len(mistakes) - _MISTAKES} more: `tidegate validate` tells them all")
+    after = _AFTER if error.file == _OWN else _OF_ORGANIZATION
+    then = _PROPOSED if proposed else f"Nothing of this commit is deployed. {after}"
+    summary = "\n".join([*lines, "", then])
+    where = f"line {error.line}" if len(mistakes) == 1 else f"{len(mistakes)} mistakes, first in line {error.line}"
+    notes = tuple(_note(each) for each in mistakes[:_MISTAKES] if each.file == _OWN)
+    return replace(_failed(sha, f"{error.file} cannot be used ({where})", summary), annotations=notes)
+
+
+def _place(error: InvalidConfiguration) -> str:
+    column = "" if error.column is None else f", column {error.column}"
+    return f"{code(error.file)}, line {error.line}{column}"
+
+
+def _note(error: InvalidConfiguration) -> Annotation:
+    return Annotation(error.file, error.line, Level.FAILURE, _NOTE, f"{error.problem}. {error.allowed}."[:_MESSAGE])
+
+
+def render_corrected(sha: str) -> CheckRun:
+    """Show that the file of a pull request's head can be used by now."""
+    return _completed(sha, "In order", "`tidegate.yaml` is in order.", Conclusion.SUCCESS)
+
+
+def render_misleading(sha: str, warnings: Sequence[str]) -> CheckRun:
+    """Show what of the file of a pull request's head can be used, and fits nothing: a sentence each."""
+    lines = [f"- {prose(warning)}" for warning in warnings[:_LISTED]]
+    count = "1 warning" if len(warnings) == 1 else f"{len(warnings)} warnings"
+    summary = "\n".join(["`tidegate.yaml` can be used. Look at this before you merge it:", "", *lines])
+    return _completed(sha, f"In order, with {count}", summary, Conclusion.NEUTRAL)
+
+
+def render_refused(sha: str, refused: Sequence[str]) -> CheckRun:
+    """Show which roots are not deployed, such as for their names; ``refused`` has a sentence for each."""
+    lines = [f"- {prose(sentence)}" for sentence in refused[:_LISTED]]
+    if len(refused) > _LISTED:
+        lines.append(f"- … and {len(refused) - _LISTED} more")
+    summary = "\n".join(
+        [
+            "These roots are not deployed until that is corrected, here or in `tidegate.yaml`; others are.",
+            "The commit that corrects the file deploys them.",
+            "",
+            *lines,
+        ]
+    )
+    return _failed(sha, f"Not deployed: {len(refused)}", summary)
+
+
+def render_valid(sha: str, deployed: Sequence[str], stacks: int, notes: Sequence[str] = ()) -> CheckRun:
+    """Show that the configuration file is in order.
+
+    ``deployed`` are the roots that this commit deploys, with their stacks where they have several; they are in
+    ``stacks`` stacks. ``notes`` are sentences on what it does not deploy although the file names it.
+    """
+    lines = [f"- {code(name)}" for name in deployed[:_LISTED]]
+    if len(deployed) > _LISTED:
+        lines.append(f"- … and {len(deployed) - _LISTED} more")
+    what = "This commit deploys:" if deployed else "This commit changes none of the roots, so nothing is deployed."
+    told = [f"- {prose(note)}" for note in notes[:_LISTED]]
+    besides = ["", "Besides:", "", *told] if told else []
+    summary = "\n".join([f"`tidegate.yaml` is in order. {what}", "", *lines, *besides]).rstrip()
+    return _completed(
+        sha, _counted(len(deployed), stacks), summary, Conclusion.NEUTRAL if notes else Conclusion.SUCCESS
+    )
+
+
+def render_left_behind(sha: str, left: Sequence[str]) -> CheckRun:
+    """Show which roots a commit takes away whose resources stay; ``left`` has a sentence for each."""
+    lines = [f"- {prose(sentence)}" for sentence in left[:_LISTED]]
+    if len(left) > _LISTED:
+        lines.append(f"- … and {len(left) - _LISTED} more")
+    title = f"{len(left)} {'root is' if len(left) == 1 else 'roots are'} gone, and what was deployed stays"
+    return _completed(sha, title, "\n".join(lines), Conclusion.NEUTRAL)
+
+
+def _counted(deployments: int, stacks: int) -> str:
+    """Return how many deployments there are, and in how many stacks."""
+    if not deployments:
+        return "In order; nothing is deployed"
+    inside = f" in {stacks} stacks" if stacks > 1 else ""
+    return f"In order: {deployments} deployment{'' if deployments == 1 else 's'}{inside}"
+
+
+def _failed(sha: str, title: str, summary: str) -> CheckRun:
+    return _completed(sha, title, summary, Conclusion.FAILURE)
+
+
+def _completed(sha: str, title: str, summary: str, conclusion: Conclusion) -> CheckRun:
+    return CheckRun(
+        name=NAME,
+        sha=sha,
+        external_id=external_id(sha),
+        status="completed",
+        title=title,
+        summary=summary,
+        conclusion=conclusion,
+    )

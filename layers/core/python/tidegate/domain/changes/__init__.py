@@ -1,1 +1,0 @@
-"""A change of several roots: stacks, layers, gates, who waits for whom."""

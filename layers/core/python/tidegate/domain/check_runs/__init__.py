@@ -1,1 +1,0 @@
-"""Check runs: how each state of a deployment looks."""

@@ -1,1 +1,0 @@
-"""Comments of people: what they ask for, and what is replied."""

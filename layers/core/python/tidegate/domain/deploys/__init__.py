@@ -1,1 +1,0 @@
-"""A deployment: its queue, its plan, its review, and what is told of it."""

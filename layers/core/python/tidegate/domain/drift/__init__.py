@@ -1,1 +1,0 @@
-"""Drift: schedules, what was found, what is shown of it."""

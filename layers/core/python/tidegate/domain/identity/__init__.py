@@ -1,1 +1,0 @@
-"""Workload identity: tokens of jobs, by which clouds know them."""

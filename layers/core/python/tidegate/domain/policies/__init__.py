@@ -1,1 +1,0 @@
-"""Policies: sets, verdicts, approvals."""

@@ -1,1 +1,0 @@
-"""Pull requests: the record, temporary layers, comments, applying before the merge."""

@@ -1,1 +1,0 @@
-"""Root modules: which directories they are, and what changes them."""

@@ -1,1 +1,0 @@
-"""Webhooks: which fields of which events are used, and what they mean."""

@@ -1,0 +1,1 @@
+"""Drift: scheduled plans, their results, reports and issues."""

@@ -1,0 +1,1 @@
+"""The store of drift runs, their schedules and events."""

@@ -1,0 +1,172 @@
+"""Begin to look for drift: find the roots of a schedule at the head of the default branch, and store a layer for each.
+
+A layer is planned as one of a pull request is: by the same jobs, under the role that only reads, without a lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+from tidegate.config.configured import ConfiguredRoot
+from tidegate.config.declarations import DriftSchedule
+from tidegate.config.loaded import LoadedConfiguration
+from tidegate.config.resolution import configure
+from tidegate.config.rules.drift import DriftRecord, begun, why_not_looked_at
+from tidegate.deploys.rules.queue import QueueHead
+from tidegate.deploys.rules.temporary_layer import Checkout, LayerState, TemporaryLayer
+from tidegate.discovery.discover_roots import read_configuration
+from tidegate.discovery.find_roots import CommitModules
+from tidegate.discovery.repository_source import RepositorySource
+from tidegate.discovery.root_index import RootIndex
+from tidegate.ports import Catalog, Clock, Drifts, Schedules, TemporaryLayers
+from tidegate.pull_requests.affected_layers import MOST_LAYERS
+from tidegate.roots.rules.root import drift_layer_id
+from tidegate.rules.decide_again import deciding_again
+from tidegate.rules.errors import ForgeRefused, InvalidConfiguration, NotFound
+
+#: What the drift machine does next.
+Next = Literal["plan", "conclude", "stop"]
+_STOP: tuple[Next, tuple[str, ...]] = ("stop", ())
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What there is to look at in a commit. ``notice`` says in sentences, a line each, what is left out, and why."""
+
+    sha: str = ""
+    layers: tuple[TemporaryLayer, ...] = ()
+    notice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DriftDiscoverer:
+    """Begins runs, one at a time for each schedule. Begun again with the same name, a run goes on.
+
+    ``remove`` removes a schedule that the file does not name any more. ``ending`` tells how an execution of the drift
+    machine ended, None while it goes on; it raises NotFound when there is none.
+    """
+
+    drifts: Drifts
+    layers: TemporaryLayers
+    source: RepositorySource
+    catalog: Catalog
+    schedules: Schedules
+    remove: Callable[[DriftRecord], object]
+    ending: Callable[[str], str | None]
+    clock: Clock
+
+    def discover(self, repository: str, schedule: str, execution: str) -> tuple[Next, tuple[str, ...]]:
+        """Return what the run ``execution`` of a schedule does next, and the layers to be planned.
+
+        ``plan``: plan these layers; ``conclude``: nothing is to be planned; ``stop``: another run goes on, or there is
+        no such schedule any more. Raise ForgeUnavailable and CloudUnavailable.
+        """
+        record = deciding_again(partial(self._claimed, repository, schedule, execution))
+        if record is None:
+            return _STOP
+        if not record.layers or len(self.layers.many(record.layers)) < len(record.layers):
+            look = self._looked(record)
+            if look is None:
+                return _STOP
+            record = deciding_again(partial(self._named, repository, schedule, look))
+            self.layers.create(look.layers)
+        stored = {each.id: each for each in self.layers.many(record.layers)}
+        waiting = tuple(name for name in record.layers if not stored[name].is_done)
+        return ("plan", waiting) if waiting else ("conclude", ())
+
+    def _claimed(self, repository: str, schedule: str, execution: str) -> DriftRecord | None:
+        """Return the record if this run is the one that works on it, or may become it."""
+        try:
+            record = self.drifts.get(repository, schedule)
+        except NotFound:
+            self.schedules.remove(repository, schedule)
+            return None
+        if record.execution == execution:
+            return record
+        if record.execution and not self._is_over(record.execution):
+            return None
+        return self.drifts.save(begun(record, execution, self.clock.now()))
+
+    def _is_over(self, execution: str) -> bool:
+        try:
+            return self.ending(execution) is not None
+        except NotFound:
+            return True
+
+    def _named(self, repository: str, schedule: str, look: Look) -> DriftRecord:
+        """Let the record name layers before there are any, so that the next run finds and removes them."""
+        record = self.drifts.get(repository, schedule)
+        ids = tuple(each.id for each in look.layers)
+        return self.drifts.save(replace(record, sha=look.sha, layers=ids, notice=look.notice))
+
+    def _looked(self, record: DriftRecord) -> Look | None:
+        """Return what there is to look at; None if the file does not name the schedule any more."""
+        try:
+            return self._look(record)
+        except (InvalidConfiguration, ForgeRefused, NotFound) as error:
+            return Look(notice=f"{error} Nothing was looked at.")
+
+    def _look(self, record: DriftRecord) -> Look | None:
+        forge, where = self.source.forge, record.where
+        branch = forge.default_branch(*where)
+        head = forge.branch_head(*where, branch)
+        with self.source.fetch(*where, head) as trees:
+            configuration = read_configuration(trees, self.source.reading(record.repository))
+            schedule = _schedule(configuration, record.entry.name)
+            if schedule is None:
+                self.remove(record)
+                return None
+            configuring = partial(configure, branch=branch, dest_branch=branch)
+            index = RootIndex(CommitModules(trees), record.repository, configuration, configuring)
+            configured = index.configured
+        chosen = [each for each in configured.roots if schedule.query.matches(each.tagged) and not each.destroy]
+        if len(chosen) > MOST_LAYERS:
+            return Look(head, (), _too_many(len(chosen)))
+        heads = {each.root_name: each for each in self.catalog.roots(record.repository)}
+        layers = tuple(self._layer(record, configuration, each, head, heads) for each in chosen)
+        return Look(head, layers, "\n".join(f"{name}: {why}" for name, why in sorted(configured.refused.items())))
+
+    def _layer(
+        self,
+        record: DriftRecord,
+        configuration: LoadedConfiguration,
+        each: ConfiguredRoot,
+        sha: str,
+        heads: Mapping[str, QueueHead],
+    ) -> TemporaryLayer:
+        why_not = why_not_looked_at(heads.get(each.root.name))
+        rules = configuration.pull_requests
+        return TemporaryLayer(
+            drift_layer_id(record.repository, each.root.name, each.stack, sha, record.execution),
+            record.repository,
+            0,
+            record.installation,
+            each.root,
+            sha,
+            sha,
+            each.stack,
+            each.shared,
+            Checkout.BRANCH,
+            rules.allowed_providers,
+            rules.allowed_modules,
+            run=each.run,
+            state=LayerState.REFUSED if why_not else LayerState.WAITING,
+            reason=why_not,
+            changed_at=self.clock.now(),
+            schedule=record.entry.name,
+        )
+
+
+def _schedule(configuration: LoadedConfiguration, name: str) -> DriftSchedule | None:
+    named = configuration.drift.schedules if configuration.drift.enabled else ()
+    return next((each for each in named if each.name == name), None)
+
+
+def _too_many(number: int) -> str:
+    return (
+        f"The schedule is about {number} roots in their stacks, and at most {MOST_LAYERS} are planned at once: none "
+        "was. Divide it into several, by their tag queries."
+    )

@@ -1,0 +1,56 @@
+"""Look at drift: what the schedules of repositories found last. Nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidegate.config.rules.drift import DriftFinding, DriftRecord
+from tidegate.deploys.rules.deployment import DONE, State
+from tidegate.ports import Deployments, Drifts
+
+#: Deployments that are read at most: beyond, only those are named that there should be.
+_READ = 100
+
+
+class Undoing(StrEnum):
+    """How far drift is undone by the deployment that was asked for. ``absent`` is not in line (yet)."""
+
+    ASKED = "asked"
+    ABSENT = "absent"
+    UNDONE = "undone"
+
+
+@dataclass(frozen=True, slots=True)
+class DriftView:
+    """A schedule, and the states of the deployments that its findings name, None for one that there is not."""
+
+    record: DriftRecord
+    states: dict[str, State | None]
+
+    def undoing(self, finding: DriftFinding) -> Undoing | None:
+        """Return how far a finding's drift is undone, None if nothing was asked for."""
+        if not finding.deployment:
+            return None
+        if finding.deployment in self.states and self.states[finding.deployment] is None:
+            return Undoing.ABSENT
+        return Undoing.UNDONE if self.states.get(finding.deployment) in DONE else Undoing.ASKED
+
+
+@dataclass(frozen=True, slots=True)
+class DriftLooker:
+    """Looks at drift, with a bounded number of reads."""
+
+    drifts: Drifts
+    deployments: Deployments
+
+    def look(self, repositories: Collection[str]) -> Sequence[DriftView]:
+        """Return the schedules of these repositories, by repository; in each those first that need people."""
+        keys = [key for key in self.drifts.listed() if key[0] in repositories]
+        found = self.drifts.many(keys)
+        ordered = sorted(found, key=lambda each: (each.repository, not each.needs_people, each.entry.name))
+        named = [each.deployment for record in ordered for each in record.findings if each.deployment][:_READ]
+        known = self.deployments.many(named) if named else {}
+        states = {name: known[name].state if name in known else None for name in named}
+        return [DriftView(record, states) for record in ordered]

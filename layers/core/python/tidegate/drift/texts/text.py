@@ -1,0 +1,91 @@
+"""What the forge shows of drift: an issue for each schedule, or a check run on the newest commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tidegate.config.rules.drift import DriftFinding, DriftRecord, DriftState
+from tidegate.deploys.rules.review import moment
+from tidegate.deploys.texts.face import counts
+from tidegate.texts.markdown import bounded, code, escaped, one_line
+from tidegate.vcs.rules.check_run import MAXIMUM_TITLE, CheckRun, Conclusion
+from tidegate.vcs.rules.drift_check_names import drift_check_name
+
+#: Bytes of the table: the forge takes 65,536 characters in all.
+_TABLE = 50_000
+_NOTICE = 2_000
+_HEADER = "| Root | What was found | Drifted since | |\n|---|---|---|---|"
+
+
+def marker(name: str) -> str:
+    """Return what an issue begins with, hidden: a word of the schedule's name cannot end it."""
+    return f"<!-- tidegate drift {name.encode().hex()} -->"
+
+
+def issue_title(record: DriftRecord) -> str:
+    """Return the title of a schedule's issue: it stays as it is."""
+    return f"Drift: {one_line(record.entry.name, 200)}"
+
+
+def issue_text(record: DriftRecord, page: str) -> str:
+    """Return what a schedule's issue says. ``page`` is the address that the addresses of logs are below, or empty."""
+    return f"{marker(record.entry.name)}\n{summary(record, page)}"
+
+
+def check_run(record: DriftRecord, page: str) -> CheckRun:
+    """Return what the check run of a schedule says on the commit that was looked at."""
+    return CheckRun(
+        name=drift_check_name(one_line(record.entry.name, 60)),
+        sha=record.sha,
+        external_id=f"{record.id}@{record.sha[:12]}",
+        status="completed",
+        title=one_line(record.summary, MAXIMUM_TITLE),
+        summary=summary(record, page),
+        conclusion=Conclusion.FAILURE if record.needs_people else Conclusion.SUCCESS,
+        details_url=f"{page}/drift?repository={record.repository}" if page else None,
+    )
+
+
+def summary(record: DriftRecord, page: str) -> str:
+    """Return what was found, in Markdown."""
+    return "\n\n".join(_parts(record, page))
+
+
+def _parts(record: DriftRecord, page: str) -> Iterator[str]:
+    at = moment(record.ended_at)
+    if record.needs_people:
+        yield f"**{record.summary}**, in what {code(record.sha[:7])} of {code(record.branch)} describes, on {at}."
+    else:
+        yield f"**No drift**: {record.summary}, on {at}."
+    rows = [_row(each, page) for each in record.findings if each.state is not DriftState.NONE]
+    if rows:
+        yield f"{_HEADER}\n{bounded(rows, _TABLE, lambda left: f'| and {left} more | | | |')}"
+    if record.notice:
+        yield escaped(record.notice, _NOTICE)
+    if record.drifted:
+        yield _next(record)
+    where = f" [All schedules]({page}/drift?repository={record.repository})" if page else ""
+    yield f"Looked for {escaped(record.entry.timetable.words)}, by the schedule {code(record.entry.name)}.{where}"
+
+
+def _row(finding: DriftFinding, page: str) -> str:
+    since = moment(finding.drifted_since) if finding.drifted_since else ""
+    log = f"[Log]({page}/jobs/{finding.job})" if page and finding.job else ""
+    return f"| {code(finding.label).replace('|', '')} | {_found(finding)} | {since} | {log} |"
+
+
+def _found(finding: DriftFinding) -> str:
+    reason = escaped(finding.reason, 300)
+    match finding.state:
+        case DriftState.DRIFTED:
+            return f"drifted: {counts(finding.changes)} would undo it" if finding.changes else "drifted"
+        case DriftState.SKIPPED:
+            return f"not looked at: {reason}"
+        case _:
+            return f"the plan failed: {reason}"
+
+
+def _next(record: DriftRecord) -> str:
+    if record.entry.reconcile:
+        return "Deployments that undo it are in the deploy queues, where people review their plans as configured."
+    return "Deploy these roots to undo it, or change the configuration to what is there now."

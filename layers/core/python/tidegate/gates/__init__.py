@@ -1,0 +1,1 @@
+"""Gates: deployments that wait for other stacks, freezes and apply requirements."""

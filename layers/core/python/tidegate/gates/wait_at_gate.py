@@ -1,0 +1,88 @@
+"""Let a deployment wait for others of its change: keep the token that waits, and look whether it has to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tidegate.deploys.rules.cancelling import not_cancelled
+from tidegate.deploys.rules.deployment import Deployment, Gate, State
+from tidegate.deploys.rules.gate import BEFORE_PLAN, WAITS_PER_EXECUTION, looked_at
+from tidegate.gates.judge_gate import GateJudge
+from tidegate.gates.settle_gate import settle_gate
+from tidegate.messages import WaitAtGate
+from tidegate.ports import Announcements, ChangeSets, Clock, Deployments, Workflows
+from tidegate.rules.decide_again import deciding_again
+from tidegate.rules.errors import GateStaysShut, WrongState
+
+
+@dataclass(frozen=True, slots=True)
+class GateWaiter:
+    """Lets deployments wait.
+
+    A retried state has a new token. The token is kept, and the deployment waits, before what it waits for is read;
+    whoever ends a deployment saves it before the gates of its change are looked at. So one of the two sees the other.
+    """
+
+    deployments: Deployments
+    change_sets: ChangeSets
+    workflows: Workflows
+    announcements: Announcements
+    clock: Clock
+
+    def wait(self, message: WaitAtGate) -> None:
+        """Wait with ``message.token``; go on at once when the gate is open.
+
+        Raise WrongState when the deployment is not at this gate, DeploymentCancelled, GateStaysShut when it has waited
+        too often, whatever it waits for, or Conflict when others keep writing. A late copy of an earlier attempt, with
+        which nobody waits any more, does nothing.
+        """
+        gate = message.job or BEFORE_PLAN
+        _check(not_cancelled(self.deployments.get(message.deployment)), gate)
+        if message.before >= WAITS_PER_EXECUTION:
+            deciding_again(lambda: self._enter(message.deployment, gate))  # It expires at its gate, as others do.
+            raise GateStaysShut(message.deployment, message.before)
+        if not self.deployments.keep_gate_token(message.deployment, gate, message.token, message.attempt):
+            return
+        deciding_again(lambda: self._enter(message.deployment, gate))
+        deployment = deciding_again(lambda: self._look(message.deployment))
+        settle_gate(deployment, self.deployments, self.workflows)
+        self.announcements.changed(deployment)
+        self.announcements.line_changed(deployment.queue)
+        if deployment.state is State.BLOCKED or _may_hold_up_what_it_waits_for(deployment):
+            # Others may wait for this one, and a newer one for its place.
+            self.announcements.change_moved(deployment.change_set)
+
+    def _enter(self, identifier: str, gate: str) -> None:
+        deployment = not_cancelled(self.deployments.get(identifier))
+        if deployment.gate is not None and deployment.gate.id == gate:
+            return
+        _check(deployment, gate)
+        at = self.clock.now()
+        self.deployments.save(replace(deployment.moved(State.GATED, at), gate=Gate(gate, at)))
+
+    def _look(self, identifier: str) -> Deployment:
+        deployment = not_cancelled(self.deployments.get(identifier))
+        dependencies = GateJudge(self.deployments, self.change_sets).dependencies(deployment)
+        looked = looked_at(deployment, dependencies, self.clock.now())
+        return self.deployments.save(looked) if looked != deployment else deployment
+
+
+def _may_hold_up_what_it_waits_for(deployment: Deployment) -> bool:
+    """Tell whether what the deployment waits for may stand behind it in line: so it is for a root in several stacks."""
+    return deployment.shared and deployment.gate is not None and deployment.gate.next is None
+
+
+def _check(deployment: Deployment, gate: str) -> None:
+    """Raise WrongState unless a deployment is at this gate, or comes to it."""
+    is_there = deployment.gate is not None and deployment.gate.id == gate
+    if not (is_there or _comes_to(deployment, gate)):
+        raise WrongState(deployment.id, deployment.state, "waiting for others of its change")
+
+
+def _comes_to(deployment: Deployment, gate: str) -> bool:
+    """Tell whether a deployment is at a gate that it has not passed: a late call must not hold it back there."""
+    if deployment.state is not State.PLANNING:
+        return False
+    if gate == BEFORE_PLAN:
+        return deployment.plan_job is None
+    return deployment.plan is not None and deployment.plan.job == deployment.plan_job == gate

@@ -1,0 +1,174 @@
+"""Record how a deployment ended, show it, and audit it if an apply had begun."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from tidegate.deploys.jobs.finish import Finisher
+from tidegate.deploys.jobs.stop_runner import GIVEN_UP
+from tidegate.deploys.rules.deployment import Deployment, Ending, State, ends_without_result, is_final
+from tidegate.deploys.rules.held_plan import POLICIES_REFUSED
+from tidegate.deploys.rules.review import missing_approvals
+from tidegate.deploys.rules.runner_size import took_too_long
+from tidegate.messages import RecordResult, ResultRecorded
+from tidegate.ports import Announcements, Clock, Deployments, Jobs
+from tidegate.rules.errors import GateStaysShut
+
+#: Characters of the engine's last lines, and of an error's message, that the record keeps.
+KEPT_LAST_LINES = 12_000
+KEPT_MESSAGE = 1_000
+#: Nothing reports a result any more in these: what ended depends on whether a runner took the apply.
+_WITHOUT_RESULT = frozenset({State.ENGINE_FAULT, State.OUTCOME_UNKNOWN})
+#: What the state machine follows in the place of an unknown outcome or a fault.
+_ENDS: Mapping[State, Literal["cancelled", "apply failed"]] = {
+    State.CANCELLED: "cancelled",
+    State.APPLY_FAILED: "apply failed",
+}
+#: What people read for the errors that they may meet; every other shows its name.
+_WORDS = {
+    "TerraformClientError": "",
+    POLICIES_REFUSED: "",
+    "NoFreePlace": "",
+    "NoFreeSlot": "",
+    "TooManyWait": "",
+    "RunnerNotOffered": "",
+    "RunnerFault": "",
+    "PlanAltered": "",
+    "ApplyNotStarted": "",
+    "States.HeartbeatTimeout": "The runner sent no sign of life for a minute. ",
+    "States.Timeout": "The time limit was over. ",
+    "RunnerStopped": "The runner stopped: ",
+    "Interrupted": "The runner was told to stop: ",
+}
+#: What *Start a runner …* tries again: ECS has these names for throttling and missing capacity in bursts, and for
+#: requests that are wrong for good. Names are all that a state machine sees, so both are tried for some minutes.
+START_REFUSED = frozenset(
+    {
+        "ECS.ThrottlingException",
+        "ECS.ServerException",
+        "ECS.AmazonECSException",
+        "ECS.ClientException",
+        "ECS.InvalidParameterException",
+        "ECS.LimitExceededException",
+        "AmazonECS.Unknown",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What is known of a failure: a sentence or two, and the engine's last lines.
+
+    ``refused`` tells that what was to be run may not be, and was not, ``conflict`` that a person has to merge first,
+    ``ended`` that the engine ended by itself, with an error, after it was interrupted.
+    """
+
+    message: str = ""
+    last_lines: str = ""
+    refused: bool = False
+    conflict: bool = False
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRecorder:
+    """Records results. A deployment that has ended stays as it is, and is shown again.
+
+    ``stop_runner`` stops whoever has taken a job that was given up, ``give_back`` gives back the deployment's slot.
+    """
+
+    deployments: Deployments
+    jobs: Jobs
+    finisher: Finisher
+    announcements: Announcements
+    clock: Clock
+    stop_runner: Callable[[str | None], object]
+    give_back: Callable[[str], object]
+
+    def record(self, message: RecordResult) -> ResultRecorded:
+        """End the deployment, as was decided first.
+
+        Raise Conflict, or CloudUnavailable when the audit topic does not take the message: try again.
+        """
+        deployment = self.deployments.get(message.deployment)
+        if not is_final(deployment.state):
+            self._stop_runner(deployment, message.error)
+            ended = self.finisher.ended(deployment, self._ending(deployment, message))
+            deployment = self.deployments.save(ended)
+        self.give_back(deployment.id)
+        self.announcements.changed(deployment)
+        asked: Literal["unknown", "recorded"] = "unknown" if message.state == "outcome_unknown" else "recorded"
+        return ResultRecorded(state=deployment.state.value, end=_ENDS.get(deployment.state, asked))
+
+    def _stop_runner(self, deployment: Deployment, error: str | None) -> None:
+        """Stop a plan that was given up. An apply has its hour: without heartbeats its engine may be at work."""
+        if deployment.state is State.PLANNING and error in GIVEN_UP:
+            self.stop_runner(deployment.plan_job)
+        if deployment.state is State.APPLYING and error == "States.Timeout":
+            self.stop_runner(deployment.apply_job)
+
+    def _ending(self, deployment: Deployment, message: RecordResult) -> Ending:
+        failure = read_cause(message.cause)
+        state = State(message.state)
+        if state in _WITHOUT_RESULT:
+            taken = deployment.apply_job is not None and self.jobs.close(deployment.apply_job)
+            state = ends_without_result(deployment.state, apply_was_taken=taken)
+            if deployment.cancelled and failure.ended:  # It said so itself, and stored its state.
+                state = State.APPLY_FAILED
+        last_lines = (message.last_lines or failure.last_lines)[-KEPT_LAST_LINES:]
+        reason = _reason(deployment, state, message, self._in_time(deployment, state, message, failure))
+        return Ending(state, reason, message.error or "", last_lines, self.clock.now())
+
+    def _in_time(self, deployment: Deployment, state: State, message: RecordResult, failure: Failure) -> Failure:
+        """Return the failure; of an apply that took too long, with the limit that it had, and what to do."""
+        if state is not State.OUTCOME_UNKNOWN or message.error != "States.Timeout" or deployment.apply_job is None:
+            return failure
+        return replace(failure, message=took_too_long(self.jobs.get(deployment.apply_job).seconds))
+
+
+def read_cause(cause: str | None) -> Failure:
+    """Read the cause of a failed state: a runner's or a Lambda function's JSON, or any text."""
+    try:
+        document = json.loads(cause or "")
+    except ValueError:
+        return Failure(message=(cause or "")[:KEPT_MESSAGE])
+    if not isinstance(document, dict):
+        return Failure(message=str(document)[:KEPT_MESSAGE])
+    message = document.get("message") or document.get("errorMessage") or ""
+    last_lines = str(document.get("last_lines") or "")[-KEPT_LAST_LINES:]
+    marks = (document.get(mark) is True for mark in ("refused", "conflict", "ended"))
+    return Failure(str(message)[:KEPT_MESSAGE], last_lines, *marks)
+
+
+def _reason(deployment: Deployment, state: State, message: RecordResult, failure: Failure) -> str:
+    if state is State.REVIEW_EXPIRED:
+        return _expired(deployment)
+    if state is State.GATE_EXPIRED:
+        return failure.message if message.error == GateStaysShut.__name__ else deployment.reason
+    if message.error is None or state is State.APPLIED:
+        return ""
+    words = in_words(message.error, failure)
+    by = deployment.cancelled
+    return words if by is None else f"{by.by} cancelled it during its apply. {words}"
+
+
+def in_words(error: str, failure: Failure) -> str:
+    """Return what people read of the failure that a state of a state machine ended with."""
+    words = _WORDS.get(error, f"{error}: ")
+    if error in START_REFUSED:
+        words = f"AWS refused to start a runner, also after ten more tries in some minutes ({error}): "
+    return f"{words}{failure.message}".rstrip(" :")
+
+
+def _expired(deployment: Deployment) -> str:
+    """Return what there is to say of a review whose time ran out: who answered nevertheless, and too late."""
+    review = deployment.review
+    if review is not None and review.approved is not None:
+        return f"The decision by {review.by} came when the time was over."
+    if review is not None and review.approvals:
+        given = ", ".join(approval.by for approval in review.approvals)
+        return f"Confirmed by {given}; {missing_approvals(deployment)} more had to confirm in time."
+    return ""

@@ -1,0 +1,91 @@
+"""Tell a waiting execution at once that its runner has stopped, and why, instead of after a missing heartbeat."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from tidegate.deploys.rules.job import JobKind, job_digest, job_parts
+from tidegate.deploys.rules.plan_runner import Limit, PlanRunner
+from tidegate.deploys.rules.runner_size import out_of_memory
+from tidegate.deploys.rules.runner_task import stop_advice
+from tidegate.ports import Jobs, Workflows
+from tidegate.rules.errors import NotFound, NotItsJob, TooLate
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedRunner:
+    """A task that has stopped: its ARN, the job and start token that it was given, and why it stopped.
+
+    ``out_of_memory`` tells that the kernel killed it, as it needed more than it has.
+    On Lambda it is an invocation, with the runner's name for it; ``limit`` is that of Lambda's which has ended it.
+    """
+
+    task: str
+    job: str
+    start_token: str | None
+    reason: str
+    out_of_memory: bool = False
+    limit: Limit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedRunnerReporter:
+    """Reports stopped runners. A runner that answered before it stopped is too late to fail: nothing happens.
+
+    ``give_back`` gives back a deployment's slot, unless another job of it runs or is to begin.
+    """
+
+    jobs: Jobs
+    workflows: Workflows
+    give_back: Callable[[str], object]
+
+    def report(self, stopped: StoppedRunner) -> None:
+        """Fail what waits for this task: the job's result if this very task took the job, or else its start.
+
+        Whoever took the job answered its start before. An earlier task of the same job, whose start came too late, must
+        not fail the task that took it, and its limit is none of that one's.
+        """
+        token = self.jobs.token_of(stopped.job, stopped.task) or stopped.start_token
+        if token and stopped.limit is not None and self.jobs.runner(stopped.job) in {None, stopped.task}:
+            self.jobs.tell_limit(stopped.job, stopped.limit)
+        self.jobs.tell_stopped(stopped.job, stopped.task)
+        if token:
+            self._fail(token, self._explained(stopped))
+        self._give_back_slot(stopped.job)
+
+    def _give_back_slot(self, job: str) -> None:
+        """Give back the slot of a deployment that ended before its runner did. Layers give theirs back themselves."""
+        with suppress(NotFound):
+            owner, kind, _ = job_parts(job)
+            if kind is not JobKind.SPECULATE:
+                self.give_back(owner)
+
+    def report_call(self, stopped: StoppedRunner, digest: str) -> None:
+        """Fail what waits for a call of Lambda, which was made for the job with this digest.
+
+        Whatever has the function's role can report one: it must be of a plan that was begun on Lambda, and know its
+        digest, which reaches only the runner of this job. Raise NotItsJob otherwise.
+        """
+        try:
+            job = self.jobs.get(stopped.job)
+        except NotFound:
+            raise NotItsJob(stopped.job) from None
+        if job.runner is not PlanRunner.LAMBDA or job_digest(job) != digest:
+            raise NotItsJob(stopped.job)
+        self.report(stopped)
+
+    def _explained(self, stopped: StoppedRunner) -> str:
+        """Return the reason, and what to do if it is known: of its image, its network or its memory."""
+        if not stopped.out_of_memory:
+            advice = stop_advice(stopped.reason)
+            return f"{stopped.reason.rstrip('.')}. {advice}" if advice else stopped.reason
+        with suppress(NotFound):
+            return f"{stopped.reason}. {out_of_memory(self.jobs.get(stopped.job).size)}"
+        return stopped.reason
+
+    def _fail(self, token: str, reason: str) -> None:
+        with suppress(TooLate):
+            self.workflows.fail(token, "RunnerStopped", json.dumps({"message": reason}))

@@ -1,0 +1,1 @@
+"""The plan that is stored, and its digest."""

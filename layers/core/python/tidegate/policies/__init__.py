@@ -1,0 +1,1 @@
+"""Policies: sets, results, and what has to be met before an apply."""

@@ -1,0 +1,1 @@
+"""An engine for Rego, by the conventions of conftest."""

@@ -1,0 +1,103 @@
+"""Policies in Rego, evaluated by regorus in a process of its own (docs/decisions/0113, 0176)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tidegate.policies.rules.plan_secrets import masking
+from tidegate.policies.rules.policy import PolicyVerdict
+from tidegate.policies.rules.results import RuleResult, findings, plan_addresses
+from tidegate.policies.rules.tested_policies import TestedPolicies, TestedRule
+
+#: Bytes of memory that they may take.
+MEMORY = 2_500 << 20
+_PROGRAM = "tidegate.policies.rego.program"
+_SUFFIXES = (".rego", ".json", ".yaml", ".yml")
+#: How the process ends that used more memory.
+_TOO_MUCH = 77
+#: Bytes of what the engine says when it ends by itself.
+_LAST_WORDS = 2000
+#: What the engine says, and goes on, where a variable has no value, or two need each other: a rule would never hold.
+_UNORDERED = b"could not schedule all statements"
+#: Of the environment: where libraries are. It holds credentials otherwise.
+_KEPT = ("LD_LIBRARY_PATH", "PATH", "TMPDIR")
+
+
+class RegoEngine:
+    """The port ``PolicyEngine``. A process that takes more than its time, or ``memory`` bytes, is ended."""
+
+    def __init__(self, memory: int = MEMORY) -> None:
+        self._memory = memory
+
+    def check(
+        self, policy_set: str, files: Mapping[str, bytes], namespaces: Sequence[str], plan: bytes, seconds: int
+    ) -> PolicyVerdict:
+        answer = self._answer({"mode": "check", "namespaces": list(namespaces), "seconds": seconds}, files, plan)
+        if "error" in answer:
+            return PolicyVerdict(policy_set, (), answer["error"], answer.get("file", ""), answer.get("line", 0))
+        results = [RuleResult(each["package"], each["name"], tuple(each["values"])) for each in answer["rules"]]
+        document = json.loads(plan)
+        found, mask = findings(results, answer["exceptions"], plan_addresses(document)), masking(document)
+        shown = tuple(replace(each, message=mask(each.message), address=mask(each.address)) for each in found)
+        return PolicyVerdict(policy_set, shown, omitted=sum(each["more"] for each in answer["rules"]))
+
+    def test(self, files: Mapping[str, bytes], seconds: int) -> TestedPolicies:
+        answer = self._answer({"mode": "test", "seconds": seconds}, files, b"")
+        if "error" in answer:
+            return TestedPolicies((), answer["error"], answer.get("file", ""), answer.get("line", 0))
+        return TestedPolicies(tuple(TestedRule(**each) for each in answer["tests"]))
+
+    def _answer(self, request: Mapping[str, Any], files: Mapping[str, bytes], plan: bytes) -> dict[str, Any]:
+        texts = {}
+        for path, content in files.items():
+            if path.endswith(_SUFFIXES):
+                try:
+                    texts[path] = content.decode("utf-8-sig")
+                except UnicodeDecodeError:
+                    return {"error": "This file is not UTF-8", "file": path}
+        line = json.dumps({**request, "files": texts, "memory": self._memory}).encode()
+        return self._run(b"%s\n%s" % (line, plan), request["seconds"])
+
+    def _run(self, given: bytes, seconds: int) -> dict[str, Any]:
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        paths = os.pathsep.join(path for path in sys.path if path)
+        environment = {**kept, "PYTHONPATH": paths, "RUST_BACKTRACE": "0"}
+        try:
+            ended = subprocess.run(
+                [sys.executable, "-B", "-m", _PROGRAM],
+                input=given,
+                capture_output=True,
+                env=environment,
+                timeout=seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return {"error": _too_long(seconds)}
+        try:
+            answer: dict[str, Any] = json.loads(ended.stdout)
+        except ValueError:
+            return {"error": self._ending(ended.returncode, ended.stderr[-_LAST_WORDS:], seconds)}
+        if _UNORDERED in ended.stderr and "error" not in answer:
+            return {"error": "A rule has a variable without a value, or variables that need each other"}
+        return answer
+
+    def _ending(self, code: int, words: bytes, seconds: int) -> str:
+        if -code in {signal.SIGXCPU, signal.SIGKILL}:
+            return _too_long(seconds)
+        if code == _TOO_MUCH or b"memory allocation of" in words:
+            return self._too_much()
+        return "The engine crashed, as it does on recursion of a function and on deep nesting. Take the policies apart"
+
+    def _too_much(self) -> str:
+        return f"The policies took more than {self._memory >> 20} MiB of memory, and were stopped. Make them simpler"
+
+
+def _too_long(seconds: int) -> str:
+    return f"The policies took more than {seconds} s, and were stopped. Make them simpler"

@@ -1,0 +1,1 @@
+"""Policy sets, results, apply requirements."""

@@ -1,0 +1,49 @@
+"""A policy set as the configuration declares it: where its files are, whose it is, and which roots it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidegate.roots.rules.root_query import TagQuery
+from tidegate.roots.rules.terms import Tagged
+
+#: Where conftest looks for rules when nothing else is said.
+NAMESPACE = "main"
+_BRANCH = "branch:"
+
+
+class PolicySource(StrEnum):
+    """Where the files of a set are: in the repository, or among those that the organization stored."""
+
+    REPOSITORY = "repository"
+    ORGANIZATION = "organization"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySet:
+    """A named set. ``paths`` are directories of the repository's default branch, none for an organization's set.
+
+    ``owners`` are grantees as in access control; ``approvals`` different ones among them may let pass what the set
+    refuses. It holds for roots that ``query`` matches, in ``line`` of the file.
+    """
+
+    name: str
+    query: TagQuery
+    paths: tuple[str, ...] = ()
+    source: PolicySource = PolicySource.REPOSITORY
+    owners: tuple[str, ...] = ()
+    approvals: int = 1
+    namespaces: tuple[str, ...] = (NAMESPACE,)
+    line: int = 0
+
+
+def sets_for(sets: Iterable[PolicySet], tagged: Tagged) -> tuple[str, ...]:
+    """Return the names of the sets that hold for a root with these tags, in the order of the file.
+
+    A set holds by the tag of the branch that a change comes from *and* without: who pushes chooses the branch's name,
+    and could leave sets behind by it.
+    """
+    others = Tagged(tagged.directory, frozenset(tag for tag in tagged.tags if not tag.startswith(_BRANCH)))
+    return tuple(each.name for each in sets if each.query.matches(tagged) or each.query.matches(others))

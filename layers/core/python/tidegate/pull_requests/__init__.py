@@ -1,0 +1,1 @@
+"""Pull requests: speculative plans, comments, applies before the merge."""

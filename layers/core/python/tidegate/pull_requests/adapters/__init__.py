@@ -1,0 +1,1 @@
+"""The store of pull requests and speculative plans."""

@@ -1,0 +1,273 @@
+"""Which roots a pull request affects, each as a temporary layer: by git, and by what the default branch grants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tidegate.changes.rules.change_set import Key, stack_layers
+from tidegate.changes.rules.waits import Waits
+from tidegate.config.model.file import FILE
+from tidegate.config.rules.apply_rules import ApplyRules
+from tidegate.config.rules.plan_options import with_options
+from tidegate.config.trust import required
+from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.discovery.repository_source import Granted, RepositorySource
+from tidegate.discovery.root_index import Deployable
+from tidegate.policies.rules.policy import HeldPolicySet, RuleChanges
+from tidegate.pull_requests.plannable_roots import Plannable, PlannableFinder
+from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestSpec
+from tidegate.roots.rules.root import layer_id
+from tidegate.rules.errors import CyclicChange, InvalidConfiguration, NotFound, quoted
+from tidegate.texts.markdown import one_line
+
+#: Layers of one pull request: an execution's history has 25,000 events, and each layer takes up to 60 of them,
+#: and 11 more where it waits for a place.
+MOST_LAYERS = 400
+#: Sentences that a record keeps of one kind, and letters of each: comments show fewer, and a directory may be long.
+MOST_LINES, MOST_LETTERS = 200, 400
+
+_FORK = (
+    "The pull request comes from a fork: a plan would run its code with credentials, so nothing of it is run. "
+    "Push its branch to this repository, and open a pull request from there."
+)
+_DRAFT = "The pull request is a draft: it is planned once it is ready for review, or when `tidegate plan` asks for it."
+_GUARDED = "As the default branch has policy sets, the check holds up the merge until its plans were held against them."
+_UNRELATED = "The pull request's branch and the base branch have no commit in common. Rebase the branch."
+_BY_HAND = "A comment `tidegate plan` plans also what is not planned by itself."
+
+_DEFAULT_BRANCH = "The default branch's tidegate.yaml cannot be used. Nothing is planned until a merge corrects it."
+_OWN = "Its tidegate.yaml cannot be used. Correct it and push."
+
+_MORE_PREVIEW = "The file is the first one: all roots are shown, but for {} more. The merge deploys none of these."
+_ASKED_FOR = "Somebody asked for its plan. The merge does not deploy it."
+
+#: Stores the policy sets that hold for members of a change, as the default branch has them; returns them by member.
+HoldPolicies = Callable[[PullRequestSpec, Granted, Sequence[Deployable]], Mapping[Key, tuple[HeldPolicySet, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Affected:
+    """What a pull request affects. ``notice`` says in sentences, a line each, what cannot be planned, and why.
+
+    ``notes`` say so of what is left out on purpose, ``skipped`` tells that it is not planned as long as it is a draft,
+    ``pressing`` that the notice is to be commented also if there are no layers. ``guarded`` tells that policy sets
+    would judge what is not planned. ``rules`` say where it is applied. ``examined`` tells that the head's own file
+    was read, ``mistakes`` are those of it. ``rule_changes`` are what it changes of what runs or grants something,
+    ``warnings`` sentences on what of its file fits nothing.
+    """
+
+    layers: tuple[TemporaryLayer, ...] = ()
+    notice: str = ""
+    notes: str = ""
+    skipped: bool = False
+    pressing: bool = False
+    guarded: bool = False
+    rules: ApplyRules = field(default_factory=ApplyRules)
+    examined: bool = False
+    mistakes: InvalidConfiguration | None = None
+    rule_changes: RuleChanges = field(default_factory=RuleChanges)
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LayerFinder:
+    """Finds what pull requests affect."""
+
+    source: RepositorySource
+    hold_policies: HoldPolicies
+
+    def find(self, record: PullRequestRecord, at: str, layers: Sequence[TemporaryLayer] = ()) -> Affected:
+        """Return what a pull request affects as of ``at``. ``layers`` are those that it has had.
+
+        Of these, what somebody did not ask for stays if it is of the same commits and has ended. Raise NotFound when
+        the forge does not have its head any more, ForgeUnavailable and ForgeRefused.
+        """
+        try:
+            if record.spec.from_fork:
+                return self._of_fork(record.spec)
+            return self._granted(record, at, layers)
+        except CyclicChange as error:
+            return Affected(notice=str(error), pressing=True, guarded=True)
+        except InvalidConfiguration as error:
+            lead = _DEFAULT_BRANCH if error.file == FILE else ""
+            return Affected(notice=_mistakes(lead, error), pressing=True, guarded=True)
+
+    def _of_fork(self, spec: PullRequestSpec) -> Affected:
+        """Return that nothing of a fork is run. Only the default branch is read."""
+        granted = self.source.granted(*spec.where, spec.branch, spec.base)
+        guarded = bool(granted.configuration.policy_sets)
+        return Affected(notice=_unplanned(_FORK, guarded=guarded), pressing=True, guarded=guarded)
+
+    def _granted(self, record: PullRequestRecord, at: str, layers: Sequence[TemporaryLayer]) -> Affected:
+        spec = record.spec
+        granted = self.source.granted(*spec.where, spec.branch, spec.base)
+        if spec.is_draft and record.request is None and not granted.configuration.pull_requests.drafts:
+            guarded = bool(granted.configuration.policy_sets)
+            return Affected(notice=_unplanned(_DRAFT, guarded=guarded), skipped=True, guarded=guarded)
+        if not granted.is_destination:
+            return Affected(notice=elsewhere(spec.branch, spec.base))
+        try:
+            plannable = self._plannable(record, granted)
+        except InvalidConfiguration as error:
+            notice = _mistakes(_OWN, error)
+            return Affected(notice=notice, pressing=True, guarded=True, examined=True, mistakes=error)
+        if plannable is None:
+            return Affected(notice=_UNRELATED, pressing=True)
+        known = _kept(record, layers)
+        plannable, missing = _fitting(plannable, known)
+        wanted = _wanted(record, plannable, known)
+        number = len({*known, *(each.member.key for each in wanted)})
+        if number > MOST_LAYERS:
+            return Affected(notice=_too_many(number), pressing=True, examined=True)
+        held = self.hold_policies(spec, granted, wanted)
+        anew = [_layer(record, granted, each, plannable, at) for each in wanted]
+        made = {_key(each): replace(each, policy_sets=() if each.gone else held.get(_key(each), ())) for each in anew}
+        refused = plannable.found.refused
+        found = _in_order({**known, **made}, plannable)
+        rules = granted.configuration.applying
+        return Affected(
+            found,
+            _kept_lines(refused),
+            "\n".join(filter(None, (missing, _notes(plannable)))),
+            pressing=bool(refused),
+            rules=rules,
+            examined=True,
+            rule_changes=_rule_changes(granted, plannable.found.rule_changes),
+            warnings=plannable.found.warnings,
+        )
+
+    def _plannable(self, record: PullRequestRecord, granted: Granted) -> Plannable | None:
+        """Return what can be planned, None if head and base are none of one history."""
+        spec = record.spec
+        try:
+            change = self.source.forge.change(*spec.where, spec.base_sha, spec.head_sha)
+        except NotFound:
+            return None
+        plannable = PlannableFinder(self.source, granted).find(spec, change.after, record.request)
+        return replace(plannable, fork_sha=change.fork_sha)
+
+
+def _unplanned(why: str, *, guarded: bool) -> str:
+    return f"{why} {_GUARDED}" if guarded else why
+
+
+def elsewhere(branch: str, base: str) -> str:
+    """Return that pull requests between these branches are not planned."""
+    return (
+        f"Pull requests from {quoted(branch)} to {quoted(base)} are not planned. "
+        "What is planned is said by destination_branches in the default branch's tidegate.yaml."
+    )
+
+
+def _notes(plannable: Plannable) -> str:
+    found = plannable.found
+    return "\n".join(filter(None, (_kept_lines(found.notes), _BY_HAND if found.kept else "")))
+
+
+def _mistakes(lead: str, error: InvalidConfiguration) -> str:
+    return _kept_lines([*filter(None, [lead]), *map(str, (error, *error.others))])
+
+
+def _kept_lines(sentences: Sequence[str]) -> str:
+    """Return the first sentences, a line each, and how many there are more."""
+    lines = [one_line(each, MOST_LETTERS) for each in sentences[:MOST_LINES]]
+    more = len(sentences) - len(lines)
+    return "\n".join([*lines, f"There are {more} more of these."] if more else lines)
+
+
+def _kept(record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> dict[Key, TemporaryLayer]:
+    """Return what stays of the layers: what has ended of the same commits, if only some roots are asked for."""
+    if record.request is None or not record.request.is_partial:
+        return {}
+    spec = record.spec
+    return {
+        _key(each): each
+        for each in layers
+        if each.is_done
+        and each.state is not LayerState.CANCELLED
+        and (each.sha, each.base_sha) == (spec.head_sha, spec.base_sha)
+    }
+
+
+def _rule_changes(granted: Granted, changes: tuple[str, ...]) -> RuleChanges:
+    """Return what changes of the rules, and which of the default branch's policy sets somebody must approve it for."""
+    sets = granted.configuration.policy_sets if changes else ()
+    asked = (HeldPolicySet(each.name, owners=each.owners, approvals=each.approvals) for each in sets if each.owners)
+    return RuleChanges(changes, tuple(asked))
+
+
+def _fitting(plannable: Plannable, known: Collection[Key]) -> tuple[Plannable, str]:
+    """Return it with so much of the preview as can be planned at once, and what is said of the rest."""
+    others = {*known, *(each.member.key for each in (*plannable.found.members, *plannable.hidden, *plannable.gone))}
+    room = max(0, MOST_LAYERS - len(others))
+    shown, more = plannable.preview[:room], len(plannable.preview) - room
+    return replace(plannable, preview=shown), _MORE_PREVIEW.format(more) if more > 0 else ""
+
+
+def _wanted(record: PullRequestRecord, plannable: Plannable, known: Collection[Key]) -> Sequence[Deployable]:
+    """Return what is to be planned: what somebody asks for, and what is planned by itself and not known."""
+    chosen = {each.member.key for each in plannable.chosen(record.request)} if record.request else set()
+    by_itself = {each.member.key for each in plannable.by_itself}.difference(known)
+    return [each for each in plannable.members if each.member.key in chosen | by_itself]
+
+
+def _in_order(layers: Mapping[Key, TemporaryLayer], plannable: Plannable) -> tuple[TemporaryLayer, ...]:
+    """Return layers in the order in which a merge deploys them; what was named earlier, and stays, comes last."""
+    order = dict.fromkeys((*(each.member.key for each in plannable.members), *layers))
+    return tuple(layers[key] for key in order if key in layers)
+
+
+def _key(layer: TemporaryLayer) -> Key:
+    return layer.root.name, layer.stack
+
+
+def _too_many(number: int) -> str:
+    return (
+        f"The pull request affects {number} roots in their stacks, and at most {MOST_LAYERS} are planned at once: "
+        "none is. Split it."
+    )
+
+
+def _layer(
+    record: PullRequestRecord, granted: Granted, each: Deployable, plannable: Plannable, at: str
+) -> TemporaryLayer:
+    spec, member, configured, rules = record.spec, each.member, each.configured, granted.configuration.pull_requests
+    is_chosen = record.request is not None and record.request.chooses(member.root.name, configured.tagged)
+    options = record.request.options if record.request is not None and is_chosen else ()
+    is_extra = all(other.member.key != member.key for other in plannable.found.members)
+    merged = plannable.found.configuration
+    must = required(merged, configured.tagged)
+    first, last = stack_layers(other.member for other in plannable.found.members).get(member.stack, (1, 1))
+    return TemporaryLayer(
+        layer_id(spec.id, member.root.name, member.stack, spec.revision, record.attempt),
+        spec.repository,
+        spec.number,
+        spec.installation,
+        member.root,
+        spec.head_sha,
+        spec.base_sha,
+        member.stack,
+        configured.shared,
+        rules.checkout,
+        rules.allowed_providers,
+        rules.allowed_modules,
+        _ASKED_FOR if each in plannable.extra else member.why,
+        tier=1 if is_extra else member.layer - first + 1,
+        tiers=1 if is_extra else last - first + 1,
+        waits=Waits() if is_extra else member.waits,
+        review=configured.review_rule,
+        access=configured.access,
+        run=with_options(configured.run, options),
+        changed_at=at,
+        is_extra=is_extra,
+        options=options,
+        fork_sha=plannable.fork_sha,
+        within=configured.within,
+        tags=configured.tags,
+        gone=each in plannable.gone,
+        destroy=configured.destroy and each not in plannable.gone,
+        requires=() if must is None else tuple(wanted for wanted in must if wanted.demands),
+        unmatched=must is None,
+        freezes=tuple(window for window in merged.freezes if window.is_ahead(at) and window.matches(configured.tagged)),
+    )

@@ -1,0 +1,124 @@
+"""Look whether a pull request fulfils what is required before it is applied: who approves it, who these are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from tidegate.deploys.rules.revision import is_on_branch
+from tidegate.policies.rules.apply_requirements import (
+    Merged,
+    Required,
+    approvers,
+    missing_by_root,
+    missing_for_all,
+)
+from tidegate.policies.rules.requirements import Requirements
+from tidegate.ports import Forge, PullRequests
+from tidegate.pull_requests.rules.record import PullRequestSpec
+from tidegate.rules.access import Person, teams_among
+from tidegate.rules.permission import Permission
+from tidegate.vcs.find_makers import makers
+from tidegate.vcs.rules.pull_request import PullRequest
+
+#: Later than every review: when a pull request was pointed at a base branch that nobody has taken notice of yet.
+_NOT_SEEN_YET = "9999-12-31T00:00:00+00:00"
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementsChecker:
+    """Asks the forge for reviews only where approvals are required, and of people only what these depend on.
+
+    ``records`` tell who pushed to a pull request, and since when it goes to its base branch, if ``merged`` tells that
+    its head is merged with that. ``where`` is an installation of the App and a repository. Every method raises
+    ForgeUnavailable and ForgeRefused.
+    """
+
+    forge: Forge
+    records: PullRequests
+    merged: bool = True
+
+    def for_all(self, where: tuple[int, str], pull_request: PullRequest, wanted: Requirements) -> tuple[str, ...]:
+        """Return what is missing, in Markdown, where the same is required of every root."""
+        seen, approving = self._looked_at(where, pull_request, [wanted])
+        return missing_for_all(seen, approving, wanted)
+
+    def by_root(self, where: tuple[int, str], pull_request: PullRequest, required: Required) -> tuple[str, ...]:
+        """Return what is missing by root and stack, in Markdown."""
+        every = [each for wanted in required.values() for each in wanted or ()]
+        seen, approving = self._looked_at(where, pull_request, every)
+        return missing_by_root(seen, approving, required)
+
+    def of_merged(
+        self, where: tuple[int, str], number: int, base: str, wanted: Iterable[Requirements], *, head: str = ""
+    ) -> Merged:
+        """Return a pull request with who approves it. ``base`` is the commit that its branch was merged into, if known.
+
+        Approvals are of ``head``, or else of the head that it has, which was merged.
+        """
+        found = self.forge.pull_request(*where, number)
+        found = replace(found, head_sha=head or found.head_sha)
+        asking = [each for each in wanted if each.asks_people]
+        if not asking:
+            return Merged(found)
+        after = base or self.forge.seen_pull_request(*where, number).spec.base_sha
+        record = self._record(where[1], number)
+        made_by = makers(self.forge, where, after, found.head_sha, record.pushes if record else ())
+        seen = replace(found, base_since=self._base_since(found, record), made_by=made_by)
+        logins = approvers(seen, self.forge.reviews(*where, number))
+        return Merged(seen, self.people(where, logins, asking))
+
+    def people(
+        self, where: tuple[int, str], logins: Iterable[str], wanted: Iterable[Requirements]
+    ) -> tuple[Person, ...]:
+        """Return what the forge says of people, as far as requirements depend on it."""
+        teams = teams_among([grantee for each in wanted for grantee in each.grantees])
+        return tuple(self._person(where, login, teams) for login in logins)
+
+    def _looked_at(
+        self, where: tuple[int, str], pull_request: PullRequest, wanted: Iterable[Requirements]
+    ) -> tuple[PullRequest, list[Person]]:
+        """Return the pull request with all that the requirements depend on, and who approves it."""
+        compared = self._compared(where, pull_request, wanted)
+        asking = [each for each in wanted if each.asks_people]
+        return self._approved(where, compared, asking) if asking else (compared, [])
+
+    def _compared(
+        self, where: tuple[int, str], pull_request: PullRequest, wanted: Iterable[Requirements]
+    ) -> PullRequest:
+        """Return the pull request with what its head lacks of the base branch, if that matters."""
+        if not any(each.undiverged for each in wanted):
+            return pull_request
+        newest = self.forge.branch_head(*where, pull_request.base_branch)
+        contains = is_on_branch(self.forge.compare(*where, newest, pull_request.head_sha))
+        return replace(pull_request, lacks="" if contains else newest)
+
+    def _approved(
+        self, where: tuple[int, str], pull_request: PullRequest, asking: Iterable[Requirements]
+    ) -> tuple[PullRequest, list[Person]]:
+        reviews = self.forge.reviews(*where, pull_request.number)
+        record = self._record(where[1], pull_request.number)
+        seen = replace(pull_request, base_since=self._base_since(pull_request, record))
+        pushes = record.pushes if record else ()
+        seen = replace(seen, made_by=makers(self.forge, where, seen.base_branch, seen.head_sha, pushes))
+        return seen, list(self.people(where, approvers(seen, reviews), tuple(asking)))
+
+    def _record(self, repository: str, number: int) -> PullRequestSpec | None:
+        """Return what the record says; None of a pull request that opened before Tidegate came."""
+        found = self.records.many([(repository, number)])
+        return found[0].spec if found else None
+
+    def _base_since(self, pull_request: PullRequest, record: PullRequestSpec | None) -> str:
+        """Return since when it goes to its base branch, as far as that matters and is known."""
+        if record is None or not self.merged:
+            return ""
+        return record.base_since if record.base == pull_request.base_branch else _NOT_SEEN_YET
+
+    def _person(self, where: tuple[int, str], login: str, teams: Iterable[str]) -> Person:
+        """Return what the forge says of somebody. Who cannot read the repository counts nowhere."""
+        permission = self.forge.permission(*where, login)
+        if permission < Permission.READ:
+            return Person(login, permission)
+        owner = where[1].partition("/")[0]
+        found = (team for team in teams if self.forge.is_team_member(where[0], owner, team, login))
+        return Person(login, permission, frozenset(found))

@@ -1,0 +1,40 @@
+"""Find the roots that a pull request changes, and keeps out of what is planned by its own file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from tidegate.config.model.file import FILE
+from tidegate.discovery.find_roots import CommitModules
+from tidegate.discovery.repository_source import Granted
+from tidegate.discovery.root_index import Deployable, RootIndex, Selection
+from tidegate.discovery.touched_roots import TouchedRoots
+from tidegate.ports import PushedTrees
+
+_HIDDEN = (
+    "This commit changes it by the default branch's tidegate.yaml. By the pull request's own, no merge deploys it."
+)
+
+
+def hidden_roots(
+    trees: PushedTrees, repository: str, granted: Granted, known: Iterable[Deployable]
+) -> tuple[Deployable, ...]:
+    """Return what changes by the default branch's file and is none of the ``known``, each by its place and stack.
+
+    Policies are asked of it all the same: nobody leaves them behind by a file that only the pull request has. Raise
+    CyclicChange.
+    """
+    if granted.dest_branch == granted.main and all(change.path != FILE for change in trees.changes):
+        return ()
+    index = RootIndex(CommitModules(trees), repository, granted.configuration, granted)
+    names = {(each.member.root.name, each.member.stack) for each in known}
+    places = {(each.member.root.dir, each.member.root.workspace) for each in known}
+    touched = [each for name in sorted(TouchedRoots(trees, index).names) for each in index.by_name.get(name, ())]
+    hidden = [
+        each
+        for each in touched
+        if each.autoplan and each.key not in names and (each.root.dir, each.root.workspace) not in places
+    ]
+    found = Selection(index.configured, hidden).deployables([each.key for each in hidden])
+    return tuple(replace(each, member=replace(each.member, why=_HIDDEN)) for each in found)

@@ -1,0 +1,146 @@
+"""Which roots can be planned for a pull request: by themselves, and for those who ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from tidegate.config.model.file import FILE
+from tidegate.config.resolution import configure
+from tidegate.discovery.discover_roots import AllRoots, Discovery, Reading, all_roots, discover_roots
+from tidegate.discovery.repository_source import Granted, RepositorySource
+from tidegate.discovery.root_index import Deployable
+from tidegate.ports import PushedTrees
+from tidegate.pull_requests.gone_roots import gone_roots
+from tidegate.pull_requests.hidden_roots import hidden_roots
+from tidegate.pull_requests.rules.record import PullRequestSpec
+from tidegate.roots.rules.plan_request import PlanRequest
+from tidegate.rules.errors import InvalidConfiguration
+
+_PREVIEW = "The pull request brings the first tidegate.yaml. This is its plan by that; the merge does not deploy it."
+_CONFLICT = "it conflicts with the base branch's"
+_MERGE = "Merge the base branch into this one, resolve the conflict and push"
+
+
+@dataclass(frozen=True, slots=True)
+class Plannable:
+    """What can be planned. ``found`` is what a merge would deploy, ``extra`` what else a request may mean.
+
+    ``extra`` are roots that the pull request changes and no merge deploys, and those that the request names.
+    ``unknown`` are the names of the request that no root has, ``names`` those that there are if one is unknown;
+    ``problems`` say in sentences what is wrong with others of these. ``hidden`` are roots that it changes, and keeps
+    out by its own file: they are planned by themselves all the same, and so is ``preview``, which no merge deploys.
+    ``gone`` are roots that it takes away, and ``fork_sha`` is as layers have it.
+    """
+
+    found: Discovery
+    extra: tuple[Deployable, ...] = ()
+    unknown: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    hidden: tuple[Deployable, ...] = ()
+    preview: tuple[Deployable, ...] = ()
+    fork_sha: str = ""
+    gone: tuple[Deployable, ...] = ()
+
+    @property
+    def members(self) -> tuple[Deployable, ...]:
+        """All of them, in the order in which a merge would deploy them; what it does not deploy comes last."""
+        return (*self.found.members, *self.extra, *self.hidden, *self.preview, *self.gone)
+
+    @property
+    def by_itself(self) -> tuple[Deployable, ...]:
+        """What is planned without being asked for."""
+        return (*self.found.members, *self.hidden, *self.preview, *self.gone)
+
+    def chosen(self, request: PlanRequest) -> tuple[Deployable, ...]:
+        """Return what a request means."""
+        return tuple(each for each in self.members if request.chooses(each.member.root.name, each.configured.tagged))
+
+
+@dataclass(frozen=True, slots=True)
+class PlannableFinder:
+    """Finds what can be planned: what the merge would deploy, as the default branch grants it."""
+
+    source: RepositorySource
+    granted: Granted
+
+    def find(self, spec: PullRequestSpec, common: str, request: PlanRequest | None) -> Plannable:
+        """Return what can be planned of a head. ``common`` is the commit that it and its base come after.
+
+        Raise NotFound when the forge does not have these commits, InvalidConfiguration and CyclicChange.
+        """
+        with self.source.merge(*spec.where, spec.base_sha, spec.head_sha, common) as merged:
+            if FILE in merged.conflicts:
+                raise InvalidConfiguration(FILE, 1, _CONFLICT, _MERGE)
+            # As a push to the base branch finds them.
+            configuring = partial(configure, branch=spec.base, dest_branch=spec.base)
+            reading = self.source.reading(spec.repository, configuring)
+            found = discover_roots(merged.trees, reading)
+            plannable = _with_extra(merged.trees, reading, found, request) if request else Plannable(found)
+            plannable = replace(plannable, preview=_preview(merged.trees, reading, plannable.members))
+            plannable = _granted(plannable, self.granted)
+            hidden = hidden_roots(merged.trees, spec.repository, self.granted, plannable.members)
+            plannable = replace(plannable, hidden=hidden)
+            return replace(plannable, gone=gone_roots(merged.trees, found, self.granted, plannable.members))
+
+
+def _granted(plannable: Plannable, granted: Granted) -> Plannable:
+    """Return what can be planned under all that the default branch's file says. What that refuses is refused."""
+    members, own = plannable.members, plannable.found.configuration
+    configured = granted.propose(own, dict.fromkeys(each.member.root for each in members))
+    by_key = {each.key: each for each in configured.roots}
+
+    def judged(some: Iterable[Deployable]) -> tuple[Deployable, ...]:
+        return tuple(
+            replace(each, configured=replace(by_key[each.member.key], root=each.member.root))
+            for each in some
+            if each.member.key in by_key
+        )
+
+    names = dict.fromkeys(each.member.root.name for each in members if each.member.key not in by_key)
+    refused = [f"{name}: {configured.refused[name]}" for name in names]
+    found = plannable.found
+    return replace(
+        plannable,
+        found=replace(found, members=judged(found.members), refused=(*found.refused, *refused)),
+        extra=judged(plannable.extra),
+        preview=judged(plannable.preview),
+    )
+
+
+def _preview(trees: PushedTrees, reading: Reading, known: Iterable[Deployable]) -> tuple[Deployable, ...]:
+    """Return all other roots where the file is the first one: whoever writes it sees what it makes of them."""
+    if all(change.path != FILE or change.before is not None for change in trees.changes):
+        return ()
+    everything = all_roots(trees, reading)
+    there = {each.member.key for each in known}
+    others = (each for each in everything.named(everything.names) if each.member.key not in there)
+    shown = (each for each in others if each.configured.autoplan)
+    return tuple(replace(each, member=replace(each.member, why=_PREVIEW)) for each in shown)
+
+
+def _with_extra(trees: PushedTrees, reading: Reading, found: Discovery, request: PlanRequest) -> Plannable:
+    """Look at the same commit again for what only people ask for; what is named needs a look at all roots."""
+    by_hand = discover_roots(trees, reading, by_hand=True) if found.kept else found
+    plannable = Plannable(found, _besides(by_hand.members, found.members))
+    missing = set(request.roots) - {each.member.root.name for each in (*found.members, *plannable.extra)}
+    return _named(plannable, all_roots(trees, reading), sorted(missing)) if missing else plannable
+
+
+def _named(plannable: Plannable, known: AllRoots, names: Sequence[str]) -> Plannable:
+    unknown = tuple(name for name in names if name not in known.names)
+    extra = (*plannable.extra, *known.named(names))
+    return replace(
+        plannable,
+        extra=extra,
+        unknown=unknown,
+        names=known.names if unknown else (),
+        problems=tuple(known.problems(names)),
+    )
+
+
+def _besides(members: Iterable[Deployable], others: Iterable[Deployable]) -> tuple[Deployable, ...]:
+    keys = {each.member.key for each in others}
+    return tuple(each for each in members if each.member.key not in keys)

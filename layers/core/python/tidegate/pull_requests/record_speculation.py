@@ -1,0 +1,77 @@
+"""Record what the speculative plan of a temporary layer came to: a plan, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+
+from tidegate.deploys.jobs.stop_runner import GIVEN_UP
+from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.jobs.record_result import Failure, in_words, read_cause
+from tidegate.messages import RecordSpeculation, SpeculationRecorded
+from tidegate.plans.rules.plan import Plan
+from tidegate.ports import Announcements, Clock, TemporaryLayers
+from tidegate.rules.errors import NotFound
+
+#: A fault after the plan leaves nothing to rely on: what was not judged must not pass.
+_MAY_FAIL = frozenset({LayerState.WAITING, LayerState.PLANNING, LayerState.PLANNED, LayerState.NO_CHANGES})
+
+
+@dataclass(frozen=True, slots=True)
+class SpeculationRecorder:
+    """Records speculative plans. Called again with the same message, it changes nothing more and answers the same.
+
+    ``leave`` gives back the places of layers, once it is known that nothing of them runs any more; ``stop_runner``
+    stops whoever has taken a job that was given up.
+    """
+
+    layers: TemporaryLayers
+    announcements: Announcements
+    clock: Clock
+    leave: Callable[[str, Collection[str]], object]
+    stop_runner: Callable[[str | None], object]
+
+    def record(self, message: RecordSpeculation) -> SpeculationRecorded:
+        """Store the outcome. A layer that was cancelled stays so; one that is gone counts as cancelled.
+
+        Raise Conflict when somebody else changed the layer meanwhile.
+        """
+        try:
+            layer = self.layers.get(message.layer)
+        except NotFound:
+            return SpeculationRecorded(state=LayerState.CANCELLED)
+        if message.error in GIVEN_UP and layer.state is LayerState.PLANNING:
+            self.stop_runner(layer.job)
+        recorded = _failed(layer, message) if message.plan is None else _planned(layer, message.plan)
+        if recorded != layer:
+            layer = self.layers.save(replace(recorded, changed_at=self.clock.now()))
+        self.leave(layer.repository, [layer.id])
+        if not layer.schedule:
+            self.announcements.layer_changed(layer)
+        return SpeculationRecorded(state=layer.state, policies=bool(layer.plan and layer.policy_sets))
+
+
+def _planned(layer: TemporaryLayer, plan: Plan) -> TemporaryLayer:
+    if layer.is_done:
+        return layer
+    # What would change on the base branch is nothing that the merge does.
+    state = LayerState.PLANNED if plan.changes.any and not layer.gone else LayerState.NO_CHANGES
+    return replace(layer, state=state, reason="", plan=plan, last_lines="")
+
+
+def _failed(layer: TemporaryLayer, message: RecordSpeculation) -> TemporaryLayer:
+    if layer.state not in _MAY_FAIL:
+        return layer
+    failure = read_cause(message.cause)
+    reason = in_words(message.error or "", failure)
+    if layer.gone:  # The merge needs no plan of it: what cannot be counted is told, and holds up nothing.
+        return replace(layer, state=LayerState.NO_CHANGES, reason=reason, last_lines=failure.last_lines)
+    if _is_refused(layer, failure):
+        return replace(layer, state=LayerState.REFUSED, reason=reason, last_lines="")
+    lines = "" if failure.conflict else failure.last_lines  # The engine did not run.
+    return replace(layer, state=LayerState.FAILED, reason=reason, last_lines=lines, conflict=failure.conflict)
+
+
+def _is_refused(layer: TemporaryLayer, failure: Failure) -> bool:
+    """Tell whether a pull request's code may not be run. A look for drift that found no plan is never set aside so."""
+    return failure.refused and layer.plan is None and not layer.schedule

@@ -1,0 +1,1 @@
+"""The record of a pull request, its checks and its comment."""

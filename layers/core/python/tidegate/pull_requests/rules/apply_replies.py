@@ -1,0 +1,134 @@
+"""What is replied under pull requests about applying them, in Markdown."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+from tidegate.deploys.rules.approval import SetState, Standing
+from tidegate.deploys.texts.face import many, people
+from tidegate.texts.markdown import code, escaped
+from tidegate.vcs.rules.pull_request import PullRequest
+
+#: Lines of one kind that a reply lists; more would not be read.
+_LISTED = 50
+
+
+def applied_on_merge(prefix: str, *, from_fork: bool = False) -> str:
+    """Return how changes are applied where that is not asked for in pull requests; nothing of a fork is before."""
+    base = (
+        "**Nothing was applied**: here, changes are applied once they are merged. Merge the pull request: each root is "
+        "planned anew then and applied as its review says."
+    )
+    if from_fork:
+        return f"{base} It comes from a fork, and code of forks is not run before it is merged."
+    return (
+        f"{base} To try the head out before, comment {code(f'{prefix} deploy')}. To apply in pull requests, add "
+        "`apply: in_pull_request` to the default branch's `tidegate.yaml`."
+    )
+
+
+def apply_missing(pull_request: PullRequest, missing: Sequence[str], prefix: str) -> str:
+    """Return the one reply that names everything that an apply lacks; ``missing`` are sentences in Markdown."""
+    return (
+        f"**Nothing of {code(pull_request.head_sha[:7])} is applied**, because this is missing:\n\n{_list(missing)}\n\n"
+        f"Comment {code(f'{prefix} apply')} again once that is done."
+    )
+
+
+def not_planned_yet(pull_request: PullRequest) -> str:
+    """Return that the policies do not know the head yet."""
+    head = code(pull_request.head_sha[:7])
+    return f"What policies say of {head} is not known yet. Wait for the check `tidegate/plan`."
+
+
+def without_plan(root: str, prefix: str) -> str:
+    """Return that the policies do not know the plan of a root."""
+    return (
+        f"What policies say of {code(root)} is not known, as there is no plan of all of it here. Comment "
+        f"{code(f'{prefix} plan -p {root}')} first."
+    )
+
+
+def held_up(standing: Standing) -> str:
+    """Return why a policy set holds an apply up."""
+    name = code(standing.policy_set.name)
+    if standing.state is SetState.WAITING:
+        return f"What policy set {name} says is not known yet. Wait for its check."
+    if standing.state is SetState.UNKNOWN:
+        return f"Policy set {name} has no plan of {_roots(standing)} to judge. Correct what failed there, and push."
+    owners, wanted = standing.policy_set.owners, many(standing.policy_set.approvals, "approving review")
+    instead = f"get {wanted} by its owners, {people(owners)}" if owners else "ask who may change it: nobody owns it"
+    if standing.rules and not any(verdict.failed for _, verdict in standing.judged):
+        return f"The pull request changes what runs or who may do what: {instead} (policy set {name})."
+    return f"Policy set {name} fails. Change the plan, or {instead}."
+
+
+def merge_refused(head: str, problem: str, lacks: Sequence[str] = ()) -> str:
+    """Return that all is applied, and the forge does not merge. ``lacks`` are permissions that the App has not."""
+    what = (
+        f"Give Tidegate's App {' and '.join(code(each) for each in lacks)} (its settings, *Permissions & events*), or "
+        "merge it yourself."
+        if lacks
+        else "Do what it asks for, then merge, or comment `tidegate apply` again."
+    )
+    return (
+        f"**All of {code(head[:7])} is applied, and the pull request could not be merged.** The forge says: "
+        f"{escaped(problem, 300)}\n\n{what} The queues of its roots stay locked until then. The merge deploys nothing "
+        "again."
+    )
+
+
+def closed_unmerged(
+    applied: Sequence[tuple[str, str]],
+    cancelled: Sequence[tuple[str, str]] = (),
+    going_on: Sequence[tuple[str, str]] = (),
+) -> str:
+    """Return what is so once a pull request is closed that is to be applied: pairs of a root and a commit.
+
+    What waited is ``cancelled``; what is being applied is ``going_on``, and stays as what is applied does. The first
+    line is a marker by which it is found again: a forge may show the rest in its own words.
+    """
+    closed = "This pull request was closed without being merged"
+    parts = [_stays(f"**{closed}, and what it applied stays:**", applied)] if applied else []
+    if going_on:
+        parts.append(f"**{closed}, and this is being applied:** it goes on, and stays.\n\n{_list(_commits(going_on))}")
+    if cancelled:
+        again = "To apply it after all, reopen the pull request and comment `tidegate apply` again."
+        parts.append(f"**{closed}, so this is not applied any more.** {again}\n\n{_list(_commits(cancelled))}")
+    text = "\n\n".join(parts)
+    return f"<!-- tidegate:applied-and-closed {hashlib.sha256(text.encode()).hexdigest()[:16]} -->\n{text}"
+
+
+def _commits(roots: Sequence[tuple[str, str]]) -> list[str]:
+    lines = [f"{code(root)}, from {code(sha[:7])}" for root, sha in roots[:_LISTED]]
+    return [*lines, f"and {len(roots) - _LISTED} more"] if len(roots) > _LISTED else lines
+
+
+def _stays(title: str, applied: Sequence[tuple[str, str]]) -> str:
+    roots = " ".join(f"-p {root}" for root, _ in applied[:_LISTED])
+    return (
+        f"{title}\n\n{_list(_commits(applied))}\n\n"
+        "* To keep it, reopen the pull request and merge it: nothing is deployed again.\n"
+        "* To undo it, merge a change that touches these roots, and unlock their queues: its plan takes back what only "
+        "this pull request had, and waits for people whatever `plan_review` says.\n"
+        f"* To unlock, comment {code(f'tidegate unlock {roots}', 2000)}. Until then the queues stay locked: merges "
+        "wait, so that none undoes unseen what was applied. Who may unlock a root is said by `access_control`, else "
+        "whoever may write."
+    )
+
+
+def _roots(standing: Standing) -> str:
+    return people(tuple(layer.root.name for layer in standing.missing))
+
+
+def _list(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def otherwise_shown(root: str) -> str:
+    """Return that a root would not be applied as it is shown."""
+    return (
+        f"The pull request changes how {code(root)} runs, by its tidegate.yaml: the plan that is shown has its engine "
+        "and variables, and before the merge those of the default branch hold. Merge it, and the merge deploys that."
+    )

@@ -1,0 +1,241 @@
+"""What a comment shows of each root: its plan or its failure, at length, or one row of a table when there are many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tidegate.deploys.rules.left_behind import stays
+from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.deploys.texts.face import counts, many
+from tidegate.deploys.texts.plan_text import cut_start, fenced_plan
+from tidegate.pull_requests.rules.tally import tally
+from tidegate.texts.markdown import bounded, code, escaped, fenced, folded, size, tagged_code
+
+#: Bytes that a plan or an engine's last words are worth showing in; with less for each, there is a table.
+LEAST = 500
+#: Bytes of an engine's last words that are shown at most.
+LAST_LINES = 6_000
+#: Rows of a table, and roots of which something is shown: nobody reads more, and the page has all.
+ROWS = 100
+#: Failures whose last lines are shown without a fold.
+OPENED = 3
+#: Lines and bytes of the only plan that are shown without a fold.
+UNFOLDED, UNFOLDED_BYTES = 60, 8_000
+#: Reasons of one failure that are listed.
+REASONS = 10
+_SEVERAL = 2
+_REASON = 300
+_NAME = 100
+_LINK = 400
+_GLUE = 2
+
+_WORDS = {
+    LayerState.WAITING: "waits",
+    LayerState.PLANNING: "is planned now",
+    LayerState.CANCELLED: "not planned",
+    LayerState.FAILED: "failed",
+    LayerState.REFUSED: "refused",
+    LayerState.NO_CHANGES: "unchanged",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LayerView:
+    """A layer as a comment shows it.
+
+    ``plan_text`` begins the engine's text of the plan, which has ``plan_size`` bytes in all. ``log_url`` is the log
+    of its job.
+    """
+
+    layer: TemporaryLayer
+    plan_text: str = ""
+    plan_size: int = 0
+    log_url: str | None = None
+
+
+def blocks(views: Sequence[LayerView], room: int, everything: str) -> tuple[str, str]:
+    """Return what there is of those without a plan, and of those with one, in order, together in ``room`` bytes.
+
+    If there is not enough room to show something of each, there is a table, and of failures what has room.
+    ``everything`` is a link to the whole, or empty.
+    """
+    is_bad = [each.layer.state is not LayerState.PLANNED for each in views]
+    if len(views) <= ROWS and sum(_least(each) + _GLUE for each in views) <= room:
+        shown = list(zip(is_bad, _shared(views, room), strict=True))
+        return _together(text for bad, text in shown if bad), _together(text for bad, text in shown if not bad)
+    rows = table(views, room // 2, everything)
+    bad_ones = [each for each, bad in zip(views, is_bad, strict=True) if bad]
+    return _together(_failures(bad_ones, room - size(rows) - _GLUE)), rows
+
+
+def _together(parts: Iterable[str]) -> str:
+    return "\n\n".join(parts)
+
+
+def result(layer: TemporaryLayer) -> str:
+    """Return how a layer ended, in few words."""
+    if layer.state is LayerState.PLANNED:
+        return counts(layer.plan.changes) if layer.plan else "planned"
+    if layer.is_gone:
+        return f"gone: {stays(layer.left)}"
+    return _WORDS[layer.state]
+
+
+def link(name: str, url: str | None) -> str:
+    """Return a link, or nothing without an address, or with one that is longer than any of ours."""
+    return f"[{name}]({url})" if url and size(url) <= _LINK else ""
+
+
+def _shared(views: Sequence[LayerView], room: int) -> Iterator[str]:
+    """Yield a block for each: short ones whole, what they leave is for the long ones."""
+    left = room - sum(_least(each) + _GLUE for each in views)
+    extra = {each.layer.id: _wants(each) - min(_wants(each), LEAST) for each in views}
+    for count, name in enumerate(sorted(extra, key=lambda name: (extra[name], name))):
+        extra[name] = min(extra[name], left // (len(extra) - count))
+        left -= extra[name]
+    for each in views:
+        yield _block(each, min(_wants(each), LEAST) + extra[each.layer.id], opened=_is_open(each, views))
+
+
+def _is_open(view: LayerView, views: Sequence[LayerView]) -> bool:
+    """Tell whether it is to be read at once: one of few failures, or the only plan."""
+    if view.layer.state is LayerState.PLANNED:
+        return len(views) == 1
+    return sum(1 for each in views if each.layer.state is not LayerState.PLANNED) <= OPENED
+
+
+def _least(view: LayerView) -> int:
+    """Return the bytes of a block with the least of its body."""
+    return size(_frame(view, "…" if _wants(view) else "", opened=True)) + min(_wants(view), LEAST)
+
+
+def _wants(view: LayerView) -> int:
+    """Return the bytes that the whole body takes: also what makes it harmless, as far as that can be told."""
+    if view.layer.state is LayerState.PLANNED:
+        return max(view.plan_size, size(view.plan_text)) * 5 // 4 + LEAST if view.plan_text else 0
+    return min(size(view.layer.last_lines) * 5 // 4, LAST_LINES) + LEAST if view.layer.last_lines else 0
+
+
+def _block(view: LayerView, room: int, *, opened: bool) -> str:
+    """Return a block whose body takes at most ``room`` bytes. A long plan is not opened."""
+    if view.layer.state is LayerState.PLANNED and view.plan_text:
+        body = fenced_plan(view.plan_text, view.plan_size, room)
+        is_short = body.count("\n") <= UNFOLDED and size(body) <= UNFOLDED_BYTES
+        return _frame(view, body, opened=opened and is_short)
+    return _frame(view, _last_lines(view.layer, room) if view.layer.last_lines else "", opened=opened)
+
+
+def _frame(view: LayerView, body: str, *, opened: bool = False) -> str:
+    """Return the block with its body: what is known of the root besides, around it."""
+    layer = view.layer
+    if layer.state is not LayerState.PLANNED:
+        how = {LayerState.FAILED: "failed", LayerState.REFUSED: "was refused, and not run"}.get(
+            layer.state, "was not planned"
+        )
+        head = f"**{code(layer.root.name, _NAME)} {how}**{because(layer.reason)} {link('Log', view.log_url)}".rstrip()
+        return _together(filter(None, (head, folded("The engine's last lines", body, opened=opened) if body else "")))
+    facts = " · ".join(filter(None, (_place(layer), escaped(layer.why, _REASON), link("Log", view.log_url))))
+    missing = "" if view.plan_text else "The text of this plan is not stored any more: plan it again."
+    inside = _together(filter(None, (facts, missing, body)))
+    return folded(f"{tagged_code(layer.root.name, _NAME)}: {result(layer)}", inside, opened=opened)
+
+
+def because(reason: str) -> str:
+    """Return the end of a sentence that says why (a line for each reason), in Markdown: of several as a list.
+
+    A first line that ends with a colon introduces the others.
+    """
+    lines = [line for line in reason.splitlines() if line.strip()]
+    lead = lines.pop(0) if len(lines) >= _SEVERAL and lines[0].rstrip().endswith(":") else ""
+    if not lead and len(lines) < _SEVERAL:
+        return f": {escaped(lines[0], _REASON)}" if lines else "."
+    more = [f"and {len(lines) - REASONS} more: see the log"] if len(lines) > REASONS else []
+    begins = f": {escaped(lead, _REASON)}" if lead else ":"
+    shown = [*(escaped(line, _REASON) for line in lines[:REASONS]), *more]
+    return begins + "\n\n" + "\n".join(f"* {each}" for each in shown) + "\n\n"
+
+
+def _place(layer: TemporaryLayer) -> str:
+    return f"Layer {layer.tier} of {layer.tiers}" if layer.tiers > 1 else ""
+
+
+def _last_lines(layer: TemporaryLayer, room: int) -> str:
+    """Return the end of the engine's output in a fence of at most ``room`` bytes."""
+    allowed = min(room, LAST_LINES)
+    while True:
+        block = fenced(cut_start(layer.last_lines.rstrip(), allowed))
+        if size(block) <= room:
+            return block
+        allowed -= size(block) - room
+
+
+def table(views: Sequence[LayerView], room: int, everything: str) -> str:
+    """Return the first roots and how they ended, in ``room`` bytes, and how many there are more.
+
+    Those of several stacks say which.
+    """
+
+    def more(count: int) -> str:
+        where = f" They are all on {everything}." if everything else " Each has a check of its own."
+        return f"\n… and {count} more.{where}"
+
+    by_stack = len({each.layer.stack for each in views}) > 1
+    header = "| Root | Stack | Plan | |\n|---|---|---|---|\n" if by_stack else "| Root | Plan | |\n|---|---|---|\n"
+    rows = [_row(_cells(each, by_stack=by_stack)) for each in views[:ROWS]]
+    return header + bounded(rows, room - size(header), more, len(views) - len(rows))
+
+
+def _cells(view: LayerView, *, by_stack: bool) -> tuple[str, ...]:
+    layer = view.layer
+    stack = (code(layer.stack, _NAME),) if by_stack else ()
+    return code(layer.root.name, _NAME), *stack, result(layer), link("Log", view.log_url)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(each.replace('|', chr(92) + '|') for each in cells)} |"
+
+
+def _failures(views: Sequence[LayerView], room: int) -> Iterator[str]:
+    """Yield of those without a plan what has room, and how many have not."""
+    room -= LEAST
+    for count, each in enumerate(views):
+        block = _block(each, min(_wants(each), 2 * LEAST), opened=_is_open(each, views))
+        room -= size(block) + _GLUE
+        if room < 0:
+            yield f"Why {len(views) - count} more have no plan is in their logs."
+            return
+        yield block
+
+
+def names(views: Sequence[LayerView], room: int) -> str:
+    """Return the roots' names on one line of at most ``room`` bytes."""
+    shown = [code(each.layer.root.name, _NAME) for each in views]
+    while size(", ".join(shown)) > room:  # Rare, and then a few hundred names at most.
+        shown = [*shown[: len(shown) // 2], f"{len(views) - len(shown) // 2} more"]
+    return ", ".join(shown)
+
+
+def alarms(layers: Sequence[TemporaryLayer], room: int) -> Iterator[str]:
+    """Yield what is destroyed and replaced, by address, where nobody overlooks it, if anything is."""
+    found = tally(layers).changes
+    lines = [line for each in layers for line in _destroyed(each)]
+    if lines:
+        what = [
+            f"destroys {many(found.destroy, 'resource')}" if found.destroy else "",
+            f"replaces {many(found.replace, 'resource')}" if found.replace else "",
+        ]
+        head = f"> [!CAUTION]\n> **This {' and '.join(filter(None, what))}.**\n>\n"
+        yield head + bounded(lines, room, lambda count: f"> * … and {count} more lines: see the plans")
+
+
+def _destroyed(layer: TemporaryLayer) -> Iterator[str]:
+    if layer.plan is None or layer.state is not LayerState.PLANNED:
+        return
+    changes, root = layer.plan.changes, code(layer.root.name, _NAME)
+    kinds = ("destroys", changes.destroy, changes.destroyed), ("replaces", changes.replace, changes.replaced)
+    for verb, count, addresses in kinds:
+        for address in addresses:
+            yield f"> * {verb} {code(address)} in {root}"
+        if count > len(addresses):
+            yield f"> * {verb} {count - len(addresses)} more in {root}: see its plan"

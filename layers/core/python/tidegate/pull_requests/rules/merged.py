@@ -1,0 +1,159 @@
+"""What became of the roots of a merged pull request, as the comments of its stacks tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tidegate.deploys.rules.deployment import DONE, Deployment, State, is_final, was_applied_before
+from tidegate.deploys.rules.queue import Lock, is_held_back
+from tidegate.deploys.rules.repository_locks import WHOLE, named
+from tidegate.deploys.rules.requirements_gate import REQUIREMENTS_DAYS
+from tidegate.deploys.rules.review import REVIEW_DAYS, moment
+from tidegate.deploys.texts.face import many
+from tidegate.deploys.texts.plan_text import cut_start
+from tidegate.pull_requests.rules.blocks import LAST_LINES, link
+from tidegate.pull_requests.rules.comment import MAXIMUM_COMMENT, MERGED
+from tidegate.texts.markdown import bounded, code, escaped, fenced, folded, prose, size, tagged_code
+
+#: How long the comments of a merged pull request follow what is not applied: a plan waits for its review and its
+#: requirements, and what failed is mostly run again soon.
+FOLLOWED = timedelta(days=REVIEW_DAYS + REQUIREMENTS_DAYS)
+#: How long a root may have no deployment: a push that no webhook told of is found within minutes.
+UNKNOWN = timedelta(days=1)
+#: Bytes of rows and of last lines at most, and those that are kept free whatever the comment has before.
+_ROWS, _LINES, _GLUE = 8_000, 20_000, 100
+_NAME, _REASON, _FAILURES = 100, 300, 10
+
+_WORDS = {
+    State.QUEUED: "in line",
+    State.PLANNING: "planning",
+    State.GATED: "waiting for other roots or stacks",
+    State.BLOCKED: "**blocked**",
+    State.AWAITING_REVIEW: "**waiting for a review**",
+    State.AWAITING_REQUIREMENTS: "**waiting for its requirements**",
+    State.APPROVED: "approved",
+    State.APPLYING: "applying",
+    State.APPLIED: "applied",
+    State.NO_CHANGES: "nothing to change",
+    State.PLAN_FAILED: "**plan failed**",
+    State.APPLY_FAILED: "**apply failed**",
+    State.REJECTED: "rejected",
+    State.REVIEW_EXPIRED: "**review timed out**",
+    State.GATE_EXPIRED: "**waited too long for others**",
+    State.REFUSED: "refused",
+    State.SUPERSEDED: "superseded",
+    State.CANCELLED: "cancelled",
+    State.OUTCOME_UNKNOWN: "**outcome unknown**",
+    State.ENGINE_FAULT: "**internal error**",
+}
+_FAILED = frozenset({State.PLAN_FAILED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.ENGINE_FAULT, State.BLOCKED})
+#: What says why besides its state.
+_EXPLAINED = frozenset({*_FAILED, State.REFUSED, State.GATED, State.AWAITING_REQUIREMENTS})
+
+
+@dataclass(frozen=True, slots=True)
+class MergedRoot:
+    """A root in its stack, and the deployment that deploys the merge there; None as long as there is none.
+
+    ``of`` is the commit that the merge made. ``url`` shows the deployment, empty if nothing does. ``lock`` is the one
+    of its queue or of its stack.
+    """
+
+    root: str
+    stack: str
+    of: str
+    deployment: Deployment | None = None
+    url: str = ""
+    lock: Lock | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left to be done."""
+        return self.deployment is not None and self.deployment.state in DONE
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether somebody has to do something about it."""
+        return self.deployment is not None and self.deployment.state in _FAILED
+
+
+def is_settled(roots: Sequence[MergedRoot], closed_at: str, now: str) -> bool:
+    """Tell whether comments need not follow the roots any more. Times are ISO 8601 in UTC."""
+    age = datetime.fromisoformat(now) - datetime.fromisoformat(closed_at)
+    if age > FOLLOWED:
+        return True
+    return all(each.is_done or (each.deployment is None and age > UNKNOWN) for each in roots)
+
+
+def render_merged(roots: Sequence[MergedRoot], page_url: str) -> str:
+    """Return the end of the comment of a merged pull request's stack: what became of its roots."""
+    ordered = sorted(roots, key=lambda each: (not each.has_failed, each.is_done, each.root))
+    rows = bounded([*map(_row, ordered)], _ROWS, lambda count: f"| … and {count} more | |")
+    parts = (
+        MERGED,
+        _counts(ordered),
+        f"| Root | Deployment |\n|---|---|\n{rows}",
+        "\n\n".join(_failures(ordered)),
+        link("All that is deployed of it", page_url),
+    )
+    return "\n\n".join(filter(None, parts))
+
+
+def with_end(comment: str, end: str) -> str:
+    """Return a comment with another end; where there is no room for both, the last lines of failures go."""
+    start = comment.rfind(f"\n\n{MERGED}\n\n")
+    plans = comment if start < 0 else comment[:start]
+    room = MAXIMUM_COMMENT - size(plans) - _GLUE
+    if size(end) > room:
+        end = end.partition("\n\n<details")[0]
+    return f"{plans}\n\n{end}" if size(end) <= room else comment
+
+
+def _counts(roots: Sequence[MergedRoot]) -> str:
+    done, failed = sum(each.is_done for each in roots), sum(each.has_failed for each in roots)
+    if done == len(roots):
+        return f"**All is deployed**: {many(done, 'root')}."
+    more = f", {failed} failed or blocked" if failed else ""
+    return f"**{done} of {many(len(roots), 'root')} deployed**{more}."
+
+
+def _row(each: MergedRoot) -> str:
+    cells = code(each.root, _NAME), _state(each)
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _state(each: MergedRoot) -> str:
+    deployment = each.deployment
+    if deployment is None:
+        return "not queued yet"
+    if deployment.state is State.QUEUED and each.lock is not None and is_held_back(deployment, each.lock):
+        return f"{link('**locked**', each.url) or '**locked**'}: {_behind(each.root, each.lock)}"
+    words = "applied before the merge" if was_applied_before(deployment) else _WORDS[deployment.state]
+    shown = link(words, each.url) or words
+    by = f" by {code(deployment.rejected_by)}" if deployment.rejected_by and is_final(deployment.state) else ""
+    newer = deployment.revision.sha != each.of
+    with_ = f", with the newer {code(deployment.revision.short)}" if newer else ""
+    why = f": {prose(deployment.reason, _REASON)}" if deployment.state in _EXPLAINED and deployment.reason else ""
+    return f"{shown}{by}{with_}{why}"
+
+
+def _behind(root: str, lock: Lock) -> str:
+    """Return who locked what holds a deployment back, until when, why, and what takes the lock away."""
+    what = named(lock.scope) if lock.scope else "its queue"
+    end = f" until {moment(lock.expires_at)}" if lock.expires_at else ""
+    about = "--all" if lock.scope == WHOLE else f"--stack {lock.scope}" if lock.scope else f"-p {root}"
+    unlock = code(f"tidegate unlock {about}")
+    return (
+        f"{code(lock.by)} locked {escaped(what)}{end}. {prose(lock.reason, _REASON)} Comment {unlock} to let it go on."
+    )
+
+
+def _failures(roots: Sequence[MergedRoot]) -> Iterator[str]:
+    """Yield the last lines of what failed, which the runner has masked."""
+    failed = [each.deployment for each in roots if each.deployment is not None and each.has_failed]
+    shown = [each for each in failed if each.last_lines.strip()][:_FAILURES]
+    for each in shown:
+        lines = fenced(cut_start(each.last_lines.rstrip(), min(LAST_LINES, _LINES // len(shown))))
+        yield folded(f"Last lines of {tagged_code(each.root.name, _NAME)}", lines, opened=len(shown) == 1)

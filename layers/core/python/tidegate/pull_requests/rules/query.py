@@ -1,0 +1,34 @@
+"""Tag queries about pull requests: one is found by any of the roots that it affects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tidegate.deploys.rules.query import KINDS, Vocabulary, parse_query
+from tidegate.deploys.rules.temporary_layer import TemporaryLayer
+from tidegate.pull_requests.rules.record import PullRequestRecord
+from tidegate.roots.rules.root_query import TagQuery
+from tidegate.roots.rules.terms import Tagged, tagged
+
+_KINDS = ("repository", "root", "name", "dir", "workspace", "stack_name", "by", "revision")
+#: What queries about pull requests may ask for.
+PULL_REQUESTS = Vocabulary("pull request", {name: KINDS[name] for name in _KINDS})
+
+
+def parse_pull_request_query(text: str) -> TagQuery:
+    """Return the query that a text says about pull requests, as ``parse_query`` does."""
+    return parse_query(text, PULL_REQUESTS)
+
+
+def is_found(record: PullRequestRecord, layers: Iterable[TemporaryLayer], query: TagQuery) -> bool:
+    """Tell whether a pull request matches: a root that it affects does, or it does itself if it affects none."""
+    spec = record.spec
+    revisions = [f"revision:{spec.head_sha[:length]}" for length in range(7, len(spec.head_sha) + 1)]
+    own = (f"repository:{spec.repository}", f"by:{spec.author}", *revisions)
+    found = [_tagged(layer, own) for layer in layers] or [Tagged("", frozenset(own))]
+    return any(map(query.matches, found))
+
+
+def _tagged(layer: TemporaryLayer, own: Iterable[str]) -> Tagged:
+    stacks = (f"stack_name:{name}" for name in (layer.stack, *layer.within))
+    return tagged(layer.root, (*layer.tags, *own, f"root:{layer.root.name}", *stacks))

@@ -1,0 +1,401 @@
+"""The record of a pull (or merge) request: what it is, three conditions, and the state that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from tidegate.changes.rules.change_set import Key
+from tidegate.config.rules.apply_rules import ApplyRules
+from tidegate.deploys.rules.judged_plan import JudgedPlan
+from tidegate.deploys.rules.temporary_layer import TemporaryLayer
+from tidegate.policies.rules.policy import RuleChanges
+from tidegate.roots.rules.plan_request import PlanRequest
+from tidegate.roots.rules.root import pull_request_execution
+from tidegate.texts.sentences import listed
+from tidegate.vcs.rules.check_run import Conclusion
+from tidegate.vcs.rules.pushers import HeadPush
+
+#: Roots that a sentence names.
+_NAMED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaken:
+    """That the base branch moved on since something was planned on its commit ``planned_on``, and changed ``roots``.
+
+    ``now`` is its commit that did so the last time.
+    """
+
+    base: str
+    planned_on: str
+    now: str
+    roots: tuple[str, ...]
+
+    def among(self, roots: Collection[str]) -> Overtaken | None:
+        """Return it as far as it is about some roots, None if it is about none of them."""
+        found = tuple(name for name in self.roots if name in roots)
+        return replace(self, roots=found) if found else None
+
+    def sentence(self, base: str, named: Sequence[str]) -> str:
+        """Return what happened, with the branch and the roots as they are to be written."""
+        since = f"since this was planned on {self.planned_on[:7]}"
+        what = f"{listed(named, _NAMED)}, or what holds for {'it' if len(named) == 1 else 'them'}"
+        return f"{base} has moved on to {self.now[:7]} {since}, and changed {what}."
+
+    def __str__(self) -> str:
+        return self.sentence(self.base, self.roots)
+
+
+class ConditionType(StrEnum):
+    """The conditions, in the words of the design document."""
+
+    IS_LAST_COMMIT_DISCOVERED = "IsLastCommitDiscovered"
+    ARE_LAYERS_STILL_PLANNING = "AreLayersStillPlanning"
+    IS_COMMENT_UP_TO_DATE = "IsCommentUpToDate"
+
+
+class Status(StrEnum):
+    """Whether a condition holds, in Kubernetes' words."""
+
+    TRUE = "True"
+    FALSE = "False"
+    UNKNOWN = "Unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition in the Kubernetes form. ``reason`` is one CamelCase word, ``since`` ISO 8601 in UTC.
+
+    ``since`` is when the status last changed (``lastTransitionTime``).
+    """
+
+    type: ConditionType
+    status: Status
+    reason: str
+    message: str
+    since: str
+
+
+class PullRequestState(StrEnum):
+    """What is to be done next for a pull request."""
+
+    IDLE = "Idle"
+    DISCOVERY_NEEDED = "DiscoveryNeeded"
+    PLANNING = "Planning"
+    COMMENT_NEEDED = "CommentNeeded"
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestSpec:
+    """What a pull request asks for. ``head_sha`` and ``base_sha`` are the newest commits known of both branches.
+
+    ``base_since`` is when it was seen first to go to another ``base`` than before, empty if it never was. ``pushes``
+    are those that moved its head, as far as they were told of.
+    """
+
+    repository: str
+    number: int
+    installation: int
+    branch: str
+    base: str
+    head_sha: str
+    base_sha: str
+    author: str
+    title: str = ""
+    is_draft: bool = False
+    from_fork: bool = False
+    base_since: str = ""
+    pushes: tuple[HeadPush, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Its name everywhere: ``OWNER/REPO#NUMBER``."""
+        return f"{self.repository}#{self.number}"
+
+    @property
+    def revision(self) -> str:
+        """What one execution is about: the head, and what it is merged with."""
+        return f"{self.head_sha}+{self.base_sha}"
+
+    @property
+    def where(self) -> tuple[int, str]:
+        """The installation and the repository, as the forge is asked."""
+        return self.installation, self.repository
+
+
+@dataclass(frozen=True, slots=True)
+class SeenPullRequest:
+    """A pull request as the forge has it at one moment. ``opened_at`` is ISO 8601 in UTC.
+
+    ``spec.base_sha`` may be an older commit of the base branch. ``merge_sha`` is the commit that its merge brought to
+    the base branch, the newest of several, empty unless it is merged.
+    """
+
+    spec: PullRequestSpec
+    is_open: bool
+    merged: bool
+    opened_at: str
+    merge_sha: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Applying:
+    """The newest deployment that ``tidegate apply`` asked for of a root in a stack, or the one of its merge."""
+
+    root: str
+    stack: str
+    deployment: str
+
+    @property
+    def key(self) -> Key:
+        return self.root, self.stack
+
+
+class VerdictKind(StrEnum):
+    """What a verdict comes to: the first of these that is so.
+
+    ``conflict``: head and base cannot be merged. ``failed``: Tidegate or a plan did.
+    ``refused``: a root was not run, such as for a provider that is not allowed.
+    ``held_up``: policy sets refuse plans. ``incomplete``: not all could be planned. ``not_planned``: nothing was, as
+    for a draft. ``with_options``: the plans are a look only.
+    """
+
+    CONFLICT = "conflict"
+    FAILED = "failed"
+    REFUSED = "refused"
+    HELD_UP = "held_up"
+    NOT_PLANNED = "not_planned"
+    INCOMPLETE = "incomplete"
+    WITH_OPTIONS = "with_options"
+    PASSED = "passed"
+
+
+@dataclass(frozen=True, slots=True)
+class LetPass:
+    """A policy set that refuses plans, and by whose approvals it lets them pass."""
+
+    policy_set: str
+    by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestVerdict:
+    """What the check run of the whole says of a pull request: its title, and how it ended.
+
+    ``kind`` tells what it comes to, ``blocking`` are the policy sets that hold up the merge, ``passed`` those that
+    would if their owners did not approve.
+    """
+
+    title: str
+    conclusion: Conclusion
+    kind: VerdictKind
+    blocking: tuple[str, ...] = ()
+    passed: tuple[LetPass, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestRecord:
+    """A pull request and what became of it. ``version`` counts writes.
+
+    ``discovered`` and ``commented`` are the revisions (``PullRequestSpec.revision``) whose layers are known, and that
+    the comments show; ``layers`` the ids of the temporary layers of ``discovered``; ``attempt`` counts its executions,
+    the last of which works on it, ``restarted`` tells that this took the place of one that ended without a result;
+    ``comments`` are pairs of a stack and the forge's id of its comment; ``notice`` says in sentences, a line each, what
+    is not planned for a reason that holds up the merge, ``notes`` what else is not; ``skipped`` tells that nothing
+    is planned as long as it is a draft, ``guarded`` that policy sets would judge what is not planned. ``request``
+    is what somebody asked this attempt for. ``overtaken`` are the roots of its layers that the base branch changed
+    since it was planned, the last time by its commit ``base_now``. ``queued`` is the newest commit that a merge
+    queue made of it. ``closed_at`` is when it was closed or merged, ``merge_sha`` the commit that the merge made, where
+    that is known. ``rule_changes`` are what it changes of what runs or grants something. ``rules`` say where it is
+    applied, ``applies`` what was asked to be applied before the merge, ``merge_refused`` what was applied
+    (``applied_digest``) when the forge last refused to merge it. ``verdict`` is what was shown last.
+    ``deploys`` are the roots that its merge deploys, each with its deployment once that is known; ``told`` are digests
+    of what the comments of stacks say of them, ``settled`` tells that these need not follow them any more. ``plans``
+    are those that policies judged until it was merged.
+    ``stacks`` are those that the layers are in, by name.
+    """
+
+    spec: PullRequestSpec
+    conditions: tuple[Condition, ...] = ()
+    discovered: str = ""
+    commented: str = ""
+    layers: tuple[str, ...] = ()
+    attempt: int = 1
+    restarted: bool = False
+    comments: tuple[tuple[str, int], ...] = field(default_factory=tuple)
+    notice: str = ""
+    notes: str = ""
+    skipped: bool = False
+    guarded: bool = False
+    request: PlanRequest | None = None
+    overtaken: tuple[str, ...] = ()
+    base_now: str = ""
+    queued: str = ""
+    opened_at: str = ""
+    closed_at: str = ""
+    merged: bool = False
+    merge_sha: str = ""
+    rules: ApplyRules = field(default_factory=ApplyRules)
+    applies: tuple[Applying, ...] = ()
+    merge_refused: str = ""
+    verdict: PullRequestVerdict | None = None
+    rule_changes: RuleChanges = field(default_factory=RuleChanges)
+    deploys: tuple[Applying, ...] = ()
+    told: tuple[tuple[str, str], ...] = ()
+    settled: bool = False
+    plans: tuple[JudgedPlan, ...] = ()
+    stacks: tuple[str, ...] = ()
+    version: int = 0
+
+    @property
+    def execution(self) -> str:
+        """The name of the execution that works on it."""
+        return pull_request_execution(self.spec.id, self.spec.revision, self.attempt)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is neither closed nor merged."""
+        return not self.closed_at
+
+    @property
+    def is_deploying(self) -> bool:
+        """Whether its comments follow what its merge deploys."""
+        return self.merged and bool(self.merge_sha and self.deploys and self.comments) and not self.settled
+
+    @property
+    def older(self) -> Overtaken | None:
+        """How the plans are older than their base branch, if that changed what they are about."""
+        if not self.overtaken:
+            return None
+        return Overtaken(self.spec.base, self.spec.base_sha, self.base_now, self.overtaken)
+
+    @property
+    def state(self) -> PullRequestState:
+        """What is to be done next, by the conditions as they were judged last."""
+        return state(self.conditions)
+
+
+def stands_where(record: PullRequestRecord, seen: SeenPullRequest) -> bool:
+    """Tell whether the forge has the pull request at the head, and for the base branch, that the record has."""
+    known, now = record.spec, seen.spec
+    return (known.head_sha, known.base) == (now.head_sha, now.base)
+
+
+def first_record(seen: SeenPullRequest, base_sha: str) -> PullRequestRecord:
+    """Return the record of a pull request that is seen first. ``base_sha`` is where its base branch is now."""
+    return PullRequestRecord(replace(seen.spec, base_sha=base_sha), opened_at=seen.opened_at)
+
+
+def followed(record: PullRequestRecord, seen: SeenPullRequest, base_sha: str, at: str) -> PullRequestRecord:
+    """Return the record of a pull request that is open, as it is seen ``at`` (ISO 8601 in UTC).
+
+    Another revision is worked on by another execution, and so is one that was closed, or a draft that was not planned.
+    """
+    if seen.spec.head_sha != record.spec.head_sha:  # The forge takes what is pushed to out of its merge queue.
+        record = replace(record, queued="")
+    since = record.spec.base_since if seen.spec.base == record.spec.base else at
+    spec = replace(seen.spec, base_sha=base_sha, base_since=since, pushes=record.spec.pushes)
+    ready = record.skipped and not spec.is_draft
+    if record.is_open and spec.revision == record.spec.revision and not ready:
+        return replace(record, spec=spec)
+    # What is known of a head that comes back is of layers that were stopped when it went.
+    if record.is_open and not ready and spec.revision != record.discovered:
+        return _next_attempt(replace(record, spec=spec))
+    return anew(replace(record, spec=spec, closed_at="", merged=False, merge_sha="", deploys=(), plans=()))
+
+
+def anew(record: PullRequestRecord) -> PullRequestRecord:
+    """Return the record as if nothing of its revision were known: another execution finds it out."""
+    return _next_attempt(replace(record, discovered="", commented=""))
+
+
+def asked(record: PullRequestRecord, before: PullRequestRecord | None, request: PlanRequest) -> PullRequestRecord:
+    """Return the record for an execution that does what somebody asks for; ``before`` is the record until now."""
+    stays = before is not None and before.execution == record.execution
+    return replace(anew(record) if stays else record, request=request)
+
+
+def restarted(record: PullRequestRecord) -> PullRequestRecord:
+    """Return the record with another execution in place of one that ended without a result."""
+    return replace(anew(record), restarted=True, request=record.request)
+
+
+def _next_attempt(record: PullRequestRecord) -> PullRequestRecord:
+    """Return the record for its next execution. Attempts never begin anew: a head may come back by a forced push."""
+    return replace(
+        record,
+        attempt=record.attempt + 1,
+        restarted=False,
+        skipped=False,
+        notice="",
+        notes="",
+        request=None,
+        overtaken=(),
+        base_now="",
+        verdict=None,
+        rule_changes=RuleChanges(),
+    )
+
+
+def judged(record: PullRequestRecord, layers: Collection[TemporaryLayer], at: str) -> PullRequestRecord:
+    """Return the record with its conditions as of ``at``; ``layers`` are those of its layers that exist."""
+    return replace(record, conditions=conditions(record, layers, at))
+
+
+def conditions(record: PullRequestRecord, layers: Collection[TemporaryLayer], at: str) -> tuple[Condition, ...]:
+    """Return the three conditions of a record. Where a status stays as it was, so does the time since when it is so."""
+    before = {each.type: each for each in record.conditions}
+    found = (_discovered(record, at), _planning(record, layers, at), _commented(record, at))
+    return tuple(_lasting(each, before.get(each.type)) for each in found)
+
+
+def state(conditions: Collection[Condition]) -> PullRequestState:
+    """Return what is to be done next; the first that applies. A condition that is missing counts as unknown."""
+    status = {each.type: each.status for each in conditions}
+    if status.get(ConditionType.IS_LAST_COMMIT_DISCOVERED) is not Status.TRUE:
+        return PullRequestState.DISCOVERY_NEEDED
+    if status.get(ConditionType.IS_COMMENT_UP_TO_DATE) is not Status.FALSE:
+        return PullRequestState.IDLE
+    if status.get(ConditionType.ARE_LAYERS_STILL_PLANNING) is not Status.FALSE:
+        return PullRequestState.PLANNING
+    return PullRequestState.COMMENT_NEEDED
+
+
+def _lasting(condition: Condition, before: Condition | None) -> Condition:
+    if before is None or before.status is not condition.status:
+        return condition
+    return replace(condition, since=before.since)
+
+
+def _discovered(record: PullRequestRecord, at: str) -> Condition:
+    kind, head = ConditionType.IS_LAST_COMMIT_DISCOVERED, record.spec.head_sha[:7]
+    if not record.discovered:
+        return Condition(kind, Status.FALSE, "NothingDiscovered", f"What {head} changes is not known yet.", at)
+    if record.discovered != record.spec.revision:
+        return Condition(kind, Status.FALSE, "NewerCommit", f"What {head} changes is not known yet; older is.", at)
+    return Condition(kind, Status.TRUE, "Discovered", f"It is known what {head} changes.", at)
+
+
+def _planning(record: PullRequestRecord, layers: Collection[TemporaryLayer], at: str) -> Condition:
+    kind, total = ConditionType.ARE_LAYERS_STILL_PLANNING, len(record.layers)
+    done = len({each.id for each in layers if each.is_done} & set(record.layers))
+    if not record.discovered:
+        return Condition(kind, Status.UNKNOWN, "NothingDiscovered", "No layers are known yet.", at)
+    if record.discovered != record.spec.revision:
+        return Condition(kind, Status.TRUE, "NewerCommit", "The layers are those of an older commit.", at)
+    if done < total:
+        return Condition(kind, Status.TRUE, "LayersPlanning", f"{done} of {total} layers have ended.", at)
+    message = f"All layers have ended: {total}." if total else "There are no layers."
+    return Condition(kind, Status.FALSE, "LayersEnded" if total else "NoLayers", message, at)
+
+
+def _commented(record: PullRequestRecord, at: str) -> Condition:
+    kind = ConditionType.IS_COMMENT_UP_TO_DATE
+    if not record.discovered:
+        return Condition(kind, Status.UNKNOWN, "NothingDiscovered", "There is nothing to comment yet.", at)
+    if record.commented == record.discovered:
+        return Condition(kind, Status.TRUE, "UpToDate", "The pull request shows all that is known.", at)
+    reason = "OlderCommented" if record.commented else "NothingCommented"
+    return Condition(kind, Status.FALSE, reason, "The pull request does not show yet what is known.", at)

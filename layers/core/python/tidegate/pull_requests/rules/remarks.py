@@ -1,0 +1,89 @@
+"""What is said of a pull request's plans besides themselves: what is missing, older, or planned with options."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from tidegate.deploys.rules.left_behind import stays
+from tidegate.deploys.rules.temporary_layer import TemporaryLayer
+from tidegate.deploys.texts.face import people
+from tidegate.pull_requests.rules.record import Overtaken
+from tidegate.texts.markdown import bounded, code, escaped, prose
+from tidegate.texts.sentences import listed
+
+#: What a comment asks for who wants all of a pull request planned once more.
+PLAN = "`tidegate plan`"
+AGAIN = f"Comment {PLAN} to have it planned again."
+#: Groups of roots, and options of one, that are named.
+_NAMED = 5
+#: Rules that are named.
+_RULES = 20
+_NAME, _WHY = 100, 400
+
+
+def older(overtaken: Overtaken | None) -> str:
+    """Return that plans are older than their base branch, and what helps; or nothing."""
+    if overtaken is None:
+        return ""
+    names = [code(name, _NAME) for name in overtaken.roots]
+    sentence = overtaken.sentence(code(overtaken.base, _NAME), names)
+    return f"> [!WARNING]\n> **Out of date:** {sentence} Comment {PLAN} to plan it with that."
+
+
+def conflict(layers: Collection[TemporaryLayer]) -> str:
+    """Return why head and base cannot be merged, if a plan failed of that, in plain words. It is the same for all."""
+    return next((each.reason for each in layers if each.conflict), "")
+
+
+def with_options(layers: Sequence[TemporaryLayer]) -> str:
+    """Return which layers were planned with options of the engine, or nothing."""
+    given: dict[tuple[str, ...], list[str]] = {}
+    for each in layers:
+        if each.options:
+            given.setdefault(each.options, []).append(each.root.name)
+    lines = [f"> * {people(tuple(roots))} with {_shown(options)}" for options, roots in list(given.items())[:_NAMED]]
+    if not lines:
+        return ""
+    more = [f"> * and more with {len(given) - _NAMED} others"] if len(given) > _NAMED else []
+    head = f"> [!NOTE]\n> **Planned with options**, so this is no verdict: comment {PLAN} to have one.\n>"
+    return "\n".join((head, *lines, *more))
+
+
+def rules(changes: Sequence[str]) -> str:
+    """Return what the pull request changes of what runs or grants something, and what follows; or nothing."""
+    if not changes:
+        return ""
+    names = listed([code(each, _NAME) for each in changes], _RULES)
+    return (
+        f"> [!IMPORTANT]\n> **What runs, or who may do what, changes:** {names}. Plans here are made by the rules of "
+        "the default branch. The plan of the merge waits for a review, whatever `plan_review` says."
+    )
+
+
+def left_behind(layers: Sequence[TemporaryLayer], room: int) -> str:
+    """Return what stays behind of roots that the merge takes away, and what destroys it; or nothing."""
+    left = [each for each in layers if each.leaves_resources]
+    if not left:
+        return ""
+    lines = [f"> * {code(each.root.name, _NAME)}: {stays(each.left)}. {escaped(_about(each), _WHY)}" for each in left]
+    command = code(f"tidegate destroy -p {left[0].root.name}", 2 * _NAME)
+    head = (
+        f"> [!WARNING]\n> **The merge destroys nothing of what is gone.** To destroy it, comment {command} here once "
+        "this is merged, or set `destroy: true` at the root and merge that before its directory is deleted.\n>\n"
+    )
+    return head + bounded(lines, room, lambda count: f"> * … and {count} more.")
+
+
+def _about(layer: TemporaryLayer) -> str:
+    return " ".join(filter(None, (layer.why, layer.reason.partition("\n")[0])))
+
+
+def not_planned(notice: str, notes: str, room: int) -> str:
+    """Return what is not planned, a line for each line of these, in ``room`` bytes: what holds up the merge first."""
+    lines = [f"* {prose(line)}" for text in (notice, notes) for line in text.splitlines() if line.strip()]
+    return f"### Not planned\n\n{bounded(lines, room, lambda count: f'* … and {count} more.')}" if lines else ""
+
+
+def _shown(options: Sequence[str]) -> str:
+    shown = " ".join(code(each, 100) for each in options[:_NAMED])
+    return f"{shown} and {len(options) - _NAMED} more" if len(options) > _NAMED else shown

@@ -1,0 +1,129 @@
+"""What the layers of a pull request come to: counts, their order by importance, and which stack goes after which."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.deploys.texts.face import counts, many
+from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.policies.rules.policy import PolicyVerdict
+
+_COUNTED = tuple(each.name for each in fields(PlannedChanges) if each.default == 0)
+_WITHOUT_PLAN = (LayerState.FAILED, LayerState.REFUSED)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many layers there are of each kind; ``gone`` are those that the merge takes away, ``left`` the
+    resources that stay behind of these.
+
+    ``changes`` is the sum of their plans, without addresses. ``failing`` are the names of the policy sets that fail,
+    ``warning`` those that only warn.
+    """
+
+    total: int
+    failed: int
+    refused: int
+    unplanned: int
+    changed: int
+    unchanged: int
+    changes: PlannedChanges
+    failing: tuple[str, ...]
+    warning: tuple[str, ...]
+    gone: int = 0
+    left: int = 0
+
+    def __str__(self) -> str:
+        """Return it as one line, failures first: ``1 failed, 3 with changes (+2 ~0 -1 ±0), 1 unchanged``."""
+        parts = [
+            f"{self.failed} failed" if self.failed else "",
+            f"{self.refused} refused" if self.refused else "",
+            f"{self.unplanned} not planned" if self.unplanned else "",
+            f"{self.changed} with changes ({counts(self.changes)})" if self.changed else "",
+            f"{self.unchanged} unchanged" if self.unchanged else "",
+            f"{self.gone} gone{self._left()}" if self.gone else "",
+        ]
+        return ", ".join(filter(None, parts))
+
+    def _left(self) -> str:
+        return f" ({many(self.left, 'resource')} {'stays' if self.left == 1 else 'stay'})" if self.left else ""
+
+
+def tally(layers: Collection[TemporaryLayer]) -> Tally:
+    """Return the counts of layers."""
+    of = {state: sum(1 for each in layers if each.state is state) for state in LayerState}
+    plans = [each.plan.changes for each in layers if each.state is LayerState.PLANNED and each.plan]
+    verdicts = [verdict for each in layers for verdict in each.verdicts]
+    failing = _names(each for each in verdicts if each.failed)
+    gone = sum(1 for each in layers if each.is_gone)
+    return Tally(
+        len(layers),
+        of[LayerState.FAILED],
+        of[LayerState.REFUSED],
+        of[LayerState.WAITING] + of[LayerState.PLANNING] + of[LayerState.CANCELLED],
+        of[LayerState.PLANNED],
+        of[LayerState.NO_CHANGES] - gone,
+        PlannedChanges(**{name: sum(getattr(each, name) for each in plans) for name in _COUNTED}),
+        failing,
+        tuple(name for name in _names(each for each in verdicts if each.warned) if name not in failing),
+        gone,
+        sum(each.left or 0 for each in layers),
+    )
+
+
+def by_importance(layers: Iterable[TemporaryLayer]) -> Sequence[TemporaryLayer]:
+    """Return the layers: failed ones first, then what destroys, what replaces, what changes; unchanged ones last.
+
+    Those of one kind stand in the order in which a merge deploys them, what it does not deploy after them.
+    """
+    found = list(layers)
+    place = {stack: number for number, stack in enumerate(stacks_of(found))}
+    return sorted(found, key=lambda each: (_rank(each), place[each.stack], each.is_extra, *_in_stack(each)))
+
+
+def _in_stack(layer: TemporaryLayer) -> tuple[int, str, str]:
+    return layer.tier, layer.root.name, layer.id
+
+
+def _rank(layer: TemporaryLayer) -> int:
+    if layer.state in _WITHOUT_PLAN:
+        return _WITHOUT_PLAN.index(layer.state)
+    if layer.state is LayerState.NO_CHANGES:
+        return 6
+    if layer.plan is None or layer.state is not LayerState.PLANNED:
+        return 2
+    changes = layer.plan.changes
+    return 3 if changes.destroy else 4 if changes.replace else 5
+
+
+def _names(verdicts: Iterable[PolicyVerdict]) -> tuple[str, ...]:
+    return tuple(sorted({each.policy_set for each in verdicts}))
+
+
+def stacks_of(layers: Iterable[TemporaryLayer]) -> Mapping[str, Sequence[TemporaryLayer]]:
+    """Return the layers of each stack, by name; stacks that others wait for come first."""
+    found: dict[str, list[TemporaryLayer]] = {}
+    for layer in layers:
+        found.setdefault(layer.stack, []).append(layer)
+    places = tiers({stack: awaited(members) for stack, members in found.items()})
+    return {stack: found[stack] for stack in sorted(found, key=lambda name: (places[name], name))}
+
+
+def awaited(layers: Iterable[TemporaryLayer]) -> frozenset[str]:
+    """Return the stacks that layers of one stack wait for."""
+    return frozenset(name for each in layers for name in (*each.waits.plan_after, *each.waits.apply_after))
+
+
+def tiers(waits: Mapping[str, Collection[str]]) -> Mapping[str, int]:
+    """Return where each stack stands among those of the change, from 1: after all that it waits for there.
+
+    Configurations whose stacks wait for each other are refused before; here such a wait counts for nothing.
+    """
+    found = dict.fromkeys(waits, 1)
+    for _ in waits:
+        for stack, others in waits.items():
+            after = max((found[each] for each in others if each in found and each != stack), default=0)
+            found[stack] = min(max(found[stack], after + 1), len(waits))
+    return found

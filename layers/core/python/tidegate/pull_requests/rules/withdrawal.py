@@ -1,0 +1,38 @@
+"""Deployments that are not to be applied any more, as their pull request was closed without being merged."""
+
+from __future__ import annotations
+
+from tidegate.deploys.rules.deployment import AfterGate, Deployment, State
+from tidegate.deploys.rules.gate import WAITING
+from tidegate.deploys.rules.requirements_gate import waits
+
+#: Where a deployment can be withdrawn: nobody has decided to apply it yet.
+_BEFORE = frozenset({State.QUEUED, State.PLANNING, State.AWAITING_REVIEW, *WAITING})
+
+
+def withdrawal(pull_request: int) -> str:
+    """Return why deployments of a pull request are withdrawn."""
+    return f"Pull request {pull_request} was closed without being merged."
+
+
+def may_be_withdrawn(deployment: Deployment) -> bool:
+    """Tell whether a deployment is neither withdrawn nor applied yet, nor was it decided to apply it."""
+    gate, review = deployment.gate, deployment.review
+    if waits(deployment):
+        return not deployment.withdrawn
+    if deployment.withdrawn or deployment.state not in _BEFORE:
+        return False
+    is_answered = review is not None and review.approved is not None
+    return not is_answered and (gate is None or gate.next is not AfterGate.APPLY)
+
+
+def is_waiting_for_people(deployment: Deployment) -> bool:
+    """Tell whether a withdrawn deployment waits where it can be rejected."""
+    if not deployment.withdrawn:
+        return False
+    if waits(deployment):
+        return True
+    if deployment.state in WAITING:
+        return deployment.gate is not None and deployment.gate.next is None
+    review = deployment.review
+    return deployment.state is State.AWAITING_REVIEW and review is not None and review.approved is None

@@ -1,0 +1,1 @@
+"""Pushes to the default branch become deployments."""

@@ -1,0 +1,73 @@
+"""Mark roots that a commit takes away, and of which what they made stays behind: lists and checks say so."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+
+from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.left_behind import stays
+from tidegate.deploys.rules.queue import Orphaned, Standing
+from tidegate.ports import Catalog, Deployments, DeployQueues
+from tidegate.roots.rules.root import Root
+from tidegate.rules.decide_again import deciding_again
+
+
+@dataclass(frozen=True, slots=True)
+class OrphanMarker:
+    """Marks the queues of roots that are gone. Once more is harmless."""
+
+    catalog: Catalog
+    queues: DeployQueues
+    deployments: Deployments
+
+    def mark(self, repository: str, gone: Collection[str], there: Iterable[Root], revision: str, at: str) -> list[str]:
+        """Mark what was deployed from the directories ``gone`` under a name, and in a place, that no root has now.
+
+        ``there`` are the roots of the commit ``revision``, which came ``at`` (ISO 8601 in UTC). Return a sentence for
+        each root that is left behind.
+        """
+        roots = tuple(there)
+        names, places = {root.name for root in roots}, {(root.dir, root.workspace) for root in roots}
+        heads = [each for each in self.catalog.roots(repository) if each.root_name not in names]
+        left = [each for each in heads if each.deployed and not each.is_destroyed]
+        known = self.deployments.many({each.deployed.deployment for each in left if each.deployed})
+        told = []
+        for head in left:
+            last = known.get(head.deployed.deployment) if head.deployed else None
+            if last and last.root.dir in gone and (last.root.dir, last.root.workspace) not in places:
+                orphaned = Orphaned(revision, at, resources_after(last))
+                deciding_again(partial(self._mark, head.queue, last.id, orphaned))
+                told.append(_left_behind(repository, head.root_name, orphaned))
+        return told
+
+    def _mark(self, queue: str, deployed: str, orphaned: Orphaned) -> None:
+        head, _ = self.queues.read(queue)
+        if head.deployed and head.deployed.deployment == deployed and head.deployed.orphaned is None:
+            marked = replace(head.deployed, orphaned=orphaned)
+            stacks = tuple(_marked(each, orphaned) for each in head.by_stack)
+            self.queues.commit(head, replace(head, deployed=marked, by_stack=stacks))
+
+
+def _marked(standing: Standing, orphaned: Orphaned) -> Standing:
+    deployed = standing.deployed
+    return replace(standing, deployed=replace(deployed, orphaned=orphaned)) if deployed else standing
+
+
+def resources_after(last: Deployment) -> int | None:
+    """Return how many managed resources the state had after a deployment, None where that is not known."""
+    changes = last.plan.changes if last.plan else None
+    if changes is None or changes.resources is None:
+        return None
+    if last.state is State.APPLIED:
+        return max(0, changes.resources + changes.add - changes.destroy)
+    return changes.resources if last.state is State.NO_CHANGES else None
+
+
+def _left_behind(repository: str, name: str, orphaned: Orphaned) -> str:
+    return (
+        f"{name}: the root is gone, and nothing destroys what it made: {stays(orphaned.resources)}. `tidegate destroy "
+        f"{repository} {name}` does, after a review. If its directory was moved with the same backend, its state went "
+        "along: destroy nothing then."
+    )

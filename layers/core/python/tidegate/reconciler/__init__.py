@@ -1,0 +1,1 @@
+"""The reconciler: one function for each repair of what events missed."""

@@ -1,0 +1,97 @@
+"""Compare open pull requests with the records, and see that something works on those that wait for it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from tidegate.ports import Catalog, Deliveries, Delivery, Forge, KnownRepository, PullRequests
+from tidegate.pull_requests.rules.record import PullRequestRecord, SeenPullRequest, stands_where
+from tidegate.reconciler.turn import Turn
+from tidegate.rules.errors import ForgeRefused, NotFound
+
+#: Repositories that one run asks the forge about: one call for each hundred of their open pull requests.
+ASKED = 60
+#: Pull requests that one run stores a delivery for: a forge with many that nobody told of has them planned bit by bit.
+FOLLOWED = 20
+#: Records whose execution one run asks about: 15 calls a second are allowed.
+RESTARTED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class FollowPullRequests:
+    """Stores a delivery for each pull request that is not as its record says.
+
+    It is not queued at once, as the event's own webhook may be under way: a delivery that lies unqueued for a minute
+    is sent by the next run (``ResendDeliveries``).
+    """
+
+    catalog: Catalog
+    records: PullRequests
+    forge: Forge
+    deliveries: Deliveries
+
+    def repair(self, turn: Turn) -> int:
+        known: dict[str, list[int]] = {}
+        for repository, number in self.records.opened():
+            known.setdefault(repository, []).append(number)
+        missed: list[Delivery] = []
+
+        def look(repository: KnownRepository) -> bool:
+            missed.extend(self._missed(repository, known.get(repository.name, ()), turn.clock.now()))
+            return False
+
+        turn.each(self.catalog.repositories(), look, ASKED)
+        return turn.each(missed, self.deliveries.store, FOLLOWED)
+
+    def _missed(self, repository: KnownRepository, known: Iterable[int], now: str) -> Iterable[Delivery]:
+        """Return a delivery for each pull request that is open and otherwise, or open in its record only."""
+        try:
+            found = self.forge.open_pull_requests(repository.installation, repository.name)
+        except (NotFound, ForgeRefused):
+            return ()  # The repository or the App's installation is gone: nothing can be planned.
+        seen = {each.spec.number: each for each in found}
+        numbers = seen.keys() | set(known)
+        records = {each.spec.number: each for each in self.records.many([(repository.name, each) for each in numbers])}
+        differ = [each for each in sorted(numbers) if _differs(seen.get(each), records.get(each))]
+        return [_delivery(repository, each, seen, records, now) for each in differ]
+
+
+@dataclass(frozen=True, slots=True)
+class RestartPullRequests:
+    """Sees that something works on each open pull request for which something is to be done."""
+
+    records: PullRequests
+    restart: Callable[[PullRequestRecord], bool]
+
+    def repair(self, turn: Turn) -> int:
+        waiting = [each for each in self.records.many(list(self.records.opened())) if each.is_open]
+        return turn.each(waiting, self.restart, RESTARTED)
+
+
+def _differs(seen: SeenPullRequest | None, record: PullRequestRecord | None) -> bool:
+    if seen is None or record is None or not record.is_open:
+        return True
+    return not stands_where(record, seen) or (record.skipped and not seen.spec.is_draft)
+
+
+def _delivery(
+    repository: KnownRepository,
+    number: int,
+    seen: Mapping[int, SeenPullRequest],
+    records: Mapping[int, PullRequestRecord],
+    now: str,
+) -> Delivery:
+    """Return the delivery: it has the same id as long as neither side changes, so that each state is stored once."""
+    fields = {
+        "repository": repository.name,
+        "pull_request": number,
+        "installation": repository.installation,
+        "action": "missed",
+    }
+    spec = seen[number].spec if number in seen else None
+    version = records[number].version if number in records else 0
+    state = f"{repository.name}#{number} {spec and (spec.head_sha, spec.base, spec.is_draft)} {version}"
+    digest = hashlib.sha256(state.encode()).hexdigest()[:32]
+    return Delivery(f"pull-{digest}", "pull_request", fields, now)

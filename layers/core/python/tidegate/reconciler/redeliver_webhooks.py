@@ -1,0 +1,61 @@
+"""Ask the forge to deliver webhooks once more that it could not hand over: GitHub does not do so by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from tidegate.ports import Asked, Deliveries, FailedDelivery, ForgeDeliveries, Redeliveries
+from tidegate.reconciler.turn import RUNS_EVERY, Turn
+from tidegate.rules.errors import NotFound
+
+#: Events that Tidegate uses; any other may stay lost.
+EVENTS = frozenset(
+    {"push", "check_run", "check_suite", "issue_comment", "pull_request", "pull_request_review", "merge_group"}
+)
+#: Seconds before now in which each run looks for failed deliveries, and once an hour: as long as GitHub keeps them.
+RECENT = 3600
+KEPT = 3 * 24 * 3600
+_AN_HOUR = 3600 // RUNS_EVERY
+#: Times that one delivery is asked for: each time after twice as long a wait as before, some two hours in all.
+MOST_ASKED = 5
+_FIRST_WAIT = 2 * RUNS_EVERY
+_AT_MOST = 50
+
+
+@dataclass(frozen=True, slots=True)
+class RedeliverWebhooks:
+    """Asks for failed deliveries. One that arrives twice is stored once."""
+
+    forge: ForgeDeliveries
+    deliveries: Deliveries
+    redeliveries: Redeliveries
+
+    def repair(self, turn: Turn) -> int:
+        since = turn.ago(KEPT if turn.number % _AN_HOUR == 0 else RECENT)
+        used = [failed for failed in self.forge.failed(since) if failed.event in EVENTS]
+        return turn.each(used, lambda failed: self._ask(failed, turn.clock.now()), _AT_MOST)
+
+    def _ask(self, failed: FailedDelivery, now: str) -> bool:
+        asked = self.redeliveries.asked(failed.guid)
+        if not is_due(asked, now) or self._is_stored(failed.guid):
+            return False
+        self.forge.redeliver(failed.id)
+        self.redeliveries.remember(failed.guid, Asked(asked.times + 1 if asked else 1, now))
+        return True
+
+    def _is_stored(self, guid: str) -> bool:
+        """Tell whether the delivery arrived all the same, and only its answer came too late for the forge."""
+        try:
+            self.deliveries.get(guid)
+        except NotFound:
+            return False
+        return True
+
+
+def is_due(asked: Asked | None, now: str) -> bool:
+    """Tell whether it is time to ask (again): ever more rarely, and not for ever."""
+    if asked is None:
+        return True
+    waited = (datetime.fromisoformat(now) - datetime.fromisoformat(asked.at)).total_seconds()
+    return asked.times < MOST_ASKED and waited >= _FIRST_WAIT * 2 ** (asked.times - 1)

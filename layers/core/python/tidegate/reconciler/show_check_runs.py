@@ -1,0 +1,60 @@
+"""Ask again for check runs that do not show the newest state: the message that asked for it was lost or given up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+
+from tidegate.deploys.rules.deployment import Deployment, is_final
+from tidegate.ports import Announcements, CheckRuns, Deployments
+from tidegate.reconciler.turn import RUNS_EVERY, Turn
+from tidegate.rules.errors import NotFound
+
+#: Seconds after which a check run counts as stuck.
+STUCK_AFTER = 60
+_AT_MOST = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ShowCheckRuns:
+    """Asks for check runs, and takes note of ends that are shown."""
+
+    deployments: Deployments
+    check_runs: CheckRuns
+    announcements: Announcements
+
+    def repair(self, turn: Turn) -> int:
+        return turn.each(sorted(self.deployments.unshown()), lambda each: self._show(each, turn), _AT_MOST)
+
+    def _show(self, deployment_id: str, turn: Turn) -> bool:
+        try:
+            deployment = self.deployments.get(deployment_id)
+        except NotFound:
+            return False
+        published = self.check_runs.published(deployment.id)
+        if published is not None and published.shown_version >= deployment.version:
+            if is_final(deployment.state):
+                self.deployments.shown(deployment.id)
+            return False
+        if not is_due(_age(deployment, turn)):
+            return False
+        self.announcements.refresh(deployment.id)
+        return True
+
+
+def is_due(age: float) -> bool:
+    """Tell whether a run asks for a check run that has been behind for ``age`` seconds.
+
+    It does in its first minutes and then each time that its age has doubled: a forge that is down for hours
+    makes no mountain of messages.
+    """
+    if age < STUCK_AFTER:
+        return False
+    before = max(age - RUNS_EVERY, STUCK_AFTER / 2)
+    return math.floor(math.log2(age / STUCK_AFTER)) > math.floor(math.log2(before / STUCK_AFTER))
+
+
+def _age(deployment: Deployment, turn: Turn) -> float:
+    changed = datetime.fromisoformat(deployment.changed_at or deployment.requested_at)
+    return (datetime.fromisoformat(turn.clock.now()) - changed).total_seconds()

@@ -1,0 +1,1 @@
+"""What people request by buttons, the API and re-runs."""

@@ -1,0 +1,164 @@
+"""Make the deployments that destroy what roots made which the default branch does not have any more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from tidegate.config.resolution import configure
+from tidegate.deploys.authorize import Authorizer
+from tidegate.deploys.rules.deployment import Deployment, Trigger
+from tidegate.deploys.rules.origin import Destruction
+from tidegate.deploys.rules.queue import Deployed, QueueHead
+from tidegate.deploys.rules.review_rule import PlanReview
+from tidegate.discovery.current_rules import also_under, deployable
+from tidegate.discovery.discover_roots import AllRoots, all_roots
+from tidegate.discovery.find_repeats import Repeat, enqueue_once
+from tidegate.discovery.new_deployments import ChangeEnqueuer, Hold, accesses
+from tidegate.discovery.repository_source import Granted, RepositorySource
+from tidegate.ports import Catalog
+from tidegate.roots.rules.nearest import unknown_roots
+from tidegate.roots.rules.root import Revision, Root, deployment_id
+from tidegate.rules.access import Action
+from tidegate.rules.errors import quoted
+from tidegate.rules.moment import later
+
+
+@dataclass(frozen=True, slots=True)
+class Destroy:
+    """What is asked for: an installation of the App and a repository, which roots, by whom and when (ISO 8601 in UTC).
+
+    ``tells_apart`` is a text that other requests do not have. ``asked_on`` is the number of the pull request on which a
+    comment asks for it.
+    """
+
+    where: tuple[int, str]
+    roots: Sequence[str]
+    by: str
+    at: str
+    tells_apart: str
+    asked_on: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RootDestroyer:
+    """Destroys what is deployed of roots that are gone, from the files that it was deployed from.
+
+    ``hold`` stores the policy sets that the plans are held against.
+    """
+
+    source: RepositorySource
+    catalog: Catalog
+    authorizer: Authorizer
+    changes: ChangeEnqueuer
+    hold: Hold
+
+    def destroy(self, asked: Destroy, head: Revision) -> tuple[Sequence[Deployment], Sequence[str], Sequence[Repeat]]:
+        """Enqueue a deployment for each root in each of its stacks.
+
+        Return these, or else a sentence for each thing that is wrong, or what goes on already. ``head`` is the default
+        branch's: what it still has is not destroyed by a request. What holds for a root is what held when it was
+        deployed last, and what the default branch says of such a root now, together. Raise NotFound,
+        InvalidConfiguration, CyclicChange, and what enqueuing raises.
+        """
+        configuring = partial(configure, branch=head.branch, dest_branch=head.branch)
+        with self.source.fetch(*asked.where, head.sha) as trees:
+            there = all_roots(trees, self.source.reading(asked.where[1], configuring))
+        made, problems = self._made(asked, there)
+        made = [also_under(there.configuration, each, head.branch) for each in made]
+        controlled = {what: access for what, access in accesses(made).items() if access is not None}
+        if controlled and not problems:
+            problems += self.authorizer.refusals(controlled, asked.where, Action.APPLY, asked.by)
+        if problems:
+            return (), problems, ()
+        made = self._held(asked, there, head, made)
+        repeats = enqueue_once(self.authorizer.queues, self.authorizer.deployments, self.changes, made)
+        return (() if repeats else made), (), repeats
+
+    def _held(self, asked: Destroy, there: AllRoots, head: Revision, made: Sequence[Deployment]) -> list[Deployment]:
+        granted = Granted(there.configuration, there.roots, head.branch, head.branch, main=head.branch, commit=head.sha)
+        held = self.hold(asked.where, granted, [deployable(each) for each in made])
+        return [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in made]
+
+    def _made(self, asked: Destroy, there: AllRoots) -> tuple[list[Deployment], list[str]]:
+        heads = {head.root_name: head for head in self.catalog.roots(asked.where[1])}
+        problems = unknown_roots([name for name in asked.roots if name not in heads], heads)
+        problems += [_still_there(name) for name in asked.roots if name in heads and name in there.names]
+        made: list[Deployment] = []
+        for name in (each for each in asked.roots if each in heads and each not in there.names):
+            deployed = [each.deployment for each in _deployed(heads[name]) if not each.destroyed]
+            known = self.authorizer.deployments.many(deployed)
+            records = [known[each] for each in deployed if each in known]
+            problem = _problem(heads[name], records, there)
+            problems += [problem] if problem else []
+            made += [_destroying(asked, record, number) for number, record in enumerate(records)]
+        return made, problems
+
+
+def _deployed(head: QueueHead) -> list[Deployed]:
+    """Return what is deployed of a root, in each of its stacks."""
+    every = [each.deployed for each in head.by_stack] if head.by_stack else [head.deployed]
+    return [each for each in every if each is not None]
+
+
+def _problem(head: QueueHead, records: Sequence[Deployment], there: AllRoots) -> str:
+    """Return why what a root made is not destroyed, an empty text if it may be."""
+    name = head.root_name
+    if not _deployed(head):
+        return f"Nothing was ever deployed to root {quoted(name)}: there is nothing to destroy."
+    if not records:
+        return f"What root {quoted(name)} made is destroyed already."
+    for record in records:
+        other = next((each for each in there.roots if _place(each) == _place(record.root)), None)
+        if other is not None:
+            return (
+                f"Root {quoted(name)} is called {quoted(other.name)} now: it has the same directory and workspace, and "
+                "so the same state. Destroying it would destroy what that root has."
+            )
+    return ""
+
+
+def _place(root: Root) -> tuple[str, str]:
+    return root.dir, root.workspace
+
+
+def _still_there(name: str) -> str:
+    return (
+        f"Root {quoted(name)} is on the default branch: the next merge would make again what is destroyed. Set "
+        "'destroy: true' at it in tidegate.yaml and merge that, or delete its directory first."
+    )
+
+
+def _destroying(asked: Destroy, last: Deployment, number: int) -> Deployment:
+    """Return the deployment that destroys what ``last`` deployed, as it was deployed."""
+    at = later(asked.at, number)
+    apart = last.stack if last.shared else ""
+    made_by = last.plan or last.destroy
+    return Deployment(
+        id=deployment_id(last.repository, last.root.name, last.revision.sha, f"destroy {asked.tells_apart}", apart),
+        repository=last.repository,
+        root=last.root,
+        revision=last.revision,
+        trigger=Trigger.MANUAL,
+        requested_by=asked.by,
+        requested_at=at,
+        installation=asked.where[0],
+        changed_at=at,
+        authors=(asked.by,),
+        review_rule=replace(last.review_rule, when=PlanReview.ALWAYS),
+        stack=last.stack,
+        within=last.within,
+        tags=last.tags,
+        shared=last.shared,
+        run=last.run,
+        access=last.access,
+        requires=last.requires,
+        unmatched=last.unmatched,
+        destroy=Destruction(
+            last.id,
+            made_by.engine_version if made_by else None,
+            made_by.lock_file if made_by else None,
+            asked.asked_on,
+        ),
+    )

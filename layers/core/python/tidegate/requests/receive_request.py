@@ -1,0 +1,172 @@
+"""Receive an operator's request: deploy the default branch's head to the roots that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from tidegate.config.resolution import configure
+from tidegate.deploys.authorize import Authorizer
+from tidegate.deploys.rules.deployment import Deployment, Trigger
+from tidegate.deploys.rules.repeats import in_line_already
+from tidegate.discovery.discover_roots import all_roots
+from tidegate.discovery.find_repeats import Repeat, enqueue_once, find_repeats
+from tidegate.discovery.new_deployments import (
+    ChangeEnqueuer,
+    Request,
+    accesses,
+    holding,
+    new_deployments,
+    required_of,
+    requiring,
+)
+from tidegate.discovery.repository_source import RepositorySource
+from tidegate.ports import Deliveries, Delivery, DeliveryOutcome
+from tidegate.requests.destroy_roots import Destroy, RootDestroyer
+from tidegate.roots.rules.nearest import meant_tag, unknown_roots
+from tidegate.roots.rules.plan_request import PlanRequest
+from tidegate.roots.rules.root import Revision
+from tidegate.roots.rules.root_query import parse_tag_query
+from tidegate.rules.access import Action
+from tidegate.rules.errors import CyclicChange, InvalidConfiguration, NotFound, quoted
+from tidegate.texts.markdown import without_marks
+from tidegate.vcs.conclude import conclude
+from tidegate.vcs.rules.authors import UNKNOWN
+
+#: Unknown tags of a query for which it is guessed what they mean.
+_GUESSED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class DeployRequest:
+    """An operator's request, as the delivery tells it."""
+
+    id: str
+    repository: str
+    roots: tuple[str, ...]
+    by: str
+    installation: int
+    received_at: str
+    force: bool = False
+    destroy: bool = False
+    directories: tuple[str, ...] = ()
+    query: str = ""
+
+    @property
+    def where(self) -> tuple[int, str]:
+        return self.installation, self.repository
+
+    @property
+    def meant(self) -> PlanRequest:
+        """Which roots are meant."""
+        return PlanRequest(self.id, self.by, self.roots, self.directories, self.query)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestReceiver:
+    """Receives requests; receiving one again is harmless. ``destroyer`` makes what destroys roots."""
+
+    deliveries: Deliveries
+    source: RepositorySource
+    changes: ChangeEnqueuer
+    authorizer: Authorizer
+    destroyer: RootDestroyer
+
+    def receive(self, delivery: Delivery) -> str:
+        """Return, and store with the delivery, what became of the request. Raise as for pushes."""
+        lists = {name: tuple(delivery.fields.get(name, ())) for name in ("roots", "directories")}
+        fields = {**delivery.fields, **lists}
+        request = DeployRequest(id=delivery.id, received_at=delivery.received_at, **fields)
+        return conclude(self.deliveries, delivery.id, lambda: self._outcome(request))
+
+    def _outcome(self, request: DeployRequest) -> DeliveryOutcome:
+        try:
+            return self._destroyed(request) if request.destroy else self._deployed(request)
+        except (NotFound, InvalidConfiguration, CyclicChange) as error:
+            return DeliveryOutcome(f"{error} Nothing is {'destroyed' if request.destroy else 'deployed'}.")
+
+    def _destroyed(self, request: DeployRequest) -> DeliveryOutcome:
+        head = self._head(request, self.source.forge.default_branch(*request.where))
+        asked = Destroy(request.where, request.roots, request.by, request.received_at, f"request {request.id}")
+        made, problems, repeats = self.destroyer.destroy(asked, head)
+        if problems:
+            return DeliveryOutcome(f"{' '.join(problems)} Nothing is destroyed.")
+        if repeats:
+            return _repeated(repeats)
+        names = ", ".join(request.roots)
+        text = f"The destruction of {names} is planned, and waits for a review."
+        return DeliveryOutcome(text, tuple(each.id for each in made))
+
+    def _deployed(self, request: DeployRequest) -> DeliveryOutcome:
+        where = request.where
+        branch = self.source.forge.default_branch(*where)
+        head = self._head(request, branch)
+        configuring = partial(configure, branch=branch, dest_branch=branch)
+        with self.source.fetch(*where, head.sha) as trees:
+            known = all_roots(trees, self.source.reading(request.repository, configuring))
+        unknown = [name for name in request.roots if name not in known.names]
+        problems = unknown_roots(unknown, known.names) or known.problems(request.roots)
+        meant = [each for each in known.configured.roots if request.meant.chooses(each.root.name, each.tagged)]
+        if not (problems or meant):
+            tags = {tag for each in known.configured.roots for tag in each.tagged.tags}
+            problems = [_nothing_meant(request, tags)]
+        members = () if problems else known.chosen({each.key for each in meant})
+        asked = _request(request, head)
+        deployments = requiring(new_deployments(asked, members), required_of(known.configuration, members))
+        problems += self._denied(request, deployments)
+        if problems:
+            return DeliveryOutcome(f"{' '.join(problems)} Nothing is deployed.")
+        deployments = holding(self.destroyer.hold, asked, known.configuration, members, deployments)
+        repeats = self._enqueued(request, deployments)
+        if repeats:
+            return _repeated(repeats, " Nothing is deployed anew: follow that, or ask with force.")
+        names = ", ".join(dict.fromkeys(each.root.name for each in deployments))
+        return DeliveryOutcome(f"Enqueued at {head.short}: {names}.", tuple(each.id for each in deployments))
+
+    def _enqueued(self, request: DeployRequest, deployments: Sequence[Deployment]) -> Sequence[Repeat]:
+        """Enqueue all, or return what of it goes on already. Forced, it is enqueued anyway."""
+        if request.force:
+            self.changes.enqueue_all(deployments)
+            return ()
+        known = self.authorizer.queues, self.authorizer.deployments
+        return find_repeats(*known, deployments) or enqueue_once(*known, self.changes, deployments)
+
+    def _denied(self, request: DeployRequest, deployments: Sequence[Deployment]) -> tuple[str, ...]:
+        """Return why somebody may not deploy. Without access control that was judged when it was asked for."""
+        where = request.where
+        controlled = {what: access for what, access in accesses(deployments).items() if access is not None}
+        return self.authorizer.refusals(controlled, where, Action.APPLY, request.by) if controlled else ()
+
+    def _head(self, request: DeployRequest, branch: str) -> Revision:
+        """Return the branch's head as the request found it first: received again, it deploys no later one."""
+        sha = self.source.forge.branch_head(request.installation, request.repository, branch)
+        return Revision(self.deliveries.bind(request.id, sha), branch)
+
+
+def _repeated(repeats: Sequence[Repeat], instead: str = "") -> DeliveryOutcome:
+    """Return what of a request goes on already, and the sentence that says what to do instead."""
+    told = " ".join(f"{in_line_already(each, earlier)}, as {earlier.id}." for each, earlier in repeats)
+    return DeliveryOutcome(f"{told}{instead}", tuple(earlier.id for _, earlier in repeats))
+
+
+def _nothing_meant(request: DeployRequest, tags: Collection[str]) -> str:
+    """Return that directories and tag query mean no root, and which of the ``tags`` that roots have may be meant."""
+    parts = [f"is in {quoted(each)}" for each in request.directories]
+    unknown = [tag for tag in parse_tag_query(request.query).tags if tag not in tags] if request.query else []
+    meant = [without_marks(meant_tag(tag, sorted(tags))) for tag in unknown[:_GUESSED]]
+    none = f"No root {' or '.join([*parts, *([f'matches {quoted(request.query)}'] if request.query else [])])}."
+    return " ".join(filter(None, (none, *meant)))
+
+
+def _request(request: DeployRequest, head: Revision) -> Request:
+    return Request(
+        request.repository,
+        request.installation,
+        head,
+        Trigger.MANUAL,
+        f"request {request.id}",
+        request.by,
+        request.received_at,
+        UNKNOWN,  # They are found when it is its turn: what is deployed then is what it changes.
+    )

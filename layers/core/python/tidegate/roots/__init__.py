@@ -1,0 +1,1 @@
+"""Root modules: their names, how Terraform files name them, and queries that choose them."""

@@ -1,0 +1,1 @@
+"""Names of roots, reading of Terraform files, tag queries."""

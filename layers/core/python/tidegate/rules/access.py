@@ -1,0 +1,180 @@
+"""Who may do what with a root: the rule that the configuration has for it, and whether it lets a person."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tidegate.rules.decision import Decision
+from tidegate.rules.permission import ROLES, Permission
+
+EVERYBODY = "*"
+_USER, _TEAM, _ROLE = "user:", "team:", "role:"
+_LOGIN = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9_])?(?:\[bot\])?")
+_SLUG = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,99})")
+_ADVICE = f"write '*', user:LOGIN, team:SLUG, or role: and one of {', '.join(ROLES)}"
+
+#: Why nobody may anything with a root that no policy matches.
+UNMATCHED = (
+    "no policy of 'access_control' matches, so nobody is granted anything. "
+    "Add a last policy with tag_query: '', which matches every root, on the default branch"
+)
+
+#: Why nobody may something with a root of a pull request that the default branch does not have.
+AMBIGUOUS = (
+    "the default branch has no such root in this place, and nobody is granted this with all roots that it may be. "
+    "Merge the change of the root's name or place first"
+)
+
+
+class Action(StrEnum):
+    """What people do: ask for a plan, ask for a deploy (or to run one again), unlock, decide a plan review."""
+
+    PLAN = "plan"
+    APPLY = "apply"
+    UNLOCK = "unlock"
+    REVIEW = "review"
+
+
+_WORDS = {
+    Action.PLAN: "ask for plans of",
+    Action.APPLY: "deploy",
+    Action.UNLOCK: "unlock the queue of",
+    Action.REVIEW: "decide about plans of",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """For each action who may: ``*``, ``user:LOGIN``, ``team:SLUG`` or ``role:ROLE`` (that role or a higher one).
+
+    ``*`` stands for everybody who may write to the repository. Nobody may where a list is empty; ``denied`` is
+    then the reason, such as that no policy matches the root.
+    """
+
+    plan: tuple[str, ...] = (EVERYBODY,)
+    apply: tuple[str, ...] = (EVERYBODY,)
+    unlock: tuple[str, ...] = (EVERYBODY,)
+    review: tuple[str, ...] = (EVERYBODY,)
+    denied: str = ""
+
+    def who_may(self, action: Action) -> tuple[str, ...]:
+        """Return who may do it."""
+        lists = {
+            Action.PLAN: self.plan,
+            Action.APPLY: self.apply,
+            Action.UNLOCK: self.unlock,
+            Action.REVIEW: self.review,
+        }
+        return lists[action]
+
+    def and_also(self, other: Access) -> Access:
+        """Return the access of what may be one thing or another: only who is named for both may."""
+        one = {action: _both(self.who_may(action), other.who_may(action)) for action in Action}
+        denied = self.denied or other.denied or ("" if all(one.values()) else AMBIGUOUS)
+        return Access(one[Action.PLAN], one[Action.APPLY], one[Action.UNLOCK], one[Action.REVIEW], denied)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody as the forge knows them: what they may do in the repository, and the teams (slugs) that they are in.
+
+    Only teams that were asked about are known.
+    """
+
+    login: str
+    permission: Permission
+    teams: frozenset[str] = frozenset()
+
+
+def grantee(text: str) -> str:
+    """Return one of a list of grantees in its one spelling. Raise ValueError with what may be written."""
+    kind, colon, name = text.strip().partition(":")
+    prefix = kind.lower() + colon
+    if text.strip() == EVERYBODY:
+        return EVERYBODY
+    if prefix == _USER and _LOGIN.fullmatch(name):
+        return prefix + name
+    if prefix == _TEAM and _SLUG.fullmatch(name):
+        return prefix + name.lower()
+    if prefix == _ROLE and name.lower() in ROLES:
+        return prefix + name.lower()
+    raise ValueError(_ADVICE)
+
+
+def teams_among(grantees: Sequence[str]) -> tuple[str, ...]:
+    """Return the slugs of the teams among grantees, each once."""
+    return tuple(dict.fromkeys(each.removeprefix(_TEAM) for each in grantees if each.startswith(_TEAM)))
+
+
+def matches(each: str, person: Person) -> bool:
+    """Tell whether a grantee stands for a person.
+
+    ``*`` is everybody who may write; who is named in another way must be able to read the repository, as what they
+    decide about is to be seen there.
+    """
+    if each == EVERYBODY:
+        return person.permission >= Permission.WRITE
+    if person.permission < Permission.READ:
+        return False
+    if each.startswith(_USER):
+        return each.removeprefix(_USER).casefold() == person.login.casefold()
+    if each.startswith(_TEAM):
+        return each.removeprefix(_TEAM) in person.teams
+    return each.startswith(_ROLE) and person.permission >= ROLES[each.removeprefix(_ROLE)]
+
+
+def judge_access(access: Access | None, action: Action, person: Person, repository: str, what: str) -> Decision:
+    """Decide whether a person may do something with ``what``, such as "stack prod", and say why not.
+
+    Without access control whoever may write to the repository may.
+    """
+    grantees = access.who_may(action) if access else (EVERYBODY,)
+    if any(matches(each, person) for each in grantees):
+        return Decision(True, "")
+    if access and not grantees:
+        because = access.denied or f"its 'access_control' lists nobody under '{action}'"
+        return Decision(False, f"Nobody may {_WORDS[action]} {what} here: {because}.")
+    if person.permission < Permission.WRITE and set(grantees) <= {EVERYBODY}:
+        return Decision(
+            False, f"{person.login} may not write to {repository}, and only who may can {_WORDS[action]} {what}."
+        )
+    who = " and ".join(spelled(each) for each in grantees)
+    return Decision(False, f"Only {who} may {_WORDS[action]} {what} here, and {person.login} is not among them.")
+
+
+def _both(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
+    met = (_meet(one, other) for one in ours for other in theirs)
+    return tuple(dict.fromkeys(each for each in met if each is not None))
+
+
+def _meet(one: str, other: str) -> str | None:
+    """Return who is meant by both of two grantees; None where that cannot be said in one."""
+    if one == other:
+        return one
+    role, others = _role(one), _role(other)
+    if role and others:
+        return max((role, one), (others, other))[1]
+    if EVERYBODY in {one, other}:
+        return other if one == EVERYBODY else one
+    return None
+
+
+def _role(each: str) -> Permission | None:
+    """Return the least role that a grantee stands for, if it stands for one: to write, for everybody."""
+    return (
+        Permission.WRITE
+        if each == EVERYBODY
+        else ROLES.get(each.removeprefix(_ROLE))
+        if each.startswith(_ROLE)
+        else None
+    )
+
+
+def spelled(each: str) -> str:
+    """Return a grantee as people read it."""
+    if each == EVERYBODY:
+        return "who may write"
+    return f"{each} (or higher)" if each.startswith(_ROLE) and each != f"{_ROLE}admin" else each

@@ -1,1 +1,0 @@
-"""People ask for something in comments."""

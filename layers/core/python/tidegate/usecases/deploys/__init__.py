@@ -1,1 +1,0 @@
-"""A deployment on its way: plan, apply, end, and what people see of it."""

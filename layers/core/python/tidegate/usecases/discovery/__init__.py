@@ -1,1 +1,0 @@
-"""What a commit changes becomes deployments."""

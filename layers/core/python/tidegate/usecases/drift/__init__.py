@@ -1,1 +1,0 @@
-"""Drift: looked for, shown, undone."""

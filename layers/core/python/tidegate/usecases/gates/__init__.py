@@ -1,1 +1,0 @@
-"""Gates: deployments that wait for others of their change."""

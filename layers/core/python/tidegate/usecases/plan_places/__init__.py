@@ -1,1 +1,0 @@
-"""Places for speculative plans: waited for, given, looked at."""

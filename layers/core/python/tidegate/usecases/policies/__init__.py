@@ -1,1 +1,0 @@
-"""Policies: stored, held against plans, judged."""

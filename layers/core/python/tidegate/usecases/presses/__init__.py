@@ -1,1 +1,0 @@
-"""People press buttons: decide, unlock, run again."""

@@ -1,1 +1,0 @@
-"""Pull requests: discovered, planned, shown, applied, closed."""

@@ -1,1 +1,0 @@
-"""Queues: deployments in line, and who works on them."""

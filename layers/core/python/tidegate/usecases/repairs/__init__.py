@@ -1,1 +1,0 @@
-"""The reconciler's repairs: one file for each, with one class whose ``repair`` takes a turn and returns a count."""

@@ -1,1 +1,0 @@
-"""Operators ask for deployments."""

@@ -1,1 +1,0 @@
-"""Plan reviews: asked for, answered, carried out."""

@@ -1,1 +1,0 @@
-"""Concurrency slots: taken, waited for, given back, shown."""

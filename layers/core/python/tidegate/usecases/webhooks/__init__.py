@@ -1,1 +1,0 @@
-"""Webhooks arrive, and what became of them is remembered."""

@@ -1,0 +1,1 @@
+"""VCS providers, GitHub and GitLab: their webhooks, and commands in comments."""

@@ -1,0 +1,1 @@
+"""Stores of deliveries, the secrets of VCS providers, and their URLs."""

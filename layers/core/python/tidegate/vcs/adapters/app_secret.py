@@ -1,0 +1,48 @@
+"""The secret of the App (Secrets Manager): its id, its private key, and the OAuth client that people sign in with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tidegate.aws.boto import cloud_errors
+from tidegate.rules.errors import CloudUnavailable
+
+#: Seconds after which a changed secret is noticed: what was signed with the old one holds no longer.
+SECRET_SECONDS = 300.0
+
+
+class StoredAppSecret:
+    """Reads the secret, and reads it again every five minutes. ``parse`` makes fields of its name and text.
+
+    When Secrets Manager does not answer, what was read before is used on; without that, what it raised passes through.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        name: str,
+        parse: Callable[[str, str], Mapping[str, str]],
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client, self._name, self._parse, self._now = client, name, parse, now
+        self._known: Mapping[str, str] | None = None
+        self._read_at = 0.0
+
+    def current(self) -> Mapping[str, str]:
+        """Return the secret's fields. Raise what ``parse`` raises; CloudUnavailable."""
+        if self._known is not None and self._now() - self._read_at < SECRET_SECONDS:
+            return self._known
+        try:
+            self._known = self._read()
+        except CloudUnavailable:
+            if self._known is None:
+                raise
+        self._read_at = self._now()
+        return self._known
+
+    def _read(self) -> Mapping[str, str]:
+        with cloud_errors("Secrets Manager"):
+            answer = self._client.get_secret_value(SecretId=self._name)
+        return self._parse(self._name, str(answer["SecretString"]))

@@ -1,0 +1,30 @@
+"""Find out who made or pushed the commits of a pull request: their approvals do not count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidegate.ports import Forge, PullRequests
+from tidegate.rules.errors import NotFound
+from tidegate.vcs.rules.authors import UNKNOWN, Authors
+from tidegate.vcs.rules.pushers import HeadPush, pushers
+
+
+def pushed_by(records: PullRequests, repository: str, number: int, head: str) -> Authors:
+    """Return who pushed to a pull request, until it had this head."""
+    found = records.many([(repository, number)])
+    return pushers(found[0].spec.pushes if found else (), head)
+
+
+def makers(forge: Forge, where: tuple[int, str], base: str, head: str, pushes: Sequence[HeadPush]) -> Authors:
+    """Return who made, committed or pushed what ``head`` has and ``base`` (commits or branches) has not.
+
+    Not all are known if the forge knows nobody by an address, or nobody was told of a push. ``pushes`` are those of the
+    pull request's head. ``where`` is an installation of the App and a repository. Raise ForgeUnavailable and
+    ForgeRefused.
+    """
+    try:
+        change = forge.change(*where, base, head)
+    except NotFound:
+        return pushers(pushes, head).and_also(UNKNOWN)
+    return change.authors.and_also(change.committers).and_also(pushers(pushes, head))

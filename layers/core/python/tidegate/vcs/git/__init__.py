@@ -1,0 +1,1 @@
+"""git: fetching trees and histories."""

@@ -1,0 +1,289 @@
+"""Two commits of a repository, fetched with git without their files (docs/decisions/0010, 0011).
+
+git runs with argument lists, an environment of its own and a time limit. Only object ids reach it as
+arguments: no name of a branch, no path, and the token travels in the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+
+from tidegate.ports import FileChange, Merged, PushedTrees
+from tidegate.roots.rules.root import commit_sha
+from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, NotFound
+from tidegate.vcs.git.environment import git_environment, refusal
+
+#: Seconds for everything that one push needs. The largest repositories take a few.
+TIME_LIMIT = 120.0
+#: Bytes of a file that are read; a larger one counts as empty. Module files have a few kilobytes.
+MAXIMUM_FILE = 1024 * 1024
+PROTOCOLS = frozenset({"https"})
+
+_ZEROS = re.compile(r"0+")
+_MISSING = re.compile(r"not our ref|unadvertised object|couldn't find remote ref|bad object|missing necessary objects")
+_REFUSED = re.compile(r"requested URL returned error: (4\d\d)|repository '[^']*' not found|could not read Username")
+_TOO_MANY_REQUESTS = 429
+_SUBMODULE, _SYMBOLIC_LINK = "160000", "120000"
+#: git asks who makes a commit, also of those that nobody will ever see.
+_NOBODY = {
+    f"GIT_{role}_{what}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for what, value in (("NAME", "Tidegate"), ("EMAIL", "tidegate@localhost"))
+}
+
+
+class GitFailedError(Exception):
+    """git ended with an error, or ran into the time limit. The message is its last words."""
+
+
+class GitSource:
+    """The port ``SourceHistory`` on the system's git. ``protocols`` are those that addresses may have."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str] = os.environ,
+        *,
+        protocols: Collection[str] = PROTOCOLS,
+        time_limit: float = TIME_LIMIT,
+    ) -> None:
+        self._environ = environ
+        self._protocols = protocols
+        self._time_limit = time_limit
+
+    @contextmanager
+    def fetch(self, url: str, token: str, before: str, after: str) -> Iterator[PushedTrees]:
+        """Fetch both commits into a directory that lives as long as the context."""
+        if refused := refusal(url, self._protocols):
+            raise ForgeRefused(0, refused)
+        with tempfile.TemporaryDirectory(prefix="push-") as home:
+            git = _Git(Path(home), url, token, self._environ, time.monotonic() + self._time_limit)
+            yield _fetched(git, commit_sha(before), commit_sha(after))
+
+    @contextmanager
+    def merge(self, url: str, token: str, base: str, head: str, common: str) -> Iterator[Merged]:
+        """Fetch the commits into a directory that lives as long as the context, and merge them there."""
+        if refused := refusal(url, self._protocols):
+            raise ForgeRefused(0, refused)
+        with tempfile.TemporaryDirectory(prefix="merge-") as home:
+            git = _Git(Path(home), url, token, self._environ, time.monotonic() + self._time_limit)
+            yield _merged(git, commit_sha(base), commit_sha(head), commit_sha(common))
+
+
+def trees_in(home: Path, url: str, before: str, after: str, environ: Mapping[str, str] = os.environ) -> PushedTrees:
+    """Return what changed between two commits of ``home``/repository.git, which holds them; zeros stand for none.
+
+    Contents that it lacks are fetched from ``url``, without a token.
+    """
+    git = _Git(home, url, "", environ, time.monotonic() + TIME_LIMIT)
+    return _Trees(git, None if _ZEROS.fullmatch(before) else commit_sha(before), commit_sha(after))
+
+
+class _Git:
+    """git in one bare repository under ``home``, until ``deadline`` (monotonic seconds)."""
+
+    def __init__(self, home: Path, url: str, token: str, environ: Mapping[str, str], deadline: float) -> None:
+        self._directory = home / "repository.git"
+        self._token = token
+        self._deadline = deadline
+        settings = {
+            "fetch.negotiationAlgorithm": "noop",
+            "remote.origin.url": url,
+            "remote.origin.promisor": "true",
+        }
+        own = {"GIT_DIR": str(self._directory), **_NOBODY}
+        self._environ = {**git_environment(environ, home, (url,), token, settings), **own}
+
+    def create(self, object_format: str) -> None:
+        self._directory.mkdir()
+        self.run("init", "--bare", "--quiet", "--template=", f"--object-format={object_format}")
+
+    def fetch_commits(self, commits: Sequence[str]) -> None:
+        """Fetch commits with their trees and nothing else. Raise NotFound when the forge lacks one of them."""
+        try:
+            self._fetch("--depth=1", "--filter=blob:none", "--end-of-options", "origin", *commits)
+        except GitFailedError as error:
+            raise _refusal(str(error), commits) from error
+
+    def fetch_blobs(self, blobs: Collection[str]) -> None:
+        """Fetch the contents of files, all in one request."""
+        try:
+            self._fetch("--filter=blob:none", "--stdin", "--end-of-options", "origin", stdin=_lines(blobs))
+        except GitFailedError as error:
+            raise _refusal(str(error), ["file"]) from error
+
+    def run(self, *arguments: str, stdin: bytes = b"", no: int = 0) -> bytes:
+        """Run git and return what it printed. ``no`` is a code by which it answers no. Raise GitFailedError."""
+        with subprocess.Popen(
+            ["git", "--no-replace-objects", "--no-optional-locks", *arguments],
+            cwd=self._directory,
+            env=self._environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        ) as process:
+            try:
+                output, errors = process.communicate(stdin, timeout=max(0.0, self._deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                # git's helpers hold the pipes open: the whole group must go.
+                os.killpg(process.pid, signal.SIGKILL)
+                raise GitFailedError("it took too long") from None
+        if process.returncode not in {0, no}:
+            raise GitFailedError(self._last_words(errors))
+        return output
+
+    def _fetch(self, *arguments: str, stdin: bytes = b"") -> None:
+        self.run(
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-recurse-submodules",
+            "--no-auto-maintenance",
+            *arguments,
+            stdin=stdin,
+        )
+
+    def _last_words(self, errors: bytes) -> str:
+        text = " ".join(errors.decode("utf-8", "replace").split())[-500:]
+        return text.replace(self._token, "…") if self._token else text
+
+
+class _Trees:
+    """The port ``PushedTrees`` on a bare repository that holds the commits and their trees.
+
+    ``made`` are contents that were made here, which no forge has.
+    """
+
+    def __init__(self, git: _Git, before: str | None, after: str, made: Collection[str] = ()) -> None:
+        self._git, self._made = git, made
+        self._before, self._after = before, after
+        self.before_is_known = before is not None
+
+    @cached_property
+    def files(self) -> Mapping[str, str]:
+        """All files, listed when they are asked for first: who knows the commit before may not need them."""
+        return {path: blob for path, (_, blob) in self._entries.items()}
+
+    @cached_property
+    def links(self) -> Collection[str]:
+        return {path for path, (mode, _) in self._entries.items() if mode == _SYMBOLIC_LINK}
+
+    @cached_property
+    def _entries(self) -> Mapping[str, tuple[str, str]]:
+        return _files(self._git, self._after)
+
+    @cached_property
+    def changes(self) -> Sequence[FileChange]:
+        return _changes(self._git, self._before, self._after) if self._before else _all_new(self.files)
+
+    def read(self, blobs: Collection[str]) -> Mapping[str, bytes]:
+        wanted = sorted(set(blobs))
+        if not wanted:
+            return {}
+        if elsewhere := [name for name in wanted if name not in self._made]:
+            self._git.fetch_blobs(elsewhere)
+        sizes = self._git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=_lines(wanted))
+        small = [name for name, size in map(bytes.split, sizes.splitlines()) if int(size) <= MAXIMUM_FILE]
+        contents = self._git.run("cat-file", "--batch", stdin=b"".join(name + b"\n" for name in small))
+        return {**dict.fromkeys(wanted, b""), **dict(_contents(contents))}
+
+
+def _fetched(git: _Git, before: str, after: str) -> PushedTrees:
+    git.create("sha1" if len(after) == 40 else "sha256")  # noqa: PLR2004  # Hexadecimal digits of SHA-1.
+    if not _ZEROS.fullmatch(before):
+        try:
+            git.fetch_commits([before, after] if before != after else [after])
+        except NotFound:
+            pass  # Mostly the old commit, gone from the forge after a forced push.
+        else:
+            return _Trees(git, before, after)
+    git.fetch_commits([after])
+    return _Trees(git, None, after)
+
+
+def _merged(git: _Git, base: str, head: str, common: str) -> Merged:
+    git.create("sha1" if len(head) == 40 else "sha256")  # noqa: PLR2004  # Hexadecimal digits of SHA-1.
+    git.fetch_commits(sorted({base, head, common}))
+    if common in {base, head}:
+        return Merged(_Trees(git, base, head if common == base else base))
+    # The commits that were fetched know no parents. These have the same files, and what is common to both as theirs.
+    ours, theirs = (_line(git.run("commit-tree", "-p", common, "-m", "-", f"{each}^{{tree}}")) for each in (base, head))
+    options = ("--write-tree", "--name-only", "--no-messages", "-z")
+    tree, *files = (_path(part) for part in git.run("merge-tree", *options, ours, theirs, no=1).split(b"\0") if part)
+    if files:
+        return Merged(_Trees(git, common, head), tuple(sorted(set(files))))
+    new = ({change.after for change in _changes(git, each, tree)} for each in (base, head))
+    return Merged(_Trees(git, base, tree, frozenset(filter(None, set.intersection(*new)))))
+
+
+def _line(output: bytes) -> str:
+    return output.decode("ascii").strip()
+
+
+def _files(git: _Git, commit: str) -> dict[str, tuple[str, str]]:
+    """Return modes and ids of all files of a commit by path; submodules are no files."""
+    found = {}
+    for entry in git.run("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit).split(b"\0")[:-1]:
+        meta, _, path = entry.partition(b"\t")
+        mode, _, blob = meta.decode().split(" ")
+        if mode != _SUBMODULE:
+            found[_path(path)] = mode, blob
+    return found
+
+
+def _changes(git: _Git, before: str, after: str) -> tuple[FileChange, ...]:
+    options = ("-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", "--no-textconv")
+    parts = git.run("diff-tree", *options, "--end-of-options", before, after).split(b"\0")[:-1]
+    return tuple(_change(meta.decode(), path) for meta, path in zip(parts[::2], parts[1::2], strict=True))
+
+
+def _change(meta: str, path: bytes) -> FileChange:
+    old_mode, new_mode, old, new, _ = meta.removeprefix(":").split(" ")
+    link = _SYMBOLIC_LINK in {old_mode, new_mode}
+    return FileChange(_path(path), _blob(old_mode, old), _blob(new_mode, new), link)
+
+
+def _blob(mode: str, name: str) -> str | None:
+    return None if mode == _SUBMODULE or _ZEROS.fullmatch(name) else name
+
+
+def _all_new(files: Mapping[str, str]) -> tuple[FileChange, ...]:
+    return tuple(FileChange(path, None, blob) for path, blob in files.items())
+
+
+def _contents(output: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield id and content of each object that ``cat-file --batch`` printed."""
+    position = 0
+    while position < len(output):
+        end = output.index(b"\n", position)
+        name, _, size = output[position:end].decode().split(" ")
+        position = end + 1 + int(size) + 1
+        yield name, output[end + 1 : position - 1]
+
+
+def _path(raw: bytes) -> str:
+    """Return a path as text; bytes that are not UTF-8 become lone surrogates, as everywhere in Python."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _lines(names: Collection[str]) -> bytes:
+    return "".join(f"{name}\n" for name in names).encode()
+
+
+def _refusal(words: str, wanted: Sequence[str]) -> Exception:
+    if _MISSING.search(words):
+        return NotFound("commit", " or ".join(wanted))
+    refused = _REFUSED.search(words)
+    if refused and refused[1] != str(_TOO_MANY_REQUESTS):
+        return ForgeRefused(int(refused[1] or 404), words)
+    return ForgeUnavailable(words)

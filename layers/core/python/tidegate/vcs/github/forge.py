@@ -1,0 +1,43 @@
+"""GitHub: the port ``Forge`` on PyGithub, with the App's installation tokens."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from tidegate.vcs.adapters.addresses import GitHubAddresses
+from tidegate.vcs.github.access import AppCredentials, GitHubAccess, GitHubApp
+from tidegate.vcs.github.checks import GitHubChecks
+from tidegate.vcs.github.comments import GitHubComments
+from tidegate.vcs.github.commits import GitHubCommits
+from tidegate.vcs.github.issues import GitHubIssues
+from tidegate.vcs.github.people import GitHubPeople
+from tidegate.vcs.github.pulls import GitHubPulls
+
+__all__ = ["AppCredentials", "GitHubForge"]
+
+
+class GitHubForge(
+    GitHubAddresses, GitHubChecks, GitHubComments, GitHubCommits, GitHubIssues, GitHubPeople, GitHubPulls
+):
+    """The ports ``Forge`` and ``ForgeIssues``. ``credentials`` is asked when the first token is needed.
+
+    With ``comment_token``, or one beside the App's credentials, comments are those of the user that it belongs to.
+    """
+
+    def __init__(
+        self,
+        credentials: Callable[[], AppCredentials],
+        *,
+        url: str,
+        api_url: str,
+        comment_token: str = "",
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(url)
+        self._credentials, self._given_token = credentials, comment_token
+        self._access = GitHubAccess(GitHubApp(credentials, api_url=api_url, now=now), now)
+
+    @property
+    def _comment_token(self) -> str:
+        return self._given_token or self._credentials().comment_token

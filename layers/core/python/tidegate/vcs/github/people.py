@@ -1,0 +1,49 @@
+"""Who may do what on GitHub."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from github import Github, GithubException
+from github.Repository import Repository
+
+from tidegate.rules.permission import ROLES, Permission
+from tidegate.vcs.github.access import NOT_FOUND, READ_METADATA, GitHubAccess
+
+_READ_MEMBERS = {"members": "read"}
+
+
+class GitHubPeople:
+    """The part of the port ``Forge`` that is about people."""
+
+    _access: GitHubAccess
+
+    def permission(self, installation: int, repository: str, user: str) -> Permission:
+        def call(repo: Repository) -> Permission:
+            path = f"{repo.url}/collaborators/{quote(user, safe='')}/permission"
+            try:
+                _, answer = repo.requester.requestJsonAndCheck("GET", path)
+            except GithubException as error:
+                if error.status != NOT_FOUND:
+                    raise
+                return Permission.NONE
+            # An organization's own roles have names of their own: they count as the role that they are made from.
+            word = answer.get("role_name") if answer.get("role_name") in ROLES else answer.get("permission")
+            return ROLES.get(word, Permission.NONE)
+
+        return self._access.call(installation, repository, READ_METADATA, call)
+
+    def is_team_member(self, installation: int, organization: str, team: str, user: str) -> bool:
+        names = [quote(name, safe="") for name in (organization, team, user)]
+        path = "/orgs/{}/teams/{}/memberships/{}".format(*names)
+
+        def call(client: Github) -> bool:
+            try:
+                _, answer = client.requester.requestJsonAndCheck("GET", path)
+            except GithubException as error:
+                if error.status != NOT_FOUND:
+                    raise
+                return False
+            return bool(answer["state"] == "active")
+
+        return self._access.call_organization(installation, _READ_MEMBERS, call)

@@ -1,0 +1,185 @@
+"""Check runs on GitLab: commit statuses.
+
+A status has a name, a state and one line of words, and a link. GitLab shows the newest status of a name on a commit: it
+stands for the check run that was created last. The check run that a status shows is named at the end of its link.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, unquote, urldefrag
+
+from tidegate.rules.errors import ForgeRefused
+from tidegate.vcs.adapters.addresses import GitLabAddresses
+from tidegate.vcs.gitlab.access import BAD_REQUEST, NOT_FOUND, GitLabAccess, project
+from tidegate.vcs.gitlab.deploy_notes import DEPLOYS, tell_deployments
+from tidegate.vcs.rules.check_run import CheckRun, Conclusion
+from tidegate.vcs.rules.forge_words import GITLAB_WORDS
+
+#: Characters of a status' words and link.
+MAXIMUM_DESCRIPTION = MAXIMUM_LINK = 255
+#: Characters at the end of a link that an external id may take.
+MAXIMUM_MARK = 120
+
+_PENDING, _RUNNING, _SUCCESS, _FAILED, _CANCELED = "pending", "running", "success", "failed", "canceled"
+_BY_STATUS = {"queued": _PENDING, "in_progress": _RUNNING}
+_BY_CONCLUSION = {
+    Conclusion.SUCCESS: _SUCCESS,
+    Conclusion.NEUTRAL: _SUCCESS,
+    Conclusion.SKIPPED: _SUCCESS,
+    Conclusion.FAILURE: _FAILED,
+    Conclusion.TIMED_OUT: _FAILED,
+    Conclusion.CANCELLED: _CANCELED,
+    # It waits for people, and has not failed.
+    Conclusion.ACTION_REQUIRED: _RUNNING,
+}
+_Json = Mapping[str, Any]
+_NO_TRANSITION = "Cannot transition status"
+
+
+class GitLabChecks(GitLabAddresses):
+    """The part of the port ``Forge`` that is about check runs. A check run's id is that of its first status.
+
+    ``web`` is the address of Tidegate's pages, or empty.
+    """
+
+    _access: GitLabAccess
+    web = ""
+
+    def create_check_run(self, installation: int, repository: str, check_run: CheckRun) -> int:
+        """Show it, and return its id, or 0 where GitLab takes no status."""
+        every = list(self._ours(repository, check_run.sha, name=check_run.name))
+        made = self._show(repository, check_run, every)
+        return _first_ids(every).get(_named(check_run.external_id), made)
+
+    def update_check_run(self, installation: int, repository: str, check_run_id: int, check_run: CheckRun) -> None:
+        """Replace what is shown, unless a newer check run of the same name is."""
+        every = list(self._ours(repository, check_run.sha, name=check_run.name))
+        newest = _newest(every)
+        named = _named(check_run.external_id)
+        shown = named if newest is None else _external_id(newest)
+        if shown == named or _first_ids(every)[shown] < check_run_id:
+            self._show(repository, check_run, every)
+
+    def find_check_run(self, installation: int, repository: str, sha: str, external_id: str) -> int | None:
+        found = self.commit_check_runs(installation, repository, sha)
+        return next((number for number, other in found.items() if other == _named(external_id)), None)
+
+    def commit_check_runs(self, installation: int, repository: str, sha: str) -> Mapping[int, str]:
+        return {number: external_id for external_id, number in _first_ids(self._ours(repository, sha)).items()}
+
+    def _ours(self, repository: str, sha: str, **query: str) -> Iterator[Mapping[str, Any]]:
+        """Yield our statuses on a commit, those that were replaced included; of an unknown commit none."""
+        path = f"{project(repository)}/repository/commits/{sha}/statuses"
+        try:
+            for status in self._access.pages(path, all="true", **query):
+                if (status.get("author") or {}).get("id") == self._access.me.id:
+                    yield status
+        except ForgeRefused as error:
+            if error.status != NOT_FOUND:
+                raise
+
+    def _show(self, repository: str, check_run: CheckRun, every: Sequence[_Json]) -> int:
+        """Show it, and return the status' id: 0 where GitLab takes none. ``every`` are ours of its name.
+
+        A fork's commit is on no branch of this project. The note of its merge request tells all.
+        """
+        state, sha = _state(check_run), check_run.sha
+        try:
+            made = self._set(repository, check_run, state, every)
+        except ForgeRefused as error:
+            if error.status == NOT_FOUND:
+                return 0
+            if error.status != BAD_REQUEST or _NO_TRANSITION not in str(error):
+                raise
+            made = self._replace(repository, check_run, state, every)
+        if check_run.name.startswith(DEPLOYS) and state != _PENDING:
+            tell_deployments(self._access, repository, sha, lambda: self._ours(repository, sha))
+        return made
+
+    def _replace(self, repository: str, check_run: CheckRun, state: str, every: Sequence[_Json]) -> int:
+        """Show what GitLab does not let follow on what it shows.
+
+        New words for what goes on are worth another status where they are about a deployment.
+        """
+        if state not in {_PENDING, _RUNNING}:
+            self._set(repository, check_run, _RUNNING, every)
+        elif state == _RUNNING and check_run.name.startswith(DEPLOYS):
+            self._set(repository, check_run, _CANCELED, every)
+        else:
+            return 0
+        return self._set(repository, check_run, state, every)
+
+    def _set(self, repository: str, check_run: CheckRun, state: str, every: Sequence[_Json]) -> int:
+        """Set the status, in the pipeline that it goes on in: GitLab takes the commit's newest one otherwise."""
+        path = f"{project(repository)}/statuses/{check_run.sha}"
+        body = {
+            "state": state,
+            "name": check_run.name,
+            "description": _shortened(GITLAB_WORDS.said(check_run.title)),
+            "target_url": self._link(repository, check_run),
+        }
+        pipeline = _pipeline(every)
+        if pipeline:
+            try:
+                return int(self._access.call("POST", path, body={**body, **pipeline})["id"])
+            except ForgeRefused as error:
+                if error.status != NOT_FOUND:
+                    raise
+        return int(self._access.call("POST", path, body=body)["id"])
+
+    def _link(self, repository: str, check_run: CheckRun) -> str:
+        """Return where it is decided about, or more is to be seen, with its id at the end, by which it is found again.
+
+        GitLab leads to a pipeline where there is no link. It takes none that is too long: then a page above is named.
+        """
+        home = f"{self.web}/repositories/{quote(repository)}" if self.web else ""
+        ours = (check_run.page_url, check_run.details_url, home)
+        pages = (*ours, self.commit_url(repository, check_run.sha), self.web or self.forge_url)
+        mark = quote(_named(check_run.external_id), safe="")
+        links = [f"{urldefrag(page).url}#{mark}" for page in pages if page]
+        return next((link for link in links if len(link) <= MAXIMUM_LINK), links[-1])
+
+
+def _newest(statuses: Iterable[_Json]) -> _Json | None:
+    return max(statuses, key=lambda status: int(status["id"]), default=None)
+
+
+def _pipeline(statuses: Iterable[_Json]) -> dict[str, Any]:
+    """Return where the newest status goes on, if it does."""
+    newest = _newest(statuses)
+    if newest is None or newest.get("status") not in {_PENDING, _RUNNING} or not newest.get("pipeline_id"):
+        return {}
+    return {"pipeline_id": newest["pipeline_id"], "ref": newest.get("ref")}
+
+
+def _first_ids(statuses: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the number of the first status of each check run, by its external id."""
+    found: dict[str, int] = {}
+    for status in statuses:
+        external_id, number = _external_id(status), int(status["id"])
+        found[external_id] = min(number, found.get(external_id, number))
+    return found
+
+
+def _external_id(status: Mapping[str, Any]) -> str:
+    return unquote(urldefrag(status.get("target_url") or "").fragment)
+
+
+def _named(external_id: str) -> str:
+    """Return what an external id is called in a link: itself, or a digest of one that is too long for that."""
+    if len(quote(external_id, safe="")) <= MAXIMUM_MARK:
+        return external_id
+    return f"sha256-{hashlib.sha256(external_id.encode()).hexdigest()[:40]}"
+
+
+def _state(check_run: CheckRun) -> str:
+    if check_run.conclusion is not None:
+        return _BY_CONCLUSION[check_run.conclusion]
+    return _BY_STATUS.get(check_run.status, _RUNNING)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAXIMUM_DESCRIPTION else f"{text[: MAXIMUM_DESCRIPTION - 1]}…"

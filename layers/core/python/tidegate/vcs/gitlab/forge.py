@@ -1,0 +1,49 @@
+"""GitLab: the port ``Forge`` on its REST API, with the token of a user of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from tidegate.ports import FailedDelivery
+from tidegate.vcs.gitlab.access import GitLabAccess, GitLabCredentials
+from tidegate.vcs.gitlab.checks import GitLabChecks
+from tidegate.vcs.gitlab.comments import GitLabComments
+from tidegate.vcs.gitlab.issues import GitLabIssues
+from tidegate.vcs.gitlab.people import GitLabPeople
+from tidegate.vcs.gitlab.pulls import GitLabPulls
+from tidegate.vcs.gitlab.witness import GitLabWitness
+
+__all__ = ["GitLabCredentials", "GitLabDeliveries", "GitLabForge"]
+
+
+class GitLabForge(GitLabChecks, GitLabComments, GitLabIssues, GitLabPeople, GitLabPulls, GitLabWitness):
+    """The ports ``Forge``, ``ForgeIssues`` and ``ForgeWitness``.
+
+    ``web`` is the address of Tidegate's pages. ``credentials`` is asked when a token is needed. What names an
+    installation is used by the last port only.
+    """
+
+    def __init__(
+        self,
+        credentials: Callable[[], GitLabCredentials],
+        *,
+        url: str,
+        api_url: str,
+        web: str = "",
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(url)
+        self.web = web.rstrip("/")
+        self._access = GitLabAccess(credentials, api_url=api_url, now=now)
+
+
+class GitLabDeliveries:
+    """The port ``ForgeDeliveries``: GitLab keeps the deliveries of each project apart, and they are not looked at."""
+
+    def failed(self, since: str) -> Sequence[FailedDelivery]:
+        """Return none: what was lost is found by where branches and merge requests are."""
+        return ()
+
+    def redeliver(self, delivery: int) -> None:
+        """Do nothing: no delivery is ever reported."""

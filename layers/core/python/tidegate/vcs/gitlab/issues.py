@@ -1,0 +1,44 @@
+"""Issues of a project on GitLab: the port ``ForgeIssues``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidegate.rules.errors import ForgeRefused, NotFound
+from tidegate.vcs.gitlab.access import NOT_FOUND, GitLabAccess, project
+from tidegate.vcs.gitlab.comments import written
+from tidegate.vcs.rules.forge_words import GITLAB_WORDS
+
+
+class GitLabIssues:
+    """The part of the adapter for GitLab that is about issues."""
+
+    _access: GitLabAccess
+
+    def open_issue(self, installation: int, repository: str, title: str, text: str) -> int:
+        wanted = {"title": GITLAB_WORDS.said(title), "description": written(text)}
+        return int(self._access.call("POST", _issues(repository), body=wanted)["iid"])
+
+    def write_issue(self, installation: int, repository: str, issue: int, text: str, *, is_open: bool) -> None:
+        wanted = {"description": written(text), "state_event": "reopen" if is_open else "close"}
+        try:
+            self._access.call("PUT", f"{_issues(repository)}/{issue}", body=wanted)
+        except ForgeRefused as error:
+            if error.status != NOT_FOUND:
+                raise
+            raise NotFound("issue", str(issue)) from None
+
+    def our_issues(self, installation: int, repository: str, marker: str) -> Sequence[int]:
+        ours = self._access.me.id
+        every = self._access.pages(
+            _issues(repository), state="opened", author_id=ours, order_by="created_at", sort="asc"
+        )
+        return [
+            each["iid"]
+            for each in every
+            if each["author"]["id"] == ours and (each["description"] or "").startswith(marker)
+        ]
+
+
+def _issues(repository: str) -> str:
+    return f"{project(repository)}/issues"

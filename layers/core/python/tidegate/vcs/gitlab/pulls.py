@@ -1,0 +1,176 @@
+"""Merge requests on GitLab: what they are, and who approved them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tidegate.pull_requests.rules.record import PullRequestSpec, SeenPullRequest
+from tidegate.rules.errors import ForgeRefused, NotFound
+from tidegate.vcs.gitlab.access import GitLabAccess, moment, project
+from tidegate.vcs.gitlab.comments import notes
+from tidegate.vcs.rules.events import OUR_CHECK_RUNS
+from tidegate.vcs.rules.pull_request import PullRequest, PullRequestReview, ReviewVerdict
+
+#: Whom GitLab names in place of an account that was deleted.
+_NOBODY = "ghost"
+#: States of a commit status that hold up nothing: what waits for somebody to start it has not failed.
+_HARMLESS = frozenset({"success", "skipped", "manual"})
+#: What GitLab writes into a merge request when somebody approves it, or takes that back.
+_APPROVED = "approved this merge request"
+#: The method that makes one commit of all.
+_SQUASH = "squash"
+_MERGEABLE = {"can_be_merged": True, "cannot_be_merged": False}
+#: Refusals of a merge whose words do not say why, with what is known of all of that kind.
+_UNTOLD = {
+    401: "Tidegate's user may not merge into this branch: let it, in the project's protected branches",
+    405: "",
+    422: "",
+}
+#: What is in the way of a merge, by GitLab's words for it (``detailed_merge_status``).
+_IN_THE_WAY = {
+    "approvals_syncing": "approvals are being counted again",
+    "ci_must_pass": "the pipeline must succeed first",
+    "ci_still_running": "the pipeline still runs, and must succeed first",
+    "conflict": "the branches are in conflict",
+    "discussions_not_resolved": "all threads must be resolved first",
+    "draft_status": "it is a draft",
+    "need_rebase": "its branch must be rebased first",
+    "not_approved": "approvals are missing that the project requires",
+    "not_open": "it is not open any more",
+}
+
+_Json = Mapping[str, Any]
+
+
+class GitLabPulls:
+    """The part of the port ``Forge`` that is about pull requests."""
+
+    _access: GitLabAccess
+
+    def pull_request(self, installation: int, repository: str, number: int) -> PullRequest:
+        found = self._merge_request(repository, number)
+        return PullRequest(
+            number=found["iid"],
+            head_sha=found["sha"],
+            head_branch=found["source_branch"],
+            base_branch=found["target_branch"],
+            author=_author(found),
+            is_open=found["state"] == "opened",
+            from_fork=_is_from_fork(found),
+            mergeable=False if found.get("has_conflicts") else _MERGEABLE.get(found.get("merge_status", "")),
+            failing_checks=tuple(sorted(set(self._failing(repository, found["sha"])))),
+            merged=found["state"] == "merged",
+        )
+
+    def seen_pull_request(self, installation: int, repository: str, number: int) -> SeenPullRequest:
+        return _seen(installation, repository, self._merge_request(repository, number))
+
+    def open_pull_requests(self, installation: int, repository: str) -> Sequence[SeenPullRequest]:
+        path = f"{project(repository)}/merge_requests"
+        every = self._access.pages(path, state="opened", order_by="created_at", sort="asc")
+        found = [_seen(installation, repository, each) for each in every if each["sha"]]
+        return sorted(found, key=lambda each: each.spec.number)
+
+    def merge_pull_request(
+        self,
+        installation: int,
+        repository: str,
+        number: int,
+        sha: str,
+        method: str,
+    ) -> None:
+        """Merge it as the project merges; ``method`` decides only whether its commits become one.
+
+        GitLab's refusal says nothing of what is in the way: the merge request does.
+        """
+        body = {"sha": sha, "squash": method == _SQUASH}
+        try:
+            self._access.call("PUT", f"{project(repository)}/merge_requests/{number}/merge", body=body)
+        except ForgeRefused as error:
+            if error.status not in _UNTOLD:
+                raise
+            status = str(self._merge_request(repository, number).get("detailed_merge_status") or error.problem)
+            problem = _UNTOLD[error.status] or _IN_THE_WAY.get(status) or status.replace("_", " ")
+            raise ForgeRefused(error.status, problem) from None
+
+    def pull_requests_of(self, installation: int, repository: str, sha: str) -> Sequence[SeenPullRequest]:
+        found = self._access.find(f"{project(repository)}/repository/commits/{sha}/merge_requests")
+        if found is None:
+            raise NotFound("commit", sha)
+        return [_seen(installation, repository, each) for each in found]
+
+    def reviews(self, installation: int, repository: str, number: int) -> Sequence[PullRequestReview]:
+        """Return who approves it. GitLab does not tell of which commit: that is the head as it was at that time."""
+        path = f"{project(repository)}/merge_requests/{number}"
+        given = self._access.call("GET", f"{path}/approvals")["approved_by"]
+        if not given:
+            return []
+        heads = list(self._access.pages(f"{path}/versions"))
+        told = {} if all(each.get("approved_at") for each in given) else self._told(repository, number)
+        found = [(each["user"], each.get("approved_at") or told.get(each["user"]["id"])) for each in given]
+        reviews = (_review(user["username"], at, heads) for user, at in found)
+        return sorted(reviews, key=lambda review: review.at)
+
+    def dismiss_review(self, installation: int, repository: str, number: int, review: int, reason: str) -> None:
+        raise ForgeRefused(405, "GitLab takes the approval of one person away for nobody but that person")
+
+    def _told(self, repository: str, number: int) -> Mapping[int, str]:
+        """Return when each user approved it last, as it says itself: GitLab tells with approvals since 18 only."""
+        every = self._access.pages(notes(repository, number), sort="asc", order_by="created_at")
+        said = (each for each in every if each["system"] and each["body"] == _APPROVED)
+        return {each["author"]["id"]: each["created_at"] for each in said}
+
+    def _merge_request(self, repository: str, number: int) -> Any:
+        """Return its JSON. GitLab takes a project's path in any case of letters: it is one repository, by its own."""
+        found = self._access.find(f"{project(repository)}/merge_requests/{number}")
+        if found is None or found["references"]["full"] != f"{repository}!{number}":
+            raise NotFound("merge request", f"{repository}!{number}")
+        return found
+
+    def _failing(self, repository: str, sha: str) -> Iterator[str]:
+        """Yield the names of jobs and statuses of others on a commit that failed or still run."""
+        ours = self._access.me.id
+        for each in self._access.pages(f"{project(repository)}/repository/commits/{sha}/statuses"):
+            is_ours = each["name"].startswith(OUR_CHECK_RUNS) and each["author"]["id"] == ours
+            if not is_ours and not each.get("allow_failure") and each["status"] not in _HARMLESS:
+                yield each["name"]
+
+
+def _seen(installation: int, repository: str, request: _Json) -> SeenPullRequest:
+    """Return what a merge request's JSON says, of one alone or in a list (which does not tell of the base's commit)."""
+    spec = PullRequestSpec(
+        repository,
+        request["iid"],
+        installation,
+        request["source_branch"],
+        request["target_branch"],
+        request["sha"],
+        (request.get("diff_refs") or {}).get("start_sha") or request["sha"],
+        _author(request),
+        request["title"],
+        request.get("draft") is True,
+        _is_from_fork(request),
+    )
+    merged = request["state"] == "merged"
+    made = request.get("merge_commit_sha") or request.get("squash_commit_sha") or request["sha"]
+    opened_at = moment(request["created_at"])
+    return SeenPullRequest(spec, request["state"] == "opened", merged, opened_at, made if merged else "")
+
+
+def _author(request: _Json) -> str:
+    return str((request.get("author") or {}).get("username") or _NOBODY)
+
+
+def _is_from_fork(request: _Json) -> bool:
+    return bool(request["source_project_id"] != request["target_project_id"])
+
+
+def _review(by: str, at: str | None, heads: Iterable[_Json]) -> PullRequestReview:
+    """Return an approval. One of which nobody knows when it was given is of no commit, and so does not count."""
+    if at is None:
+        return PullRequestReview(by, ReviewVerdict.APPROVED, "", "")
+    given = moment(at)
+    before = [head for head in heads if moment(head["created_at"]) <= given]
+    newest = max(before, key=lambda head: (moment(head["created_at"]), head["id"]), default=None)
+    return PullRequestReview(by, ReviewVerdict.APPROVED, newest["head_commit_sha"] if newest else "", given)

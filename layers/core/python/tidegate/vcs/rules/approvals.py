@@ -1,0 +1,127 @@
+"""Whose approvals of a pull request count: those of its head and base branch, by people who had no part in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from tidegate.vcs.rules.authors import Authors
+from tidegate.vcs.rules.pull_request import PullRequestReview, ReviewVerdict
+
+#: What is not known where the forge told no more.
+_ALL = "who made or pushed all of its commits"
+_PERSON = "user:"
+
+
+@dataclass(frozen=True, slots=True)
+class ToApprove:
+    """What approvals are to be of: a head, and the base branch that it goes to.
+
+    ``base_since`` is when the pull request was pointed at that branch (ISO 8601 in UTC), empty if it always was.
+    ``author`` opened it, ``made_by`` are those who made or pushed its commits: theirs do not count.
+    """
+
+    head: str
+    author: str
+    base: str = ""
+    base_since: str = ""
+    made_by: Authors = field(default_factory=Authors)
+
+
+@dataclass(frozen=True, slots=True)
+class Disregarded:
+    """An approval that does not count, with the reason in words that follow the name."""
+
+    by: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Approvals:
+    """The approvals of a head: whose count, and whose do not.
+
+    ``made_by`` tells whether it is known who made all of its commits; else one of those that count may be by them.
+    """
+
+    of_head: tuple[str, ...] = ()
+    disregarded: tuple[Disregarded, ...] = ()
+    made_by: Authors = field(default_factory=Authors)
+
+    @property
+    def besides(self) -> int:
+        """How many approvals are needed more than are asked for."""
+        return 0 if self.made_by.known else 1
+
+
+def why_more(made_by: Authors, whom: Sequence[str], needed: int) -> str:
+    """Return why one approval more is needed than is asked for, and what to do, in Markdown.
+
+    ``whom`` are the grantees whose approvals count, ``needed`` of which are needed.
+    """
+    gaps = ", nor ".join(made_by.gaps) or _ALL
+    advice = "Whoever it is adds the address to an account on the forge, or commits and pushes anew."
+    return f"This is one more than is asked for, as it is not known {gaps}. {advice}{_too_short(whom, needed)}"
+
+
+def _too_short(whom: Sequence[str], needed: int) -> str:
+    """Return that so many people are not named, where only single ones are."""
+    people = {each.casefold() for each in whom}
+    if not people or len(people) >= needed or not all(each.startswith(_PERSON) for each in people):
+        return ""
+    return f" Only {len(people)} of the {needed} people that are needed can approve: name more in tidegate.yaml."
+
+
+def approvals(reviews: Sequence[PullRequestReview], wanted: ToApprove) -> Approvals:
+    """Return who approves the head by their latest verdict. ``reviews`` are the oldest first.
+
+    A mere comment leaves an earlier verdict as it is, as it does on the forge.
+    """
+    reasons = [(review, _reason(review, wanted)) for review in _approving(reviews)]
+    return Approvals(
+        tuple(review.by for review, reason in reasons if not reason),
+        tuple(Disregarded(review.by, reason) for review, reason in reasons if reason),
+        wanted.made_by,
+    )
+
+
+def outdated(reviews: Sequence[PullRequestReview], wanted: ToApprove) -> tuple[PullRequestReview, ...]:
+    """Return the approvals of other commits, or of another base branch, that are their authors' latest verdicts."""
+    approving = _approving(reviews)
+    return tuple(each for each in approving if _is_older(each, wanted) and not _is(each.by, wanted.author))
+
+
+def is_of_other_base(review: PullRequestReview, wanted: ToApprove) -> bool:
+    """Tell whether a review was given when the pull request went to another branch. Forges tell whole seconds."""
+    if not wanted.base_since:
+        return False
+    since = datetime.fromisoformat(wanted.base_since).replace(microsecond=0)
+    return datetime.fromisoformat(review.at) < since
+
+
+def _approving(reviews: Sequence[PullRequestReview]) -> list[PullRequestReview]:
+    latest: dict[str, PullRequestReview] = {}
+    for review in reviews:
+        if review.verdict is not ReviewVerdict.COMMENTED:
+            latest[review.by.casefold()] = review
+    return [review for review in latest.values() if review.verdict is ReviewVerdict.APPROVED]
+
+
+def _reason(review: PullRequestReview, wanted: ToApprove) -> str:
+    if _is(review.by, wanted.author):
+        return "is the author of the pull request"
+    if any(_is(review.by, each) for each in wanted.made_by.logins):
+        return "made or pushed a commit of the pull request"
+    if review.sha != wanted.head:
+        return f"approved {review.sha[:7]}, which is not the head any more"
+    if is_of_other_base(review, wanted):
+        return f"approved it before it was pointed at {wanted.base}"
+    return ""
+
+
+def _is_older(review: PullRequestReview, wanted: ToApprove) -> bool:
+    return review.sha != wanted.head or is_of_other_base(review, wanted)
+
+
+def _is(login: str, other: str) -> bool:
+    return login.casefold() == other.casefold()

@@ -1,0 +1,228 @@
+"""Which few fields of which webhook events are used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tidegate.roots.rules.root import commit_sha, repository_name
+from tidegate.rules.errors import InvalidName
+from tidegate.vcs.rules.authors import MAXIMUM_AUTHORS, co_authors
+from tidegate.vcs.rules.decision import Accepted, Decision, Ignored, Refused
+from tidegate.vcs.rules.drift_check_names import is_of_drift, schedule_of
+from tidegate.vcs.rules.fields import (
+    LOGIN,
+    installation_in,
+    matching_in,
+    moment_in,
+    number_in,
+    object_in,
+    repository_in,
+    sender_in,
+    text_in,
+)
+from tidegate.vcs.rules.pull_request_check_names import is_of_pull_request
+from tidegate.vcs.rules.pull_requests import read_merge_group, read_pull_request, read_review
+
+#: Names of our check runs start so; buttons on others are not ours.
+OUR_CHECK_RUNS = "tidegate/"
+#: Words that a comment for Tidegate may begin with, unless others are configured.
+COMMENT_PREFIXES = ("tidegate",)
+#: Characters of a comment that may be a command.
+LONGEST_COMMAND = 1000
+#: GitHub lists at most this many commits in a push.
+_MAXIMUM_COMMITS = 2048
+
+_DEPLOYMENT = re.compile(r"[A-Za-z0-9-]{1,64}")
+_IDENTIFIER = re.compile(r"[A-Za-z0-9_ -]{1,20}")
+_NOT_IN_BRANCHES = re.compile(r"[\x00-\x20\x7f~^:?*\[\\\ud800-\udfff]|\.\.|@\{|//|/$|^/")
+_MAXIMUM_BRANCH = 1024
+_MAXIMUM_CHECK_RUN = 200
+#: Pull requests of one head that are planned again at once.
+_MOST_PULL_REQUESTS = 10
+_ZEROS = re.compile(r"0+")
+_BLANKS = str.maketrans({"\t": " ", "\xa0": " "})
+
+
+def read_event(event: str, payload: Mapping[str, Any], prefixes: Sequence[str] = COMMENT_PREFIXES) -> Decision:
+    """Choose what follows from an event. ``prefixes`` are the words that comments for Tidegate begin with.
+
+    Raise InvalidWebhook when it lacks what its kind must have.
+    """
+    try:
+        if event == "issue_comment":
+            return _read_comment(payload, prefixes)
+        read = _READERS.get(event)
+        return read(payload) if read else _ignored(event, payload)
+    except InvalidName as error:
+        return Refused(str(error))
+
+
+def _ignored(event: str, payload: Mapping[str, Any]) -> Ignored:
+    if event == "repository" and payload.get("action") in {"renamed", "transferred"}:
+        return Ignored("The repository has another name: under that, it is another repository.")
+    return Ignored("Nothing follows from events of this kind.")
+
+
+def branch_name(text: str) -> str:
+    """Return ``text`` if git would take it as a branch's name; raise InvalidName otherwise."""
+    if not text or len(text) > _MAXIMUM_BRANCH or _NOT_IN_BRANCHES.search(text):
+        raise InvalidName("branch", text, "git does not allow such a name")
+    return text
+
+
+def _read_push(payload: Mapping[str, Any]) -> Accepted | Ignored:
+    ref, after = text_in(payload, "ref"), text_in(payload, "after")
+    if ref.startswith("refs/tags/"):
+        return Ignored("A tag was pushed, not a branch.")
+    if payload.get("deleted") is True or _ZEROS.fullmatch(after):
+        return Ignored("The branch was deleted.")
+    repository = object_in(payload, "repository")
+    branch = ref.removeprefix("refs/heads/")
+    if branch == ref or branch != text_in(repository, "default_branch"):
+        return Ignored("The push is not to the default branch.")
+    fields = {
+        "repository": repository_name(text_in(repository, "full_name")),
+        "before": commit_sha(text_in(payload, "before")),
+        "after": commit_sha(after),
+        "branch": branch_name(branch),
+        "installation": installation_in(payload),
+        "sender": sender_in(payload),
+        "forced": payload.get("forced") is True,
+        "authors": _authors(payload),
+    }
+    return Accepted("push", fields)
+
+
+def _authors(payload: Mapping[str, Any]) -> list[str] | None:
+    """Return the logins of who made the pushed commits, each once.
+
+    None when the event does not tell who made all of them, or there are very many authors: the forge is asked then.
+    """
+    commits = payload.get("commits")
+    if not isinstance(commits, list) or not 0 < len(commits) < _MAXIMUM_COMMITS:
+        return None
+    found: dict[str, None] = {}
+    for commit in commits:
+        author = commit.get("author") if isinstance(commit, dict) else None
+        login = author.get("username") if isinstance(author, dict) else None
+        if not isinstance(login, str) or not LOGIN.fullmatch(login) or co_authors(str(commit.get("message"))):
+            return None
+        found[login] = None
+    return list(found) if len(found) <= MAXIMUM_AUTHORS else None
+
+
+def _read_check_run(payload: Mapping[str, Any]) -> Accepted | Ignored:
+    action = payload.get("action")
+    if action not in ("requested_action", "rerequested"):  # It may be of any type.
+        return Ignored("No button of a check run was pressed.")
+    check_run = object_in(payload, "check_run")
+    name = text_in(check_run, "name")
+    if not name.startswith(OUR_CHECK_RUNS):
+        return Ignored("The button is not on a check run of Tidegate.")
+    if action == "rerequested" and is_of_pull_request(name):
+        return Accepted("replan", _commit_demand(payload, check_run))
+    if action == "rerequested" and is_of_drift(name):
+        asked = _commit_demand(payload, check_run)
+        return Accepted("look_for_drift", {**asked, "schedule": schedule_of(name)})
+    fields = {
+        "repository": repository_in(payload),
+        "id": number_in(check_run, "id"),
+        "external_id": matching_in(_DEPLOYMENT, check_run, "external_id"),
+        "name": _plain(name),
+        "head_sha": commit_sha(text_in(check_run, "head_sha")),
+        "installation": installation_in(payload),
+        "sender": sender_in(payload),
+    }
+    if action == "rerequested":
+        return Accepted("rerun", fields)
+    identifier = matching_in(_IDENTIFIER, object_in(payload, "requested_action"), "identifier")
+    return Accepted("check_run", {**fields, "identifier": identifier})
+
+
+def _read_check_suite(payload: Mapping[str, Any]) -> Accepted | Ignored:
+    if payload.get("action") != "rerequested":
+        return Ignored("Nobody asked to run all checks again.")
+    return Accepted("check_suite", _commit_demand(payload, object_in(payload, "check_suite")))
+
+
+def _commit_demand(payload: Mapping[str, Any], checks: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what somebody asks for of a commit, and of which open pull requests of the repository that is the head."""
+    listed, home = checks.get("pull_requests"), object_in(payload, "repository").get("id")
+    pulls = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    pulls = [each for each in pulls if _goes_to(each) in (None, home)]
+    return {
+        "repository": repository_in(payload),
+        "head_sha": commit_sha(text_in(checks, "head_sha")),
+        "installation": installation_in(payload),
+        "sender": sender_in(payload),
+        "pull_requests": [number_in(each, "number") for each in pulls[:_MOST_PULL_REQUESTS]],
+    }
+
+
+def _goes_to(pull_request: Mapping[str, Any]) -> object:
+    """Return the id of the repository that a pull request goes to, if it is told: of a fork, that may be another."""
+    base = pull_request.get("base")
+    repository = base.get("repo") if isinstance(base, dict) else None
+    number = repository.get("id") if isinstance(repository, dict) else None
+    return number if isinstance(number, int) else None
+
+
+def _read_comment(payload: Mapping[str, Any], prefixes: Sequence[str]) -> Accepted | Ignored:
+    if payload.get("action") != "created":
+        return Ignored("Only new comments are read, no edits.")
+    issue, comment = object_in(payload, "issue"), object_in(payload, "comment")
+    if not isinstance(issue.get("pull_request"), dict):
+        return Ignored("The comment is not on a pull request.")
+    sender = sender_in(payload)
+    if _is_bot(object_in(payload, "sender"), sender):
+        return Ignored("A bot wrote the comment.")
+    command = command_in(text_in(comment, "body"), prefixes)
+    if isinstance(command, Ignored):
+        return command
+    fields = {
+        "repository": repository_in(payload),
+        "pull_request": number_in(issue, "number"),
+        "comment": number_in(comment, "id"),
+        "text": command,
+        "installation": installation_in(payload),
+        "sender": sender,
+        "written_at": moment_in(comment, "created_at"),
+    }
+    return Accepted("issue_comment", fields)
+
+
+def command_in(text: str, prefixes: Sequence[str]) -> str | Ignored:
+    """Return the command that a comment is, or why it is none. ``prefixes`` are the words that one begins with."""
+    command = text.translate(_BLANKS).strip()
+    if not _begins_so(command, prefixes):
+        return Ignored("The comment does not begin as commands do.")
+    if len(command) > LONGEST_COMMAND or not command.isprintable():
+        return Ignored("The comment has several lines, or is longer than commands are.")
+    return command
+
+
+def _is_bot(sender: Mapping[str, Any], login: str) -> bool:
+    return sender.get("type") == "Bot" or login.endswith("[bot]")
+
+
+def _begins_so(command: str, prefixes: Sequence[str]) -> bool:
+    first, *_ = command.split(maxsplit=1) or [""]
+    return first.lower() in {prefix.lower() for prefix in prefixes}
+
+
+def _plain(name: str) -> str:
+    if not name.isprintable() or len(name) > _MAXIMUM_CHECK_RUN:
+        raise InvalidName("check run", name, "Tidegate never makes such a one")
+    return name
+
+
+_READERS: Mapping[str, Callable[[Mapping[str, Any]], Decision]] = {
+    "push": _read_push,
+    "check_run": _read_check_run,
+    "check_suite": _read_check_suite,
+    "pull_request": read_pull_request,
+    "pull_request_review": read_review,
+    "merge_group": read_merge_group,
+}

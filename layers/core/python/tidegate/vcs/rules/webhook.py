@@ -1,0 +1,96 @@
+"""What a webhook is: its size, its signature, its id and its content."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tidegate.rules.errors import InvalidWebhook, OversizedWebhook, UnverifiedWebhook
+
+#: Bytes of a body that are taken. GitHub sends at most 25 MB, Lambda is given at most 6 MB, and the
+#: largest push event (2,048 commits) has about 3 MB.
+MAXIMUM_BODY = 5 * 1024 * 1024
+_DELIVERY = re.compile(r"[A-Za-z0-9-]{8,64}")
+#: Escapes that two of make one character, and one alone makes none.
+_HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def check_size(size: int) -> None:
+    """Raise OversizedWebhook when a body of ``size`` bytes is larger than Tidegate takes."""
+    if size > MAXIMUM_BODY:
+        raise OversizedWebhook(f"The body has more than {MAXIMUM_BODY} bytes.")
+
+
+def check_signature(body: bytes, signature: str | None, secrets: Sequence[str]) -> None:
+    """Raise UnverifiedWebhook unless ``signature`` is that of ``body`` under one of ``secrets``.
+
+    ``signature`` is the value of ``X-Hub-Signature-256``. The time taken depends on the body's size
+    and on the number of secrets only.
+    """
+    given = (signature or "").encode("utf-8", "replace")
+    holds = False
+    for secret in secrets:
+        expected = "sha256=" + hmac.digest(secret.encode(), body, "sha256").hex()
+        holds |= hmac.compare_digest(expected.encode(), given)
+    if not holds:
+        raise UnverifiedWebhook(
+            "The signature does not hold. Send X-Hub-Signature-256 made with the configured secret."
+        )
+
+
+def check_token(token: str | None, secrets: Sequence[str]) -> None:
+    """Raise UnverifiedWebhook unless ``token``, the value of ``X-Gitlab-Token``, is one of ``secrets``.
+
+    The time taken depends on the token's size and on the number of secrets only.
+    """
+    given = hashlib.sha256((token or "").encode("utf-8", "replace")).digest()
+    holds = False
+    for secret in secrets:
+        holds |= hmac.compare_digest(hashlib.sha256(secret.encode()).digest(), given)
+    if not holds:
+        raise UnverifiedWebhook("The token does not hold. Send the configured secret as X-Gitlab-Token.")
+
+
+def delivery_id(text: str | None, header: str = "X-GitHub-Delivery") -> str:
+    """Return ``text``, the value of ``header``, if it may be the id of a delivery. Raise InvalidWebhook."""
+    if text is None or not _DELIVERY.fullmatch(text):
+        raise InvalidWebhook(f"{header} is missing, or is not the id of a delivery.")
+    return text
+
+
+def event_delivery_id(text: str | None, event: str, body: bytes) -> str:
+    """Return the id of one delivery of GitLab's event ``text``. Raise InvalidWebhook.
+
+    Several events that one request at GitLab triggers may share its number.
+    """
+    number = delivery_id(text, "X-Gitlab-Event-UUID")
+    digest = hashlib.sha256(b"\0".join((event.encode("utf-8", "replace"), body))).hexdigest()
+    return f"{number[:40]}-{digest[:16]}"
+
+
+def content_delivery_id(fields: Mapping[str, Any]) -> str:
+    """Return the id of a delivery of these fields, whatever the forge calls it."""
+    content = json.dumps(fields, sort_keys=True).encode()
+    return f"content-{hashlib.sha256(content).hexdigest()[:40]}"
+
+
+def parse_payload(body: bytes) -> Mapping[str, Any]:
+    """Return the JSON object in ``body``. Raise InvalidWebhook.
+
+    Escapes of halves of characters, which no text in UTF-8 can hold, become question marks.
+    """
+    try:
+        payload = json.loads(body.decode())
+        if _HALVES.search(body):
+            payload = json.loads(json.dumps(payload, ensure_ascii=False).encode(errors="replace"))
+    except RecursionError:
+        raise InvalidWebhook("The body is nested too deeply.") from None
+    except ValueError:
+        raise InvalidWebhook("The body is not JSON in UTF-8. Choose the content type application/json.") from None
+    if not isinstance(payload, dict):
+        raise InvalidWebhook("The body is not a JSON object.")
+    return payload

@@ -1,0 +1,31 @@
+"""What check runs were asked to show of lines, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from tidegate.deploys.rules.line import Shown
+from tidegate.ports import LineBoard
+
+
+class MemoryLineBoards:
+    """The port ``LineBoards``."""
+
+    def __init__(self) -> None:
+        self._shown: dict[str, dict[str, Shown]] = {}
+        self._again: dict[str, str] = {}
+
+    def read(self, queue: str) -> LineBoard:
+        return LineBoard(dict(self._shown.get(queue, {})), self._again.get(queue, ""))
+
+    def shown(self, queue: str, deployment: str) -> Shown | None:
+        return self._shown.get(queue, {}).get(deployment)
+
+    def write(self, queue: str, shown: Mapping[str, Shown], gone: Collection[str]) -> None:
+        board = self._shown.setdefault(queue, {})
+        board.update(shown)
+        for name in gone:
+            board.pop(name, None)
+
+    def expect(self, queue: str, again: str) -> None:
+        self._again[queue] = again
