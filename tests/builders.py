@@ -17,8 +17,9 @@ from tidegate.deploys.rules.temporary_layer import TemporaryLayer
 from tidegate.plans.rules.plan import Artifact, Plan, PlannedChanges
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Delivery
-from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestSpec, SeenPullRequest
+from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.roots.rules.root import Revision, Root, deployment_id, layer_id, queue_id
+from tidegate.vcs.rules.pull_request import PullRequestSpec, SeenPullRequest
 from tidegate.vcs.rules.pushers import HeadPush
 
 REPOSITORY = "acme/infra"

@@ -6,11 +6,11 @@ import jwt
 import pytest
 
 from tests.adapters.github_stub import INSTALLATION, NOW, REPOSITORY, TOKENS, repo
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
 from tidegate.rules.permission import Permission
 from tidegate.vcs.github.forge import AppCredentials, GitHubForge
 from tidegate.vcs.rules.check_run import Action, Button, CheckRun, Conclusion
+from tidegate.vcs.rules.comparison import Comparison
 
 BASE, HEAD = "a" * 40, "b" * 40
 CHECK_RUN = CheckRun(

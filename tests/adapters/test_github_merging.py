@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.adapters.github_stub import INSTALLATION, REPOSITORY, TOKENS, repo
-from tidegate.config.rules.apply_rules import MergeMethod
 from tidegate.rules.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable
+from tidegate.vcs.rules.pull_request import MergeMethod
 
 WHERE = INSTALLATION, REPOSITORY
 HEAD = "b" * 40

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.adapters.github_stub import INSTALLATION, REPOSITORY, repo
-from tidegate.pull_requests.rules.record import PullRequestSpec, SeenPullRequest
 from tidegate.rules.errors import ForgeUnavailable, NotFound
+from tidegate.vcs.rules.pull_request import PullRequestSpec, SeenPullRequest
 
 BASE, HEAD = "a" * 40, "b" * 40
 WHERE = INSTALLATION, REPOSITORY

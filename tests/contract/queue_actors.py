@@ -11,8 +11,8 @@ from tests.fakes import (
     MemoryForge,
 )
 from tidegate.deploys.rules.queue import ROUNDS_PER_EXECUTION
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.rules.errors import NotFound, TooLate
+from tidegate.vcs.rules.comparison import Comparison
 
 #: Revisions from here on are on other branches: diverged from every other one.
 BRANCHES = 100

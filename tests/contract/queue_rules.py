@@ -12,8 +12,8 @@ from tests.fakes import (
 from tidegate.deploys.queue.execution_closed import ClosedExecution
 from tidegate.deploys.rules.deployment import State, Trigger, is_final, moves_baseline
 from tidegate.deploys.rules.queue import has_work
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.rules.errors import NotFound
+from tidegate.vcs.rules.comparison import Comparison
 
 #: Ends that the audit topic hears of, where there was an apply or a review.
 _AUDITED_ENDS = frozenset(

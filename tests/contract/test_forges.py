@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.contract.forges import KINDS, shown
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.rules.errors import NotFound
 from tidegate.rules.permission import Permission
 from tidegate.vcs.rules.check_run import Conclusion
+from tidegate.vcs.rules.comparison import Comparison
 from tidegate.vcs.rules.pull_request import ReviewVerdict
 
 MISSING, MARKER = "d" * 40, "<!-- ours"

@@ -10,12 +10,11 @@ import pytest
 from tests.builders import any_pull_request
 from tests.contract.forges import KINDS, Tried
 from tests.fakes import MemoryForge
-from tidegate.config.rules.apply_rules import MergeMethod
-from tidegate.deploys.rules.origin import Pushed
-from tidegate.pull_requests.rules.record import SeenPullRequest
 from tidegate.pushes.check_merges import MergeCheck
 from tidegate.rules.errors import ForgeRefused
 from tidegate.vcs.git.trees import GitSource
+from tidegate.vcs.rules.pull_request import MergeMethod, SeenPullRequest
+from tidegate.vcs.rules.push import Pushed
 
 AT = "2026-03-02T08:00:00.000000+00:00"
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidegate.config.rules.apply_rules import MergeMethod
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.ports import Change, FailedDelivery
-from tidegate.pull_requests.rules.record import SeenPullRequest
 from tidegate.rules.errors import ForgeRefused, NotFound, TidegateError
 from tidegate.rules.permission import Permission
 from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.check_run import CheckRun
-from tidegate.vcs.rules.pull_request import PullRequest, PullRequestReview, ReviewVerdict
+from tidegate.vcs.rules.comparison import Comparison
+from tidegate.vcs.rules.pull_request import MergeMethod, PullRequest, PullRequestReview, ReviewVerdict, SeenPullRequest
 
 
 @dataclass(slots=True)

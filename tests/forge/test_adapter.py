@@ -13,10 +13,8 @@ from tests.builders import deployment_in
 from tests.e2e.patience import eventually
 from tests.forge.published import operation_of, validate
 from tidegate.deploys.rules.deployment import State
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.deploys.texts.face import View
 from tidegate.deploys.texts.text import render
-from tidegate.pull_requests.rules.record import PullRequestSpec
 from tidegate.roots.rules.root import Revision
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, NotFound, RepositoriesUnreadable
 from tidegate.rules.permission import Permission
@@ -24,7 +22,8 @@ from tidegate.vcs.github.checks import shown
 from tidegate.vcs.github.deliveries import GitHubDeliveries
 from tidegate.vcs.github.forge import AppCredentials, GitHubForge
 from tidegate.vcs.rules.check_run import MAXIMUM_TEXT
-from tidegate.vcs.rules.pull_request import ReviewVerdict
+from tidegate.vcs.rules.comparison import Comparison
+from tidegate.vcs.rules.pull_request import PullRequestSpec, ReviewVerdict
 
 REPOSITORY = "acme/infra"
 

@@ -24,8 +24,9 @@ from tidegate.deploys.texts.text import check_run_name
 from tidegate.policies.rules.files import packed
 from tidegate.policies.rules.policy import HeldPolicySet
 from tidegate.ports import Enrolled
-from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestSpec
+from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.roots.rules.root import Revision, Root, deployment_id, queue_id
+from tidegate.vcs.rules.pull_request import PullRequestSpec
 
 T = TypeVar("T")
 #: Seconds that anything may take on a busy machine. Nothing waits for so long when all is well.

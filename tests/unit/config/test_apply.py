@@ -7,8 +7,9 @@ import pytest
 from tests.configuration import load, refusal
 from tidegate.config.loader import load_configuration
 from tidegate.config.organization import read_organization
-from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules, MergeMethod
+from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
 from tidegate.policies.rules.requirements import Requirements
+from tidegate.vcs.rules.pull_request import MergeMethod
 
 HERE = "version: 1\napply: in_pull_request\n"
 

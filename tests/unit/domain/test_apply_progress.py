@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_layer, any_pull_request_record, any_revision, any_root, deployment_in, sha
-from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules, MergeMethod
+from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.temporary_layer import LayerState
 from tidegate.pull_requests.rules.apply import ApplyView, apply_steps, how_applied
 from tidegate.pull_requests.rules.apply_progress import ApplyProgress, applied_digest, apply_progress
 from tidegate.pull_requests.rules.record import Applying
+from tidegate.vcs.rules.pull_request import MergeMethod
 
 HEAD, OLDER = any_revision(3, branch="feature"), any_revision(9, branch="feature")
 HERE = ApplyRules(ApplyMode.IN_PULL_REQUEST)

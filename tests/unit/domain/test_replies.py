@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.comments.texts.replies import answering, unknown_roots
+from tidegate.comments.texts.replies import answering
+from tidegate.discovery.texts.chosen_roots import unknown_roots
 
 
 def test_a_reply_quotes_the_comment_that_it_answers():

@@ -6,7 +6,8 @@ from tests.builders import any_deployed, any_deployment, any_revision
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.queue import Orphaned
-from tidegate.deploys.rules.revision import Comparison, Relations, judge_revision, rerun_refusal
+from tidegate.deploys.rules.revision import Relations, judge_revision, rerun_refusal
+from tidegate.vcs.rules.comparison import Comparison
 
 AHEAD = Relations(Comparison.AHEAD, Comparison.AHEAD)
 

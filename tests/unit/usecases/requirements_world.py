@@ -5,7 +5,6 @@ from __future__ import annotations
 from tests.builders import NOW, deployment_in, sha
 from tests.unit.usecases.terraform_world import World
 from tidegate.deploys.rules.deployment import State
-from tidegate.deploys.rules.origin import Pushed
 from tidegate.gates.decide_gate import GateDecider
 from tidegate.gates.decide_requirements import RequirementsDecider
 from tidegate.gates.judge_gate import GateJudge
@@ -13,6 +12,7 @@ from tidegate.gates.wait_for_requirements import RequirementsGate
 from tidegate.jobs.begin_job import JobBeginner
 from tidegate.messages import BeginJob, WaitForRequirements
 from tidegate.policies.rules.requirements import Requirements
+from tidegate.vcs.rules.push import Pushed
 
 ONE = Requirements(approvals=1, any_of=("team:sre",))
 AT = "2026-03-02T09:00:00.000000+00:00"

@@ -9,7 +9,7 @@ import pytest
 from tests.builders import NOW, any_deployment, any_pull_request, any_review, seen, sha
 from tests.fakes import MemoryForge, MemoryPullRequests
 from tidegate.deploys.rules.deployment import Approval, Override, State, Trigger
-from tidegate.deploys.rules.origin import Destruction, Pushed
+from tidegate.deploys.rules.origin import Destruction
 from tidegate.gates.apply_requirements import ApplyRequirements
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Change
@@ -18,6 +18,7 @@ from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
 from tidegate.rules.permission import Permission
 from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.pull_request import PullRequest, PullRequestReview, ReviewVerdict
+from tidegate.vcs.rules.push import Pushed
 
 BEFORE, HEAD, MERGED = sha(2), sha(3), sha(4)
 TWO = Requirements(approvals=2, any_of=("team:sre",))

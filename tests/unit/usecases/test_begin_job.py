@@ -21,7 +21,6 @@ from tidegate.deploys.rules.deployment import AfterGate, Approval, Gate, Overrid
 from tidegate.deploys.rules.job import JobKind
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.plan_runner import PlanRunner
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.deploys.rules.runner_size import RunnerNeeds, RunnerOffer, RunnerSize
 from tidegate.deploys.rules.workflow import RunSettings
 from tidegate.gates.judge_gate import GateJudge
@@ -37,6 +36,7 @@ from tidegate.rules.errors import (
     RunnerNotOffered,
     WrongState,
 )
+from tidegate.vcs.rules.comparison import Comparison
 
 LATER = "2026-03-02T08:30:00.000000+00:00"
 

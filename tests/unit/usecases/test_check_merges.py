@@ -10,11 +10,11 @@ import pytest
 from tests.builders import REPOSITORY, seen, sha
 from tests.fakes import MemoryForge
 from tests.unit.usecases.trees import Trees, merged
-from tidegate.deploys.rules.origin import Pushed
 from tidegate.ports import Change
 from tidegate.pushes.check_merges import MergeCheck
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.authors import Authors
+from tidegate.vcs.rules.push import Pushed
 
 BEFORE, HEAD, MERGE, OTHER, SECOND = (sha(number) for number in (1, 2, 3, 4, 5))
 FILES = {"app/main.tf": "", "db/main.tf": ""}

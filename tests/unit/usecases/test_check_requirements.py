@@ -7,13 +7,13 @@ import pytest
 from tests.builders import any_pull_request, sha
 from tests.fakes import MemoryForge, MemoryPullRequests
 from tests.unit.usecases.events_world import AT, BASE, HEAD, INSTALLATION, NUMBER, PULL, REPOSITORY
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Change
 from tidegate.pull_requests.check_requirements import RequirementsChecker
 from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.rules.permission import Permission
 from tidegate.vcs.rules.authors import Authors
+from tidegate.vcs.rules.comparison import Comparison
 from tidegate.vcs.rules.pull_request import PullRequestReview, ReviewVerdict
 from tidegate.vcs.rules.pushers import HeadPush
 

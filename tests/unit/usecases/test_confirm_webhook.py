@@ -8,11 +8,12 @@ import pytest
 
 from tests.fakes import MemoryAuditLog, MemoryWitness
 from tests.unit.usecases.events_world import AT, INSTALLATION, NUMBER, REPOSITORY, EventsWorld
+from tidegate.comments.confirm_comment import CommentConfirmer
 from tidegate.comments.receive_comment import CommentReceiver
-from tidegate.discovery.confirm_webhook import CommentConfirmer, PushConfirmer
+from tidegate.discovery.confirm_webhook import PushConfirmer
 from tidegate.ports import Pushed, WrittenComment
-from tidegate.pushes.receive_push import Push
 from tidegate.rules.errors import ForgeUnavailable
+from tidegate.vcs.rules.push import Push
 
 COMMENT, TEXT = 70, "tidegate deploy --force"
 WRITTEN = WrittenComment("maintainer", TEXT, AT, AT)

@@ -10,10 +10,10 @@ from tidegate.deploys.reviews.decide_review import ReviewDecider
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.review import Answer, decided
 from tidegate.deploys.rules.review_rule import ReviewRule
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.jobs.record_result import ResultRecorder
 from tidegate.messages import RecordResult
 from tidegate.rules.errors import CloudUnavailable, NotFound
+from tidegate.vcs.rules.comparison import Comparison
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
 ANSWERS = [(Answer.APPROVE, State.APPROVED), (Answer.REJECT, State.REJECTED)]

@@ -10,9 +10,10 @@ from tests.builders import any_deployed, any_deployment, any_revision, sha
 from tests.fakes import MemoryDeployments, MemoryDeployQueues
 from tidegate.deploys.jobs.find_pushed import find_pushed
 from tidegate.deploys.rules.deployment import State, Trigger
-from tidegate.deploys.rules.origin import Destruction, Pushed
+from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.queue import Deployed, Standing
 from tidegate.deploys.rules.rerun import run_again
+from tidegate.vcs.rules.push import Pushed
 
 OWN = Pushed(sha(4), sha(5), "main")
 EARLIER = Pushed(sha(3), sha(4), "main")

@@ -6,8 +6,8 @@ import pytest
 
 from tests.builders import sha
 from tests.unit.usecases.push_world import AFTER, World
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.rules.errors import ForgeUnavailable
+from tidegate.vcs.rules.comparison import Comparison
 
 ZEROS = "0" * 40
 

@@ -10,7 +10,6 @@ from tests.builders import NOW, any_deployment, any_plan, any_pull_request, any_
 from tests.fakes import MemoryForge, MemoryPullRequests
 from tidegate.deploys.rules.deployment import Approval, Override, Trigger
 from tidegate.deploys.rules.judged_plan import JudgedPlan
-from tidegate.deploys.rules.origin import Pushed
 from tidegate.gates.apply_requirements import ApplyRequirements
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
@@ -21,6 +20,7 @@ from tidegate.rules.errors import ForgeUnavailable
 from tidegate.rules.permission import Permission
 from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.pull_request import PullRequest, PullRequestReview, ReviewVerdict
+from tidegate.vcs.rules.push import Pushed
 from tidegate.vcs.rules.pushers import HeadPush
 
 BEFORE, HEAD, MERGED, DIGEST = sha(2), sha(3), sha(4), "d" * 64

@@ -9,12 +9,11 @@ from tests.builders import NOW, any_artifact, any_deployment, any_lock, any_plan
 from tests.unit.usecases.shown_check_runs import move, publish, publisher_of, titles
 from tests.unit.usecases.terraform_world import World
 from tidegate.check_runs.check_run_view import PLAN_START
-from tidegate.check_runs.publish_check_run import digest_of
 from tidegate.deploys.rules.deployment import AfterGate, Gate, State, Trigger
 from tidegate.deploys.rules.line import Named, Shown, Standing
 from tidegate.ports import PublishedCheckRun
 from tidegate.rules.errors import ForgeUnavailable, NotFound
-from tidegate.vcs.rules.check_run import Button, CheckRun, Conclusion
+from tidegate.vcs.rules.check_run import Button, CheckRun, Conclusion, digest_of
 
 
 @pytest.fixture

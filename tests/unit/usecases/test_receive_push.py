@@ -12,12 +12,12 @@ from tests.unit.usecases.push_world import AFTER, CHANGED, World
 from tests.unit.usecases.trees import BASE
 from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
 from tidegate.deploys.rules.deployment import State, Trigger
-from tidegate.deploys.rules.origin import Pushed
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.ports import Change, Delivery, DeliveryOutcome, KnownRepository
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.vcs.rules.authors import Authors
+from tidegate.vcs.rules.comparison import Comparison
+from tidegate.vcs.rules.push import Pushed
 from tidegate.vcs.rules.pushers import HeadPush
 
 

@@ -10,10 +10,11 @@ from tests.unit.usecases.terraform_world import World
 from tidegate.deploys.jobs.finish import Finisher
 from tidegate.deploys.rules.audit import RUNNING, audit_message, end_word, forced_message, unlock_message
 from tidegate.deploys.rules.deployment import AfterGate, Approval, Cancellation, Gate, State, Unlocking
+from tidegate.deploys.rules.failure import KEPT_LAST_LINES, KEPT_MESSAGE, read_cause
 from tidegate.deploys.rules.job import Job, JobKind
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.review_rule import ReviewRule
-from tidegate.jobs.record_result import KEPT_LAST_LINES, KEPT_MESSAGE, ResultRecorder, read_cause
+from tidegate.jobs.record_result import ResultRecorder
 from tidegate.messages import RecordResult
 from tidegate.rules.errors import CloudUnavailable
 

@@ -11,10 +11,10 @@ from tests.unit.usecases.rerun_world import EARLIER, FAILED, RerunWorld
 from tests.unit.usecases.shown_check_runs import publisher_of
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.deployment import State, Trigger, is_final
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.ports import DeliveryOutcome, Enrolled
 from tidegate.rules.access import Access
 from tidegate.rules.moment import later
+from tidegate.vcs.rules.comparison import Comparison
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from tests.builders import REPOSITORY, any_layer, any_lock, any_plan, deployment
 from tests.fakes import MemoryCheckRuns, MemoryDeployments, MemoryDeployQueues
 from tests.unit.usecases.pull_request_world import MAIN, NUMBER, PullRequestWorld
 from tidegate.deploys.rules.deployment import State, Trigger
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.deploys.rules.temporary_layer import LayerState
 from tidegate.ports import PublishedCheckRun
 from tidegate.pull_requests.pull_request_view import LayerPainter
@@ -19,6 +18,7 @@ from tidegate.pull_requests.rules.comment import marker
 from tidegate.pull_requests.show_deploys import DeploysShower
 from tidegate.roots.rules.root import Revision, Root, deployment_id
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, NotYet
+from tidegate.vcs.rules.comparison import Comparison
 
 MERGED, LATER = sha(4), sha(5)
 TEXT = "## Tidegate\n\nPlans.\n\n### What happens on merge\n\n* It is deployed.\n\n### What to do now\n\n* Merge."

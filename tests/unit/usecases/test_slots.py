@@ -14,6 +14,7 @@ from tests.unit.usecases.cancel_world import CancelWorld
 from tidegate.deploys.jobs.choose_plan_runner import on_fargate
 from tidegate.deploys.rules import slots as rules
 from tidegate.deploys.rules.deployment import Gate, State
+from tidegate.deploys.rules.failure import START_REFUSED, in_words, read_cause
 from tidegate.deploys.rules.job import JobKind, job_id
 from tidegate.deploys.rules.plan_places import Precedence
 from tidegate.deploys.rules.plan_runner import PlanRunner
@@ -26,7 +27,6 @@ from tidegate.deploys.slots.look_at_places import PlaceLooker
 from tidegate.deploys.slots.wait_for_slot import SlotWaiter
 from tidegate.gates.judge_gate import GateJudge
 from tidegate.jobs.begin_job import JobBeginner
-from tidegate.jobs.record_result import START_REFUSED, in_words, read_cause
 from tidegate.jobs.runner_stopped import StoppedRunner, StoppedRunnerReporter
 from tidegate.messages import BeginJob, WaitForSlot
 from tidegate.reconciler import free_slots

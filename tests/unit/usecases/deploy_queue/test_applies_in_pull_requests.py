@@ -9,9 +9,9 @@ import pytest
 from tests.builders import any_deployed, any_deployment, any_lock, any_revision, sha
 from tests.unit.usecases.deploy_queue.world import related
 from tidegate.deploys.rules.deployment import State, Trigger
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.deploys.texts.face import View
 from tidegate.deploys.texts.text import render
+from tidegate.vcs.rules.comparison import Comparison
 
 BASE = 8
 

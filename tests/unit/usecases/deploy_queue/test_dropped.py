@@ -13,13 +13,14 @@ from tests.unit.usecases.deploy_queue.world import LATER, QUEUE
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.jobs.cancel_deployment import DeploymentCanceller
 from tidegate.deploys.rules.deployment import State, Trigger
-from tidegate.deploys.rules.origin import Destruction, Pushed
+from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.oversized import reduced
 from tidegate.deploys.rules.review_rule import ReviewRule
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.messages import RecordOutcome
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Enrolled
+from tidegate.vcs.rules.comparison import Comparison
+from tidegate.vcs.rules.push import Pushed
 
 REQUIRED = (Requirements(approvals=1),)
 

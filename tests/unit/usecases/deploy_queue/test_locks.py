@@ -9,8 +9,8 @@ import pytest
 from tests.builders import NOW, any_deployed, any_deployment, any_lock, any_revision, deployment_in
 from tests.unit.usecases.deploy_queue.world import LATER, QUEUE, manual
 from tidegate.deploys.rules.deployment import State, Unlocking
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.rules.errors import CloudUnavailable, ForgeUnavailable
+from tidegate.vcs.rules.comparison import Comparison
 
 
 def test_a_deploy_by_hand_locks_when_it_is_let_in_and_names_who_when_and_what(world):

@@ -14,10 +14,10 @@ from tests.chance import examples
 from tests.unit.usecases.deploy_queue.world import QUEUE, World
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.deployment import Gate, State, Trigger, moves_baseline
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.messages import RecordOutcome
 from tidegate.ports import Enrolled
 from tidegate.rules.errors import Conflict
+from tidegate.vcs.rules.comparison import Comparison
 
 AFTER_DEV = Waits(apply_after=("dev",))
 MEMBERS = (("network", "prod"), ("app", "dev"))

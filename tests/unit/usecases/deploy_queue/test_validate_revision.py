@@ -11,10 +11,11 @@ from tests.unit.usecases.deploy_queue.world import related
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.cancelling import cancelled
 from tidegate.deploys.rules.deployment import State, Trigger
-from tidegate.deploys.rules.origin import Destruction, Pushed
+from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.review_rule import ReviewRule
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.policies.rules.requirements import Requirements
+from tidegate.vcs.rules.comparison import Comparison
+from tidegate.vcs.rules.push import Pushed
 
 
 def test_the_first_revision_is_compared_with_its_branch_only(world):

@@ -33,11 +33,12 @@ if TYPE_CHECKING:
     from tidegate.gates.retry_blocked import BlockedRetrier
     from tidegate.policies.rules.policy import HeldPolicySet
     from tidegate.ports import Delivery, DeliveryOutcome, KnownRepository
-    from tidegate.pushes.receive_push import Push, PushReceiver
+    from tidegate.pushes.receive_push import PushReceiver
     from tidegate.requests.answer_button import ButtonAnswerer
     from tidegate.requests.destroy_roots import RootDestroyer
     from tidegate.requests.receive_request import RequestReceiver
     from tidegate.requests.rerun import RerunRequester
+    from tidegate.vcs.rules.push import Push
 
 
 class Events(Deploys):
@@ -121,7 +122,7 @@ class Events(Deploys):
         """Ask for a comment once more, where webhooks are not signed."""
         if self.witness is None:
             return None
-        from tidegate.discovery.confirm_webhook import CommentConfirmer
+        from tidegate.comments.confirm_comment import CommentConfirmer
 
         return CommentConfirmer(self.forge, self.deliveries, self.witness, self.audit).doubts(comment)
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from tidegate.check_runs.check_run_view import CheckRunPainter
 from tidegate.deploys.rules.deployment import Deployment, is_final
 from tidegate.deploys.texts.text import check_run_name, render_continued
 from tidegate.gates.tell_waiting import WaitingTeller
 from tidegate.ports import Announcements, CheckRuns, Deployments, Forge, PublishedCheckRun
-from tidegate.vcs.rules.check_run import CheckRun
+from tidegate.vcs.rules.check_run import CheckRun, digest_of
 
 _COMPLETED = "completed"
 
@@ -147,8 +145,3 @@ class CheckRunPublisher:
 
 def _place(deployment: Deployment) -> tuple[str, str]:
     return deployment.requested_at, deployment.id
-
-
-def digest_of(check_run: CheckRun) -> str:
-    """Return the SHA-256, in hexadecimal, of all that a check run shows."""
-    return hashlib.sha256(json.dumps(asdict(check_run), sort_keys=True).encode()).hexdigest()

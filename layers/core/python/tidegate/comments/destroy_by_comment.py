@@ -9,6 +9,7 @@ from tidegate.comments.answer_comment import Comment, answerer, outcome, refused
 from tidegate.comments.rules.command import Command
 from tidegate.comments.texts import replies
 from tidegate.deploys.rules.deployment import Deployment
+from tidegate.discovery.texts import chosen_roots as chosen_roots_texts
 from tidegate.policies.rules.apply_requirements import may_not_write
 from tidegate.ports import Deliveries, DeliveryOutcome, Forge
 from tidegate.requests.destroy_roots import Destroy, RootDestroyer
@@ -35,7 +36,7 @@ class CommentDestroyer:
         asked = Destroy(comment.where, command.roots, comment.sender, comment.received_at, told, comment.pull_request)
         made, problems, repeats = self.destroyer.destroy(asked, Revision(head, branch))
         if problems:
-            return refused(self.forge, self.deliveries, comment, replies.roots_refused(problems))
+            return refused(self.forge, self.deliveries, comment, chosen_roots_texts.roots_refused(problems))
         if repeats:
             checks = self.forge.pull_request_checks_url(comment.repository, comment.pull_request)
             lines = [replies.in_line_already(each, earlier, checks) for each, earlier in repeats]

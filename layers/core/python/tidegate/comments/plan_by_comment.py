@@ -13,16 +13,17 @@ from tidegate.config.rules.plan_options import option_problems
 from tidegate.deploys.authorize import Authorizer
 from tidegate.discovery.repository_source import Granted, RepositorySource
 from tidegate.discovery.root_index import Deployable
+from tidegate.discovery.texts import chosen_roots as chosen_roots_texts
 from tidegate.policies.rules.apply_requirements import may_not_write
 from tidegate.ports import Deliveries, DeliveryOutcome, Forge
 from tidegate.pull_requests.affected_layers import elsewhere
 from tidegate.pull_requests.plannable_roots import Plannable, PlannableFinder
 from tidegate.pull_requests.receive_pull_request import PullRequestFollower
-from tidegate.pull_requests.rules.record import PullRequestSpec, SeenPullRequest
 from tidegate.roots.rules.plan_request import PlanRequest
 from tidegate.rules.access import Access, Action
 from tidegate.rules.permission import Permission
 from tidegate.texts.markdown import escaped
+from tidegate.vcs.rules.pull_request import PullRequestSpec, SeenPullRequest
 
 _FORK = (
     "The pull request comes from a fork, and code of forks never runs with this repository's credentials. "
@@ -97,14 +98,14 @@ def _always_missing(seen: SeenPullRequest) -> Sequence[str]:
 def _not_meant(plannable: Plannable, request: PlanRequest, chosen: Sequence[Deployable]) -> str:
     """Return what is wrong with the roots that are meant, in Markdown, or an empty text."""
     if plannable.unknown:
-        return replies.unknown_roots(plannable.unknown, plannable.names)
+        return chosen_roots_texts.unknown_roots(plannable.unknown, plannable.names)
     if plannable.problems:
-        return replies.roots_refused(plannable.problems)
+        return chosen_roots_texts.roots_refused(plannable.problems)
     if chosen:
         return ""
     if request.is_partial:
-        return replies.nothing_meant(request, [each.configured.candidate for each in plannable.members])
-    return replies.nothing_changed(plannable.found.notes + plannable.found.refused)
+        return chosen_roots_texts.nothing_meant(request, [each.configured.candidate for each in plannable.members])
+    return chosen_roots_texts.nothing_changed(plannable.found.notes + plannable.found.refused)
 
 
 def _accesses(chosen: Iterable[Deployable]) -> dict[str, Access | None]:

@@ -9,9 +9,10 @@ from tidegate.comments.answer_comment import tell
 from tidegate.comments.texts.replies import ANSWERED, why_not
 from tidegate.ports import Deliveries, Delivery, DeliveryOutcome, Forge
 from tidegate.pull_requests.receive_pull_request import PullRequestFollower
-from tidegate.pull_requests.rules.record import PullRequestState, SeenPullRequest
+from tidegate.pull_requests.rules.record import PullRequestState
 from tidegate.roots.rules.plan_request import PlanRequest
 from tidegate.vcs.conclude import conclude
+from tidegate.vcs.rules.pull_request import SeenPullRequest
 
 
 class Refusing(Protocol):

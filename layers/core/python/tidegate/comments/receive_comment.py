@@ -35,6 +35,7 @@ from tidegate.discovery.new_deployments import (
 )
 from tidegate.discovery.repository_source import Granted, RepositorySource
 from tidegate.discovery.root_index import Deployable
+from tidegate.discovery.texts import chosen_roots as chosen_roots_texts
 from tidegate.policies.rules.apply_requirements import Missing, always_missing, may_not_write
 from tidegate.policies.rules.policy import HeldPolicySet
 from tidegate.ports import Catalog, Deliveries, Delivery, DeliveryOutcome, Forge, PullRequests
@@ -234,10 +235,10 @@ class CommentReceiver:
         known = [head.root_name for head in self.catalog.roots(comment.repository)]
         names = command.roots or self._changed(comment)
         if not names:
-            return self._refuse(comment, replies.nothing_changed(()))
+            return self._refuse(comment, chosen_roots_texts.nothing_changed(()))
         unknown = [name for name in names if name not in known] if command.roots else []
         if unknown:
-            return self._refuse(comment, replies.unknown_roots(unknown, known))
+            return self._refuse(comment, chosen_roots_texts.unknown_roots(unknown, known))
         told = [(name, self._lock_changed(comment, command, name, permission)) for name in names]
         text = " ".join(f"{name}: {decision.reason}" for name, decision in told)
         reply = replies.locks_changed(told, "🔒" if command.verb is Verb.LOCK else "🔓")

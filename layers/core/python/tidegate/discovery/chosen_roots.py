@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.comments.texts import replies
 from tidegate.discovery.discover_roots import all_roots, discover_roots
 from tidegate.discovery.repository_source import Granted, RepositorySource
 from tidegate.discovery.root_index import Deployable
+from tidegate.discovery.texts import chosen_roots as chosen_roots_texts
 from tidegate.roots.rules.plan_request import PlanRequest
 
 
@@ -33,16 +33,16 @@ def chosen_roots(
     with source.fetch(*head.where, head.sha, head.after) as trees:
         found = discover_roots(trees, reading, by_hand=by_hand) if request.asks_for_changed else None
         if found is not None and not request.is_partial:
-            return found.members or replies.nothing_changed(found.notes + found.refused)
+            return found.members or chosen_roots_texts.nothing_changed(found.notes + found.refused)
         known = found.all_roots if found else all_roots(trees, reading)
     changed = [each.configured for each in found.members] if found else []
     unknown = [name for name in request.roots if name not in known.names]
     if unknown:
-        return replies.unknown_roots(unknown, known.names)
+        return chosen_roots_texts.unknown_roots(unknown, known.names)
     if problems := known.problems(request.roots):
-        return replies.roots_refused(problems)
+        return chosen_roots_texts.roots_refused(problems)
     named = [each for each in known.configured.roots if each.root.name in request.roots]
     meant = [each for each in changed if request.chooses(each.root.name, each.tagged)]
     if not (named or meant):
-        return replies.nothing_meant(request, [each.candidate for each in changed], "deployed")
+        return chosen_roots_texts.nothing_meant(request, [each.candidate for each in changed], "deployed")
     return known.chosen({each.key for each in (*named, *meant)})

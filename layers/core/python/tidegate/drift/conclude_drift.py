@@ -8,8 +8,8 @@ from functools import partial
 
 from tidegate.config.rules.drift import DriftFinding, DriftRecord, DriftState, found
 from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.failure import in_words, read_cause
 from tidegate.deploys.rules.temporary_layer import TemporaryLayer
-from tidegate.jobs.record_result import in_words, read_cause
 from tidegate.ports import Clock, Deliveries, Delivery, Deployments, DriftEvents, Drifts, EventQueue, TemporaryLayers
 from tidegate.roots.rules.root import deployment_id
 from tidegate.rules.decide_again import deciding_again

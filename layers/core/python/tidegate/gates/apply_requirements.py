@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from tidegate.deploys.rules.deployment import Deployment, State
 from tidegate.deploys.rules.freeze import Hold, MissingBeforeApply, missing
 from tidegate.deploys.rules.judged_plan import says_the_same
-from tidegate.deploys.rules.origin import Pushed
 from tidegate.deploys.rules.requirements_gate import demanded, is_of_head
 from tidegate.deploys.rules.unapproved import approvable, refusals, unapproved
 from tidegate.policies.rules.apply_requirements import UNMATCHED, Merged, Origin, missing_before_apply
@@ -19,6 +18,7 @@ from tidegate.pull_requests.find_merged import MergedSearch
 from tidegate.rules.errors import ForgeRefused, NotFound
 from tidegate.texts.markdown import code
 from tidegate.vcs.rules.authors import Authors
+from tidegate.vcs.rules.push import Pushed
 
 #: Characters of why the forge could not be asked.
 _LETTERS = 500

@@ -13,8 +13,8 @@ from tidegate.jobs.record_plan import PlanRecorder
 from tidegate.messages import JudgePlan, PlanRecorded
 from tidegate.ports import Deployments, PullRequests
 from tidegate.pull_requests.judge_policies import PolicyJudge
-from tidegate.pull_requests.rules.record import PullRequestSpec
 from tidegate.rules.errors import WrongState
+from tidegate.vcs.rules.pull_request import PullRequestSpec
 
 #: The Terraform machine's word for a plan that policies do not let pass.
 REFUSED = "refused"

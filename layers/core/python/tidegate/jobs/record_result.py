@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -10,16 +9,13 @@ from typing import Literal
 from tidegate.deploys.jobs.finish import Finisher
 from tidegate.deploys.jobs.stop_runner import GIVEN_UP
 from tidegate.deploys.rules.deployment import Deployment, Ending, State, ends_without_result, is_final
-from tidegate.deploys.rules.held_plan import POLICIES_REFUSED
+from tidegate.deploys.rules.failure import KEPT_LAST_LINES, Failure, in_words, read_cause
 from tidegate.deploys.rules.review import missing_approvals
 from tidegate.deploys.rules.runner_size import took_too_long
 from tidegate.messages import RecordResult, ResultRecorded
 from tidegate.ports import Announcements, Clock, Deployments, Jobs
 from tidegate.rules.errors import GateStaysShut
 
-#: Characters of the engine's last lines, and of an error's message, that the record keeps.
-KEPT_LAST_LINES = 12_000
-KEPT_MESSAGE = 1_000
 #: Nothing reports a result any more in these: what ended depends on whether a runner took the apply.
 _WITHOUT_RESULT = frozenset({State.ENGINE_FAULT, State.OUTCOME_UNKNOWN})
 #: What the state machine follows in the place of an unknown outcome or a fault.
@@ -27,50 +23,6 @@ _ENDS: Mapping[State, Literal["cancelled", "apply failed"]] = {
     State.CANCELLED: "cancelled",
     State.APPLY_FAILED: "apply failed",
 }
-#: What people read for the errors that they may meet; every other shows its name.
-_WORDS = {
-    "TerraformClientError": "",
-    POLICIES_REFUSED: "",
-    "NoFreePlace": "",
-    "NoFreeSlot": "",
-    "TooManyWait": "",
-    "RunnerNotOffered": "",
-    "RunnerFault": "",
-    "PlanAltered": "",
-    "ApplyNotStarted": "",
-    "States.HeartbeatTimeout": "The runner sent no sign of life for a minute. ",
-    "States.Timeout": "The time limit was over. ",
-    "RunnerStopped": "The runner stopped: ",
-    "Interrupted": "The runner was told to stop: ",
-}
-#: What *Start a runner …* tries again: ECS has these names for throttling and missing capacity in bursts, and for
-#: requests that are wrong for good. Names are all that a state machine sees, so both are tried for some minutes.
-START_REFUSED = frozenset(
-    {
-        "ECS.ThrottlingException",
-        "ECS.ServerException",
-        "ECS.AmazonECSException",
-        "ECS.ClientException",
-        "ECS.InvalidParameterException",
-        "ECS.LimitExceededException",
-        "AmazonECS.Unknown",
-    }
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """What is known of a failure: a sentence or two, and the engine's last lines.
-
-    ``refused`` tells that what was to be run may not be, and was not, ``conflict`` that a person has to merge first,
-    ``ended`` that the engine ended by itself, with an error, after it was interrupted.
-    """
-
-    message: str = ""
-    last_lines: str = ""
-    refused: bool = False
-    conflict: bool = False
-    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,20 +81,6 @@ class ResultRecorder:
         return replace(failure, message=took_too_long(self.jobs.get(deployment.apply_job).seconds))
 
 
-def read_cause(cause: str | None) -> Failure:
-    """Read the cause of a failed state: a runner's or a Lambda function's JSON, or any text."""
-    try:
-        document = json.loads(cause or "")
-    except ValueError:
-        return Failure(message=(cause or "")[:KEPT_MESSAGE])
-    if not isinstance(document, dict):
-        return Failure(message=str(document)[:KEPT_MESSAGE])
-    message = document.get("message") or document.get("errorMessage") or ""
-    last_lines = str(document.get("last_lines") or "")[-KEPT_LAST_LINES:]
-    marks = (document.get(mark) is True for mark in ("refused", "conflict", "ended"))
-    return Failure(str(message)[:KEPT_MESSAGE], last_lines, *marks)
-
-
 def _reason(deployment: Deployment, state: State, message: RecordResult, failure: Failure) -> str:
     if state is State.REVIEW_EXPIRED:
         return _expired(deployment)
@@ -153,14 +91,6 @@ def _reason(deployment: Deployment, state: State, message: RecordResult, failure
     words = in_words(message.error, failure)
     by = deployment.cancelled
     return words if by is None else f"{by.by} cancelled it during its apply. {words}"
-
-
-def in_words(error: str, failure: Failure) -> str:
-    """Return what people read of the failure that a state of a state machine ended with."""
-    words = _WORDS.get(error, f"{error}: ")
-    if error in START_REFUSED:
-        words = f"AWS refused to start a runner, also after ten more tries in some minutes ({error}): "
-    return f"{words}{failure.message}".rstrip(" :")
 
 
 def _expired(deployment: Deployment) -> str:

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Protocol
 from tidegate.vcs.rules.authors import Authors
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
-    from tidegate.config.rules.apply_rules import MergeMethod
-    from tidegate.deploys.rules.revision import Comparison
-    from tidegate.pull_requests.rules.record import SeenPullRequest
     from tidegate.rules.permission import Permission
     from tidegate.vcs.rules.check_run import CheckRun
-    from tidegate.vcs.rules.pull_request import PullRequest, PullRequestReview
+    from tidegate.vcs.rules.comparison import Comparison
+    from tidegate.vcs.rules.pull_request import MergeMethod, PullRequest, PullRequestReview, SeenPullRequest
 
 
 @dataclass(frozen=True, slots=True)

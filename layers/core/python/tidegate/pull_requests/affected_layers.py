@@ -16,10 +16,11 @@ from tidegate.discovery.repository_source import Granted, RepositorySource
 from tidegate.discovery.root_index import Deployable
 from tidegate.policies.rules.policy import HeldPolicySet, RuleChanges
 from tidegate.pull_requests.plannable_roots import Plannable, PlannableFinder
-from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestSpec
+from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.roots.rules.root import layer_id
 from tidegate.rules.errors import CyclicChange, InvalidConfiguration, NotFound, quoted
 from tidegate.texts.markdown import one_line
+from tidegate.vcs.rules.pull_request import PullRequestSpec
 
 #: Layers of one pull request: an execution's history has 25,000 events, and each layer takes up to 60 of them,
 #: and 11 more where it waits for a place.

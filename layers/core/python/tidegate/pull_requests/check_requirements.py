@@ -15,11 +15,10 @@ from tidegate.policies.rules.apply_requirements import (
 )
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Forge, PullRequests
-from tidegate.pull_requests.rules.record import PullRequestSpec
 from tidegate.rules.access import Person, teams_among
 from tidegate.rules.permission import Permission
 from tidegate.vcs.find_makers import makers
-from tidegate.vcs.rules.pull_request import PullRequest
+from tidegate.vcs.rules.pull_request import PullRequest, PullRequestSpec
 
 #: Later than every review: when a pull request was pointed at a base branch that nobody has taken notice of yet.
 _NOT_SEEN_YET = "9999-12-31T00:00:00+00:00"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tidegate.deploys.rules.origin import Pushed
 from tidegate.ports import Forge
-from tidegate.pull_requests.rules.record import SeenPullRequest
 from tidegate.rules.errors import NotFound
+from tidegate.vcs.rules.pull_request import SeenPullRequest
+from tidegate.vcs.rules.push import Pushed
 
 #: Commits whose pull requests are asked for, each with a call: a merge takes one or two, a rebase one for each commit.
 _MOST_ASKED = 50

@@ -13,9 +13,9 @@ from tidegate.policies.rules.files import MAXIMUM_FILE, ORGANIZATION, is_below, 
 from tidegate.policies.rules.policy import HeldPolicySet
 from tidegate.policies.rules.policy_set import PolicySet, PolicySource, sets_for
 from tidegate.ports import Artifacts, OrganizationPolicies, PushedTrees
-from tidegate.pull_requests.rules.record import PullRequestSpec
 from tidegate.roots.rules.root import Root
 from tidegate.roots.rules.terms import Tagged
+from tidegate.vcs.rules.pull_request import PullRequestSpec
 
 
 @dataclass(frozen=True, slots=True)

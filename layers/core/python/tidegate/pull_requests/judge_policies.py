@@ -11,14 +11,14 @@ from tidegate.deploys.rules.temporary_layer import TemporaryLayer
 from tidegate.deploys.texts.policies import dismissal, render_policy
 from tidegate.policies.rules.policy import SAME_RULES, HeldPolicySet, RuleChanges
 from tidegate.ports import Forge
-from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestSpec
+from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.rules.access import Person, matches, teams_among
 from tidegate.rules.errors import AppLacksPermission, ForgeRefused
 from tidegate.rules.permission import Permission
 from tidegate.vcs.find_makers import makers
 from tidegate.vcs.rules.approvals import Approvals, ToApprove, approvals, outdated
 from tidegate.vcs.rules.check_run import CheckRun
-from tidegate.vcs.rules.pull_request import PullRequestReview
+from tidegate.vcs.rules.pull_request import PullRequestReview, PullRequestSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,8 @@ import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from tidegate.check_runs.publish_check_run import digest_of
 from tidegate.ports import CheckRuns, Forge, PublishedCheckRun
-from tidegate.vcs.rules.check_run import MAXIMUM_ANNOTATIONS, Annotation, CheckRun
+from tidegate.vcs.rules.check_run import MAXIMUM_ANNOTATIONS, Annotation, CheckRun, digest_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from tidegate.config.rules.apply_rules import MergeMethod
 from tidegate.ports import Deployments, Forge, PullRequests, TemporaryLayers
 from tidegate.pull_requests.pull_request_view import known
 from tidegate.pull_requests.rules.apply_progress import applied_digest, apply_progress, is_head_applied
@@ -15,6 +14,7 @@ from tidegate.pull_requests.rules.apply_replies import merge_refused
 from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import AppLacksPermission, ForgeRefused
+from tidegate.vcs.rules.pull_request import MergeMethod
 
 
 @dataclass(frozen=True, slots=True)

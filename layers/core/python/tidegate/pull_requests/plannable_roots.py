@@ -14,9 +14,9 @@ from tidegate.discovery.root_index import Deployable
 from tidegate.ports import PushedTrees
 from tidegate.pull_requests.gone_roots import gone_roots
 from tidegate.pull_requests.hidden_roots import hidden_roots
-from tidegate.pull_requests.rules.record import PullRequestSpec
 from tidegate.roots.rules.plan_request import PlanRequest
 from tidegate.rules.errors import InvalidConfiguration
+from tidegate.vcs.rules.pull_request import PullRequestSpec
 
 _PREVIEW = "The pull request brings the first tidegate.yaml. This is its plan by that; the merge does not deploy it."
 _CONFLICT = "it conflicts with the base branch's"

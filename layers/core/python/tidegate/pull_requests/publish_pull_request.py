@@ -13,9 +13,9 @@ from functools import partial
 from typing import Literal
 
 from tidegate.deploys.rules.approval import Standing
+from tidegate.deploys.rules.failure import in_words, read_cause
 from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
 from tidegate.deploys.texts.lock_text import keeps_out
-from tidegate.jobs.record_result import in_words, read_cause
 from tidegate.ports import Announcements, Clock, Deployments, DeployQueues, Forge, PullRequests, TemporaryLayers
 from tidegate.pull_requests.keep_check_run import CheckRunKeeper
 from tidegate.pull_requests.pull_request_checks import ForgeChecks
@@ -31,13 +31,14 @@ from tidegate.pull_requests.rules.comment import (
     render_notice,
     stack_of,
 )
-from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestSpec, PullRequestVerdict, judged
+from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestVerdict, judged
 from tidegate.pull_requests.rules.remarks import conflict
 from tidegate.pull_requests.rules.tally import stacks_of
 from tidegate.pull_requests.tell_closed import ClosedTeller
 from tidegate.roots.rules.root import queue_id
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import ForgeRefused, NotFound
+from tidegate.vcs.rules.pull_request import PullRequestSpec
 
 #: The place of a comment that was written while no stack was known: the first stack takes it over.
 NO_STACK = ""

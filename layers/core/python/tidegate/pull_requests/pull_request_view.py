@@ -9,9 +9,10 @@ from urllib.parse import quote, urlencode
 from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
 from tidegate.ports import Artifacts, ForgeAddresses, PullRequests
 from tidegate.pull_requests.rules.blocks import ROWS, LayerView
-from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestSpec
+from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.check_run import MAXIMUM_TEXT
+from tidegate.vcs.rules.pull_request import PullRequestSpec
 
 #: Bytes of a plan that are read: more than a comment or a check run can show, so that its end is known if it is short.
 PLAN_START = MAXIMUM_TEXT + 4096

@@ -25,9 +25,7 @@ from tidegate.ports import (
 from tidegate.pull_requests.close_pull_request import PullRequestCloser, PullRequestStopper
 from tidegate.pull_requests.rules.record import (
     PullRequestRecord,
-    PullRequestSpec,
     PullRequestState,
-    SeenPullRequest,
     anew,
     asked,
     first_record,
@@ -40,6 +38,7 @@ from tidegate.roots.rules.plan_request import PlanRequest
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.conclude import conclude
+from tidegate.vcs.rules.pull_request import PullRequestSpec, SeenPullRequest
 from tidegate.vcs.rules.pushers import HeadPush, and_pushes
 
 #: Why what works on the same commit is stopped.

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from tidegate.deploys.jobs.stop_runner import GIVEN_UP
+from tidegate.deploys.rules.failure import Failure, in_words, read_cause
 from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
-from tidegate.jobs.record_result import Failure, in_words, read_cause
 from tidegate.messages import RecordSpeculation, SpeculationRecorded
 from tidegate.plans.rules.plan import Plan
 from tidegate.ports import Announcements, Clock, TemporaryLayers

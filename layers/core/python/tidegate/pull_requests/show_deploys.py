@@ -12,7 +12,6 @@ from functools import partial
 from tidegate.changes.rules.change_set import Key
 from tidegate.deploys.rules.deployment import DONE, Deployment, State, Trigger
 from tidegate.deploys.rules.queue import Lock, QueueHead
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.ports import (
     Announcements,
     CheckRuns,
@@ -31,6 +30,7 @@ from tidegate.roots.rules.root import deployment_id, queue_id
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import ForgeRefused, NotFound, NotYet
 from tidegate.rules.moment import later
+from tidegate.vcs.rules.comparison import Comparison
 
 #: Microseconds that a push may be known before the merge is: an hour.
 _BEFORE = 3_600_000_000

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from tidegate.ports import Forge
 from tidegate.pull_requests.rules.comment import MARKER, render_closed
-from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestSpec
+from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.rules.errors import ForgeRefused, NotFound
+from tidegate.vcs.rules.pull_request import PullRequestSpec
 
 
 @dataclass(frozen=True, slots=True)

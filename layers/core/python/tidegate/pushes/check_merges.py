@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tidegate.deploys.rules.origin import Pushed
 from tidegate.ports import Forge, PushedTrees, SourceHistory
 from tidegate.pull_requests.find_merged import MergedSearch
 from tidegate.rules.errors import NotFound
+from tidegate.vcs.rules.push import Pushed
 
 
 @dataclass(frozen=True, slots=True)

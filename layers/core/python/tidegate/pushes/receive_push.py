@@ -16,10 +16,8 @@ from tidegate.config.rule_changes import UNKNOWN_BEFORE
 from tidegate.config.rules.apply_rules import ApplyRules
 from tidegate.deploys.rules.deployment import Deployment, Trigger
 from tidegate.deploys.rules.freeze import Freeze
-from tidegate.deploys.rules.origin import Pushed
 from tidegate.deploys.rules.requirements_gate import demanded
 from tidegate.deploys.rules.review_rule import PlanReview
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.discovery.discover_roots import Discovery, Reading, discover_roots
 from tidegate.discovery.new_deployments import (
     ChangeEnqueuer,
@@ -53,52 +51,19 @@ from tidegate.pushes.check_merges import MergeCheck
 from tidegate.pushes.missed_push import HEAD, missed_push
 from tidegate.roots.rules.root import Revision, Root
 from tidegate.rules.access import EVERYBODY
-from tidegate.rules.actor import TIDEGATE
 from tidegate.rules.errors import CyclicChange, ForgeRefused, InvalidConfiguration, NotFound
 from tidegate.rules.moment import later
 from tidegate.vcs.conclude import conclude
 from tidegate.vcs.find_makers import pushed_by
 from tidegate.vcs.rules.authors import UNKNOWN, Authors
 from tidegate.vcs.rules.check_run import CheckRun
+from tidegate.vcs.rules.comparison import Comparison
+from tidegate.vcs.rules.push import Push
 
 #: How the newer commit of a push that was not forced compares with the older one.
 _FOLLOWS = frozenset({Comparison.AHEAD, Comparison.IDENTICAL})
 #: How long a push that nobody told of counts as before the one that showed it: its roots' stacks stand in between.
 _BEFORE_MICROSECONDS = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Push:
-    """A push to the default branch, as the delivery tells it.
-
-    ``authors`` are the logins of those who made the commits, ``forced`` whether it was forced; None when that is not
-    known yet. ``told`` is whether a webhook told of it, ``sender_known`` whether ``sender`` is who made it. ``lost`` is
-    the commit at which pushes before it begin that nobody told of: what it deploys may contain them.
-    """
-
-    delivery: str
-    repository: str
-    before: str
-    after: str
-    branch: str
-    installation: int
-    received_at: str
-    sender: str = TIDEGATE
-    forced: bool | None = False
-    authors: tuple[str, ...] | None = None
-    told: bool = True
-    sender_known: bool = True
-    lost: str = ""
-
-    @property
-    def pushed(self) -> tuple[Pushed, ...]:
-        """What it brings to the branch, and what was brought before it that nobody told of."""
-        lost = (Pushed(self.lost, self.before, self.branch),) if self.lost else ()
-        return (*lost, Pushed(self.before, self.after, self.branch))
-
-    def by(self, sender: str | None) -> Push:
-        """Return the push as made by somebody, None for nobody knows whom."""
-        return replace(self, sender=sender or TIDEGATE, sender_known=sender is not None)
 
 
 def _tell_nobody(*_told: object, **_named: object) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from tidegate.ports import Catalog, Deliveries, Delivery, Forge, KnownRepository, PullRequests
-from tidegate.pull_requests.rules.record import PullRequestRecord, SeenPullRequest, stands_where
+from tidegate.pull_requests.rules.record import PullRequestRecord, stands_where
 from tidegate.reconciler.turn import Turn
 from tidegate.rules.errors import ForgeRefused, NotFound
+from tidegate.vcs.rules.pull_request import SeenPullRequest
 
 #: Repositories that one run asks the forge about: one call for each hundred of their open pull requests.
 ASKED = 60

@@ -12,7 +12,7 @@ from tidegate.deploys.queue.enqueue_all import enqueue_all
 from tidegate.deploys.rules.deployment import Deployment, Trigger
 from tidegate.deploys.rules.queue import Deployed, QueueHead, standing_of
 from tidegate.deploys.rules.rerun import attempt_refusal, run_again, state_refusal
-from tidegate.deploys.rules.revision import Comparison, rerun_refusal
+from tidegate.deploys.rules.revision import rerun_refusal
 from tidegate.deploys.texts.text import check_run_name, render_continued, render_foreign
 from tidegate.discovery.texts.configuration_check import NAME as CONFIGURATION
 from tidegate.ports import (
@@ -29,6 +29,7 @@ from tidegate.ports import (
 )
 from tidegate.rules.moment import later
 from tidegate.vcs.conclude import conclude
+from tidegate.vcs.rules.comparison import Comparison
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,10 @@ from tidegate.deploys.rules.cancelling import can_be_cancelled
 from tidegate.deploys.rules.deployment import Deployment, State
 from tidegate.deploys.rules.gate import WAITING
 from tidegate.deploys.rules.requirements_gate import waits
+from tidegate.deploys.texts.commands import SHOWN_DIGEST, confirm_command
 from tidegate.texts.markdown import code
 from tidegate.texts.sentences import listed
 
-#: Characters of a plan's SHA-256 by which an answer names it: nobody comes upon another plan with the same ones.
-SHOWN_DIGEST = 16
 #: Deployments that a reply names, and roots.
 _NAMED = 20
 _WAITS_FOR = {
@@ -58,12 +57,6 @@ def _confirmed(command: Command, found: Sequence[Deployment], prefix: str) -> Se
         return exact
     why = f"No plan that waits has a SHA-256 that begins with {code(command.digest[:SHOWN_DIGEST])}. Those that wait"
     return Unclear(_which(why, found, command.verb, prefix))
-
-
-def confirm_command(deployment: Deployment, prefix: str = "tidegate") -> str:
-    """Return the comment that confirms the plan of a deployment."""
-    digest = f" {deployment.plan.file.sha256[:SHOWN_DIGEST]}" if deployment.plan else ""
-    return f"{prefix} confirm -p {deployment.root.name}{digest}"
 
 
 def written_too_early(deployment: Deployment, written_at: str) -> str:

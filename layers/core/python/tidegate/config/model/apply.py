@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator
 
-from tidegate.config.rules.apply_rules import ApplyMode, MergeMethod
+from tidegate.config.rules.apply_rules import ApplyMode
 from tidegate.config.values import refused, shown
+from tidegate.vcs.rules.pull_request import MergeMethod
 
 _METHODS = {"false": None, "true": MergeMethod.MERGE, **{method.value: method for method in MergeMethod}}
 

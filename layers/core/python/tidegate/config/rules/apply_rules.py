@@ -5,20 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tidegate.vcs.rules.pull_request import MergeMethod
+
 
 class ApplyMode(StrEnum):
     """When changes are applied."""
 
     ON_MERGE = "on_merge"
     IN_PULL_REQUEST = "in_pull_request"
-
-
-class MergeMethod(StrEnum):
-    """How a pull request is merged, in the forge's words."""
-
-    MERGE = "merge"
-    SQUASH = "squash"
-    REBASE = "rebase"
 
 
 @dataclass(frozen=True, slots=True)

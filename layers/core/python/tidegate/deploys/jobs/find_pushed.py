@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidegate.deploys.rules.deployment import Deployment, Trigger
-from tidegate.deploys.rules.origin import Pushed
 from tidegate.deploys.rules.queue import Standing
 from tidegate.deploys.rules.requirements_gate import is_of_head
 from tidegate.ports import DeployQueues
 from tidegate.rules.errors import NotFound
+from tidegate.vcs.rules.push import Pushed
 
 #: Pushes that are read. Of more, not all that is applied is known.
 _MOST = 20

@@ -13,18 +13,12 @@ from tidegate.deploys.rules.cancelling import is_cancelled
 from tidegate.deploys.rules.deployment import DONE, Deployment, State, Trigger, is_final
 from tidegate.deploys.rules.oversized import TOO_LARGE, is_reduced
 from tidegate.deploys.rules.queue import Deployed, QueueHead, Standing, lock_when_let_in, standing_of
-from tidegate.deploys.rules.revision import (
-    Comparison,
-    Relations,
-    RevisionVerdict,
-    is_on_branch,
-    judge_revision,
-    renamed,
-)
+from tidegate.deploys.rules.revision import Relations, RevisionVerdict, is_on_branch, judge_revision, renamed
 from tidegate.deploys.texts.lock_text import apply_refusal
 from tidegate.messages import About, RevisionValidated, ValidateRevision
 from tidegate.ports import Announcements, Clock, DeployQueues, Forge
 from tidegate.rules.decide_again import deciding_again
+from tidegate.vcs.rules.comparison import Comparison
 
 #: What these ask for is of a branch that may have gone on meanwhile.
 _OF_BRANCHES = frozenset({Trigger.MERGE, Trigger.DRIFT})

@@ -33,7 +33,7 @@ from enum import StrEnum
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.origin import Destruction, Pushed
+from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.deploys.rules.workflow import RunSettings
 from tidegate.plans.rules.plan import Plan
@@ -41,6 +41,7 @@ from tidegate.policies.rules.policy import HeldPolicySet, PolicyVerdict
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.roots.rules.root import Revision, Root, queue_id
 from tidegate.rules.access import Access
+from tidegate.vcs.rules.push import Pushed
 
 
 class Trigger(StrEnum):

@@ -8,19 +8,6 @@ from tidegate.plans.rules.plan import Artifact
 
 
 @dataclass(frozen=True, slots=True)
-class Pushed:
-    """Commits that came to a branch: all that ``after`` has and ``before`` has not. ``before`` is empty if unknown.
-
-    ``altered`` are those by which pull requests were merged, and that hold more than git makes of branch and head.
-    """
-
-    before: str
-    after: str
-    branch: str
-    altered: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Destruction:
     """That a deployment destroys what its root made. Its plan is always reviewed.
 

@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from tidegate.deploys.rules.deployment import Deployment, State, Trigger
 from tidegate.deploys.rules.queue import Deployed, QueueHead
 from tidegate.deploys.texts.lock_text import locked_by
 from tidegate.roots.rules.root import Revision
-
-
-class Comparison(StrEnum):
-    """How a commit relates to the one deployed last; the first four are the forge's words."""
-
-    AHEAD = "ahead"
-    IDENTICAL = "identical"
-    BEHIND = "behind"
-    DIVERGED = "diverged"
-    BASE_MISSING = "base missing"
-    HEAD_MISSING = "head missing"
-
+from tidegate.vcs.rules.comparison import Comparison
 
 #: How a branch relates to a commit that it contains.
 _CONTAINS = frozenset({Comparison.AHEAD, Comparison.IDENTICAL})

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidegate.comments.texts.decisions import confirm_command
 from tidegate.deploys.rules.deployment import Deployment, Review
 from tidegate.deploys.rules.review import REVIEW_DAYS, expires_at, moment, needed_approvals
 from tidegate.deploys.rules.slots import SlotWait
 from tidegate.deploys.rules.unapproved import refusals
+from tidegate.deploys.texts.commands import confirm_command
 from tidegate.deploys.texts.face import CONFIRM, REJECT, Face, View, approval, counts_of, people, who_may
 from tidegate.deploys.texts.policies import verdict_lines
 from tidegate.rules.access import Action

@@ -9,12 +9,12 @@ from urllib.parse import quote
 from github import GithubException
 from github.Repository import Repository
 
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.ports import Change
 from tidegate.roots.rules.root import commit_sha
 from tidegate.rules.errors import ForgeRefused, NotFound, RepositoriesUnreadable
 from tidegate.vcs.github.access import NOT_FOUND, READ_CONTENTS, READ_METADATA, UNPROCESSABLE, GitHubAccess
 from tidegate.vcs.rules.authors import UNKNOWN, Authors, co_authors, nobody_at, private_login
+from tidegate.vcs.rules.comparison import Comparison
 
 #: Seconds that a token for cloning is good for at least: an engine may fetch modules late in its init.
 CLONE_MARGIN = 1800

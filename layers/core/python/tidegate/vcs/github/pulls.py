@@ -14,13 +14,18 @@ from github.PullRequest import PullRequest as GitHubPullRequest
 from github.PullRequestReview import PullRequestReview as GitHubReview
 from github.Repository import Repository
 
-from tidegate.config.rules.apply_rules import MergeMethod
-from tidegate.pull_requests.rules.record import PullRequestSpec, SeenPullRequest
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.github.access import NOT_FOUND, READ_CONTENTS, UNPROCESSABLE, GitHubAccess
 from tidegate.vcs.github.checks import is_of
 from tidegate.vcs.rules.events import OUR_CHECK_RUNS
-from tidegate.vcs.rules.pull_request import PullRequest, PullRequestReview, ReviewVerdict
+from tidegate.vcs.rules.pull_request import (
+    MergeMethod,
+    PullRequest,
+    PullRequestReview,
+    PullRequestSpec,
+    ReviewVerdict,
+    SeenPullRequest,
+)
 
 _READ_PULLS = {"pull_requests": "read", "metadata": "read"}
 _MERGE = {"contents": "write", "metadata": "read"}

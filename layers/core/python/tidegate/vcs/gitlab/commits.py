@@ -7,12 +7,12 @@ from itertools import islice
 from typing import Any
 from urllib.parse import quote
 
-from tidegate.deploys.rules.revision import Comparison
 from tidegate.ports import Change
 from tidegate.roots.rules.root import commit_sha
 from tidegate.rules.errors import ForgeRefused, NotFound
 from tidegate.vcs.gitlab.access import BAD_REQUEST, NOT_FOUND, GitLabAccess, project
 from tidegate.vcs.rules.authors import UNKNOWN, Authors, co_authors, nobody_at, private_login
+from tidegate.vcs.rules.comparison import Comparison
 
 #: Commits of a change, and addresses in them, whose authors are looked up.
 MAXIMUM_COMMITS, MAXIMUM_ADDRESSES = 1000, 10

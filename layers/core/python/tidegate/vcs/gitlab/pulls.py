@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tidegate.pull_requests.rules.record import PullRequestSpec, SeenPullRequest
 from tidegate.rules.errors import ForgeRefused, NotFound
 from tidegate.vcs.gitlab.access import GitLabAccess, moment, project
 from tidegate.vcs.gitlab.comments import notes
 from tidegate.vcs.rules.events import OUR_CHECK_RUNS
-from tidegate.vcs.rules.pull_request import PullRequest, PullRequestReview, ReviewVerdict
+from tidegate.vcs.rules.pull_request import (
+    PullRequest,
+    PullRequestReview,
+    PullRequestSpec,
+    ReviewVerdict,
+    SeenPullRequest,
+)
 
 #: Whom GitLab names in place of an account that was deleted.
 _NOBODY = "ghost"

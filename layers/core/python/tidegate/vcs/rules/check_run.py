@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import json
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 #: GitHub's limits, in characters (its OpenAPI description).
@@ -88,3 +90,8 @@ class CheckRun:
     page_url: str | None = None
     started_at: str | None = None
     annotations: tuple[Annotation, ...] = ()
+
+
+def digest_of(check_run: CheckRun) -> str:
+    """Return the SHA-256, in hexadecimal, of all that a check run shows."""
+    return hashlib.sha256(json.dumps(asdict(check_run), sort_keys=True).encode()).hexdigest()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tidegate.vcs.rules.authors import Authors
+from tidegate.vcs.rules.pushers import HeadPush
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +53,64 @@ class PullRequestReview:
     sha: str
     at: str
     id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestSpec:
+    """What a pull request asks for. ``head_sha`` and ``base_sha`` are the newest commits known of both branches.
+
+    ``base_since`` is when it was seen first to go to another ``base`` than before, empty if it never was. ``pushes``
+    are those that moved its head, as far as they were told of.
+    """
+
+    repository: str
+    number: int
+    installation: int
+    branch: str
+    base: str
+    head_sha: str
+    base_sha: str
+    author: str
+    title: str = ""
+    is_draft: bool = False
+    from_fork: bool = False
+    base_since: str = ""
+    pushes: tuple[HeadPush, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Its name everywhere: ``OWNER/REPO#NUMBER``."""
+        return f"{self.repository}#{self.number}"
+
+    @property
+    def revision(self) -> str:
+        """What one execution is about: the head, and what it is merged with."""
+        return f"{self.head_sha}+{self.base_sha}"
+
+    @property
+    def where(self) -> tuple[int, str]:
+        """The installation and the repository, as the forge is asked."""
+        return self.installation, self.repository
+
+
+@dataclass(frozen=True, slots=True)
+class SeenPullRequest:
+    """A pull request as the forge has it at one moment. ``opened_at`` is ISO 8601 in UTC.
+
+    ``spec.base_sha`` may be an older commit of the base branch. ``merge_sha`` is the commit that its merge brought to
+    the base branch, the newest of several, empty unless it is merged.
+    """
+
+    spec: PullRequestSpec
+    is_open: bool
+    merged: bool
+    opened_at: str
+    merge_sha: str = ""
+
+
+class MergeMethod(StrEnum):
+    """How a pull request is merged, in the forge's words."""
+
+    MERGE = "merge"
+    SQUASH = "squash"
+    REBASE = "rebase"

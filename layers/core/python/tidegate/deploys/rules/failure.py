@@ -1,0 +1,84 @@
+"""What a state of a state machine failed with, in words."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from tidegate.deploys.rules.held_plan import POLICIES_REFUSED
+
+#: Characters of the engine's last lines, and of an error's message, that the record keeps.
+KEPT_LAST_LINES = 12_000
+
+
+KEPT_MESSAGE = 1_000
+
+
+#: What people read for the errors that they may meet; every other shows its name.
+_WORDS = {
+    "TerraformClientError": "",
+    POLICIES_REFUSED: "",
+    "NoFreePlace": "",
+    "NoFreeSlot": "",
+    "TooManyWait": "",
+    "RunnerNotOffered": "",
+    "RunnerFault": "",
+    "PlanAltered": "",
+    "ApplyNotStarted": "",
+    "States.HeartbeatTimeout": "The runner sent no sign of life for a minute. ",
+    "States.Timeout": "The time limit was over. ",
+    "RunnerStopped": "The runner stopped: ",
+    "Interrupted": "The runner was told to stop: ",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What is known of a failure: a sentence or two, and the engine's last lines.
+
+    ``refused`` tells that what was to be run may not be, and was not, ``conflict`` that a person has to merge first,
+    ``ended`` that the engine ended by itself, with an error, after it was interrupted.
+    """
+
+    message: str = ""
+    last_lines: str = ""
+    refused: bool = False
+    conflict: bool = False
+    ended: bool = False
+
+
+def read_cause(cause: str | None) -> Failure:
+    """Read the cause of a failed state: a runner's or a Lambda function's JSON, or any text."""
+    try:
+        document = json.loads(cause or "")
+    except ValueError:
+        return Failure(message=(cause or "")[:KEPT_MESSAGE])
+    if not isinstance(document, dict):
+        return Failure(message=str(document)[:KEPT_MESSAGE])
+    message = document.get("message") or document.get("errorMessage") or ""
+    last_lines = str(document.get("last_lines") or "")[-KEPT_LAST_LINES:]
+    marks = (document.get(mark) is True for mark in ("refused", "conflict", "ended"))
+    return Failure(str(message)[:KEPT_MESSAGE], last_lines, *marks)
+
+
+def in_words(error: str, failure: Failure) -> str:
+    """Return what people read of the failure that a state of a state machine ended with."""
+    words = _WORDS.get(error, f"{error}: ")
+    if error in START_REFUSED:
+        words = f"AWS refused to start a runner, also after ten more tries in some minutes ({error}): "
+    return f"{words}{failure.message}".rstrip(" :")
+
+
+#: What *Start a runner …* tries again: ECS has these names for throttling and missing capacity in bursts, and for
+#: requests that are wrong for good. Names are all that a state machine sees, so both are tried for some minutes.
+START_REFUSED = frozenset(
+    {
+        "ECS.ThrottlingException",
+        "ECS.ServerException",
+        "ECS.AmazonECSException",
+        "ECS.ClientException",
+        "ECS.InvalidParameterException",
+        "ECS.LimitExceededException",
+        "AmazonECS.Unknown",
+    }
+)

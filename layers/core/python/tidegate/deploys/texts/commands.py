@@ -1,0 +1,14 @@
+"""Commands that people may copy into comments."""
+
+from __future__ import annotations
+
+from tidegate.deploys.rules.deployment import Deployment
+
+#: Characters of a plan's SHA-256 by which an answer names it: nobody comes upon another plan with the same ones.
+SHOWN_DIGEST = 16
+
+
+def confirm_command(deployment: Deployment, prefix: str = "tidegate") -> str:
+    """Return the comment that confirms the plan of a deployment."""
+    digest = f" {deployment.plan.file.sha256[:SHOWN_DIGEST]}" if deployment.plan else ""
+    return f"{prefix} confirm -p {deployment.root.name}{digest}"

@@ -1,0 +1,78 @@
+"""What people read where they chose roots that are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+
+from tidegate.changes.rules.change_set import Candidate
+from tidegate.roots.rules.nearest import did_you_mean, meant_tag
+from tidegate.roots.rules.plan_request import PlanRequest
+from tidegate.roots.rules.root_query import parse_tag_query
+from tidegate.texts.lists import bullets, code_names, joined
+from tidegate.texts.markdown import code, prose
+
+#: Unknown roots for which the nearest one is looked for: among 10,000 roots that takes a third of a second for each.
+_GUESSED = 5
+
+
+#: Directories and tags that nothing has, of each so many.
+_UNKNOWN = 5
+
+
+def nothing_meant(request: PlanRequest, affected: Sequence[Candidate], done: str = "planned again") -> str:
+    """Return that a directory or a tag query means none of the roots that the pull request changes: what there is.
+
+    ``done`` is what would be done.
+    """
+    why = " ".join(("None of the roots that this pull request changes is meant.", *_unknown_parts(request, affected)))
+    there = f"It changes:\n\n{bullets(_by_stack(affected))}" if affected else "It changes no root."
+    otherwise = f"Name a root with `-p ROOT` to have it {done.split(maxsplit=1)[0]} in any case."
+    return f"**Nothing is {done}.** {why}\n\n{there}\n\n{otherwise}"
+
+
+def _unknown_parts(request: PlanRequest, affected: Sequence[Candidate]) -> Iterator[str]:
+    """Yield which directories and tags of a request none of the roots has, and which may have been meant."""
+    directories = {place for each in affected for place in _around(each.root.dir)}
+    for name in request.directories[:_UNKNOWN]:
+        yield f"None is in {code(name)}. {did_you_mean(name, sorted(directories))}".rstrip()
+    known = {tag for each in affected for tag in each.tagged.tags}
+    for tag in [each for each in parse_tag_query(request.query).tags if each not in known][:_UNKNOWN]:
+        yield f"None has the tag {code(tag)}. {meant_tag(tag, sorted(known))}".rstrip()
+
+
+def _around(directory: str) -> Iterator[str]:
+    """Yield a directory and those that it lies in."""
+    parts = directory.split("/")
+    return ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+
+
+def _by_stack(affected: Sequence[Candidate]) -> Iterator[str]:
+    """Yield the names of the roots of each stack, with the directories of those that are named otherwise."""
+    for stack in dict.fromkeys(each.stack for each in affected):
+        roots = [each.root for each in affected if each.stack == stack]
+        named = [f"{code(one.name)}{'' if one.name == one.dir else f' (in {code(one.dir)})'}" for one in roots]
+        yield f"of stack {code(stack)}: {joined(named)}"
+
+
+def nothing_changed(notes: Iterable[str]) -> str:
+    """Return that there is nothing to deploy or unlock; ``notes`` are sentences on what was seen besides."""
+    told = bullets([prose(note) for note in notes])
+    base = "**This pull request changes no root**, so there is nothing to do. Name one with `-p ROOT` to choose it."
+    return f"{base}\n\n{told}" if told else base
+
+
+def unknown_roots(unknown: Sequence[str], known: Iterable[str]) -> str:
+    """Return which roots do not exist, which may have been meant, and what there is. Nothing was done."""
+    names = sorted(known)
+    meant = [did_you_mean(name, names) for name in unknown[:_GUESSED]]
+    lines = [
+        f"There is no root {code(name)}. {near}".rstrip() for name, near in zip_longest(unknown, meant, fillvalue="")
+    ]
+    there = f"The roots are {code_names(names)}." if names else "There are no roots here yet."
+    return f"**Nothing was done.**\n\n{bullets(lines)}\n\n{there}"
+
+
+def roots_refused(problems: Sequence[str]) -> str:
+    """Return why roots cannot be deployed; ``problems`` are sentences. Nothing was done."""
+    return f"**Nothing was done.**\n\n{bullets(prose(problem) for problem in problems)}"
