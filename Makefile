@@ -102,7 +102,8 @@ layers: setup ## Export the locked requirements of the layer, of root discovery 
 	$(UV) export --frozen --quiet --only-group uv --no-emit-project --no-header --no-annotate \
 	  --format requirements-txt --output-file .ci/uv.txt
 
-docs: setup ## Generate docs/permissions.md, docs/costs.md, stepfunctions/README.md, the commands in docs/cli.md, keys and schema of tidegate.yaml
+docs: setup ## Generate docs/permissions.md, docs/costs.md, stepfunctions/README.md, the picture of features, the commands in docs/cli.md, keys and schema of tidegate.yaml
+	$(PYTHON) -m docs.features
 	$(PYTHON) -m cdk.permissions
 	$(PYTHON) -m cdk.costs
 	$(PYTHON) stepfunctions/describe.py

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from aws_cdk import IgnoreMode
 
-#: What no image needs: the fakes of the adapters, which are for tests, and what Python leaves behind.
-_NEVER = ("layers/core/python/tidegate/adapters/memory", "**/__pycache__", "**/*.pyc")
+#: What no image needs: what Python leaves behind.
+_NEVER = ("**/__pycache__", "**/*.pyc")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,7 @@ from cdk.architecture import Architecture
 from cdk.sources import ROOT
 
 RUNTIME = lambda_.Runtime.PYTHON_3_13
-#: The fakes of the adapters are for tests.
-_CORE_EXCLUDE = ["**/__pycache__", "python/tidegate/adapters/memory"]
+_CORE_EXCLUDE = ["**/__pycache__"]
 _PYTHON = "3.13"
 
 

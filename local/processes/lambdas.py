@@ -47,8 +47,8 @@ IMPORTED = (
 )
 """What the package's functions and their runtime client import of others, so that an instance need not. Only what
 looks at no environment when it is imported may stand here."""
-_PRELOADED = ("config", "domain", "ports", "usecases")
-"""What of the package may be imported beforehand as well."""
+_NOT_PRELOADED = frozenset({"adapters", "aws", "bootstrap", "git", "github", "gitlab", "rego", "web"})
+"""Packages of ours that look at their environment, or import what few functions need."""
 #: A function's ARN, a part of it, or its name, each with or without a version or alias, as Invoke takes them.
 _NAME = re.compile(r"(arn:[\w-]+:lambda:[\w-]+:)?(\d{12}:)?(function:)?(?P<name>[\w-]+)(:(?P<version>[\w$-]+))?")
 _DIED = b"the process ended without an answer"
@@ -59,8 +59,9 @@ ANSWER_LIMIT = 6_291_556
 def modules(python_path: Path) -> tuple[str, ...]:
     """Return the names of the package's modules that look at no environment: all but what is outermost."""
     package = python_path / "tidegate"
-    files = [package / "messages.py", *(file for room in _PRELOADED for file in (package / room).rglob("*.py"))]
-    names = (".".join(file.relative_to(python_path).with_suffix("").parts) for file in files)
+    files = [package / "messages.py", *package.glob("*/**/*.py")]
+    parts = [file.relative_to(python_path).with_suffix("").parts for file in files]
+    names = (".".join(part) for part in parts if not _NOT_PRELOADED & set(part))
     return tuple(sorted(name.removesuffix(".__init__") for name in names))
 
 

@@ -6,42 +6,39 @@ import ast
 import sys
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
+from docs.features import PAGE, features, page
 from tidegate import ports
 
 TOP = Path(__file__).parents[2]
 PACKAGE = TOP / "layers/core/python"
 
-#: What each room may import of ours. A room is a module or package; the longest match counts.
-ALLOWED = {
-    "tidegate": (),
-    "tidegate.domain": ("tidegate.domain",),
-    "tidegate.ports": ("tidegate.domain", "tidegate.ports"),
-    "tidegate.messages": ("tidegate.domain",),
-    "tidegate.config": ("tidegate.domain", "tidegate.config"),
-    "tidegate.usecases": (
-        "tidegate.domain",
-        "tidegate.ports",
-        "tidegate.messages",
-        "tidegate.config",
-        "tidegate.usecases",
-    ),
-    "tidegate.adapters": ("tidegate.domain", "tidegate.ports", "tidegate.adapters"),
-    "tidegate.settings": ("tidegate.domain",),
-    "tidegate.telemetry": ("tidegate.domain",),
-    "tidegate.web": (
-        "tidegate.domain",
-        "tidegate.ports",
-        "tidegate.usecases",
-        "tidegate.telemetry",
-        "tidegate.web",
-    ),
-    "tidegate.bootstrap": ("tidegate",),
+#: What each kind of module of the package may import of it. A module's place tells its kind.
+RULE, ADAPTER, VERB = "rule", "adapter", "verb"
+MAY_IMPORT = {
+    RULE: {RULE},
+    "ports": {RULE, "ports"},
+    "messages": {RULE},
+    "settings": {RULE},
+    "telemetry": {RULE},
+    ADAPTER: {RULE, ADAPTER, "ports"},
+    "config": {RULE, "config"},
+    VERB: {RULE, VERB, "config", "messages", "ports"},
+    "web": {RULE, VERB, "ports", "telemetry", "web"},
+    "bootstrap": {RULE, ADAPTER, VERB, "bootstrap", "config", "messages", "ports", "settings", "telemetry", "web"},
+    "": set(),
+}
+#: Packages that are nothing but adapters; elsewhere they stand in a package ``adapters``.
+ADAPTERS = ("tidegate.aws", "tidegate.vcs.github", "tidegate.vcs.gitlab", "tidegate.vcs.git", "tidegate.policies.rego")
+
+#: What programs beside the package may import of ours.
+PROGRAMS: dict[str, tuple[str, ...]] = {
     "functions": ("tidegate",),
-    "runner": ("runner", "tidegate.domain", "tidegate.adapters"),
+    "runner": ("runner", "tidegate"),
     # What the runner and the configuration file would refuse, synth refuses before: rules, no verbs.
     "cdk": (
         "cdk",
@@ -58,10 +55,10 @@ ALLOWED = {
     "bench": ("bench", "local", "runner", "soak", "tidegate"),
 }
 
-#: Rooms that start in every deploy's critical path: they must not import what is slow to import.
+#: Programs that start in every deploy's critical path: they must not import what is slow to import.
 QUICK = {"runner": {"pydantic", "boto3", "botocore", "aws_lambda_powertools", "github"}}
 
-DOMAIN_MAY_NOT = {
+RULES_MAY_NOT = {
     "os",
     "time",
     "socket",
@@ -105,76 +102,119 @@ def _at(path: Path, node: ast.AST) -> str:
     return f"{path.relative_to(TOP)}:{getattr(node, 'lineno', 0)}"
 
 
-def _within(module: str, room: str) -> bool:
-    return module == room or module.startswith(f"{room}.")
+def _within(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
 
 
-def _room(module: str) -> str:
-    return max((room for room in ALLOWED if _within(module, room)), key=len)
+def _kind(module: str) -> str:
+    """Return the kind of a module of the package, by its place."""
+    parts = module.split(".")
+    first = parts[1] if len(parts) > 1 else ""
+    if {"rules", "texts"} & set(parts[1:]):
+        return RULE
+    if first != "bootstrap" and ("adapters" in parts or any(_within(module, each) for each in ADAPTERS)):
+        return ADAPTER
+    return first if first in MAY_IMPORT else VERB
 
 
-OURS = ("tidegate", "functions", "runner", "cdk", "local", "cli", "soak", "bench")
 MODULES = list(_modules())
+PACKAGE_MODULES = [(module, path) for module, path in MODULES if _within(module, "tidegate")]
 
 
-def _modules_of(room: str) -> list[tuple[str, Path]]:
-    return [(module, path) for module, path in MODULES if _room(module) == room]
+def _of_kind(kind: str) -> list[tuple[str, Path]]:
+    return [(module, path) for module, path in PACKAGE_MODULES if _kind(module) == kind]
 
 
-def test_modules_import_only_what_lies_further_in():
+def test_each_kind_of_module_imports_only_what_its_kind_may():
+    wrong = [
+        f"{at}: {module} ({_kind(module) or 'the package itself'}) must not import {imported} ({_kind(imported)})"
+        for module, path in PACKAGE_MODULES
+        for imported, at in _imports(path)
+        if _within(imported, "tidegate") and _kind(imported) not in MAY_IMPORT[_kind(module)]
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_there_are_modules_of_each_kind():
+    assert {_kind(module) for module, _ in PACKAGE_MODULES} == set(MAY_IMPORT)
+
+
+def test_features_depend_on_each_other_in_one_direction():
+    order = TopologicalSorter(features())
+    assert list(order.static_order()), "CycleError names the features that depend on each other"
+
+
+def test_the_documented_picture_shows_how_features_depend_on_each_other():
+    text = PAGE.read_text(encoding="utf-8")
+    assert page(text) == text, "run make docs"
+
+
+def test_programs_import_only_what_they_may():
+    ours = ("tidegate", *PROGRAMS)
     wrong = [
         f"{at}: {module} must not import {imported}"
-        for module, path in MODULES
+        for program, allowed in PROGRAMS.items()
+        for module, path in _modules_of(program)
         for imported, at in _imports(path)
-        if imported.split(".")[0] in OURS and not any(_within(imported, allowed) for allowed in ALLOWED[_room(module)])
+        if imported.split(".")[0] in ours and not any(_within(imported, each) for each in allowed)
     ]
     assert not wrong, "\n".join(wrong)
 
 
-def test_each_room_with_rules_has_modules():
-    assert {_room(module) for module, _ in MODULES} == set(ALLOWED)
+def test_the_runner_imports_only_rules_and_adapters_of_the_package():
+    wrong = [
+        f"{at}: {module} must not import {imported}"
+        for module, path in _modules_of("runner")
+        for imported, at in _imports(path)
+        if _within(imported, "tidegate") and _kind(imported) not in {RULE, ADAPTER}
+    ]
+    assert not wrong, "\n".join(wrong)
 
 
-def test_the_domain_uses_only_the_standard_library_and_no_outside_world():
+def _modules_of(program: str) -> list[tuple[str, Path]]:
+    return [(module, path) for module, path in MODULES if _within(module, program)]
+
+
+def test_rules_use_only_the_standard_library_and_no_outside_world():
     wrong = [
         f"{at}: a rule must not import {imported}: pass in what it needs"
-        for _, path in _modules_of("tidegate.domain")
+        for _, path in _of_kind(RULE)
         for imported, at in _imports(path)
         if imported.split(".")[0] != "tidegate"
-        and (imported.split(".")[0] in DOMAIN_MAY_NOT or imported.split(".")[0] not in sys.stdlib_module_names)
+        and (imported.split(".")[0] in RULES_MAY_NOT or imported.split(".")[0] not in sys.stdlib_module_names)
     ]
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_domain_reads_no_clock():
+def test_rules_read_no_clock():
     wrong = [
         f"{_at(path, node)}: a rule must not read a clock: pass in what time it is"
-        for _, path in _modules_of("tidegate.domain")
+        for _, path in _of_kind(RULE)
         for node in ast.walk(_tree(path))
         if isinstance(node, ast.Attribute) and ast.unparse(node) in CLOCKS
     ]
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("room", QUICK)
-def test_what_starts_in_every_deploy_imports_nothing_slow(room):
+@pytest.mark.parametrize("program", QUICK)
+def test_what_starts_in_every_deploy_imports_nothing_slow(program):
     slow = [
         f"{at}: {module} must not import {imported}"
-        for module, path in _modules_of(room)
+        for module, path in _modules_of(program)
         for imported, at in _imports(path)
-        if imported.split(".")[0] in QUICK[room]
+        if imported.split(".")[0] in QUICK[program]
     ]
     assert not slow, "\n".join(slow)
 
 
-def test_nothing_that_is_deployed_imports_the_fakes_for_tests():
-    fakes = [
-        f"{at}: {module} must not import {imported}: fakes are not deployed"
+def test_nothing_that_is_deployed_imports_tests():
+    wrong = [
+        f"{at}: {module} must not import {imported}: tests are not deployed"
         for module, path in MODULES
         for imported, at in _imports(path)
-        if _within(imported, "tests.fakes") and not _within(module, "tests.fakes")
+        if _within(imported, "tests")
     ]
-    assert not fakes, "\n".join(fakes)
+    assert not wrong, "\n".join(wrong)
 
 
 def test_every_port_can_be_imported_from_the_package():

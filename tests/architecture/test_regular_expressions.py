@@ -16,7 +16,7 @@ HARMLESS = {
         "Each length of a run of backticks is searched for once, and few lengths fit into a text."
     ),
     ("layers/core/python/tidegate/policies/rules/results.py", "(?<![\\w-])[A-Za-z_]"): "4,000 letters are searched.",
-    ("layers/core/python/tidegate/adapters/rego/", ""): (
+    ("layers/core/python/tidegate/policies/rego/", ""): (
         "Policies are the default branch's, and are read in a process with a time limit (docs/decisions/0113)."
     ),
     ("runner/plan_json.py", '("'): "What the engine prints is JSON: a string that begins has an end.",

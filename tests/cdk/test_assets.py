@@ -12,7 +12,6 @@ from cdk.images import FUNCTION_CONTEXT
 
 PACKAGE = Path(__file__).parents[2] / "layers/core/python/tidegate"
 CHECK_POLICIES = Path(__file__).parents[2] / "functions/check_policies"
-FAKES = PACKAGE / "adapters/memory"
 
 
 @pytest.fixture(scope="session")
@@ -30,8 +29,8 @@ def test_the_package_is_in_the_layer_and_in_what_images_are_built_from(packages:
     assert places == {Path("python/tidegate"), Path("layers/core/python/tidegate")}
 
 
-def test_all_of_the_package_is_deployed_but_the_fakes_for_tests(packages: list[Path]):
-    wanted = sources(PACKAGE) - {FAKES.relative_to(PACKAGE) / path for path in sources(FAKES)}
+def test_all_of_the_package_is_deployed(packages: list[Path]):
+    wanted = sources(PACKAGE)
     assert any(path.suffix == ".html" for path in wanted)
     for package in packages:
         assert sources(package) == wanted

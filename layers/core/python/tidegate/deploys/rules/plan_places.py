@@ -1,7 +1,7 @@
 """Places for speculative plans: each repository has so many, which are given away first come, first served.
 
 Who takes a place is a temporary layer, of a pull request or of a look for drift: all have the same runners. The
-installation's concurrency slots (``domain/slots``) are kept by the same rules, and are taken by deployments as well:
+installation's concurrency slots (``slots``) are kept by the same rules, and are taken by deployments as well:
 only there some go before others.
 """
 

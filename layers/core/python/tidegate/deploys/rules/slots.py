@@ -1,6 +1,6 @@
 """Concurrency slots: the installation has so many, and each runner needs one.
 
-They are kept as the places of a repository's plans are (``domain/plan_places``), under a name that no repository has.
+They are kept as the places of a repository's plans are (``plan_places``), under a name that no repository has.
 Holders are deployments, while one of their jobs is run, and temporary layers, while they are planned.
 """
 
