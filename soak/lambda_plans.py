@@ -6,12 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from runner.on_lambda import TRIAL_SECONDS
 from soak.plan_rules import FARGATE
 from soak.work import Event
 from soak.world import World
 
-#: Plans that take longer move to Fargate: 13 minutes on AWS. A plan takes a few seconds, on a busy machine twenty.
+#: With this variable a plan on Lambda has less time than thirteen minutes (``runner/on_lambda.py``).
+_TRIAL_SECONDS = "TIDEGATE_TRIAL_PLAN_SECONDS"
+#: Plans that take longer move to Fargate. A plan takes a few seconds, on a busy machine twenty.
 SECONDS = 40
 #: How long the engine of a plan that is too slow waits for its backend.
 _TOO_SLOW = 60
@@ -30,7 +31,7 @@ def context(runner: str) -> dict[str, str]:
 
 def environment(runner: str) -> dict[str, str]:
     """Return what functions are told besides."""
-    return {} if runner == FARGATE else {TRIAL_SECONDS: str(SECONDS)}
+    return {} if runner == FARGATE else {_TRIAL_SECONDS: str(SECONDS)}
 
 
 def calls(world: World) -> list[Call]:
