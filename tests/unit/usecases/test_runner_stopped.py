@@ -112,9 +112,8 @@ CALL = StoppedRunner("lambda:1", any_job().id, "start-token", "killed", limit=Li
 def call(world, job, stopped=CALL, digest=None):
     world.jobs.create(job)
     world.workflows.waiting.add("start-token")
-    StoppedRunnerReporter(world.jobs, world.workflows).report_call(
-        stopped, job_digest(job) if digest is None else digest
-    )
+    reporter = StoppedRunnerReporter(world.jobs, world.workflows, world.slots.give_back)
+    reporter.report_call(stopped, job_digest(job) if digest is None else digest)
 
 
 def test_a_call_for_a_plan_that_was_begun_on_lambda_fails_what_waits_for_it():
