@@ -51,10 +51,13 @@ statelint: setup
 	@# statelint knows neither the label of a distributed Map nor a time limit that is an expression, which AWS allows: it
 	@# checks copies without them.
 	@mkdir -p build/statelint
-	for file in stepfunctions/*.asl.json; do \
-	  sed -e '/"Label": /d' -e 's/"TimeoutSeconds": "{%.*%}"/"TimeoutSeconds": 3600/' $$file > build/statelint/$${file##*/}; \
+	for file in stepfunctions/*.asl.yaml; do \
+	  $(PYTHON) -m stepfunctions.render $$file > build/statelint/whole.json && \
+	  sed -e '/"Label": /d' -e 's/"TimeoutSeconds": "{%.*%}"/"TimeoutSeconds": 3600/' build/statelint/whole.json \
+	    > build/statelint/$$(basename $$file .asl.yaml).json || exit 1; \
 	done
-	$(BIN)/statelint --eval-jsonata build/statelint/*.asl.json
+	rm build/statelint/whole.json
+	$(BIN)/statelint --eval-jsonata build/statelint/*.json
 
 test: setup ## The test suite, in parallel; unit and contract tests must cover domain and use cases, branches too
 	$(BIN)/pytest --numprocesses 4 --dist loadgroup -m "not nightly" --cov --cov-report term
@@ -106,7 +109,7 @@ docs: setup ## Generate docs/permissions.md, docs/costs.md, stepfunctions/README
 	$(PYTHON) -m docs.features
 	$(PYTHON) -m cdk.permissions
 	$(PYTHON) -m cdk.costs
-	$(PYTHON) stepfunctions/describe.py
+	$(PYTHON) -m stepfunctions.describe
 	$(PYTHON) -m cli.reference
 	$(PYTHON) -m cli.configuration_reference
 

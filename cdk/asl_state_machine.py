@@ -18,6 +18,7 @@ from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
 from cdk.trust import for_machine
+from tidegate.aws.definitions import rendered
 
 PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 #: Step Functions' own rule, by which ``startExecution.sync:2`` hears that the child has ended.
@@ -45,7 +46,7 @@ class PlaceholderMismatch(ValueError):  # Named for what it tells.
 
 def placeholders_in(file: Path) -> set[str]:
     """Return the placeholders of a state machine's file."""
-    return set(PLACEHOLDER.findall(file.read_text(encoding="utf-8")))
+    return set(PLACEHOLDER.findall(rendered(file)))
 
 
 def machine_arn(scope: Construct, name: str) -> str:
@@ -100,7 +101,7 @@ class AslStateMachine(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self.name = name
-        definition = without_states(file.read_text(encoding="utf-8"), without)
+        definition = without_states(rendered(file), without)
         definition = _with_concurrency(definition, at_once or {})
         self.labels = _labels(definition)
         _refuse_mismatch(file.name, definition, values)
@@ -237,7 +238,7 @@ def _remove(states: dict[str, Any], names: Collection[str]) -> None:
 
 
 def _with_concurrency(definition: str, at_once: Mapping[str, int]) -> str:
-    """Return the definition with other numbers. A placeholder cannot stand for a number: the file is plain JSON."""
+    """Return the definition with other numbers. A placeholder cannot be a number: CloudFormation fills in text."""
     if not at_once:
         return definition
     document = json.loads(definition)

@@ -216,7 +216,7 @@ class Tidegate(Construct):
         self, construct_id: str, values: Mapping[str, Value], at_once: Mapping[str, int] | None = None
     ) -> AslStateMachine:
         words = re.findall("[A-Z][a-z]+", construct_id)
-        file = ROOT / "stepfunctions" / f"{'_'.join(words).lower()}.asl.json"
+        file = ROOT / "stepfunctions" / f"{'_'.join(words).lower()}.asl.yaml"
         name, called = self._name("-".join(words).lower()), placeholders_in(file)
         functions = {spec.id: self.functions[spec.name] for spec in SPECS if spec.id in called}
         without = () if self.plans_on_lambda else LAMBDA_STATES

@@ -14,6 +14,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from cli.diagnosis import Finding
+from tidegate.aws.definitions import ENDING, rendered
 
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 _ARN = "arn:aws:{}:us-east-1:111122223333:{}"
@@ -32,9 +33,9 @@ _CHECK = "state machines"
 
 
 def judge_definitions(states: Any, folder: Path) -> Finding:
-    """Return what Step Functions (a boto3 client) says of the ``*.asl.json`` in a folder."""
+    """Return what Step Functions (a boto3 client) says of the state machines in a folder."""
     try:
-        refused = [told for path in sorted(folder.glob("*.asl.json")) for told in _refusals(states, path)]
+        refused = [told for path in sorted(folder.glob(f"*{ENDING}")) for told in _refusals(states, path)]
     except (BotoCoreError, ClientError) as error:
         do = "Allow states:ValidateStateMachineDefinition, or deploy without knowing."
         return Finding(_CHECK, "warn", f"Step Functions did not check them: {error}", do)
@@ -44,7 +45,7 @@ def judge_definitions(states: Any, folder: Path) -> Finding:
 
 
 def _refusals(states: Any, path: Path) -> Iterator[str]:
-    definition = _PLACEHOLDER.sub(_example, path.read_text(encoding="utf-8"))
+    definition = _PLACEHOLDER.sub(_example, rendered(path))
     answer = states.validate_state_machine_definition(definition=definition, type="STANDARD", severity="ERROR")
     for each in answer["diagnostics"] if answer["result"] != "OK" else ():
         where = f" at {each['location']}" if each.get("location") else ""

@@ -199,9 +199,8 @@ SOAKED = (
 )
 
 _MARKDOWN, _TEMPLATE = "tests/unit/test_markdown.py", "tests/cdk/test_permissions.py"
-_OF_THE_APPLY = """
-          ],
-          "Comment": "The function was not run, so the apply"""
+_OF_THE_APPLY = """]
+        Comment: The function was not run, so the apply"""
 _MACHINES = "tests/stepfunctions/test_rules.py"
 #: Found by the test that is named.
 TESTED = (
@@ -232,7 +231,7 @@ TESTED = (
     Mutant(
         10,
         "a task waits without a limit",
-        (("stepfunctions/drift.asl.json", '      "TimeoutSeconds": 330,\n', ""),),
+        (("stepfunctions/deploy.asl.yaml", "    TimeoutSeconds: 3600  # 1 hour\n", ""),),
         test=f"{_MACHINES}::test_every_task_has_a_time_limit",
     ),
     Mutant(
@@ -240,9 +239,9 @@ TESTED = (
         "a retry names no error",
         (
             (
-                "stepfunctions/terraform.asl.json",
-                f'"Lambda.TooManyRequestsException"{_OF_THE_APPLY}',
-                f'"States.ALL"{_OF_THE_APPLY}',
+                "stepfunctions/terraform.asl.yaml",
+                f"Lambda.TooManyRequestsException{_OF_THE_APPLY}",
+                f"States.ALL{_OF_THE_APPLY}",
             ),
         ),
         test=f"{_MACHINES}::test_every_retry_names_its_errors_and_is_bounded",

@@ -8,13 +8,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tidegate.aws.definitions import ENDING, rendered
+
 HERE = Path(__file__).resolve().parent
 PAGE = HERE / "README.md"
 NAMES = ("deploy", "terraform", "pull_request", "drift")
 _INTRODUCTION = """# State machines
 
-Four Standard state machines in JSONata, each one file of plain JSON that Workflow Studio opens as it is. This page is
-generated from the files by `make docs`; a test fails when it is stale.
+Four Standard state machines in JSONata, each one file of YAML. What they have in common, such as retries, has names in
+`shared.yaml`. What is deployed, linted and run locally is the JSON that is rendered from both. To open it in Workflow
+Studio, print it: `.venv/bin/python -m stepfunctions.render stepfunctions/deploy.asl.yaml`.
+
+This page is generated from the files by `make docs`; a test fails when it is stale.
 
 - Names of states are short sentences, choices are questions, every state has a `Comment`.
 - Expressions select and compare. What needs thought is a function.
@@ -28,7 +33,7 @@ def page() -> str:
     """Return the page."""
     parts = [_INTRODUCTION]
     for name in NAMES:
-        machine = json.loads((HERE / f"{name}.asl.json").read_text(encoding="utf-8"))
+        machine = json.loads(rendered(HERE / f"{name}{ENDING}"))
         parts.append(f"## {name}\n\n{machine['Comment']}\n\n{_diagram(machine)}\n\n{_table(_all(machine['States']))}\n")
     return "\n".join(parts)
 

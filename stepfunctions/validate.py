@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from cdk.node import NODE, npm_program, path_with_node
+from tidegate.aws.definitions import ENDING, rendered
 
 HERE = Path(__file__).resolve().parent
 _INSTALLED = HERE.parent / "build" / "asl-validator"
@@ -85,8 +86,8 @@ def main() -> int:
     """Look at every state machine and return the exit code."""
     found = [
         f"{file.name}: {line}"
-        for file in sorted(HERE.glob("*.asl.json"))
-        for line in findings(json.loads(file.read_text(encoding="utf-8")))
+        for file in sorted(HERE.glob(f"*{ENDING}"))
+        for line in findings(json.loads(rendered(file)))
     ]
     sys.stdout.writelines(f"asl-validator: {line}\n" for line in found)
     return 1 if found else 0

@@ -39,9 +39,11 @@ ADAPTERS = ("tidegate.aws", "tidegate.vcs.github", "tidegate.vcs.gitlab", "tideg
 PROGRAMS: dict[str, tuple[str, ...]] = {
     "functions": ("tidegate",),
     "runner": ("runner", "tidegate"),
-    # What the runner and the configuration file would refuse, synth refuses before: rules, no verbs.
+    # What the runner and the configuration file would refuse, synth refuses before: rules, no verbs. State machines are
+    # read as the command reads them.
     "cdk": (
         "cdk",
+        "tidegate.aws.definitions",
         "tidegate.deploys.rules.aws_target",
         "tidegate.deploys.rules.mask_pattern",
         "tidegate.deploys.rules.runner_size",

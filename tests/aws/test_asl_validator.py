@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from stepfunctions.validate import as_expressions, told
+from tidegate.aws.definitions import rendered
 
-_FILES = sorted((Path(__file__).parents[2] / "stepfunctions").glob("*.asl.json"))
+_FILES = sorted((Path(__file__).parents[2] / "stepfunctions").glob("*.asl.yaml"))
 
 
 def test_plain_texts_are_shown_as_expressions_of_the_same_value():
@@ -30,7 +31,7 @@ def test_plain_texts_are_shown_as_expressions_of_the_same_value():
 
 @pytest.mark.parametrize("file", _FILES, ids=lambda file: file.name)
 def test_nothing_else_is_shown_otherwise(file: Path):
-    definition = json.loads(file.read_text(encoding="utf-8"))
+    definition = json.loads(rendered(file))
     for path, deployed, shown in _differences(definition, as_expressions(definition)):
         if path[-1] == "Output":
             assert shown == f"{{% {json.dumps(deployed)} %}}", path

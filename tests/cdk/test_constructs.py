@@ -31,8 +31,9 @@ def stack() -> aws_cdk.Stack:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    path = tmp_path / "any.asl.json"
+    path = tmp_path / "any.asl.yaml"
     path.write_text(FILE)
+    (tmp_path / "shared.yaml").touch()
     return path
 
 
@@ -81,7 +82,8 @@ def test_a_setting_that_cannot_be_used_is_refused_by_name(key: str, value: objec
 
 
 def test_a_map_works_on_as_many_items_at_once_as_the_installation_says(stack: aws_cdk.Stack, tmp_path: Path):
-    file = tmp_path / "each.asl.json"
+    file = tmp_path / "each.asl.yaml"
+    (tmp_path / "shared.yaml").touch()
     file.write_text('{"StartAt": "All", "States": {"All": {"Type": "Map", "MaxConcurrency": 10, "End": true}}}')
     machine = AslStateMachine(stack, "Machine", file=file, name="each", values={}, at_once={"All": 3})
     resource = machine.machine.node.default_child

@@ -13,8 +13,8 @@ from cdk.asl_state_machine import without_states
 from cdk.plan_runner import LAMBDA_STATES, PlanRunnerSettings, obstacle, plans_on_lambda, read_plan_runner
 from cdk.runner_settings import InvalidContext, read_runner_settings
 from cdk.site_settings import read_site_settings
-from cdk.sources import ROOT
 from tests.cdk.context import IMAGE, Given
+from tests.stepfunctions.machines import read
 from tidegate.deploys.rules.plan_runner import has_tenant_isolation
 
 NETWORK = MappingProxyType({"vpc": "vpc-0123456789abcdef0", "subnets": ["subnet-0123456789abcdef0"]})
@@ -40,7 +40,7 @@ def test_where_plans_run_on_fargate_nothing_is_made_for_lambda(template):
 
 @pytest.mark.parametrize("name", ["terraform", "pull_request"])
 def test_the_state_machines_have_neither_choice_nor_start_then(name):
-    text = (ROOT / "stepfunctions" / f"{name}.asl.json").read_text(encoding="utf-8")
+    text = read(name).text
     pruned = without_states(text, LAMBDA_STATES)
     assert "Where does the plan run?" in text
     for word in ("Where does the plan run?", *LAMBDA_STATES, "StartOnLambda"):

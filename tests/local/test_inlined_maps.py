@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from local.moto.execution_shims import inlined, labels
+from tests.stepfunctions.machines import read
 
-DEFINITION = (Path(__file__).parents[2] / "stepfunctions" / "drift.asl.json").read_text(encoding="utf-8")
+DEFINITION = read("drift").text
 
 
 def test_a_distributed_map_is_inlined_and_all_else_stays():

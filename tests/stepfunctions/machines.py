@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tidegate.aws.definitions import rendered
+
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("deploy", "terraform", "pull_request", "drift")
 EXPRESSION = re.compile(r"\{%(.*?)%\}", re.DOTALL)
@@ -59,7 +61,7 @@ def _for_each(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def read(name: str) -> Machine:
-    text = (ROOT / "stepfunctions" / f"{name}.asl.json").read_text(encoding="utf-8")
+    text = rendered(ROOT / "stepfunctions" / f"{name}.asl.yaml")
     return Machine(name, text, json.loads(text))
 
 

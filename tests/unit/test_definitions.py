@@ -11,7 +11,7 @@ from botocore.stub import ANY, Stubber
 from cli.definitions import judge_definitions
 
 HERE = Path(__file__).resolve().parents[2] / "stepfunctions"
-MACHINES = len(list(HERE.glob("*.asl.json")))
+MACHINES = len(list(HERE.glob("*.asl.yaml")))
 ASKED = {"definition": ANY, "type": "STANDARD", "severity": "ERROR"}
 TAKEN = {"result": "OK", "diagnostics": [], "truncated": False}
 
@@ -47,7 +47,7 @@ def test_a_definition_that_is_refused_fails_and_says_where(states):
     _says(stub, {"result": "FAIL", "diagnostics": [problem], "truncated": False}, *[TAKEN] * (MACHINES - 1))
     found = judge_definitions(client, HERE)
     assert found.verdict == "fail"
-    assert "deploy.asl.json: SCHEMA_VALIDATION_FAILED at /States/A" in found.found
+    assert "deploy.asl.yaml: SCHEMA_VALIDATION_FAILED at /States/A" in found.found
 
 
 def test_who_may_not_ask_is_warned(states):

@@ -1,6 +1,6 @@
 """Input and output of every task of the state machines: a Lambda's payload is one of these and its ``kind``, no more.
 
-The keys of each task's ``Payload`` in ``stepfunctions/*.asl.json`` are the input's fields, and a
+The keys of each task's ``Payload`` in ``stepfunctions/*.asl.yaml`` are the input's fields, and a
 Choice reads only fields of the output before it. A test holds the files to that.
 """
 
