@@ -7,7 +7,7 @@ PORT ?=
 PREFIX ?= $(TIDEGATE_PREFIX)
 CONTEXT := $(if $(PREFIX),-c prefix=$(PREFIX))
 
-.PHONY: help setup demo up lint statelint test test-nightly mutants soak soak-mutants bench sbom base-images synth checkov layers docs pictures doctor deploy
+.PHONY: help setup demo up lint statelint test test-nightly mutants soak soak-mutants bench sbom base-images synth checkov layers docs site pictures doctor deploy
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -105,13 +105,17 @@ layers: setup ## Export the locked requirements of the layer, of root discovery 
 	$(UV) export --frozen --quiet --only-group uv --no-emit-project --no-header --no-annotate \
 	  --format requirements-txt --output-file .ci/uv.txt
 
-docs: setup ## Generate docs/permissions.md, docs/costs.md, stepfunctions/README.md, the picture of features, the commands in docs/cli.md, keys and schema of tidegate.yaml
+docs: setup ## Generate docs/decisions/README.md, docs/permissions.md, docs/costs.md, stepfunctions/README.md, the picture of features, the commands in docs/cli.md, keys and schema of tidegate.yaml
 	$(PYTHON) -m docs.features
+	$(PYTHON) -m docs.decision_index
 	$(PYTHON) -m cdk.permissions
 	$(PYTHON) -m cdk.costs
 	$(PYTHON) -m stepfunctions.describe
 	$(PYTHON) -m cli.reference
 	$(PYTHON) -m cli.configuration_reference
+
+site: docs ## Build the documentation's site into build/site, and fail at a link or an anchor that leads nowhere
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 pictures: setup ## Take the pictures in docs/images anew, from a running local cloud (needs Chromium)
 	$(PYTHON) -m docs.images.take

@@ -238,8 +238,8 @@ def _rest(setting: str) -> str:
 _INTRODUCTION = """# Costs
 
 Generated from the template and `cdk/prices.toml` by `make docs`; a test fails when this page is stale. Dollars in
-{region} on {date}; other regions differ by up to a third. What a deploy costs is in the
-[README](../README.md#what-a-deploy-costs).
+{region} on {date}; other regions differ by up to a third. What a deploy costs is in
+[Performance](performance.md#figures).
 
 ## A month in which nothing happens
 

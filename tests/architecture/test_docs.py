@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import boto3
@@ -12,6 +14,7 @@ from botocore import xform_name
 from typer.testing import CliRunner
 
 from cli.main import app
+from docs.decision_index import INDEX, index
 from tidegate.config.loader import load_configuration
 from tidegate.web.rules import RULES
 
@@ -20,15 +23,15 @@ DOCUMENTS = sorted(
     [*TOP.glob("*.md"), *TOP.glob("docs/**/*.md"), *TOP.glob("cdk/*.md"), *TOP.glob("stepfunctions/*.md")]
 )
 README = (TOP / "README.md").read_text(encoding="utf-8")
+START = (TOP / "docs/start.md").read_text(encoding="utf-8")
+INSTALL = (TOP / "docs/install.md").read_text(encoding="utf-8")
 OPERATIONS = (TOP / "docs/operations.md").read_text(encoding="utf-8")
 REPAIRS = (TOP / "layers/core/python/tidegate/bootstrap/repairs.py").read_text(encoding="utf-8")
 
-#: What CI runs; the rest of the README's commands is run by the tests named here.
+#: What CI runs; the rest of the commands of README and installation guide is run by the tests named here.
 RUN_BY_TESTS = {
     "make up": "tests/local/test_command.py",
     "make deploy": "tests/unit/test_doctor.py",
-    "make bench": "tests/bench/test_lines.py",
-    "make soak": "tests/soak/test_soak.py",
     ".venv/bin/tidegate status": "tests/cli/test_against_the_api.py",
     ".venv/bin/tidegate secret app --id 123456 --key app.pem": "tests/cli/test_secret.py",
     ".venv/bin/tidegate secret webhook": "tests/cli/test_secret.py",
@@ -43,14 +46,14 @@ def commands(text):
     return [line.partition("#")[0].strip() for block in blocks(text) for line in block.splitlines() if line.strip()]
 
 
-def test_every_command_of_the_readme_is_run_by_ci_or_by_a_test():
+def test_every_command_of_readme_and_installation_is_run_by_ci_or_by_a_test():
     ran_by_ci = (TOP / ".ci/run").read_text(encoding="utf-8").splitlines()
-    rest = [command for command in commands(README) if command not in ran_by_ci]
+    rest = [command for command in commands(README + INSTALL) if command not in ran_by_ci]
     assert [command for command in rest if command not in RUN_BY_TESTS] == []
     assert [test for command in rest if not (TOP / (test := RUN_BY_TESTS[command])).is_file()] == []
 
 
-@pytest.mark.parametrize("text", [README, OPERATIONS], ids=["README", "operations"])
+@pytest.mark.parametrize("text", [README, START, INSTALL, OPERATIONS], ids=["README", "start", "install", "operations"])
 def test_every_make_target_of_a_document_exists(text):
     targets = [command for command in commands(text) if command.startswith("make ")]
     words = [word for target in targets for word in target.split()[1:]]
@@ -63,7 +66,8 @@ TIDEGATE = re.compile(r"(?:\S*/)?tidegate (.*)")
 
 
 @pytest.mark.parametrize(
-    "command", [found[1] for line in commands(README + OPERATIONS) if (found := TIDEGATE.fullmatch(line))]
+    "command",
+    [found[1] for line in commands(README + START + INSTALL + OPERATIONS) if (found := TIDEGATE.fullmatch(line))],
 )
 def test_every_tidegate_command_of_a_document_exists(command):
     words = [word for word in command.split() if not word.startswith("-")]
@@ -123,7 +127,29 @@ def test_every_link_to_a_file_leads_somewhere():
     assert not broken, "\n".join(broken)
 
 
-def test_the_configuration_of_the_readme_is_accepted():
-    example = re.search(r"```yaml\n(.*?)```", README, re.DOTALL).group(1)
+@pytest.mark.parametrize("text", [README, INSTALL], ids=["README", "install"])
+def test_the_configuration_of_a_document_is_accepted(text):
+    example = re.search(r"```yaml\n(.*?)```", text, re.DOTALL).group(1)
     roots = load_configuration(example.encode(), "owner/name").roots
     assert {declared.root.name for declared in roots} == {"network", "orders"}
+
+
+def test_the_configuration_of_the_tutorial_is_that_of_its_example():
+    example = re.search(r"```yaml\n(.*?)```", START, re.DOTALL).group(1)
+    assert example == (TOP / "examples/tutorial/tidegate.yaml").read_text(encoding="utf-8")
+
+
+def test_the_readme_fits_on_two_screens():
+    assert len(README.splitlines()) <= 90
+
+
+def test_the_index_of_decisions_is_what_make_docs_writes():
+    assert INDEX.read_text(encoding="utf-8") == index()
+
+
+def test_the_site_builds_and_its_links_and_anchors_lead_somewhere(tmp_path):
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=TOP, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "start/index.html").is_file()
