@@ -28,7 +28,6 @@ from tidegate.config.stack_sections import (
     declared_workflows,
     written,
 )
-from tidegate.config.uncollected import uncollected
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.policies.rules.policy_set import PolicySet
 from tidegate.rules.errors import InvalidConfiguration
@@ -71,7 +70,6 @@ def load_configuration(
     raise first
 
 
-@uncollected()
 def examine_configuration(
     raw: bytes | None, repository: str, around: Around = PlanReview.ALWAYS, file: str = FILE
 ) -> LoadedConfiguration | list[InvalidConfiguration]:

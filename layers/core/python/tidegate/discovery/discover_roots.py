@@ -15,7 +15,6 @@ from tidegate.config.matchless import matchless
 from tidegate.config.model.file import FILE
 from tidegate.config.resolution import configure
 from tidegate.config.rule_changes import UNKNOWN_BEFORE, changed_files, rule_changes
-from tidegate.config.uncollected import uncollected
 from tidegate.deploys.rules.review_rule import PlanReview
 from tidegate.discovery.find_roots import CommitModules
 from tidegate.discovery.root_index import Configure, Deployable, RootIndex, Selection
@@ -109,7 +108,6 @@ class AllRoots:
         return Selection(self.configured, chosen).deployables([each.key for each in chosen])
 
 
-@uncollected()
 def discover_roots(
     trees: PushedTrees, reading: Reading, *, by_hand: bool = False, known: RootIndex | None = None
 ) -> Discovery:
@@ -150,7 +148,6 @@ def read_configuration(trees: PushedTrees, reading: Reading) -> LoadedConfigurat
     return reading.of(blob, trees.read({blob} if blob else ()))
 
 
-@uncollected()
 def all_roots(trees: PushedTrees, reading: Reading) -> AllRoots:
     """Return all roots of the newer commit. Raise InvalidConfiguration when its file cannot be used."""
     configuration = read_configuration(trees, reading)

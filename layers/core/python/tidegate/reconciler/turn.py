@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -11,10 +12,6 @@ from tidegate.ports import Clock
 
 #: Seconds from one run of the reconciler to the next.
 RUNS_EVERY = 300
-#: From one run to the next, the place to begin at moves on by this part of the list. However few of them one
-#: run has time for, after twice as many runs as that takes everything had its turn: no multiple of the golden
-#: ratio comes near a whole number.
-_STRIDE = 0.618033988749895
 
 Item = TypeVar("Item")
 
@@ -38,12 +35,14 @@ class Turn:
         return then.isoformat(timespec="microseconds")
 
     def each(self, items: Iterable[Item], repair: Callable[[Item], bool], at_most: int) -> int:
-        """Repair one after the other while there is time, others first in each run. Return how many needed it.
+        """Repair one after the other while there is time, in another order in each run. Return how many needed it.
 
         An item that cannot be repaired keeps no other from it.
         """
         repaired = 0
-        for item in self._in_turn(list(items))[:at_most]:
+        order = random.Random(self.number)  # noqa: S311  # Chance shares the time fairly; nobody gains by guessing it.
+        found = list(items)
+        for item in order.sample(found, min(at_most, len(found))):
             if self.clock.now() >= self.until:
                 break
             try:
@@ -52,10 +51,6 @@ class Turn:
                 error.add_note(f"while repairing {item}")
                 self.failures.append(error)
         return repaired
-
-    def _in_turn(self, items: list[Item]) -> list[Item]:
-        first = int(len(items) * (self.number * _STRIDE % 1))
-        return items[first:] + items[:first]
 
 
 class Repair(Protocol):
