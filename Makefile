@@ -34,7 +34,7 @@ $(SYNCED): uv.lock pyproject.toml | $(filter .uv/%,$(UV))
 setup: $(SYNCED) ## Install the locked environment into .venv
 
 demo: setup ## A merge and a pull request, planned, reviewed and applied on this machine, followed on screen
-	$(PYTHON) -m local.demo
+	$(PYTHON) -m tidegate_local.demo
 
 up: setup ## The local cloud, kept running for you (PORT= for another port)
 	$(BIN)/tidegate local up $(if $(PORT),--port $(PORT))
@@ -45,7 +45,7 @@ lint: setup ## ruff, mypy --strict, statelint, asl-validator, cdk-nag and cfn-li
 	$(BIN)/mypy
 	$(MAKE) statelint
 	$(PYTHON) -m stepfunctions.validate
-	$(PYTHON) -m cdk.check
+	$(PYTHON) -m tidegate_cdk.check
 
 statelint: setup
 	@# statelint knows neither the label of a distributed Map nor a time limit that is an expression, which AWS allows: it
@@ -90,10 +90,10 @@ base-images: ## The digests that the images' tags have today, to compare with th
 	@python3 .ci/base-images
 
 synth: setup sbom ## Write the CloudFormation template to cdk.out (PREFIX= for another installation)
-	$(if $(PREFIX),CDK_CONTEXT_JSON='{"prefix": "$(PREFIX)"}') $(PYTHON) cdk/app.py
+	$(if $(PREFIX),CDK_CONTEXT_JSON='{"prefix": "$(PREFIX)"}') $(PYTHON) tidegate_cdk/app.py
 
-checkov: synth ## What checkov finds in the template besides what cdk/checkov.yaml says (not in CI: it brings its own boto3)
-	$(UV) tool run checkov@3.3.30 --config-file cdk/checkov.yaml --file cdk.out/*.template.json
+checkov: synth ## What checkov finds in the template besides what tidegate_cdk/checkov.yaml says (not in CI: it brings its own boto3)
+	$(UV) tool run checkov@3.3.30 --config-file tidegate_cdk/checkov.yaml --file cdk.out/*.template.json
 
 layers: setup ## Export the locked requirements of the layer, of root discovery and of policies
 	$(UV) export --frozen --quiet --only-group layer --no-emit-project --no-header --no-annotate \
@@ -108,11 +108,11 @@ layers: setup ## Export the locked requirements of the layer, of root discovery 
 docs: setup ## Generate docs/decisions/README.md, docs/permissions.md, docs/costs.md, stepfunctions/README.md, the picture of features, the commands in docs/cli.md, keys and schema of tidegate.yaml
 	$(PYTHON) -m docs.features
 	$(PYTHON) -m docs.decision_index
-	$(PYTHON) -m cdk.permissions
-	$(PYTHON) -m cdk.costs
+	$(PYTHON) -m tidegate_cdk.permissions
+	$(PYTHON) -m tidegate_cdk.costs
 	$(PYTHON) -m stepfunctions.describe
-	$(PYTHON) -m cli.reference
-	$(PYTHON) -m cli.configuration_reference
+	$(PYTHON) -m tidegate_cli.reference
+	$(PYTHON) -m tidegate_cli.configuration_reference
 
 site: docs ## Build the documentation's site into build/site, and fail at a link or an anchor that leads nowhere
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
@@ -124,4 +124,4 @@ doctor: setup ## Check what a deploy to AWS needs (PREFIX=)
 	$(BIN)/tidegate doctor $(CONTEXT)
 
 deploy: setup doctor sbom ## Deploy to the caller's AWS account (PREFIX= for another installation)
-	PATH="$(CURDIR)/$(dir $(UV)):$$PATH" $(PYTHON) -m cdk.command deploy $(CONTEXT)
+	PATH="$(CURDIR)/$(dir $(UV)):$$PATH" $(PYTHON) -m tidegate_cdk.command deploy $(CONTEXT)

@@ -14,9 +14,9 @@ from typing import Any
 
 from bench import roots
 from bench.relay import PATIENCE_SECONDS, Relay, Sent
-from local import mirror
-from local.client import LocalCloud
-from local.forge.client import ForgeClient
+from tidegate_local import mirror
+from tidegate_local.client import LocalCloud
+from tidegate_local.forge.client import ForgeClient
 
 #: Where a queue's worker waits for the next deployment.
 IDLE = "Wait for a revision or an unlock"

@@ -1,4 +1,4 @@
-"""How long a deploy takes on a quiet installation on AWS, by a model: ``local/latency.toml`` says of what.
+"""How long a deploy takes on a quiet installation on AWS, by a model: ``tidegate_local/latency.toml`` says of what.
 
 Every function is cold, before the push and again before the confirmation: a review takes longer than Lambda keeps an
 idle function. The local cloud waits where AWS does; forge, engine and Tidegate's code take what they take here.
@@ -13,7 +13,7 @@ from typing import Any
 
 from bench.deploys import Bench, Deployed, bench
 from bench.lines import Line
-from local.latency import AWS, seconds_of
+from tidegate_local.latency import AWS, seconds_of
 
 #: What a deploy may take of its necessary parts' time.
 TARGET = 1.2
@@ -40,7 +40,7 @@ def run(*, quick: bool) -> Iterator[Line]:
             deployed = _quiet_deploy(measured)
             waits = measured.cloud.read("latency")
         model = {kind: seconds * scale for kind, seconds in seconds_of(AWS).items()}
-        more = {"modelled": "by local/latency.toml, not measured on AWS", "plan_runner": plan_runner}
+        more = {"modelled": "by tidegate_local/latency.toml, not measured on AWS", "plan_runner": plan_runner}
         for name, (begun, ended), parts, engine in (
             ("modelled_push_to_plan", _to_plan(deployed), (*_PARTS, *_OF_PLAN, runner), _PLAN),
             ("modelled_confirm_to_applied", _to_applied(deployed), (*_PARTS, *_OF_APPLY, RUNNERS["fargate"]), _APPLY),

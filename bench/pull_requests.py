@@ -23,8 +23,8 @@ from bench import roots
 from bench.deploys import DeployFailed, by_hand, timed
 from bench.lines import Line
 from bench.relay import Relay, Sent
-from local.client import LocalCloud
-from local.forge.client import ForgeClient
+from tidegate_local.client import LocalCloud
+from tidegate_local.forge.client import ForgeClient
 
 REPOSITORY = "bench/pull-requests"
 #: Wall time ÷ that of the bare plans, seconds until the first sign, and calls to the forge for each root.

@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 
 from bench import scripted_runner
 from bench.lines import Line
-from local.client import LocalCloud
 from soak.clone import Clone
 from tidegate.deploys.adapters.queues import HEAD, queue_key
 from tidegate.roots.rules.root import queue_id
+from tidegate_local.client import LocalCloud
 
 Found = TypeVar("Found")
 

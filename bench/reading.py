@@ -19,8 +19,8 @@ from typing import Any
 from bench import scripted_runner
 from bench.lines import Line
 from bench.queues import until
-from local.client import LocalCloud
-from local.forge.client import ForgeClient
+from tidegate_local.client import LocalCloud
+from tidegate_local.forge.client import ForgeClient
 
 REPOSITORY, ROOT = "bench/reading", "app"
 #: Seconds between two questions of the log page while lines come (web/static/log.js).

@@ -19,7 +19,7 @@ PAGES = {
     "SECURITY.md": "vulnerabilities.md",
     "CODE_OF_CONDUCT.md": "conduct.md",
     "LICENSE": "LICENSE",
-    "cdk/README.md": "cdk.md",
+    "tidegate_cdk/README.md": "cdk.md",
     "stepfunctions/README.md": "state-machines.md",
 }
 SOURCES = {page: source for source, page in PAGES.items()}

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from local.forge.git import ENVIRONMENT
 from soak.history import Commit, Push
 from soak.modules import cannot_be_planned, is_denied, mark_of
 from soak.stacks import order_of
+from tidegate_local.forge.git import ENVIRONMENT
 
 _AUTHOR = {
     "GIT_AUTHOR_NAME": "developer",

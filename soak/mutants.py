@@ -251,7 +251,7 @@ TESTED = (
         "an engine may touch what is tagged as Tidegate's own",
         (
             (
-                "cdk/engine_denials.py",
+                "tidegate_cdk/engine_denials.py",
                 '_deny("*", on=["*"], under={"StringEquals": {"aws:ResourceTag/tidegate": settings.prefix}}),',
                 "",
             ),
@@ -263,7 +263,7 @@ TESTED = (
         "a function answers task tokens without a need",
         (
             (
-                "cdk/verbs.py",
+                "tidegate_cdk/verbs.py",
                 '"hand_over_job": (_C.READ_DEPLOYMENTS, _C.JOBS,',
                 '"hand_over_job": (_C.ANSWER_JOBS, _C.READ_DEPLOYMENTS, _C.JOBS,',
             ),

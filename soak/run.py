@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from local.client import LocalCloud
 from soak import lambda_plans
 from soak.checker import broken_now, check
 from soak.clone import Clone
@@ -28,6 +27,7 @@ from soak.trouble import TROUBLE
 from soak.violation import Violation
 from soak.work import PUSHES, WORK, Event, decide_all
 from soak.world import REPOSITORIES, World
+from tidegate_local.client import LocalCloud
 
 Progress = Callable[[str, World], None]
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 import jwt
 from botocore.exceptions import ClientError
 
-from local.forge.client import ForgeClient
 from soak.table import reconcile
 from soak.work import Event
 from soak.world import World
+from tidegate_local.forge.client import ForgeClient
 
 _THROTTLED = ("dynamodb", "sqs", "states", "s3", "events", "lambda", "ecs")
 #: How often one publish is tried before it is given up (``tidegate.aws.boto``).

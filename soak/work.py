@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from local.forge.client import ForgeAnswered
 from soak.by_api import decide_by_api, deploy_by_hand, unlock_by_api
 from soak.drift import look_for_drift
 from soak.stacks import RULES, TIERS, configuration
 from soak.world import ONLOOKERS, WRITERS, CheckRun, World, has_ended, root_of
+from tidegate_local.forge.client import ForgeAnswered
 
 Event = Callable[[World], str | None]
 UNLOCK = "Unlock"

@@ -14,12 +14,12 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from local.client import LocalCloud
-from local.forge.client import ForgeAnswered, ForgeClient
 from soak.clone import Clone
 from soak.history import Act, Gated, Look, Verdict
 from soak.modules import Site
 from soak.stacks import TIERS, tier_of
+from tidegate_local.client import LocalCloud
+from tidegate_local.forge.client import ForgeAnswered, ForgeClient
 
 #: Their roots have the same names: what happens to one may not touch the other.
 REPOSITORIES = ("acme/soak", "acme/other")

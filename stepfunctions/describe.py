@@ -23,7 +23,7 @@ This page is generated from the files by `make docs`; a test fails when it is st
 
 - Names of states are short sentences, choices are questions, every state has a `Comment`.
 - Expressions select and compare. What needs thought is a function.
-- Placeholders (`${…}`) are filled by `cdk/asl_state_machine.py`, which refuses one without a value.
+- Placeholders (`${…}`) are filled by `tidegate_cdk/asl_state_machine.py`, which refuses one without a value.
 - Expected ends (rejected, failed plan) succeed with their state recorded; only faults of Tidegate's own fail.
 - Dotted arrows are failures: what a state catches. A box around states is what each item of a Map goes through.
 """

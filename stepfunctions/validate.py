@@ -20,8 +20,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cdk.node import NODE, npm_program, path_with_node
 from tidegate.aws.definitions import ENDING, rendered
+from tidegate_cdk.node import NODE, npm_program, path_with_node
 
 HERE = Path(__file__).resolve().parent
 _INSTALLED = HERE.parent / "build" / "asl-validator"

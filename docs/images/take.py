@@ -9,10 +9,10 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from local.client import LocalCloud
-from local.demo import deploys, pull_request
-from local.demo.stage import POLL, REPOSITORY, SAMPLE, DemoFailed
-from local.forge.client import ForgeClient
+from tidegate_local.client import LocalCloud
+from tidegate_local.demo import deploys, pull_request
+from tidegate_local.demo.stage import POLL, REPOSITORY, SAMPLE, DemoFailed
+from tidegate_local.forge.client import ForgeClient
 
 HERE = Path(__file__).parent
 CHROMIUM = "/usr/bin/chromium"

@@ -9,7 +9,6 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
-from cdk.indexes import INDEXES
 from tidegate.aws.client import Aws, AwsError
 from tidegate.ports import Delivery
 from tidegate.rules.errors import NotFound
@@ -22,6 +21,7 @@ from tidegate.vcs.adapters.deliveries import (
     from_message,
     to_message,
 )
+from tidegate_cdk.indexes import INDEXES
 
 KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "eu-west-1"}
 FIELDS = {"repository": "acme/infra", "branch": "🚀 $(x)\udcff", "forced": True, "installation": 1 << 53}

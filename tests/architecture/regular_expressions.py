@@ -24,7 +24,7 @@ from types import ModuleType
 from typing import Any
 
 TOP = Path(__file__).parents[2]
-PLACES = {"layers/core/python": "layers/core/python", "runner": ".", "functions": ".", "cli": "."}
+PLACES = {"layers/core/python": "layers/core/python", "runner": ".", "functions": ".", "tidegate_cli": "."}
 _ANCHORED = frozenset({"match", "fullmatch"})
 _METHODS = frozenset({"compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"})
 #: One letter of every kind: all of Latin-1, and what else classes tell apart.

@@ -13,14 +13,14 @@ import pytest
 from botocore import xform_name
 from typer.testing import CliRunner
 
-from cli.main import app
 from docs.decision_index import INDEX, index
 from tidegate.config.loader import load_configuration
 from tidegate.web.rules import RULES
+from tidegate_cli.main import app
 
 TOP = Path(__file__).parents[2]
 DOCUMENTS = sorted(
-    [*TOP.glob("*.md"), *TOP.glob("docs/**/*.md"), *TOP.glob("cdk/*.md"), *TOP.glob("stepfunctions/*.md")]
+    [*TOP.glob("*.md"), *TOP.glob("docs/**/*.md"), *TOP.glob("tidegate_cdk/*.md"), *TOP.glob("stepfunctions/*.md")]
 )
 README = (TOP / "README.md").read_text(encoding="utf-8")
 START = (TOP / "docs/start.md").read_text(encoding="utf-8")

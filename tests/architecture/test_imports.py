@@ -41,8 +41,8 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "runner": ("runner", "tidegate"),
     # What the runner and the configuration file would refuse, synth refuses before: rules, no verbs. State machines are
     # read as the command reads them.
-    "cdk": (
-        "cdk",
+    "tidegate_cdk": (
+        "tidegate_cdk",
         "tidegate.aws.definitions",
         "tidegate.deploys.rules.aws_target",
         "tidegate.deploys.rules.mask_pattern",
@@ -51,10 +51,10 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
         "tidegate.deploys.rules.workflow_rules",
         "tidegate.rules.errors",
     ),
-    "local": ("local", "tidegate"),
-    "cli": ("cli", "local", "tidegate"),
-    "soak": ("soak", "local"),
-    "bench": ("bench", "local", "runner", "soak", "tidegate"),
+    "tidegate_local": ("tidegate_local", "tidegate"),
+    "tidegate_cli": ("tidegate_cli", "tidegate_local", "tidegate"),
+    "soak": ("soak", "tidegate_local"),
+    "bench": ("bench", "tidegate_local", "runner", "soak", "tidegate"),
 }
 
 #: Programs that start in every deploy's critical path: they must not import what is slow to import.
@@ -80,7 +80,7 @@ def _modules() -> Iterator[tuple[str, Path]]:
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
         yield ".".join(part for part in parts if part != "__init__"), path
-    for top in ("functions", "runner", "cdk", "local", "cli", "soak", "bench"):
+    for top in ("functions", "runner", "tidegate_cdk", "tidegate_local", "tidegate_cli", "soak", "bench"):
         for path in sorted((TOP / top).rglob("*.py")):
             yield ".".join(part for part in path.relative_to(TOP).with_suffix("").parts if part != "__init__"), path
 

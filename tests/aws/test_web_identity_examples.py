@@ -13,11 +13,11 @@ from cfnlint.api import ManualArgs, lint
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local.aws.iam import condition_holds
 from tests.builders import any_job
 from tidegate.deploys.rules.claims import claims
 from tidegate.deploys.rules.job import JobKind
 from tidegate.roots.rules.root import Root
+from tidegate_local.aws.iam import condition_holds
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "accounts"
 TEMPLATE, MODULE = EXAMPLES / "web-identity.yaml", EXAMPLES / "web-identity.tf"

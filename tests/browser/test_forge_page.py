@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from local.forge.client import ForgeClient
-from local.forge.server import Forge
 from tests.browser.conftest import PATIENCE
 from tests.browser.site import CHROMIUM
 from tests.forge.conftest import SECRET, Api, Receiver
+from tidegate_local.forge.client import ForgeClient
+from tidegate_local.forge.server import Forge
 
 pytestmark = [
     pytest.mark.nightly,  # The page of a stand-in.

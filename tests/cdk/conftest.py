@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from local.stack.synth import synthesize
 from tests.cdk.own_site import KEY, OWN
+from tidegate_local.stack.synth import synthesize
 
 OTHER = {
     "prefix": "acme-prod",
@@ -34,7 +34,7 @@ OTHER = {
 @pytest.fixture(scope="session")
 def template_file() -> Path:
     """Return the template's path; beside it lies what is deployed with it."""
-    from cdk.sources import ROOT
+    from tidegate_cdk.sources import ROOT
 
     return synthesize(ROOT, {}) / "Tidegate.template.json"
 
@@ -47,7 +47,7 @@ def template(template_file: Path) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def other_file() -> Path:
     """Return the path of the template of another installation, which sets what makes more resources or rights."""
-    from cdk.sources import ROOT
+    from tidegate_cdk.sources import ROOT
 
     (file,) = synthesize(ROOT, OTHER).glob("*.template.json")
     return file
@@ -61,7 +61,7 @@ def other(other_file: Path) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def own() -> dict[str, Any]:
     """Return the template of an installation with a network, a domain and keys of its own."""
-    from cdk.sources import ROOT
+    from tidegate_cdk.sources import ROOT
 
     (file,) = synthesize(ROOT, OWN).glob("*.template.json")
     return json.loads(file.read_text(encoding="utf-8"))
@@ -70,7 +70,7 @@ def own() -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def behind_gateways() -> dict[str, Any]:
     """Return the template of an installation whose runners are behind a NAT gateway."""
-    from cdk.sources import ROOT
+    from tidegate_cdk.sources import ROOT
 
     (file,) = synthesize(ROOT, {"prefix": "nat", "nat_gateways": "1", "kms_key": KEY}).glob("*.template.json")
     return json.loads(file.read_text(encoding="utf-8"))

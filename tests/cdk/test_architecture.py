@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from cdk.architecture import ARCHITECTURES
-from cdk.settings import InvalidContext, read_settings
-from cli.builders import MACHINES
+from tidegate_cdk.architecture import ARCHITECTURES
+from tidegate_cdk.settings import InvalidContext, read_settings
+from tidegate_cli.builders import MACHINES
 
 
 def test_doctor_tries_each_machine_that_can_be_set():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cdk.images import FUNCTION_CONTEXT
+from tidegate_cdk.images import FUNCTION_CONTEXT
 
 PACKAGE = Path(__file__).parents[2] / "layers/core/python/tidegate"
 CHECK_POLICIES = Path(__file__).parents[2] / "functions/check_policies"

@@ -10,7 +10,7 @@ import cdk_nag
 import pytest
 from aws_cdk import aws_s3 as s3
 
-from cdk.check import findings
+from tidegate_cdk.check import findings
 
 
 def test_a_finding_that_nobody_acknowledged_fails_the_synth_and_is_named(tmp_path: Path):

@@ -10,8 +10,8 @@ import aws_cdk
 import pytest
 from aws_cdk.aws_stepfunctions import CfnStateMachine
 
-from cdk.asl_state_machine import AslStateMachine, PlaceholderMismatch
-from cdk.settings import InvalidContext, read_settings
+from tidegate_cdk.asl_state_machine import AslStateMachine, PlaceholderMismatch
+from tidegate_cdk.settings import InvalidContext, read_settings
 
 FILE = '{"StartAt": "End", "States": {"End": {"Type": "Succeed", "Comment": "${Name}"}}}'
 

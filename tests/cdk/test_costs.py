@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cdk.costs import PAGE, TABLE, Line, UncountedResource, idle, opt_ins, page, runner_second
+from tidegate_cdk.costs import PAGE, TABLE, Line, UncountedResource, idle, opt_ins, page, runner_second
 
 #: What the defaults may cost in a month, where an account uses nothing else of what AWS gives without an end.
 _MOST = 3.00

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cdk.settings import InvalidContext, read_settings
+from tidegate_cdk.settings import InvalidContext, read_settings
 
 
 class Given(dict):

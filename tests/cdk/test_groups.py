@@ -11,13 +11,13 @@ from typing import Any
 import aws_cdk
 import pytest
 
-from cdk import verbs
-from cdk.capabilities import Capability
-from cdk.function_specs import FUNCTION_OF, SPECS, FunctionSpec
-from cdk.grants import given
-from cdk.props import TidegateProps
-from cdk.stack import TidegateStack
-from cdk.synthesis import file_context
+from tidegate_cdk import verbs
+from tidegate_cdk.capabilities import Capability
+from tidegate_cdk.function_specs import FUNCTION_OF, SPECS, FunctionSpec
+from tidegate_cdk.grants import given
+from tidegate_cdk.props import TidegateProps
+from tidegate_cdk.stack import TidegateStack
+from tidegate_cdk.synthesis import file_context
 
 #: Lambdas at most (docs/decisions/0218).
 MOST = 12

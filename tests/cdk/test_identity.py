@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from cdk.identity import read_identity_settings
-from cdk.permissions import permissions, readable
-from cdk.runner_settings import InvalidContext
+from tidegate_cdk.identity import read_identity_settings
+from tidegate_cdk.permissions import permissions, readable
+from tidegate_cdk.runner_settings import InvalidContext
 
 KEYS = ("<Identity202611>", "<Identity202605>")
 

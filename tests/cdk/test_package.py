@@ -17,12 +17,12 @@ from typing import Any
 import aws_cdk
 import pytest
 
-from cdk.construct import Tidegate
-from cdk.node import path_with_node
-from cdk.props import TargetRole, TidegateProps
-from cdk.settings import InvalidContext, read_settings
-from cdk.sources import ROOT
 from tidegate.deploys.rules.aws_target import Phase
+from tidegate_cdk.construct import Tidegate
+from tidegate_cdk.node import path_with_node
+from tidegate_cdk.props import TargetRole, TidegateProps
+from tidegate_cdk.settings import InvalidContext, read_settings
+from tidegate_cdk.sources import ROOT
 
 PAGE = ROOT / "docs/construct.md"
 #: Packages of the functions that the construct must do without: nothing declares them for it.
@@ -37,7 +37,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the interpreter of a new environment with the wheel, and the locked packages to import from."""
     place = tmp_path_factory.mktemp("installed")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(place)]
-    subprocess.run(build, cwd=ROOT / "cdk", check=True, capture_output=True)
+    subprocess.run(build, cwd=ROOT / "tidegate_cdk", check=True, capture_output=True)
     (wheel,) = place.glob("*.whl")
     subprocess.run([sys.executable, "-m", "venv", str(place / "venv")], check=True)
     python = place / "venv/bin/python"
@@ -54,8 +54,8 @@ def assembly(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return what the app of the page becomes."""
     place = tmp_path_factory.mktemp("app")
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    loaded = "import sys; print(*(name.partition('.')[0] for name in sys.modules), cdk.__file__)"
-    (place / "app.py").write_text(f"{code}\nimport cdk; {loaded}\n", encoding="utf-8")
+    loaded = "import sys; print(*(name.partition('.')[0] for name in sys.modules), tidegate_cdk.__file__)"
+    (place / "app.py").write_text(f"{code}\nimport tidegate_cdk; {loaded}\n", encoding="utf-8")
     environment = {
         "PATH": path_with_node(),
         "HOME": os.environ["HOME"],
@@ -120,7 +120,7 @@ def test_all_that_is_deployed_comes_from_the_package(assembly: Path, template_fi
 
 def test_the_package_needs_what_the_repository_has_locked():
     """A version that nobody tried is no lower bound."""
-    wanted = tomllib.loads((ROOT / "cdk/pyproject.toml").read_text())["project"]["dependencies"]
+    wanted = tomllib.loads((ROOT / "tidegate_cdk/pyproject.toml").read_text())["project"]["dependencies"]
     lock = {each["name"]: each["version"] for each in tomllib.loads((ROOT / "uv.lock").read_text())["package"]}
     for requirement in wanted:
         name, lowest = re.fullmatch(r"([a-z-]+)>=([0-9.]+)(?:,<\d+)?", requirement).groups()
@@ -175,6 +175,8 @@ def test_the_page_uses_no_more_than_ten_lines():
 
 
 def test_the_readme_has_a_row_for_each_setting():
-    rows = re.findall(r"^\| (`[a-z_`, ]+`) \|", (ROOT / "cdk/README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| (`[a-z_`, ]+`) \|", (ROOT / "tidegate_cdk/README.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     named = [name for row in rows for name in re.findall(r"`([a-z_]+)`", row)]
     assert sorted(named) == sorted(field.name for field in fields(TidegateProps))

@@ -11,7 +11,7 @@ from typing import Any
 import aws_cdk
 import pytest
 
-from cdk.permissions import PAGE, Permission, page, permissions, roles
+from tidegate_cdk.permissions import PAGE, Permission, page, permissions, roles
 
 #: Actions that AWS defines without a resource.
 WITHOUT_RESOURCE = {
@@ -268,9 +268,9 @@ def test_every_use_of_the_table_is_limited_to_kinds_of_records(allowed: list[Per
 
 
 def test_a_speculative_plan_may_read_states_and_write_nothing_of_them(tmp_path: Path):
-    from cdk.props import TidegateProps
-    from cdk.stack import TidegateStack
-    from cdk.synthesis import file_context
+    from tidegate_cdk.props import TidegateProps
+    from tidegate_cdk.stack import TidegateStack
+    from tidegate_cdk.synthesis import file_context
 
     app = aws_cdk.App(
         analytics_reporting=False, context={**file_context(), "state_bucket": "states"}, outdir=str(tmp_path)

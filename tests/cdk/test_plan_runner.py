@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from cdk.asl_state_machine import without_states
-from cdk.plan_runner import LAMBDA_STATES, PlanRunnerSettings, obstacle, plans_on_lambda, read_plan_runner
-from cdk.runner_settings import InvalidContext, read_runner_settings
-from cdk.site_settings import read_site_settings
 from tests.cdk.context import IMAGE, Given
 from tests.stepfunctions.machines import read
 from tidegate.deploys.rules.plan_runner import has_tenant_isolation
+from tidegate_cdk.asl_state_machine import without_states
+from tidegate_cdk.plan_runner import LAMBDA_STATES, PlanRunnerSettings, obstacle, plans_on_lambda, read_plan_runner
+from tidegate_cdk.runner_settings import InvalidContext, read_runner_settings
+from tidegate_cdk.site_settings import read_site_settings
 
 NETWORK = MappingProxyType({"vpc": "vpc-0123456789abcdef0", "subnets": ["subnet-0123456789abcdef0"]})
 

@@ -13,9 +13,9 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from cdk.settings import read_settings
-from cdk.sources import ROOT
-from local.stack.template import Addresses, adapt
+from tidegate_cdk.settings import read_settings
+from tidegate_cdk.sources import ROOT
+from tidegate_local.stack.template import Addresses, adapt
 
 #: Names that live inside of something else that has a name of its own, or are of AWS.
 WITHIN = {

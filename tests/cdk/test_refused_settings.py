@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from cdk.runner_settings import InvalidContext
-from cdk.sources import ROOT
-from cdk.synthesis import UnknownContext, refuse_unknown_keys
-from local.stack.synth import SynthFailed, synthesize
+from tidegate_cdk.runner_settings import InvalidContext
+from tidegate_cdk.sources import ROOT
+from tidegate_cdk.synthesis import UnknownContext, refuse_unknown_keys
+from tidegate_local.stack.synth import SynthFailed, synthesize
 
 
 def test_a_setting_that_cannot_be_used_ends_the_app_in_one_line(tmp_path: Path):
     context = json.dumps({"prefix": "A_b"})
     environment = os.environ | {"CDK_CONTEXT_JSON": context, "CDK_OUTDIR": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "cdk/app.py"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "tidegate_cdk/app.py"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
     assert done.stderr.startswith("There is no template: context key prefix: 'A_b' is not up to 20 small letters")
@@ -33,7 +33,8 @@ def test_the_local_cloud_says_only_what_the_app_refuses():
 
 
 @pytest.mark.parametrize(
-    ("key", "advice"), [("apply_policiez", "Did you mean apply_policies?"), ("colour", "cdk/README.md lists all.")]
+    ("key", "advice"),
+    [("apply_policiez", "Did you mean apply_policies?"), ("colour", "tidegate_cdk/README.md lists all.")],
 )
 def test_a_key_that_is_none_is_refused(key: str, advice: str):
     with pytest.raises(UnknownContext) as refused:

@@ -9,12 +9,12 @@ from typing import Any
 import aws_cdk
 import pytest
 
-from cdk.props import TidegateProps
-from cdk.runner_settings import InvalidContext, read_runner_settings
-from cdk.stack import TidegateStack
-from cdk.synthesis import file_context
 from tests.cdk.context import IMAGE, Given
 from tidegate.deploys.rules.runner_size import RunnerOffer, RunnerSize
+from tidegate_cdk.props import TidegateProps
+from tidegate_cdk.runner_settings import InvalidContext, read_runner_settings
+from tidegate_cdk.stack import TidegateStack
+from tidegate_cdk.synthesis import file_context
 
 ROLE = "arn:aws:iam::210987654321:role/deploy"
 TARGETS = ["arn:aws:iam::210987654321:role/tidegate-*"]

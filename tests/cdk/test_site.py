@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from cdk.permissions import permissions, readable
-from cdk.props import TidegateProps
-from cdk.settings import InvalidContext, read_settings
-from cdk.site_settings import read_site_settings
-from cdk.sources import ROOT
 from tests.aws.contract import Request, Template, allowed, states
 from tests.cdk.own_site import BOUNDARY, CERTIFICATE, KEY, OWN
+from tidegate_cdk.permissions import permissions, readable
+from tidegate_cdk.props import TidegateProps
+from tidegate_cdk.settings import InvalidContext, read_settings
+from tidegate_cdk.site_settings import read_site_settings
+from tidegate_cdk.sources import ROOT
 
 
 class Given(dict):

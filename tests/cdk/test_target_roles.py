@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cdk.permissions import permissions
-from cdk.runner_settings import InvalidContext, read_runner_settings
-from cdk.target_roles import overlap
 from tidegate.deploys.rules.aws_target import Phase, fits, from_text
+from tidegate_cdk.permissions import permissions
+from tidegate_cdk.runner_settings import InvalidContext, read_runner_settings
+from tidegate_cdk.target_roles import overlap
 
 SESSION = ("sts:AssumeRole", "sts:TagSession", "sts:SetSourceIdentity")
 ACCOUNT = "arn:aws:iam::210987654321:role"

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from local.stack.template import DEPLOYED, LEFT_OUT
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import GATE_DAYS
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.requirements_gate import REQUIREMENTS_DAYS
 from tidegate.deploys.rules.review import REVIEW_DAYS
+from tidegate_local.stack.template import DEPLOYED, LEFT_OUT
 
 
 def _only(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -311,7 +311,7 @@ def test_the_api_is_throttled_and_logged(resources):
 
 def test_each_function_has_the_variables_that_its_wiring_reads(resources):
     """The webhook, tasks and queue functions name what they miss at run time; this finds it before."""
-    from cdk.function_specs import SPECS
+    from tidegate_cdk.function_specs import SPECS
 
     functions = resources("AWS::Lambda::Function")
     for spec in SPECS:

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from cdk.permissions import resource_name
-from cdk.sources import ROOT
-from local.stack.synth import synthesize
+from tidegate_cdk.permissions import resource_name
+from tidegate_cdk.sources import ROOT
+from tidegate_local.stack.synth import synthesize
 
 
 def _named(template: dict[str, Any], ending: str) -> Iterator[dict[str, Any]]:
@@ -55,7 +55,7 @@ def _versions(template: dict[str, Any]) -> dict[str, str]:
 
 def _changed(tmp_path: Path, file: str, context: dict[str, Any]) -> dict[str, str]:
     """Return the versions of the project with a line more in one file."""
-    for name in ("cdk", "stepfunctions", "functions", "layers", "runner", "tests/conformance"):
+    for name in ("tidegate_cdk", "stepfunctions", "functions", "layers", "runner", "tests/conformance"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("cdk.json", "uv.lock"):
         shutil.copy(ROOT / name, tmp_path / name)

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import pytest
 from typer.testing import CliRunner
 
-from cli.main import app
+from tidegate_cli.main import app
 
 TOKEN = "a-token-that-nobody-may-see"
 NOW = "2026-03-02T09:00:00.000000+00:00"

@@ -8,11 +8,11 @@ from typing import Any
 
 import yaml
 
-from cli.converting.draft import Draft, finished
-from cli.converting.formats import draft_of, kind_of
-from cli.converting.kind import Kind
 from tidegate.config.document import read_document
 from tidegate.config.loader import load_configuration
+from tidegate_cli.converting.draft import Draft, finished
+from tidegate_cli.converting.formats import draft_of, kind_of
+from tidegate_cli.converting.kind import Kind
 
 ATLANTIS = """\
 version: 3

@@ -13,8 +13,8 @@ ID = "orders-0123456-0a1b2c3d4e5f"
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch):
-    monkeypatch.setattr("cli.waiting.SECONDS", 0.01)
-    monkeypatch.setattr("cli.deploy.ASK_SECONDS", 0.01)
+    monkeypatch.setattr("tidegate_cli.waiting.SECONDS", 0.01)
+    monkeypatch.setattr("tidegate_cli.deploy.ASK_SECONDS", 0.01)
 
 
 def accepted(api, *deployments, outcome="1 deployment was queued."):
@@ -89,7 +89,7 @@ def test_a_deploy_waits_no_longer_than_it_is_told(api, tidegate):
 
 
 def test_waiting_survives_a_server_that_is_away_for_a_moment(api, tidegate, monkeypatch):
-    monkeypatch.setattr("cli.api_client.PAUSES", (0.0,))
+    monkeypatch.setattr("tidegate_cli.api_client.PAUSES", (0.0,))
     accepted(api, brief(state="queued"))
     away = refused(503, "unavailable", "Not now.")
     api.answers[f"GET /api/deployments/{ID}"] = [details(state="planning"), *[away] * 6, details(state="applied")]

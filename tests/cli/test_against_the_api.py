@@ -11,13 +11,13 @@ import pytest
 from typer.testing import CliRunner
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from cli.main import app
 from tests.api.world import WebBootstrap
 from tests.api.wsgi import wsgi
 from tests.builders import REPOSITORY, any_deployment, any_job, any_plan, deployment_in
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.job import JobKind, job_id
 from tidegate.ports import LogChunk
+from tidegate_cli.main import app
 
 
 class Quiet(WSGIRequestHandler):
@@ -115,7 +115,7 @@ def test_rights_are_those_of_the_token(wires, tidegate):
 
 
 def test_a_deploy_by_hand_is_asked_for_and_its_outcome_is_told(wires, tidegate, monkeypatch):
-    monkeypatch.setattr("cli.deploy.ASK_SECONDS", 0.01)
+    monkeypatch.setattr("tidegate_cli.deploy.ASK_SECONDS", 0.01)
     one = any_deployment()
     stored = []
 

@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from cli.connection import Connection, connect
-from cli.problems import NotSignedIn, WrongUsage
-from local import instances
 from tests.cli.conftest import TOKEN, refused
+from tidegate_cli.connection import Connection, connect
+from tidegate_cli.problems import NotSignedIn, WrongUsage
+from tidegate_local import instances
 
 REMOTE = "https://tidegate.example.com"
 
@@ -161,7 +161,7 @@ class Pauses(list):
 @pytest.fixture
 def pauses(monkeypatch):
     waited = Pauses()
-    monkeypatch.setattr("cli.options.wait", waited)
+    monkeypatch.setattr("tidegate_cli.options.wait", waited)
     return waited
 
 

@@ -7,8 +7,8 @@ import typing
 import pytest
 from pydantic import BaseModel
 
-from cli.answers import catalog, changes, deployments, drift, pulls, queues
 from tidegate.web import change_models, drift_models, models, pull_request_models
+from tidegate_cli.answers import catalog, changes, deployments, drift, pulls, queues
 
 PAIRS = [
     (catalog.Me, models.Me),

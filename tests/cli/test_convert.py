@@ -9,15 +9,15 @@ import yaml
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from cli.converting.draft import finished
-from cli.converting.formats import draft_of
-from cli.converting.kind import Kind
-from cli.problems import Refused
 from tests.chance import examples
 from tests.cli.foreign_files import ATLANTIS, TERRATEAM, Conversions
 from tidegate.config.document import read_document
 from tidegate.config.loader import load_configuration
 from tidegate.rules.errors import InvalidConfiguration
+from tidegate_cli.converting.draft import finished
+from tidegate_cli.converting.formats import draft_of
+from tidegate_cli.converting.kind import Kind
+from tidegate_cli.problems import Refused
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def test_many_mistakes_are_told_together(files):
 
 
 def test_a_file_of_nothing_but_mistakes_is_refused_and_not_read_for_ever(files, monkeypatch):
-    monkeypatch.setattr("cli.converting.draft._MOST_READINGS", 2)
+    monkeypatch.setattr("tidegate_cli.converting.draft._MOST_READINGS", 2)
     result = files.run("dirs:\n" + "".join(f"  d{n}: {{wrong: 1}}\n" for n in range(201)), "config.yml")
     assert result.exit_code == 1
     assert "far too many of its values cannot be used" in " ".join(result.output.split())

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.converting.formats import draft_of
-from cli.converting.kind import Kind
 from tests.chance import examples
 from tests.cli.foreign_files import ATLANTIS, Conversions, said
 from tidegate.config.document import read_document
 from tidegate.config.loader import load_configuration
 from tidegate.config.patterns import root_patterns
 from tidegate.deploys.rules.workflow_rules import substituted
+from tidegate_cli.converting.formats import draft_of
+from tidegate_cli.converting.kind import Kind
 
 
 @pytest.fixture

@@ -104,7 +104,7 @@ LATER = "2026-03-02T10:00:00.000000+00:00"
 @pytest.fixture
 def looking(api, monkeypatch):
     """A schedule that is told to look, begins, runs, and finds that nothing has drifted."""
-    monkeypatch.setattr("cli.waiting.SECONDS", 0.01)
+    monkeypatch.setattr("tidegate_cli.waiting.SECONDS", 0.01)
     ended = {**SCHEDULE, "looked_at": LATER, "roots": [{"root": "app", "state": "none"}]}
     runs = [SCHEDULE, SCHEDULE, {**SCHEDULE, "running": True}, {**ended, "running": True}, ended]
     api.answers["POST /api/drift/look"] = {"message": "The schedule nightly looks for drift now."}
@@ -134,7 +134,7 @@ def test_the_first_run_of_a_schedule_is_waited_for_as_well(looking, tidegate):
 
 
 def test_waiting_for_a_run_survives_a_server_that_is_away_for_a_moment(looking, tidegate, monkeypatch):
-    monkeypatch.setattr("cli.api_client.PAUSES", (0.0,))
+    monkeypatch.setattr("tidegate_cli.api_client.PAUSES", (0.0,))
     looking.answers["GET /api/drift"][2:2] = [refused(503, "unavailable", "Not now.")] * 6
     result = tidegate("drift", "acme/live", "--look", "nightly", "--wait")
     assert result.exit_code == 0
@@ -142,7 +142,7 @@ def test_waiting_for_a_run_survives_a_server_that_is_away_for_a_moment(looking, 
 
 
 def test_a_run_that_never_begins_is_not_waited_for(looking, tidegate, monkeypatch):
-    monkeypatch.setattr("cli.waiting.BEGIN_SECONDS", 0.0)
+    monkeypatch.setattr("tidegate_cli.waiting.BEGIN_SECONDS", 0.0)
     looking.answers["GET /api/drift"] = {"schedules": [SCHEDULE]}
     result = tidegate("drift", "acme/live", "--look", "nightly", "--wait")
     assert result.exit_code == 6

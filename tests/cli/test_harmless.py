@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.harmless import coloured, dumps, plain
+from tidegate_cli.harmless import coloured, dumps, plain
 
 #: Everything that a terminal or a reader's eye could be fooled with, colours aside.
 ACTING = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")

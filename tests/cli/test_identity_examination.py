@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from botocore.exceptions import ClientError
 
-from cli.identity_examination import IdentityExamination
+from tidegate_cli.identity_examination import IdentityExamination
 
 ISSUER, NOW = "https://tidegate.example", datetime(2026, 11, 24, 12, tzinfo=UTC)
 KEYS = ["one", "two"]

@@ -11,9 +11,9 @@ import threading
 import pytest
 from typer.testing import CliRunner
 
-from cli.local_info import readable
-from cli.main import app
-from local import instances
+from tidegate_cli.local_info import readable
+from tidegate_cli.main import app
+from tidegate_local import instances
 
 
 def run(*words):
@@ -125,6 +125,6 @@ def test_the_forge_is_a_gitlab_where_that_is_asked_for(monkeypatch, options, is_
         asked.append(options)
         raise OSError("not here")
 
-    monkeypatch.setattr("local.client.LocalCloud", start)
+    monkeypatch.setattr("tidegate_local.client.LocalCloud", start)
     assert run("up", *options).exit_code == 1
     assert [one.gitlab for one in asked] == [is_gitlab]

@@ -23,7 +23,7 @@ JOBS = [{"id": PLAN, "kind": "plan"}, {"id": APPLY, "kind": "apply"}]
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch):
-    monkeypatch.setattr("cli.logs.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("tidegate_cli.logs.POLL_SECONDS", 0.01)
 
 
 def log(*lines, state="ended"):
@@ -143,7 +143,7 @@ def follower(api):
     environment = {**os.environ, "TIDEGATE_URL": api.url, "TIDEGATE_TOKEN": TOKEN}
     # A shell that started the tests in the background has them, and all that they start, ignore Ctrl-C.
     heeding = ["env", "--default-signal=INT"]
-    command = [*heeding, sys.executable, "-m", "cli.main", "logs", PLAN, "--follow"]
+    command = [*heeding, sys.executable, "-m", "tidegate_cli.main", "logs", PLAN, "--follow"]
     process = subprocess.Popen(
         command, cwd=TOP, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

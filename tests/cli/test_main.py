@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from cli import reference, screen
-from cli.exits import Exit
-from cli.main import app
 from tests.cli.conftest import TOKEN, brief, details, root
+from tidegate_cli import reference, screen
+from tidegate_cli.exits import Exit
+from tidegate_cli.main import app
 
 TOP = Path(__file__).parents[2]
 #: Pydantic is not among them: typer itself reads arguments with it.
@@ -43,7 +43,7 @@ def test_every_command_line_of_the_documentation_is_one_that_is_understood():
 )
 def test_doctor_looks_at_the_installation_that_is_named(monkeypatch, words, prefix):
     asked = []
-    monkeypatch.setattr("cli.examination.examine", lambda _file, context: asked.append(context) or iter(()))
+    monkeypatch.setattr("tidegate_cli.examination.examine", lambda _file, context: asked.append(context) or iter(()))
     CliRunner().invoke(app, ["doctor", *words], env={"TIDEGATE_PREFIX": "acme"})
     assert asked == [{"prefix": prefix}]
 
@@ -60,7 +60,7 @@ def test_help_names_every_command_and_every_exit_code():
 def test_help_is_quick_because_nothing_slow_is_imported():
     program = (
         "import sys, contextlib\n"
-        "from cli.main import app\n"
+        "from tidegate_cli.main import app\n"
         "for words in (['--help'], ['status', '--help'], ['local', 'up', '--help'], ['--version']):\n"
         "    with contextlib.suppress(SystemExit): app(words)\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
@@ -136,7 +136,7 @@ def test_every_command_that_asks_the_api_takes_an_address_a_person_and_json():
 def test_a_terminal_with_few_letters_is_no_reason_to_fail(api):
     api.answers["GET /api/deployments/orders-0123456-0a1b2c3d4e5f"] = details()
     environment = {**os.environ, "TIDEGATE_URL": api.url, "TIDEGATE_TOKEN": TOKEN, "PYTHONIOENCODING": "ascii"}
-    command = [sys.executable, "-m", "cli.main", "status", "orders-0123456-0a1b2c3d4e5f"]
+    command = [sys.executable, "-m", "tidegate_cli.main", "status", "orders-0123456-0a1b2c3d4e5f"]
     done = subprocess.run(command, cwd=TOP, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "waiting for review" in done.stdout

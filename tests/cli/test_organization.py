@@ -7,8 +7,8 @@ import pytest
 from moto import mock_aws
 from typer.testing import CliRunner
 
-from cli.main import app
 from tidegate.config.organization import ORGANIZATION
+from tidegate_cli.main import app
 
 AROUND = "forced: {plan_review: always}\noverridable: [dirs]\n"
 

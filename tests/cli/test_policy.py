@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from cli.main import app
+from tidegate_cli.main import app
 
 EXAMPLES = Path(__file__).parents[1] / "data" / "policies"
 NETWORK = str(EXAMPLES / "network")

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from moto import mock_aws
 from typer.testing import CliRunner
 
-from cli.main import app
+from tidegate_cli.main import app
 
 
 @pytest.fixture(autouse=True)

@@ -16,21 +16,21 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 from typer.testing import CliRunner
 
-from cli.main import app
-from cli.problems import Problem, Refused
-from cli.smoke import checks, cost, removal, trials
-from cli.smoke.course import Step, StepFailed, StepSkipped, Within, run
-from cli.smoke.forge import FILE, NOWHERE, Scratch, configuration, module
-from cli.smoke.leftovers import leftovers
-from cli.smoke.names import Names, is_prefix, new_names
-from cli.smoke.permissions import ACTIONS
-from cli.smoke.places import App, _ended
-from cli.smoke.remembered import remembered
-from cli.smoke.scene import Scene
-from local.forge.client import ForgeClient
-from local.forge.server import Forge
-from local.forge.settings import app_key
 from tidegate.config.loader import load_configuration
+from tidegate_cli.main import app
+from tidegate_cli.problems import Problem, Refused
+from tidegate_cli.smoke import checks, cost, removal, trials
+from tidegate_cli.smoke.course import Step, StepFailed, StepSkipped, Within, run
+from tidegate_cli.smoke.forge import FILE, NOWHERE, Scratch, configuration, module
+from tidegate_cli.smoke.leftovers import leftovers
+from tidegate_cli.smoke.names import Names, is_prefix, new_names
+from tidegate_cli.smoke.permissions import ACTIONS
+from tidegate_cli.smoke.places import App, _ended
+from tidegate_cli.smoke.remembered import remembered
+from tidegate_cli.smoke.scene import Scene
+from tidegate_local.forge.client import ForgeClient
+from tidegate_local.forge.server import Forge
+from tidegate_local.forge.settings import app_key
 
 NAMES = Names("smoke-0a1b2c3d")
 TOP = Path(__file__).parents[2]

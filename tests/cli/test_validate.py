@@ -9,10 +9,10 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from cli import configuration_reference
-from cli.main import app
 from tidegate.config.model.file import WHEN_MODIFIED
 from tidegate.config.schema import json_schema
+from tidegate_cli import configuration_reference
+from tidegate_cli.main import app
 
 WRONG = "version: 1\nengine: pulumi\nroots:\n  - {dir: a, wrokspace: x}\n"
 MISLEADING = "version: 1\napply_requirements:\n  checks:\n    - tag_query: a b or c\n"

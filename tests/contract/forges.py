@@ -10,14 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from local.forge.client import ForgeClient
-from local.forge.server import Forge as GitHub
-from local.forge.settings import app_key
-from local.gitlab.client import GitLabClient
-from local.gitlab.server import GitLab
 from tidegate.vcs.github.forge import AppCredentials, GitHubForge
 from tidegate.vcs.gitlab.forge import GitLabCredentials, GitLabForge
 from tidegate.vcs.rules.check_run import CheckRun
+from tidegate_local.forge.client import ForgeClient
+from tidegate_local.forge.server import Forge as GitHub
+from tidegate_local.forge.settings import app_key
+from tidegate_local.gitlab.client import GitLabClient
+from tidegate_local.gitlab.server import GitLab
 
 KINDS = ("github", "gitlab", "gitlab-in-groups")
 Prepare = Callable[["Tried"], Any]

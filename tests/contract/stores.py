@@ -14,8 +14,6 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from cdk.indexes import INDEXES
-from local.moto import dynamodb_shims
 from tests.fakes import (
     MemoryCatalog,
     MemoryChangeSets,
@@ -60,6 +58,8 @@ from tidegate.ports import (
 )
 from tidegate.pull_requests.adapters.pull_requests import DynamoPullRequests, DynamoTemporaryLayers
 from tidegate.vcs.adapters.deliveries import DynamoDeliveries
+from tidegate_cdk.indexes import INDEXES
+from tidegate_local.moto import dynamodb_shims
 
 KINDS = ("memory", "dynamodb")
 

@@ -7,9 +7,9 @@ import urllib.request
 
 import pytest
 
-from local.gitlab.client import GitLabClient
 from tidegate.rules.errors import ForgeUnavailable
 from tidegate.vcs.adapters.accounts import GitLabAccounts, OAuthClient
+from tidegate_local.gitlab.client import GitLabClient
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from local.client import LocalCloud
-from local.forge.pages.visit import COOKIE
 from tests.conftest import tell
 from tests.e2e.installation import Installation
 from tests.e2e.pages import SECONDS
 from tests.e2e.project import Project
+from tidegate_local.client import LocalCloud
+from tidegate_local.forge.pages.visit import COOKIE
 
 _HERE = Path(__file__).parent
 #: What CloudFormation appends to the names of what it makes: each time something else.

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from local.client import LocalCloud
-from local.gitlab.client import GitLabClient
 from tests.e2e import modules
 from tests.e2e.patience import eventually
+from tidegate_local.client import LocalCloud
+from tidegate_local.gitlab.client import GitLabClient
 
 _OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 

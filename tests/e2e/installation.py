@@ -17,9 +17,9 @@ from typing import Any
 
 import jwt
 
-from local.client import LocalCloud
-from local.forge.client import ForgeClient
 from tests.e2e.patience import eventually
+from tidegate_local.client import LocalCloud
+from tidegate_local.forge.client import ForgeClient
 
 #: Nothing listens there: what is sent is lost, as when Tidegate's API is down.
 _NOWHERE = "http://127.0.0.1:9/"

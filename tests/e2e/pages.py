@@ -50,7 +50,7 @@ def run_tidegate(project, *arguments):
     """Run the command line against the installation."""
     where = {"TIDEGATE_URL": project.tidegate.cloud.api_url, "TIDEGATE_TOKEN": "reviewer"}
     return subprocess.run(
-        [sys.executable, "-m", "cli.main", *arguments],
+        [sys.executable, "-m", "tidegate_cli.main", *arguments],
         env={**os.environ, **where},
         capture_output=True,
         text=True,

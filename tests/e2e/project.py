@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from local.forge.client import ForgeClient
-from local.forge.git import ENVIRONMENT
 from tests.e2e import modules
 from tests.e2e.installation import Installation
 from tests.e2e.pages import post
 from tests.e2e.patience import eventually
 from tidegate.roots.rules.root import queue_id
+from tidegate_local.forge.client import ForgeClient
+from tidegate_local.forge.git import ENVIRONMENT
 
 #: The states of a deployment that is planned, confirmed and applied.
 ALL_THE_WAY = [

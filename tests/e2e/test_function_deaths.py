@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cdk.function_specs import FUNCTION_OF
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import Project, words
+from tidegate_cdk.function_specs import FUNCTION_OF
 
 pytestmark = pytest.mark.nightly
 

@@ -7,7 +7,6 @@ import uuid
 
 import pytest
 
-from local.client import LocalCloud
 from tests.e2e.gitlab_project import Project, confirm, succeeded
 from tests.e2e.modules import FAILS_TO_APPLY
 from tests.e2e.patience import eventually
@@ -16,6 +15,7 @@ from tests.e2e.project import rests
 from tests.stepfunctions.world import OperatorWiring
 from tidegate.roots.rules.root import schedule_name
 from tidegate.rules.errors import NotFound
+from tidegate_local.client import LocalCloud
 
 pytestmark = pytest.mark.nightly
 

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from local.forge.client import ForgeAnswered
 from tests.e2e.modules import gated, thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import ALL_THE_WAY, gate_of, has_ended, title, words
+from tidegate_local.forge.client import ForgeAnswered
 
 
 def test_of_two_roots_that_a_push_changes_the_confirmed_one_is_applied_and_the_rejected_one_is_not(project):

@@ -7,7 +7,6 @@ import uuid
 
 import pytest
 
-from local.client import LocalCloud
 from tests.e2e.installation import Installation
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
@@ -15,6 +14,7 @@ from tests.e2e.project import Project
 from tests.e2e.pulls import gated, open_pull, planning
 from tests.stepfunctions.world import events_of
 from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate_local.client import LocalCloud
 
 pytestmark = pytest.mark.nightly
 

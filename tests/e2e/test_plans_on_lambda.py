@@ -6,7 +6,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from local.client import LocalCloud
 from runner.on_lambda import TRIAL_SECONDS
 from tests.e2e.conftest import denied
 from tests.e2e.installation import Installation
@@ -15,6 +14,7 @@ from tests.e2e.patience import eventually
 from tests.e2e.project import ALL_THE_WAY, cancel, title
 from tests.e2e.pulls import open_pull
 from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate_local.client import LocalCloud
 
 ON_LAMBDA = ["Where does the plan run?", "Start a Lambda runner for the plan", "Plan"]
 ON_FARGATE = ["Where does the plan run?", "Start a runner for the plan", "Plan"]

@@ -8,7 +8,6 @@ import uuid
 import httpx
 import pytest
 
-from local.client import LocalCloud
 from tests.e2e.installation import Installation
 from tests.e2e.modules import gated, thing
 from tests.e2e.patience import eventually
@@ -16,6 +15,7 @@ from tests.e2e.project import Project, gate_of, words
 from tests.stepfunctions.world import OperatorWiring, events_of
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.slots import INSTALLATION
+from tidegate_local.client import LocalCloud
 
 pytestmark = pytest.mark.nightly
 

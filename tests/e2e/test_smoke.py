@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
-from cli.main import app
-from cli.smoke import checks, plan, report
-from cli.smoke.command import local_scene
-from cli.smoke.course import run
-from cli.smoke.names import Names
-from cli.smoke.permissions import ACTIONS
-from cli.smoke.places import LocalPlace
-from cli.smoke.remembered import remembered
+from tidegate_cli.main import app
+from tidegate_cli.smoke import checks, plan, report
+from tidegate_cli.smoke.command import local_scene
+from tidegate_cli.smoke.course import run
+from tidegate_cli.smoke.names import Names
+from tidegate_cli.smoke.permissions import ACTIONS
+from tidegate_cli.smoke.places import LocalPlace
+from tidegate_cli.smoke.remembered import remembered
 
 #: What IAM calls otherwise, or the check alone calls.
 _OTHERWISE = {

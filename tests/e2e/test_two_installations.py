@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from local.client import LocalCloud
 from tests.e2e.conftest import denied
 from tests.e2e.installation import Installation
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import Project
+from tidegate_local.client import LocalCloud
 
 #: Messages that nobody can see now.
 _LATER = ("Delayed", "NotVisible")

@@ -10,11 +10,11 @@ from typing import Any
 import jwt
 import pytest
 
-from local.client import LocalCloud
 from tests.e2e.installation import Installation
 from tests.e2e.modules import thing
 from tests.e2e.project import Project, words
 from tidegate.web.openid import DISCOVERY
+from tidegate_local.client import LocalCloud
 
 OTHER = "210987654321"
 OTHERS = {"x-moto-account-id": OTHER}

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from local.demo import acts
+from tidegate_local.demo import acts
 
 pytestmark = pytest.mark.nightly
 

@@ -15,10 +15,10 @@ from typing import Any
 import jwt
 import pytest
 
-from local.forge.client import ForgeClient
-from local.forge.server import Forge
-from local.forge.settings import app_key
 from tests.forge.published import operation_of, validate
+from tidegate_local.forge.client import ForgeClient
+from tidegate_local.forge.server import Forge
+from tidegate_local.forge.settings import app_key
 
 SECRET = "a webhook secret"
 #: Seconds for what takes a few milliseconds on an idle core.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 
-from local.forge.git import ENVIRONMENT
+from tidegate_local.forge.git import ENVIRONMENT
 
 
 def git(directory, *arguments, check=True):

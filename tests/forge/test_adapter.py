@@ -7,8 +7,6 @@ from datetime import datetime
 
 import pytest
 
-from local.forge.client import ForgeClient
-from local.forge.faults import Fault
 from tests.builders import deployment_in
 from tests.e2e.patience import eventually
 from tests.forge.published import operation_of, validate
@@ -24,6 +22,8 @@ from tidegate.vcs.github.forge import AppCredentials, GitHubForge
 from tidegate.vcs.rules.check_run import MAXIMUM_TEXT
 from tidegate.vcs.rules.comparison import Comparison
 from tidegate.vcs.rules.pull_request import PullRequestSpec, ReviewVerdict
+from tidegate_local.forge.client import ForgeClient
+from tidegate_local.forge.faults import Fault
 
 REPOSITORY = "acme/infra"
 

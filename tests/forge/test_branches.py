@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from local.forge.client import ForgeAnswered, ForgeClient
 from tests.forge.git import git
 from tests.forge.pages import ask, csrf
 from tests.forge.published import hold_against_github
+from tidegate_local.forge.client import ForgeAnswered, ForgeClient
 
 REPOSITORY, IN = "acme/infra", "/repos/acme/infra"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from local.forge.client import ForgeClient
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.github.forge import AppCredentials, GitHubForge
+from tidegate_local.forge.client import ForgeClient
 
 REPOSITORY, MARKER = "acme/infra", "<!-- ours"
 

@@ -8,8 +8,8 @@ import urllib.error
 
 import pytest
 
-from local.forge.client import ForgeAnswered
-from local.forge.faults import Fault
+from tidegate_local.forge.client import ForgeAnswered
+from tidegate_local.forge.faults import Fault
 
 IN = "/repos/acme/infra"
 RUNS = r"/api/v3/repos/[^/]+/[^/]+/check-runs.*"

@@ -7,9 +7,9 @@ import os
 
 import pytest
 
-from local.forge.client import ForgeAnswered, ForgeClient
-from local.forge.server import Forge
 from tests.forge.git import git
+from tidegate_local.forge.client import ForgeAnswered, ForgeClient
+from tidegate_local.forge.server import Forge
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import urllib.parse
 
 import pytest
 
-from local.forge.client import ForgeAnswered
-from local.forge.pages import markdown
 from tests.forge.pages import HOSTILE, ask, csrf, tags_of
+from tidegate_local.forge.client import ForgeAnswered
+from tidegate_local.forge.pages import markdown
 
 IN = "/repos/acme/infra"
 

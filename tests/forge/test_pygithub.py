@@ -5,7 +5,7 @@ from __future__ import annotations
 import github
 import pytest
 
-from local.forge.faults import Fault
+from tidegate_local.forge.faults import Fault
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ import subprocess
 
 import pytest
 
-from local.forge.client import ForgeClient
-from local.forge.rest.api import ROUTES
-from local.forge.server import Forge
-from local.forge.settings import Settings
 from tests.forge.conftest import Api
 from tests.forge.published import DESCRIPTION, validate
+from tidegate_local.forge.client import ForgeClient
+from tidegate_local.forge.rest.api import ROUTES
+from tidegate_local.forge.server import Forge
+from tidegate_local.forge.settings import Settings
 
 IN = "/repos/acme/infra"
 

@@ -6,11 +6,11 @@ import urllib.parse
 
 import pytest
 
-from local.forge.client import ForgeAnswered, ForgeClient
-from local.forge.server import Forge
-from local.forge.settings import Settings, Team
 from tests.forge.conftest import Api
 from tests.forge.pages import ask, csrf
+from tidegate_local.forge.client import ForgeAnswered, ForgeClient
+from tidegate_local.forge.server import Forge
+from tidegate_local.forge.settings import Settings, Team
 
 REPOSITORY, IN = "acme/infra", "/repos/acme/infra"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from local.forge.client import ForgeAnswered, ForgeClient
 from tests.forge.pages import HOSTILE, ask, csrf, tags_of
 from tests.forge.published import DESCRIPTION, hold_against_github, validate
+from tidegate_local.forge.client import ForgeAnswered, ForgeClient
 
 REPOSITORY, IN = "acme/infra", "/repos/acme/infra"
 

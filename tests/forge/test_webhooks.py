@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from local.forge.client import ForgeAnswered
 from tests.forge.conftest import SECRET
 from tests.forge.git import git
 from tests.forge.published import hold_against_github
+from tidegate_local.forge.client import ForgeAnswered
 
 IN = "/repos/acme/infra"
 
@@ -81,7 +81,7 @@ class TestCheckRuns:
         assert came["payload"]["check_suite"]["conclusion"] == "success"
 
     def test_a_pressed_button_is_told_with_who_pressed_it(self, receiver, forge, run):
-        from local.forge.client import ForgeClient
+        from tidegate_local.forge.client import ForgeClient
 
         ForgeClient(forge.url, "reviewer").press("acme/infra", run, "Confirm")
         (came,) = receiver.wait_for("check_run", "requested_action")

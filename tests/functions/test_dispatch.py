@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from cdk.function_specs import FUNCTION_OF, SPECS
 from tests.builders import any_deployment
 from tests.functions.wires import VERBS, call_function, handler_of, sqs_event
 from tidegate.bootstrap import Bootstrap, dispatch, prepared
@@ -16,6 +15,7 @@ from tidegate.bootstrap.prepared import FIRST, prepare
 from tidegate.bootstrap.sources import QUEUES, RULES, SOURCES
 from tidegate.bootstrap.steps import STEPS
 from tidegate.settings import MissingSettingError
+from tidegate_cdk.function_specs import FUNCTION_OF, SPECS
 
 #: What has a handler of its own.
 OF_ITS_OWN = {"receive_webhook", "answer_request", "reconcile"}

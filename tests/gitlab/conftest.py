@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from local.gitlab.client import GitLabClient
-from local.gitlab.rest.api import ROUTES
-from local.gitlab.server import GitLab
 from tests.forge.conftest import DEADLINE, Receiver
 from tests.gitlab.published import check
+from tidegate_local.gitlab.client import GitLabClient
+from tidegate_local.gitlab.rest.api import ROUTES
+from tidegate_local.gitlab.server import GitLab
 
 TOKEN = "a webhook's token"
 PROJECT = "acme/live/infra"

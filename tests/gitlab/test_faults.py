@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from local.forge.client_calls import ForgeAnswered
-from local.forge.faults import Fault
 from tests.gitlab.conftest import IN, PROJECT
+from tidegate_local.forge.client_calls import ForgeAnswered
+from tidegate_local.forge.faults import Fault
 
 #: A path as the application sees it: decoded.
 PATH = f"/api/v4/projects/{PROJECT}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from local.gitlab.client import ForgeAnswered
 from tests.gitlab.conftest import IN, PROJECT
 from tests.gitlab.git import address, clones, git
+from tidegate_local.gitlab.client import ForgeAnswered
 
 
 def test_the_clone_token_reads_and_nothing_else(gitlab, tmp_path, sha):
@@ -79,8 +79,8 @@ def test_a_deploy_token_reads_its_project_until_it_is_revoked(api, gitlab, tmp_p
 
 
 def test_what_is_stored_survives_a_restart(tmp_path, sha, gitlab):
-    from local.gitlab.client import GitLabClient
-    from local.gitlab.server import GitLab
+    from tidegate_local.gitlab.client import GitLabClient
+    from tidegate_local.gitlab.server import GitLab
 
     gitlab.stop()
     with GitLab(tmp_path / "gitlab") as again:

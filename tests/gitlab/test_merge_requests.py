@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from local.gitlab.client import ForgeAnswered
 from tests.gitlab.conftest import IN, PROJECT
+from tidegate_local.gitlab.client import ForgeAnswered
 
 ALL = f"{IN}/merge_requests"
 

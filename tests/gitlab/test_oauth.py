@@ -9,8 +9,8 @@ import urllib.request
 
 import pytest
 
-from local.gitlab.client import ForgeAnswered, GitLabClient
-from local.gitlab.settings import Settings
+from tidegate_local.gitlab.client import ForgeAnswered, GitLabClient
+from tidegate_local.gitlab.settings import Settings
 
 BACK = "http://127.0.0.1:9/back"
 

@@ -7,9 +7,9 @@ import urllib.request
 
 import pytest
 
-from local.gitlab.rest.api import ROUTES
 from tests.gitlab.conftest import IN, PROJECT, PUBLISHED
 from tests.gitlab.git import address, clones, git
+from tidegate_local.gitlab.rest.api import ROUTES
 
 
 def test_every_route_says_what_its_answer_is_published_as():

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from local.gitlab.settings import MAINTAINER
 from tests.forge.conftest import DEADLINE
 from tests.gitlab.conftest import IN, PROJECT, TOKEN, HookReceiver
 from tests.gitlab.published import check
+from tidegate_local.gitlab.settings import MAINTAINER
 
 NOBODY = "0" * 40
 MERGE_REQUEST, NOTE, PUSH = "Merge Request Hook", "Note Hook", "Push Hook"

@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import small_stack
 
-from local.client import LocalCloud
+from tidegate_local.client import LocalCloud
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from local.caches import keeping_compiled
+from tidegate_local.caches import keeping_compiled
 
 
 def test_a_module_is_compiled_once_where_python_is_told_to_keep_nothing(tmp_path, monkeypatch):

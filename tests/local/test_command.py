@@ -46,7 +46,7 @@ def free_ports():
 
 
 def tidegate(*arguments, **options):
-    command = [sys.executable, "-m", "cli.main", "local", *map(str, arguments)]
+    command = [sys.executable, "-m", "tidegate_cli.main", "local", *map(str, arguments)]
     return subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=False, **options)
 
 
@@ -82,7 +82,7 @@ def clouds(tmp_path_factory):
 
 
 def begin(port, home, environment):
-    command = [sys.executable, "-m", "cli.main", "local", "up", "--no-warm", "--port", str(port)]
+    command = [sys.executable, "-m", "tidegate_cli.main", "local", "up", "--no-warm", "--port", str(port)]
     with (home / f"{port}.log").open("w") as log:
         return subprocess.Popen(command, cwd=TOP, env=environment, stdout=log, stderr=log, start_new_session=True)
 

@@ -7,7 +7,7 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from local.moto import dynamodb_shims
+from tidegate_local.moto import dynamodb_shims
 
 DEEP = {"L": [{"M": {"deep": {"SS": ["a", "b"]}}}, {"N": "1"}, {"NULL": True}]}
 NESTED = {"M": {"list": DEEP, "yes": {"BOOL": True}}}

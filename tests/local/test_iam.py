@@ -8,9 +8,9 @@ import pytest
 from moto.ecs.models import ecs_backends
 from moto.iam.models import iam_backends
 
-from local.aws.iam import Check, Policies, condition_holds, matches
-from local.aws.permissions import Needs
-from local.aws.requests import Call
+from tidegate_local.aws.iam import Check, Policies, condition_holds, matches
+from tidegate_local.aws.permissions import Needs
+from tidegate_local.aws.requests import Call
 
 ACCOUNT = "210987654321"
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/reader"

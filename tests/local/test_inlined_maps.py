@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from local.moto.execution_shims import inlined, labels
 from tests.stepfunctions.machines import read
+from tidegate_local.moto.execution_shims import inlined, labels
 
 DEFINITION = read("drift").text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from local.moto.jsonata_shim import evaluate, evaluate_existing
+from tidegate_local.moto.jsonata_shim import evaluate, evaluate_existing
 
 
 @pytest.mark.parametrize(

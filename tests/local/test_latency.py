@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from local.client import LocalCloud
-from local.latency import AWS, Latency, seconds_of, table
-from local.options import Options
+from tidegate_local.client import LocalCloud
+from tidegate_local.latency import AWS, Latency, seconds_of, table
+from tidegate_local.options import Options
 
 
 def test_each_number_of_the_model_says_what_it_is_where_it_is_from_and_of_when():

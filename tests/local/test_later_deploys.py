@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from local.services.alarms import _topics_for_alarms
-from local.stack.template import Addresses, adapt
-from local.stack.versions import Versions
+from tidegate_local.services.alarms import _topics_for_alarms
+from tidegate_local.stack.template import Addresses, adapt
+from tidegate_local.stack.versions import Versions
 
 
 def resources(*versions):

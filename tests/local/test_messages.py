@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from local.serve import Short
+from tidegate_local.serve import Short
 
 
 def test_a_very_long_message_is_cut():

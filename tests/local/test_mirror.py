@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from local import mirror
+from tidegate_local import mirror
 
 
 def make_mirror(root):

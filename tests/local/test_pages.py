@@ -9,14 +9,14 @@ from http import HTTPStatus
 import pytest
 from moto import mock_aws
 
-from local.pages import execution_page, links, log_page
-from local.stack.template import Addresses, adapt
 from tests.contract.stores import TABLE
 from tests.local.patience import until
 from tidegate.aws.boto import client
 from tidegate.deploys.adapters.jobs import DynamoJobLogs
 from tidegate.deploys.rules.job import log_key
 from tidegate.ports import LogChunk
+from tidegate_local.pages import execution_page, links, log_page
+from tidegate_local.stack.template import Addresses, adapt
 
 URL = "http://127.0.0.1:4000"
 

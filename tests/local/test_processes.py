@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from local.client import LocalCloud
-from local.processes.warden import Warden
 from tests.local.patience import until
+from tidegate_local.client import LocalCloud
+from tidegate_local.processes.warden import Warden
 
 pytestmark = [pytest.mark.nightly, pytest.mark.cloud]
 

@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import MappingProxyType
 
-from local.forge.large_files import digest, pointer
+from tidegate_local.forge.large_files import digest, pointer
 
 CLONE_TOKEN = "clone-token-0123456789"
 

@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 import pytest
 
-from local import mirror
 from tests.runner.conftest import Bench
 from tests.runner.engines import WAITING, fake_engine
 from tests.runner.fake_aws import START_TOKEN
@@ -20,6 +19,7 @@ from tidegate.deploys.rules.job import JobKind, log_key
 from tidegate.deploys.rules.workflow import CloneSettings, RunSettings
 from tidegate.messages import RecordPlan
 from tidegate.plans.rules.plan import Artifact, PlannedChanges
+from tidegate_local import mirror
 
 ONE_RESOURCE = """
 resource "terraform_data" "network" { input = "10.0.0.0/16" }

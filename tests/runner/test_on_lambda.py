@@ -11,7 +11,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from local.processes.runtime_api import Invocation, RuntimeApi
 from runner import on_lambda
 from runner.faults import CodeRefused, EngineFailed, Interrupted, RunnerFault
 from runner.interruption import Interruption
@@ -23,6 +22,7 @@ from tests.runner.engines import fake_engine
 from tests.runner.fake_aws import JOB_TOKEN, START_TOKEN
 from tidegate.deploys.rules.job import JobKind, job_digest
 from tidegate.deploys.rules.plan_runner import Limit
+from tidegate_local.processes.runtime_api import Invocation, RuntimeApi
 
 JOB = {"job": "job-1", "digest": "digest", "token": "token"}
 ONE_RESOURCE = 'resource "terraform_data" "network" { input = "10.0.0.0/16" }'

@@ -7,13 +7,13 @@ import os
 
 import pytest
 
-from local import mirror
 from tests.runner.conftest import Bench
 from tests.runner.engines import WAITING, fake_engine
 from tests.runner.fake_aws import JOB_TOKEN
 from tests.runner.speculation import Commit, planned, refused, resource, text
 from tidegate.deploys.rules.job import JobKind
 from tidegate.messages import RecordPlan
+from tidegate_local import mirror
 
 
 def test_the_merge_of_head_and_base_is_planned(bench: Bench) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from local.client import LocalCloud
 from tests.stepfunctions import plays, scripted_runner
 from tests.stepfunctions.limits import PLANS, ROUNDS, limits
 from tests.stepfunctions.world import World
+from tidegate_local.client import LocalCloud
 
 #: Most of the time a deployment waits for something: so others go on meanwhile.
 _AT_ONCE = 4

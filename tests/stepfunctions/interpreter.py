@@ -23,11 +23,11 @@ from moto.stepfunctions.parser.asl.component.common.timeouts.timeout import Eval
 from moto.stepfunctions.parser.asl.eval.callback.callback import HeartbeatTimeoutError
 from moto.stepfunctions.parser.models import StepFunctionsParserBackend
 
-from local.moto import states_shims
-from local.moto.hub import HUB
 from tests.stepfunctions.contracts import REPORTED, STOPPED
 from tests.stepfunctions.histories import Edge, read_history
 from tests.stepfunctions.machines import Machine, read
+from tidegate_local.moto import states_shims
+from tidegate_local.moto.hub import HUB
 
 _REGION, _ACCOUNT = "us-east-1", "123456789012"
 _ROLE = f"arn:aws:iam::{_ACCOUNT}:role/machine"

@@ -67,8 +67,8 @@ def read(name: str) -> Machine:
 
 def read_deployed(name: str) -> Machine:
     """Return a machine as an installation has it whose plans run on Fargate."""
-    from cdk.asl_state_machine import without_states
-    from cdk.plan_runner import LAMBDA_STATES
+    from tidegate_cdk.asl_state_machine import without_states
+    from tidegate_cdk.plan_runner import LAMBDA_STATES
 
     text = without_states(read(name).text, LAMBDA_STATES)
     return Machine(name, text, json.loads(text))

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from cdk.function_specs import SPECS
 from tests.stepfunctions.contracts import BY_TOKEN, CONTRACTS, REPORTED, STOPPED
 from tests.stepfunctions.machines import MACHINES, Machine, expressions
 from tidegate.bootstrap.steps import STEPS
 from tidegate.rules import errors
+from tidegate_cdk.function_specs import SPECS
 
 AWS = re.compile(r"(States|Lambda|Runtime|Sandbox|StepFunctions|Sfn|ECS|AmazonECS)\.\w+")
 

@@ -7,13 +7,13 @@ import re
 import jsonata
 import pytest
 
-from cdk.asl_state_machine import LAYERS
 from tests.stepfunctions.machines import MACHINES, Machine, expressions
 from tests.stepfunctions.worst_case import LIMIT_OF_THE_ROOT, longest
 from tidegate.deploys.rules.gate import GATE_DAYS
 from tidegate.deploys.rules.requirements_gate import REQUIREMENTS_DAYS
 from tidegate.deploys.rules.review import REVIEW_DAYS
 from tidegate.deploys.rules.runner_size import APPLY_SECONDS
+from tidegate_cdk.asl_state_machine import LAYERS
 
 pytestmark = pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 
@@ -235,8 +235,8 @@ def test_nothing_that_goes_through_a_map_fails_the_others(machine: Machine):
 
 
 def test_placeholders_stand_alone_in_quotes_and_are_those_that_the_stack_fills(machine: Machine):
-    from cdk.asl_state_machine import PLACEHOLDER
-    from cdk.function_specs import SPECS
+    from tidegate_cdk.asl_state_machine import PLACEHOLDER
+    from tidegate_cdk.function_specs import SPECS
 
     placeholders = set(PLACEHOLDER.findall(machine.text))
     functions = {spec.id for spec in SPECS}

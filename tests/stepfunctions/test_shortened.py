@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from local.aws.iam import matches
 from tests.builders import sha
 from tests.stepfunctions.cases import CASES, Case
 from tests.stepfunctions.drift_cases import DRIFT_CASES
@@ -17,6 +16,7 @@ from tests.stepfunctions.pull_cases import PULL_CASES
 from tests.stepfunctions.scripted_runner import NEVER_STARTS, SILENT, STARTS_LATE
 from tests.stepfunctions.world import REPOSITORY
 from tidegate.roots.rules.root import deployment_id, layer_id
+from tidegate_local.aws.iam import matches
 
 
 @pytest.mark.parametrize("machine", NAMES)

@@ -11,8 +11,6 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any, TypeVar
 
-from local.client import LocalCloud
-from local.forge.client import ForgeClient
 from tests.stepfunctions.histories import History, read_history
 from tests.stepfunctions.limits import PLANS
 from tidegate.bootstrap import Bootstrap
@@ -27,6 +25,8 @@ from tidegate.ports import Enrolled
 from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.roots.rules.root import Revision, Root, deployment_id, queue_id
 from tidegate.vcs.rules.pull_request import PullRequestSpec
+from tidegate_local.client import LocalCloud
+from tidegate_local.forge.client import ForgeClient
 
 T = TypeVar("T")
 #: Seconds that anything may take on a busy machine. Nothing waits for so long when all is well.

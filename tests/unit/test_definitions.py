@@ -8,7 +8,7 @@ import boto3
 import pytest
 from botocore.stub import ANY, Stubber
 
-from cli.definitions import judge_definitions
+from tidegate_cli.definitions import judge_definitions
 
 HERE = Path(__file__).resolve().parents[2] / "stepfunctions"
 MACHINES = len(list(HERE.glob("*.asl.yaml")))

@@ -18,9 +18,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from moto import mock_aws
 from typer.testing import CliRunner
 
-from cli.builders import base_image
-from cli.diagnosis import Finding
-from cli.examination import (
+from tidegate_cli.builders import base_image
+from tidegate_cli.diagnosis import Finding
+from tidegate_cli.examination import (
     NEEDED_EVENTS,
     NEEDED_PERMISSIONS,
     App,
@@ -30,8 +30,8 @@ from cli.examination import (
     ask_github,
     aws_client,
 )
-from cli.main import app as cli
-from local.moto import quota_shims
+from tidegate_cli.main import app as cli
+from tidegate_local.moto import quota_shims
 
 REGION = "eu-west-1"
 COMPLETE = App("Tidegate", NEEDED_PERMISSIONS, frozenset(NEEDED_EVENTS))
@@ -300,7 +300,7 @@ def test_another_builder_is_taken_when_docker_does_not_answer(aws: None, tmp_pat
 
 
 def test_a_builder_that_never_answers_is_not_waited_for(aws: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("cli.builders._BUILDER_SECONDS", 0.2)
+    monkeypatch.setattr("tidegate_cli.builders._BUILDER_SECONDS", 0.2)
     _program(tmp_path, "docker", "while :; do :; done")
     finding = _builder(tmp_path)
     assert finding.verdict == "fail"
@@ -345,7 +345,7 @@ def test_an_architecture_that_there_is_not_fails(aws: None, path: str):
 def test_a_container_that_was_never_started_says_nothing(
     aws: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
 ):
-    monkeypatch.setattr("cli.builders._RUN_SECONDS", 0.2)
+    monkeypatch.setattr("tidegate_cli.builders._RUN_SECONDS", 0.2)
     _program(tmp_path, "docker", f'test "$1" = info || {{ {script}; }}')
     assert _architecture(tmp_path).verdict == "warn"
 

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cli.gitlab_examination import GitLabExamination
-from local.gitlab.client import GitLabClient
-from local.gitlab.server import GitLab
 from tests.e2e.patience import eventually
 from tests.gitlab.conftest import HookReceiver
+from tidegate_cli.gitlab_examination import GitLabExamination
+from tidegate_local.gitlab.client import GitLabClient
+from tidegate_local.gitlab.server import GitLab
 
 PROJECT = "acme/live/infra"
 TRIGGERS = {"push_events": True, "note_events": True, "merge_requests_events": True}

@@ -7,7 +7,7 @@ import urllib.request
 import pytest
 from botocore.exceptions import ClientError
 
-from cli.plan_runner_examination import PlanRunnerExamination
+from tidegate_cli.plan_runner_examination import PlanRunnerExamination
 
 IMAGE = f"123456789012.dkr.ecr.eu-west-1.amazonaws.com/tools/runner@sha256:{'0a' * 32}"
 ONE = {"config": {"digest": "sha256:config"}}

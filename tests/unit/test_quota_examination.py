@@ -11,10 +11,10 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
-from cli.diagnosis import Finding
-from cli.ecs_examination import examine_role
-from cli.quota_examination import QuotaExamination
-from local.moto import quota_shims
+from tidegate_cli.diagnosis import Finding
+from tidegate_cli.ecs_examination import examine_role
+from tidegate_cli.quota_examination import QuotaExamination
+from tidegate_local.moto import quota_shims
 
 REGION = "eu-west-1"
 

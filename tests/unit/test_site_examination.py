@@ -11,8 +11,8 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
-from cli.diagnosis import Finding
-from cli.site_examination import SiteExamination
+from tidegate_cli.diagnosis import Finding
+from tidegate_cli.site_examination import SiteExamination
 
 REGION = "eu-west-1"
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from local.aws.iam import matches
 from tests.builders import any_job
 from tidegate.deploys.rules.aws_target import AwsTarget, Phase
 from tidegate.deploys.rules.claims import (
@@ -38,6 +37,7 @@ from tidegate.deploys.rules.targets import (
 )
 from tidegate.deploys.rules.workflow import RunSettings
 from tidegate.roots.rules.root import Root
+from tidegate_local.aws.iam import matches
 
 ISSUER = "https://tidegate.example"
 PROVIDER = "projects/1234/locations/global/workloadIdentityPools/tidegate/providers/tidegate"

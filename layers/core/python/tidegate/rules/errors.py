@@ -300,7 +300,7 @@ class TooManyWait(TidegateError):
     def __init__(self, holder: str, most: int) -> None:
         super().__init__(
             f"{holder} cannot wait for a concurrency slot: {most} others wait already. Nothing was changed. Raise "
-            "runner_slots (cdk/README.md), and run it again once fewer wait."
+            "runner_slots (tidegate_cdk/README.md), and run it again once fewer wait."
         )
 
 

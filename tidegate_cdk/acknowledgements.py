@@ -1,0 +1,153 @@
+"""Findings of cdk-nag that stand, each with the reason. Everything else fails ``make lint``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from aws_cdk import Acknowledgment, Stack, Validations
+from aws_cdk import aws_iam as iam
+from constructs import IConstruct
+
+from tidegate_cdk.capabilities import PLANS, SPECULATIONS, Capability
+from tidegate_cdk.function_specs import SPECS
+
+if TYPE_CHECKING:
+    from tidegate_cdk.construct import Tidegate
+
+_ANY = "AwsSolutions-IAM5[Resource::*]"
+_XRAY = "X-Ray's PutTraceSegments and PutTelemetryRecords know no resource."
+_LOG_DELIVERY = "Log deliveries of vended logs and X-Ray's actions know no resource."
+_REGISTRY = "ecr:GetAuthorizationToken knows no resource."
+_SPECULATIVE = (*(f"plans/{jobs}/*" for jobs in SPECULATIONS), *(f"logs/{jobs}.txt" for jobs in SPECULATIONS))
+#: The files of policies, and the plans that they are held against.
+_POLICIES = ("policies/*", "configuration/policies/*", *(f"plans/{jobs}/plan.json" for jobs in (*PLANS, *SPECULATIONS)))
+_ONE_PREFIX = "One prefix of one bucket; the part after it is a job's id."
+
+
+def acknowledge_findings(tidegate: Tidegate) -> None:
+    """Say for each finding why it stands."""
+    _for_all(tidegate)
+    _functions(tidegate)
+    _runners(tidegate)
+    _machines(tidegate)
+    _items(tidegate)
+    for queue in tidegate.messaging.dead_letters.values():
+        _say(queue, "Serverless-SQSRedrivePolicy", "This is a dead-letter queue; an alarm watches it.")
+    _say(
+        tidegate.storage.bucket,
+        "AwsSolutions-S1",
+        "Server access logs are best effort and cost a bucket of their own; CloudTrail's data events record the same.",
+    )
+    _say(
+        tidegate.api,
+        "AwsSolutions-APIG4",
+        "The forge cannot sign with IAM or a JWT: the function checks an HMAC over the raw body and fails closed.",
+    )
+
+
+def _for_all(tidegate: Tidegate) -> None:
+    runtime = "Python 3.13 until every package of the layer has wheels for a newer one on this platform."
+    _say(tidegate, "AwsSolutions-L1", runtime)
+    _say(tidegate, "Serverless-LambdaLatestVersion", runtime)
+    _say(
+        tidegate,
+        "Serverless-LambdaEventSourceMappingDestination",
+        "The sources are SQS queues: failed messages go to the queue's own dead-letter queue.",
+    )
+
+
+def _functions(tidegate: Tidegate) -> None:
+    bucket = tidegate.storage.bucket
+    for spec in SPECS:
+        function = tidegate.functions[spec.name]
+        role = function.role
+        if not isinstance(role, iam.Role):
+            raise TypeError(f"{spec.name} has no role of its own")
+        _say(role, _ANY, _XRAY)
+        for pattern in ("plans/*", "logs/*", *_SPECULATIVE, *_POLICIES):
+            _say(role, f"AwsSolutions-IAM5[Resource::{_arn_of(bucket)}/{pattern}]", _ONE_PREFIX)
+        if not spec.invoked_by_events:
+            reason = "Invoked synchronously or from a queue, never asynchronously: its caller keeps what failed."
+            _say(function, "Serverless-LambdaDLQ", reason)
+
+
+def _runners(tidegate: Tidegate) -> None:
+    bucket = _arn_of(tidegate.storage.bucket)
+    insights = "Its metrics cost more than the runners that they are about: container_insights asks for them."
+    _say(tidegate.runners.cluster, "AwsSolutions-ECS4", insights)
+    for definition in (tidegate.runners.plan, tidegate.runners.apply, tidegate.runners.speculate):
+        _say(definition, "AwsSolutions-ECS2", "The variables hold names and versions, no secrets.")
+        _say(definition.obtain_execution_role(), _ANY, _REGISTRY)
+        for pattern in ("plans/*", "plans/*/lock.hcl", "logs/*", "errored/*", *_SPECULATIVE):
+            _say(definition.task_role, f"AwsSolutions-IAM5[Resource::{bucket}/{pattern}]", _ONE_PREFIX)
+    for name, role in tidegate.runners.engine_roles.items():
+        for policy in tidegate.settings.engine_policies(name):
+            finding = f"AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/{policy}]"
+            _say(role, finding, "Chosen by the installation (plan_policies and the like).")
+        state = f"arn:<AWS::Partition>:s3:::{tidegate.settings.state_bucket}"
+        for pattern in ("*", "*.tflock"):
+            _say(role, f"AwsSolutions-IAM5[Resource::{state}/{pattern}]", "The states of all roots lie in this bucket.")
+
+
+def _machines(tidegate: Tidegate) -> None:
+    region = "<AWS::Region>:<AWS::AccountId>"
+    for machine in (tidegate.deploy, tidegate.terraform, tidegate.pull_request, tidegate.drift):
+        _say(machine.role, _ANY, _LOG_DELIVERY)
+        for function in machine.functions:
+            versions = f"AwsSolutions-IAM5[Resource::{_arn_of(function)}:*]"
+            _say(machine.role, versions, "Versions of one function: executions call the one of their own definition.")
+    names = ("reconcile", "discover_roots", "discovery_steps", "api")
+    reconcile, discover, look, api = (tidegate.functions[name].role for name in names)
+    watched = (
+        (reconcile, tidegate.deploy),
+        (reconcile, tidegate.pull_request),
+        (reconcile, tidegate.drift),
+        (discover, tidegate.pull_request),
+        (discover, tidegate.drift),
+        (look, tidegate.drift),
+        (api, tidegate.drift),
+    )
+    for role, machine in ((tidegate.deploy.role, tidegate.terraform), *watched):
+        executions = f"arn:<AWS::Partition>:states:{region}:execution:{machine.name}:*"
+        if role is not None:
+            _say(role, f"AwsSolutions-IAM5[Resource::{executions}]", "Executions of one machine, by any name.")
+    plan, apply, speculate = tidegate.runners.plan, tidegate.runners.apply, tidegate.runners.speculate
+    for machine, definition in (
+        (tidegate.terraform, plan),
+        (tidegate.terraform, apply),
+        (tidegate.pull_request, speculate),
+        (tidegate.drift, speculate),
+    ):
+        family = f"arn:<AWS::Partition>:ecs:{region}:task-definition/{definition.family}:*"
+        _say(machine.role, f"AwsSolutions-IAM5[Resource::{family}]", "Revisions of one task definition.")
+    cluster = _arn_of(tidegate.runners.cluster).removesuffix(".Arn>")
+    tasks = f"arn:<AWS::Partition>:ecs:{region}:task/{cluster}>/*"
+    stopping = [tidegate.functions[spec.name].role for spec in SPECS if Capability.STOP_RUNNERS in spec.capabilities]
+    for role in (tidegate.terraform.role, tidegate.pull_request.role, tidegate.drift.role, *stopping):
+        if role is not None:
+            _say(role, f"AwsSolutions-IAM5[Resource::{tasks}]", "The tasks of one cluster, by any name.")
+    schedules = f"arn:<AWS::Partition>:scheduler:{region}:schedule/{tidegate.schedules.name}/*"
+    for role in (discover, look):
+        if role is not None:
+            _say(role, f"AwsSolutions-IAM5[Resource::{schedules}]", "The schedules of one group, by any name.")
+
+
+def _items(tidegate: Tidegate) -> None:
+    for machine in (tidegate.pull_request, tidegate.drift):
+        for name in (machine.name, *(f"{machine.name}/{label}" for label in machine.labels)):
+            executions = f"arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:execution:{name}:*"
+            _say(machine.role, f"AwsSolutions-IAM5[Resource::{executions}]", "Executions of the machine's own items.")
+
+
+def _arn_of(construct: IConstruct) -> str:
+    """Return how cdk-nag writes the ARN of a resource of the stack."""
+    child = construct.node.default_child
+    if child is None:
+        raise TypeError(f"{construct.node.path} is no resource")
+    return f"<{Stack.of(construct).get_logical_id(child)}.Arn>"  # type: ignore[arg-type]  # The child is a CfnElement.
+
+
+def _say(construct: IConstruct, rules: str | Iterable[str], reason: str) -> None:
+    for rule in [rules] if isinstance(rules, str) else rules:
+        Validations.of(construct).acknowledge(Acknowledgment(id=rule, reason=reason))

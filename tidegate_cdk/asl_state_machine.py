@@ -1,0 +1,263 @@
+"""A state machine from a file in stepfunctions/, with exactly the values and rights that its file needs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aws_cdk import ArnFormat, RemovalPolicy, Stack
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_stepfunctions as sfn
+from constructs import Construct
+
+from tidegate.aws.definitions import rendered
+from tidegate_cdk.trust import for_machine
+
+PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
+#: Step Functions' own rule, by which ``startExecution.sync:2`` hears that the child has ended.
+_SYNC_RULE = "StepFunctionsGetEventsForStepFunctionsExecutionRule"
+#: The label of the distributed Maps, whose items are layers.
+LAYERS = "Layers"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskToRun:
+    """A task definition that the machine may run, and the cluster that it may run it in."""
+
+    definition: ecs.FargateTaskDefinition
+    cluster: ecs.ICluster
+
+
+class PlaceholderMismatch(ValueError):  # Named for what it tells.
+    """A file has a placeholder without a value, or there is a value without a placeholder."""
+
+    def __init__(self, file: str, without_value: set[str], without_placeholder: set[str]) -> None:
+        super().__init__(
+            f"{file}: no value for {sorted(without_value)}, no placeholder for {sorted(without_placeholder)}"
+        )
+
+
+def placeholders_in(file: Path) -> set[str]:
+    """Return the placeholders of a state machine's file."""
+    return set(PLACEHOLDER.findall(rendered(file)))
+
+
+def machine_arn(scope: Construct, name: str) -> str:
+    """Return the ARN of a state machine by its name, which does not tie two resources into a circle."""
+    return Stack.of(scope).format_arn(
+        service="states", resource="stateMachine", resource_name=name, arn_format=ArnFormat.COLON_RESOURCE_NAME
+    )
+
+
+def execution_arn(scope: Construct, name: str) -> str:
+    """Return the ARN pattern of all executions of a state machine."""
+    return Stack.of(scope).format_arn(
+        service="states", resource="execution", resource_name=f"{name}:*", arn_format=ArnFormat.COLON_RESOURCE_NAME
+    )
+
+
+def token_arns(scope: Construct, name: str) -> tuple[str, str]:
+    """Return the ARNs that task tokens of a machine with layers may belong to: its own, and with its Map's label.
+
+    Child workflow executions have "a labelled State Machine ARN" (Step Functions, Viewing a Distributed Map Run).
+    """
+    return machine_arn(scope, name), machine_arn(scope, f"{name}/{LAYERS}")
+
+
+def tasks_arn(scope: Construct, cluster: ecs.ICluster) -> str:
+    """Return the ARN pattern of all tasks of a cluster."""
+    return Stack.of(scope).format_arn(service="ecs", resource="task", resource_name=f"{cluster.cluster_name}/*")
+
+
+class AslStateMachine(Construct):
+    """A Standard state machine from ``file``; each value in ``values`` grants what its type needs.
+
+    Functions are called by their current version, tasks are run of their current revision. "Running executions will
+    continue to use the previous definition and roleArn" (Step Functions, UpdateStateMachine), so they go on with what
+    their own definition names. The role is the same for all of them, with the policies that it has now: it may use
+    every version and every revision.
+
+    ``at_once`` tells by the names of Map states how many items each works on at a time, in place of what the file says.
+    ``without`` names states that this installation has no use for.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        file: Path,
+        name: str,
+        values: Mapping[str, Value],
+        at_once: Mapping[str, int] | None = None,
+        without: Collection[str] = (),
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.name = name
+        definition = without_states(rendered(file), without)
+        definition = _with_concurrency(definition, at_once or {})
+        self.labels = _labels(definition)
+        _refuse_mismatch(file.name, definition, values)
+        self.log_group = logs.LogGroup(
+            self,
+            "Log",
+            log_group_name=f"/aws/vendedlogs/states/{name}",
+            retention=logs.RetentionDays.SIX_MONTHS,
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        self.role = iam.Role(
+            self,
+            "Role",
+            assumed_by=for_machine(self, name),
+            description=f"The state machine {name}",
+        )
+        self.machine = sfn.StateMachine(
+            self,
+            "Resource",
+            state_machine_name=name,
+            definition_body=sfn.DefinitionBody.from_string(definition),
+            definition_substitutions={placeholder: _text(value) for placeholder, value in values.items()},
+            role=self.role,
+            tracing_enabled=True,
+            # Execution data holds task tokens, which are keys to running deployments: they stay out of the log.
+            logs=sfn.LogOptions(destination=self.log_group, level=sfn.LogLevel.ALL, include_execution_data=False),
+        )
+        self.functions = [value for value in values.values() if isinstance(value, lambda_.Function)]
+        for value in values.values():
+            self._grant(value)
+        for label in self.labels:
+            self._grant_items(label)
+
+    def _grant(self, value: Value) -> None:
+        if isinstance(value, TaskToRun):
+            self._grant_run(value)
+        elif isinstance(value, AslStateMachine):
+            self._grant_start(value.name)
+        elif isinstance(value, lambda_.Function):
+            versions = f"{value.function_arn}:*"
+            self.role.add_to_policy(iam.PolicyStatement(actions=["lambda:InvokeFunction"], resources=[versions]))
+
+    def _grant_items(self, label: str) -> None:
+        """Grant what a distributed Map needs: it starts its items as executions of the machine itself.
+
+        When the Map ends before they do, as the execution around it was stopped, Step Functions stops them with this.
+        """
+        self.role.add_to_policy(
+            iam.PolicyStatement(actions=["states:StartExecution"], resources=[machine_arn(self, self.name)])
+        )
+        self.role.add_to_policy(
+            iam.PolicyStatement(
+                actions=["states:DescribeExecution", "states:StopExecution"],
+                resources=[execution_arn(self, self.name), execution_arn(self, f"{self.name}/{label}")],
+            )
+        )
+
+    def _grant_run(self, task: TaskToRun) -> None:
+        definition = task.definition
+        family = Stack.of(self).format_arn(
+            service="ecs", resource="task-definition", resource_name=f"{definition.family}:*"
+        )
+        in_cluster = {"ArnEquals": {"ecs:cluster": task.cluster.cluster_arn}}
+        self.role.add_to_policy(iam.PolicyStatement(actions=["ecs:RunTask"], resources=[family], conditions=in_cluster))
+        # Tasks get the tags of their definition (PropagateTags): without this, ECS refuses to start any.
+        self.role.add_to_policy(
+            iam.PolicyStatement(
+                actions=["ecs:TagResource"],
+                resources=[tasks_arn(self, task.cluster)],
+                conditions={"StringEquals": {"ecs:CreateAction": "RunTask"}},
+            )
+        )
+        self.role.add_to_policy(
+            iam.PolicyStatement(
+                actions=["iam:PassRole"],
+                resources=[definition.task_role.role_arn, definition.obtain_execution_role().role_arn],
+                conditions={"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}},
+            )
+        )
+
+    def _grant_start(self, child: str) -> None:
+        """Grant what startExecution.sync:2 needs: start, watch and stop the child, and hear that it ended."""
+        rule = Stack.of(self).format_arn(service="events", resource="rule", resource_name=_SYNC_RULE)
+        executions = execution_arn(self, child)
+        machine = machine_arn(self, child)
+        for actions, resource in (
+            (["states:StartExecution"], machine),
+            (["states:DescribeExecution", "states:StopExecution"], executions),
+            (["events:DescribeRule", "events:PutRule", "events:PutTargets"], rule),
+        ):
+            self.role.add_to_policy(iam.PolicyStatement(actions=actions, resources=[resource]))
+
+
+Value = lambda_.Function | TaskToRun | AslStateMachine | str
+
+
+def _labels(definition: str) -> tuple[str, ...]:
+    """Return the labels of the distributed Maps of a definition."""
+    states = json.loads(definition)["States"].values()
+    configs = ((state, state.get("ItemProcessor", {}).get("ProcessorConfig", {})) for state in states)
+    return tuple(state["Label"] for state, config in configs if config.get("Mode") == "DISTRIBUTED")
+
+
+def without_states(definition: str, names: Collection[str]) -> str:
+    """Return the definition without these states, and without the choices that are none without them."""
+    if not names:
+        return definition
+    document = json.loads(definition)
+    for states in _all_states(document):
+        _remove(states, names)
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _all_states(document: Any) -> Iterator[dict[str, Any]]:
+    yield document["States"]
+    for state in document["States"].values():
+        if "ItemProcessor" in state:
+            yield from _all_states(state["ItemProcessor"])
+
+
+def _remove(states: dict[str, Any], names: Collection[str]) -> None:
+    instead: dict[str, str] = {}
+    for name, state in list(states.items()):
+        if "Choices" in state:
+            state["Choices"] = [choice for choice in state["Choices"] if choice["Next"] not in names]
+            if not state["Choices"]:
+                instead[name] = state["Default"]
+        if name in names or name in instead:
+            del states[name]
+    for state in states.values():
+        for rule in (state, *state.get("Choices", ()), *state.get("Catch", ())):
+            if rule.get("Next") in instead:
+                rule["Next"] = instead[rule["Next"]]
+
+
+def _with_concurrency(definition: str, at_once: Mapping[str, int]) -> str:
+    """Return the definition with other numbers. A placeholder cannot be a number: CloudFormation fills in text."""
+    if not at_once:
+        return definition
+    document = json.loads(definition)
+    for name, number in at_once.items():
+        document["States"][name]["MaxConcurrency"] = number
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _refuse_mismatch(file: str, definition: str, values: Mapping[str, Value]) -> None:
+    placeholders = set(PLACEHOLDER.findall(definition))
+    if placeholders != set(values):
+        raise PlaceholderMismatch(file, placeholders - set(values), set(values) - placeholders)
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, TaskToRun):
+        return value.definition.task_definition_arn
+    if isinstance(value, AslStateMachine):
+        return value.machine.state_machine_arn
+    return value.current_version.function_arn

@@ -1,0 +1,266 @@
+"""What an installation costs in a month in which nothing happens, counted in its template.
+
+``python -m tidegate_cdk.costs`` writes docs/costs.md. Prices and assumptions are in prices.toml, each with its source.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from tidegate_cdk.pages import write_page
+from tidegate_cdk.sources import ROOT
+
+PAGE = ROOT / "docs" / "costs.md"
+TABLE: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("prices.toml").read_text(encoding="utf-8"))
+_ASSUMED: Mapping[str, float] = TABLE["assumed"]
+_SECONDS = 3600 * _ASSUMED["hours"]
+#: What is counted below.
+_COUNTED = (
+    "AWS::CloudWatch::Alarm",
+    "AWS::CloudWatch::Dashboard",
+    "AWS::EC2::EIP",
+    "AWS::EC2::NatGateway",
+    "AWS::Events::Rule",
+    "AWS::KMS::Key",
+    "AWS::Lambda::EventSourceMapping",
+    "AWS::SecretsManager::Secret",
+)
+_RATE = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_MINUTES = {"minute": 1, "hour": 60, "day": 1440}
+
+
+class UncountedResource(ValueError):  # Named for what it tells.
+    """A resource is of a type that nobody has said the price of."""
+
+    def __init__(self, name: str, kind: str) -> None:
+        super().__init__(f"{name} is an {kind}: say in tidegate_cdk/prices.toml what it costs while nothing happens")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the bill: units of a price, what they are for, and who asks for them."""
+
+    what: str
+    price: str
+    units: float
+
+    @property
+    def dollars(self) -> float:
+        """What it costs where others have used up all that is free."""
+        return self._of(self.units)
+
+    def beyond(self, free: float) -> float:
+        """What it costs where so many units are free."""
+        return self._of(max(0.0, self.units - free))
+
+    def _of(self, units: float) -> float:
+        price = TABLE["price"][self.price]
+        return float(units * price["dollars"] / price.get("per", 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """The lines, in an order in which what is cheaper uses up what is free."""
+
+    lines: tuple[Line, ...]
+
+    @property
+    def dollars(self) -> float:
+        """All of it, with nothing that is free."""
+        return sum(line.dollars for line in self.lines)
+
+    def after_allowances(self) -> list[tuple[Line, float]]:
+        """Return each line with what it costs in an account that uses nothing else of what is free."""
+        left = {name: float(units) for name, units in TABLE["allowances"].items()}
+        left |= {name: float(price["free"]) for name, price in TABLE["price"].items() if "free" in price}
+        found = []
+        for line in self.lines:
+            allowance = TABLE["price"][line.price].get("shared", line.price)
+            free = left.get(allowance, 0.0)
+            left[allowance] = max(0.0, free - line.units)
+            found.append((line, line.beyond(free)))
+        return found
+
+
+def runner_second(architecture: str) -> float:
+    """Return what a second of a runner of the usual size costs."""
+    fargate = TABLE["fargate"]
+    rates = fargate[architecture]
+    hour = (
+        fargate["vcpu"] * rates["vcpu_hour"]
+        + fargate["memory_gb"] * rates["gb_hour"]
+        + fargate["storage_gb"] * fargate["storage_hour"]
+    )
+    return float(hour / 3600)
+
+
+def idle(template: Mapping[str, Any]) -> Bill:
+    """Count a template. Raise UncountedResource for one with a type that nobody has said the price of."""
+    resources = template["Resources"]
+    for name, resource in resources.items():
+        kind = resource["Type"]
+        if kind not in _COUNTED and not any(fnmatchcase(kind, known) for known in TABLE["nothing"]):
+            raise UncountedResource(name, kind)
+    lines = [*_alarms(resources), *_secrets(resources), *_pollers(resources), *_schedules(resources)]
+    lines += [*_images(resources), *_by_the_hour(resources)]
+    return Bill(tuple(line for line in lines if line.units))
+
+
+def _of(resources: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+    return [resource.get("Properties", {}) for resource in resources.values() if resource["Type"] == kind]
+
+
+def _alarms(resources: Mapping[str, Any]) -> Iterator[Line]:
+    """Count metrics: "pricing for alarms that use metric math is based on the number of metrics" in them."""
+    alarms = _of(resources, "AWS::CloudWatch::Alarm")
+    metrics = [sum("MetricStat" in each for each in alarm.get("Metrics", [])) or 1 for alarm in alarms]
+    yield Line(f"{len(alarms)} alarms", "each metric of an alarm", sum(metrics))
+    yield Line("The dashboard", "a dashboard", len(_of(resources, "AWS::CloudWatch::Dashboard")))
+
+
+def _secrets(resources: Mapping[str, Any]) -> Iterator[Line]:
+    """Count those that functions read: whoever installs stores them (``tidegate secret``), the stack makes none."""
+    named = {
+        value
+        for function in _of(resources, "AWS::Lambda::Function")
+        for key, value in function.get("Environment", {}).get("Variables", {}).items()
+        if key.endswith("_SECRET_NAME")
+    }
+    made = len(_of(resources, "AWS::SecretsManager::Secret"))
+    yield Line("The webhook's secret and the App's, which you store", "a secret", len(named) + made)
+
+
+def _pollers(resources: Mapping[str, Any]) -> Iterator[Line]:
+    """Count what Lambda asks queues for that are empty. Standard queues are first, as they are cheaper."""
+    polls = _ASSUMED["pollers_of_a_queue"] * _SECONDS / _ASSUMED["seconds_of_a_poll"]
+    kinds = [
+        bool(resources[mapping["EventSourceArn"]["Fn::GetAtt"][0]]["Properties"].get("FifoQueue"))
+        for mapping in _of(resources, "AWS::Lambda::EventSourceMapping")
+    ]
+    for price, fifo in (("requests to standard queues", False), ("requests to FIFO queues", True)):
+        queues = kinds.count(fifo)
+        yield Line(f"Lambda polls {queues} queues", price, queues * polls)
+
+
+def _schedules(resources: Mapping[str, Any]) -> Iterator[Line]:
+    """Count what rules start by the clock: a call of a function, which finds nothing to do."""
+    for rule in _of(resources, "AWS::Events::Rule"):
+        found = _RATE.fullmatch(rule.get("ScheduleExpression", ""))
+        if not found:
+            continue
+        runs = _SECONDS / 60 / (int(found[1]) * _MINUTES[found[2]])
+        function = resources[rule["Targets"][0]["Arn"]["Fn::GetAtt"][0]]["Properties"]
+        what = f"The reconciler, every {found[1]} {found[2]}s"
+        yield Line(what, "requests to functions", runs)
+        gigabytes = function["MemorySize"] / 1024
+        yield Line(what, "GB-seconds of functions", runs * gigabytes * _ASSUMED["seconds_of_a_run"])
+        yield Line(what, "traces", runs)
+        yield Line(what, "read units of the table", runs * _ASSUMED["reads_of_a_run"])
+        yield Line(what, "reads of secrets", runs)
+        yield Line(what, "GB of logs", runs * _ASSUMED["log_bytes_of_a_run"] / 1e9)
+
+
+def _images(resources: Mapping[str, Any]) -> Iterator[Line]:
+    """Count images of functions and of containers. Each upgrade leaves another one of each in the CDK's repository."""
+    functions = [
+        json.dumps(each["Code"]) for each in _of(resources, "AWS::Lambda::Function") if "ImageUri" in each["Code"]
+    ]
+    tasks = [
+        json.dumps(each["Image"])
+        for task in _of(resources, "AWS::ECS::TaskDefinition")
+        for each in task["ContainerDefinitions"]
+    ]
+    images = {_digest(each) for each in (*functions, *tasks)}
+    yield Line(f"{len(images)} images of one release", "GB of images", len(images) * _ASSUMED["gb_of_an_image"])
+
+
+def _digest(image: str) -> str:
+    """Return what tells an image apart: tasks and functions name the same one in different forms."""
+    found = _DIGEST.search(image)
+    return found[0] if found else image
+
+
+def _by_the_hour(resources: Mapping[str, Any]) -> Iterator[Line]:
+    hours = _ASSUMED["hours"]
+    yield Line("Keys", "a KMS key", len(_of(resources, "AWS::KMS::Key")))
+    yield Line("NAT gateways", "hours of a NAT gateway", hours * len(_of(resources, "AWS::EC2::NatGateway")))
+    yield Line("Addresses of NAT gateways", "hours of a public address", hours * len(_of(resources, "AWS::EC2::EIP")))
+
+
+def opt_ins() -> Iterator[tuple[str, float]]:
+    """Yield the settings that cost by the month, each with its price for one."""
+    for row in TABLE["opt_in"]:
+        units = _ASSUMED["hours"] if row.get("hours") else row.get("units", 1)
+        yield row["setting"], Line("", row["price"], units).dollars
+
+
+def page(template: Mapping[str, Any]) -> str:
+    """Return docs/costs.md."""
+    bill = idle(template)
+    charged = bill.after_allowances()
+    total = sum(dollars for _, dollars in charged)
+    parts = [
+        _INTRODUCTION.format(region=TABLE["region"], date=TABLE["date"], total=total, everything=bill.dollars),
+        "| What | Unit | Units | Alone | With others |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {line.what} | [{line.price}]({TABLE['price'][line.price]['url']}) | {line.units:,.10g} "
+            f"| {dollars:.2f} | {line.dollars:.2f} |"
+            for line, dollars in charged
+        ),
+        f"| **All** | | | **{total:.2f}** | **{bill.dollars:.2f}** |",
+        _OPT_IN,
+        "| Setting | Dollars a month |",
+        "|---|---|",
+        *(f"| `{setting.partition(' (')[0]}`{_rest(setting)} | {dollars:.2f} |" for setting, dollars in opt_ins()),
+        _NOTHING,
+        "| Resources | Why |",
+        "|---|---|",
+        *(f"| `{kind}` | {why} |" for kind, why in sorted(TABLE["nothing"].items())),
+    ]
+    return "\n".join([*parts, ""])
+
+
+def _rest(setting: str) -> str:
+    _, bracket, rest = setting.partition(" (")
+    return f"{bracket}{rest}"
+
+
+_INTRODUCTION = """# Costs
+
+Generated from the template and `tidegate_cdk/prices.toml` by `make docs`; a test fails when this page is stale. Dollars
+in {region} on {date}; other regions differ by up to a third. What a deploy costs is in
+[Performance](performance.md#figures).
+
+## A month in which nothing happens
+
+**${total:.2f}** with the defaults in an account of its own (*Alone*), where AWS takes nothing for the first units of
+some services in each month, without an end. **${everything:.2f}** in one where others have used these up
+(*With others*). A test holds the first below $3. What AWS gives for the first year, or as credits, is not counted.
+
+Most of it is for secrets, and for what Lambda asks empty queues: it has five pollers for each, and AWS takes the
+price of a request for each answer, also for one that is empty. No setting of a queue makes it fewer.
+"""
+_OPT_IN = """
+## What is off by default
+
+Each of these costs more by itself than fits below $3, so that you ask for it in `cdk.json`
+([all keys](../tidegate_cdk/README.md)). The first three dashboards of an account cost nothing as long as they have at
+most 50 metrics, as Tidegate's has.
+"""
+_NOTHING = """
+## What costs nothing while nothing happens
+"""
+
+
+if __name__ == "__main__":
+    sys.exit(write_page(PAGE, page))

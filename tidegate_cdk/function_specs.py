@@ -1,0 +1,136 @@
+"""All functions: what each is for, which verbs it has and what it needs.
+
+A function has verbs whose needs go together. None of them gets by it the forge's secret, the right to answer task
+tokens or to start executions, if it does not need that itself: a test holds this (docs/decisions/0218).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tidegate_cdk.capabilities import Capability
+from tidegate_cdk.verbs import NEEDS
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSpec:
+    """A function: its directory's name, its verbs, its time limit in seconds and its memory in MB."""
+
+    name: str
+    description: str
+    verbs: tuple[str, ...]
+    timeout: int = 60
+    memory: int = 512
+    #: The folder of functions/ with the Dockerfile, for one that is an image.
+    image: str = ""
+    third_party: bool = True
+    invoked_by_events: bool = False
+
+    @property
+    def id(self) -> str:
+        """The name of the function in the template, which is also its placeholder in the state machines."""
+        return "".join(word.capitalize() for word in self.name.split("_")) + "Function"
+
+    @property
+    def capabilities(self) -> tuple[Capability, ...]:
+        """What its verbs need."""
+        needed = {capability for verb in self.verbs for capability in NEEDS[verb]}
+        return tuple(capability for capability in Capability if capability in needed)
+
+
+#: GitHub waits for 10 s for an answer to a webhook; state machines wait for 120 s for a task's function.
+SPECS: tuple[FunctionSpec, ...] = (
+    FunctionSpec(
+        "webhook",
+        "Verifies, stores and queues webhook deliveries",
+        ("receive_webhook",),
+        timeout=9,
+        memory=1024,
+        third_party=False,
+    ),
+    FunctionSpec(
+        "api",
+        "Answers what people ask: programs with JSON, browsers with pages, buttons of check runs, comments that decide",
+        ("answer_request", "answer_button"),
+        # API Gateway waits for 30 s; of the queue it takes one message at a time. The memory decides about the
+        # processor: a page is rendered in half the time.
+        timeout=29,
+        memory=1024,
+    ),
+    FunctionSpec(
+        "discover_roots",
+        "Finds the roots that a push or a comment is about, and enqueues their deployments and what runs again",
+        ("discover_roots",),
+        timeout=300,
+        memory=2048,
+        image="discover_roots",
+    ),
+    FunctionSpec(
+        "discovery_steps",
+        "Finds the roots that a pull request changes, and those that a schedule is about",
+        ("discover_pull_request", "discover_drift"),
+        timeout=300,
+        memory=2048,
+        image="discover_roots",
+    ),
+    FunctionSpec(
+        "check_policies",
+        "Evaluates the policies on a plan",
+        ("check_policies",),
+        # All sets of a plan one after the other; a large plan takes much memory and its time (docs/policies.md).
+        timeout=300,
+        memory=3008,
+        image="check_policies",
+    ),
+    FunctionSpec(
+        "steps",
+        "Takes the steps of executions that only keep records, and keeps positions in queues up to date",
+        (
+            "claim_deployment",
+            "close_worker",
+            "record_plan",
+            "record_result",
+            "record_outcome",
+            "publish_pull_request",
+            "refresh_line",
+            "start_on_lambda",
+        ),
+    ),
+    FunctionSpec(
+        "forge_steps",
+        "Takes the steps of deployments that speak with the forge, and brings check runs up to date",
+        ("validate_revision", "begin_job", "hand_over_job", "judge_plan", "conclude_drift", "publish_check_run"),
+    ),
+    FunctionSpec(
+        "waits",
+        "Keeps the tokens of what waits, and fails those of runners that stopped",
+        ("wait_for_signal", "wait_at_gate", "wait_for_slot", "request_review", "runner_stopped"),
+        invoked_by_events=True,
+    ),
+    FunctionSpec(
+        "wait_for_requirements",
+        "Lets a deployment wait for what its root requires",
+        ("wait_for_requirements",),
+    ),
+    FunctionSpec(
+        "pull_request_steps",
+        "Takes the steps of speculative plans, which take turns",
+        ("begin_speculation", "wait_for_place", "record_speculation"),
+    ),
+    FunctionSpec(
+        "workers",
+        "Starts and releases the workers of queues, and opens the gates of changes",
+        ("hand_over_worker", "execution_closed", "open_gates"),
+        invoked_by_events=True,
+    ),
+    FunctionSpec(
+        "reconcile",
+        "Repairs what events missed",
+        ("reconcile",),
+        timeout=240,
+        invoked_by_events=True,
+    ),
+)
+#: The names of functions by their verbs.
+FUNCTION_OF: Mapping[str, str] = {verb: spec.name for spec in SPECS for verb in spec.verbs}

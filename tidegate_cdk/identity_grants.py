@@ -1,0 +1,28 @@
+"""The rights on the keys of workload identity."""
+
+from __future__ import annotations
+
+from tidegate_cdk.capabilities import Grant, Surroundings, allow
+from tidegate_cdk.identity import ALGORITHM
+
+
+def sign_tokens(around: Surroundings) -> Grant:
+    """Sign with the first key. Without keys there are no rights: whoever hands jobs over says that there are none."""
+    keys = around.identity.arns
+    if not keys:
+        return Grant((), {})
+    environment = {
+        "TIDEGATE_IDENTITY_KEY": keys[0],
+        "TIDEGATE_ISSUER": around.web_url,
+        "TIDEGATE_IDENTITY_AUDIENCE": around.settings.identity.audience,
+    }
+    only_so = {"StringEquals": {"kms:SigningAlgorithm": ALGORITHM}}
+    return Grant((allow("kms:Sign", on=keys[0], under=only_so),), environment)
+
+
+def public_keys(around: Surroundings) -> Grant:
+    """Read the public half of all keys."""
+    keys = around.identity.arns
+    if not keys:
+        return Grant((), {})
+    return Grant(tuple(allow("kms:GetPublicKey", on=key) for key in keys), {"TIDEGATE_IDENTITY_KEYS": ",".join(keys)})

@@ -1,0 +1,89 @@
+"""Whether plans begin on Lambda: the settings for it, and what keeps an installation from it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from tidegate.deploys.rules.aws_target import to_text
+from tidegate.deploys.rules.plan_runner import has_tenant_isolation
+from tidegate_cdk.runner_settings import Context, InvalidContext, RunnerSettings
+from tidegate_cdk.site_settings import SiteSettings
+
+PlanRunner = Literal["fargate", "lambda", "auto"]
+#: The states of state machines that start plans on Lambda: others have neither them nor the choice before.
+LAMBDA_STATES = ("Start a Lambda runner for the plan", "Let Fargate run the plan")
+_RUNNERS = re.compile("fargate|lambda|auto")
+#: Lambda's limits (AWS Lambda, Quotas, 2026-11-24): memory in MB, and what of it is left for other programs is little.
+LEAST_MEMORY, MOST_MEMORY = 1_024, 10_240
+#: "New AWS accounts have reduced concurrency and memory quotas" (the same page): 3,008 MB is what they have.
+_MEMORY = 3_008
+#: The largest that Lambda has, in MB. It costs by the second, and a plan's part of it is less than a cent's hundredth.
+DISK = 10_240
+#: Of the 4 KB for all variables of a function (AWS Lambda, Quotas); the rest is for those that each runner has.
+_MOST_VARIABLES = 2_800
+_ECR_REGION = re.compile(r"[0-9]{12}\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com/.*")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRunnerSettings:
+    """Where plans begin, and the memory of the function that runs them, in MB."""
+
+    runner: PlanRunner
+    memory: int
+
+    @property
+    def size(self) -> str:
+        """What the function gives a plan: where this changes, plans that were too large are tried on Lambda again."""
+        return f"{self.memory} MB, disk {DISK} MB"
+
+
+def read_plan_runner(context: Context) -> PlanRunnerSettings:
+    """Return the settings of this context. Raise InvalidContext."""
+    runner = context.try_get_context("plan_runner") or "fargate"
+    if not isinstance(runner, str) or not _RUNNERS.fullmatch(runner):
+        raise InvalidContext("plan_runner", runner, "fargate, lambda or auto")
+    given = context.try_get_context("plan_runner_memory") or _MEMORY
+    memory = int(given) if str(given).isdecimal() else 0
+    if not LEAST_MEMORY <= memory <= MOST_MEMORY:
+        allowed = f"a number of MB from {LEAST_MEMORY} to {MOST_MEMORY}, which Lambda allows"
+        raise InvalidContext("plan_runner_memory", given, allowed)
+    return PlanRunnerSettings(cast(PlanRunner, runner), memory)
+
+
+def plans_on_lambda(settings: PlanRunnerSettings, runners: RunnerSettings, site: SiteSettings, region: str) -> bool:
+    """Tell whether plans begin on Lambda. ``region`` is empty where the template does not know it.
+
+    Raise InvalidContext if they shall and cannot. With ``auto``, they run on Fargate then.
+    """
+    problem = obstacle(runners, site, region)
+    if settings.runner == "lambda" and problem:
+        raise InvalidContext("plan_runner", settings.runner, f"possible here, but auto and fargate are: {problem}")
+    return settings.runner != "fargate" and not problem
+
+
+def obstacle(runners: RunnerSettings, site: SiteSettings, region: str) -> str:
+    """Return why plans cannot run on Lambda with these settings, empty if they can."""
+    if region and not has_tenant_isolation(region):
+        return f"Lambda has no tenant isolation in {region}, which keeps jobs apart"
+    image = _ECR_REGION.fullmatch(runners.image)
+    if runners.image and (image is None or (region and image[1] != region)):
+        return f"Lambda takes images from ECR in its own region, and runner_image is {runners.image}"
+    size = _variables(runners)
+    if size > _MOST_VARIABLES:
+        return (
+            f"runner_variables, mask_patterns and target roles have {size} bytes, and a function has room for "
+            f"{_MOST_VARIABLES} of them in its environment"
+        )
+    if runners.secrets:
+        return "ECS puts runner_secrets into a task's environment, and Lambda has nothing like it"
+    if site.vpc and site.runners_are_public:
+        return "a function in a VPC gets no public address (runner_public_ip), so it needs subnets behind NAT"
+    return ""
+
+
+def _variables(runners: RunnerSettings) -> int:
+    """Return the bytes of what the installation adds to a runner's environment."""
+    texts = [*runners.variables, *runners.variables.values(), *runners.mask_patterns, to_text(runners.allowed_roles)]
+    return sum(len(text.encode()) for text in texts)

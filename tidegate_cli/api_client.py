@@ -1,0 +1,233 @@
+"""Tidegate's HTTP API as a client sees it: one method for each route, typed answers, refusals as problems."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Self, TypeVar
+from urllib.parse import quote
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from tidegate_cli import refusals
+from tidegate_cli.answers.catalog import Me, Repositories, Repository
+from tidegate_cli.answers.changes import Change
+from tidegate_cli.answers.deployments import Accepted, Brief, Decided, Deployment, Deployments, Job, Log, Request
+from tidegate_cli.answers.drift import Drift, Looking
+from tidegate_cli.answers.pulls import Pull, Pulls
+from tidegate_cli.answers.queues import Locked, Queue, Root, Roots, Unlocked
+from tidegate_cli.connection import Connection, is_loopback
+from tidegate_cli.problems import Unavailable
+
+#: A Lambda function behind API Gateway answers within 30 s, or never.
+_ANSWER_SECONDS = 35.0
+_CONNECT_SECONDS = 5.0
+#: Pauses before asking again; together they outlast a cold start and a short throttling.
+PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
+#: What a server may ask us to wait at most (Retry-After) before we rather tell the person.
+_LONGEST_PAUSE = 30.0
+
+_Answer = TypeVar("_Answer", bound=BaseModel)
+Waiting = Callable[[str, float], None]
+"""Is told why a request waits, and for how many seconds; it does the waiting."""
+
+
+class ApiClient:
+    """Asks the API at ``connection``. All methods raise the problems of tidegate_cli.problems.
+
+    What reads is asked again when the server is busy; what acts only when the server says that it did nothing.
+    """
+
+    def __init__(self, connection: Connection, waiting: Waiting | None = None) -> None:
+        self._connection = connection
+        self._waiting = waiting if waiting is not None else _sleep
+        self._http = httpx.Client(
+            base_url=connection.url,
+            headers={"Authorization": f"Bearer {connection.token}", "Accept": "application/json"},
+            timeout=httpx.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS),
+            follow_redirects=False,
+            trust_env=not is_loopback(connection.url),  # No proxy stands between this machine and itself.
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    @property
+    def url(self) -> str:
+        """The address of the installation."""
+        return self._connection.url
+
+    def me(self) -> Me:
+        """Return who the token says that we are."""
+        return self._get("/api/me", Me)
+
+    def repositories(self) -> list[Repository]:
+        """Return the repositories that we may read."""
+        return self._get("/api/repositories", Repositories).repositories
+
+    def roots(self, repository: str) -> list[Root]:
+        """Return the roots of a repository with their queues' states."""
+        return self.search_roots(repository, "").roots
+
+    def search_roots(self, repository: str, query: str) -> Roots:
+        """Return the roots of a repository that match a tag query, all if it is empty."""
+        given = {"query": query} if query else None
+        return self._get(f"/api/repositories/{_path(repository, '/')}/roots", Roots, given)
+
+    def pulls(self, repository: str | None, query: str = "") -> Pulls:
+        """Return open pull requests that match, newest first: of a repository, or of all that we may read."""
+        given = {"repository": repository or "", "query": query}
+        return self._get("/api/pulls", Pulls, {name: value for name, value in given.items() if value} or None)
+
+    def pull(self, repository: str, number: int) -> Pull:
+        """Return a pull request with its layers."""
+        return self._get(f"/api/pulls/{_path(repository, '/')}/{number}", Pull)
+
+    def drift(self, repository: str | None) -> Drift:
+        """Return what schedules found: of a repository, or of all that we may read."""
+        return self._get("/api/drift", Drift, {"repository": repository} if repository else None)
+
+    def look_for_drift(self, repository: str, schedule: str) -> str:
+        """Have a schedule look for drift now; return what there is to say about it."""
+        asked = {"repository": repository, "schedule": schedule}
+        return self._post("/api/drift/look", Looking, asked).message
+
+    def queue(self, repository: str, root: str) -> Queue:
+        """Return a root's queue."""
+        return self._get("/api/queue", Queue, {"repository": repository, "root": root})
+
+    def lock(self, repository: str, root: str, reason: str, duration: str = "") -> Locked:
+        """Lock a root's queue."""
+        asked = {"repository": repository, "root": root, "reason": reason}
+        return self._post("/api/queue/lock", Locked, asked | ({"duration": duration} if duration else {}))
+
+    def lock_many(self, repository: str, stack: str, reason: str, duration: str) -> Locked:
+        """Lock all roots of a stack, or of the repository if that is empty."""
+        asked = {"repository": repository, "stack": stack, "reason": reason, "duration": duration}
+        return self._post("/api/locks", Locked, asked)
+
+    def unlock_many(self, repository: str, stack: str) -> Unlocked:
+        """Take away the lock of a stack, or of the repository if that is empty."""
+        return self._post("/api/locks/remove", Unlocked, {"repository": repository, "stack": stack})
+
+    def unlock(self, repository: str, root: str) -> Unlocked:
+        """Take away the lock of a root's queue."""
+        return self._post("/api/queue/unlock", Unlocked, {"repository": repository, "root": root})
+
+    def deployments(self, repository: str, root: str | None = None, limit: int = 20) -> list[Brief]:
+        """Return deployments, newest first."""
+        query = {"repository": repository, "limit": str(limit)} | ({"root": root} if root else {})
+        return self._get("/api/deployments", Deployments, query).deployments
+
+    def deployment(self, deployment: str) -> Deployment:
+        """Return one deployment."""
+        return self._get(f"/api/deployments/{_path(deployment)}", Deployment)
+
+    def change(self, change: str) -> Change:
+        """Return one change."""
+        return self._get(f"/api/changes/{_path(change)}", Change)
+
+    def deploy(self, repository: str, roots: Sequence[str], **how: Any) -> str:
+        """Ask for the default branch's head to be deployed to these roots; return the request's id.
+
+        ``how`` may be ``force``, ``directories`` and a tag ``query`` which mean roots as well, or ``destroy`` to
+        destroy what they made.
+        """
+        more = {"roots": list(roots), **how}
+        asked = {"repository": repository, **{word: value for word, value in more.items() if value}}
+        return self._post("/api/deployments", Accepted, asked).request
+
+    def request(self, request: str) -> Request:
+        """Return what became of a request."""
+        return self._get(f"/api/requests/{_path(request)}", Request)
+
+    def review(self, deployment: str, decision: str, plan_digest: str | None) -> Decided:
+        """Answer a plan review: ``approve``, which needs the plan's digest, or ``reject``."""
+        answer = {"decision": decision, **({"plan_digest": plan_digest} if plan_digest else {})}
+        return self._post(f"/api/deployments/{_path(deployment)}/review", Decided, answer)
+
+    def gate(self, deployment: str, decision: str, reason: str = "") -> Decided:
+        """Answer for a deployment that waits at a gate.
+
+        ``retry`` what failed of others, ``approve`` it, ``override`` what it requires for a ``reason``, or ``reject``.
+        """
+        told = {"decision": decision, **({"reason": reason} if reason else {})}
+        return self._post(f"/api/deployments/{_path(deployment)}/gate", Decided, told)
+
+    def cancel(self, deployment: str, *, is_apply: bool) -> Decided:
+        """Cancel a deployment; ``is_apply`` interrupts its apply, too."""
+        return self._post(f"/api/deployments/{_path(deployment)}/cancel", Decided, {"apply": is_apply})
+
+    def job(self, job: str) -> Job:
+        """Return one job."""
+        return self._get(f"/api/jobs/{_path(job)}", Job)
+
+    def log(self, job: str, after: int) -> Log:
+        """Return lines of a job's log from position ``after`` on."""
+        return self._get(f"/api/jobs/{_path(job)}/log", Log, {"after": str(after)})
+
+    def _get(self, path: str, kind: type[_Answer], query: Mapping[str, str] | None = None) -> _Answer:
+        return self._ask("GET", path, kind, query, None)
+
+    def _post(self, path: str, kind: type[_Answer], body: Mapping[str, Any]) -> _Answer:
+        return self._ask("POST", path, kind, None, body)
+
+    def _ask(self, method: str, path: str, kind: type[_Answer], query: Mapping[str, str] | None, body: Any) -> _Answer:
+        pauses = iter(PAUSES)
+        while True:
+            response = self._send(method, path, query, body, pauses)
+            if response.status_code not in refusals.BUSY or not _may_repeat(method, response):
+                break
+            pause = _pause(response, pauses)
+            if pause is None:
+                break
+            self._waiting(f"{self.url} is busy ({response.status_code}).", pause)
+        if not response.is_success:
+            raise refusals.problem(self._connection, response)
+        try:
+            return kind.model_validate_json(response.content)
+        except ValidationError as error:
+            raise Unavailable(
+                f"{self.url} answered {path} in a form that this version does not know.",
+                "Look whether the address is Tidegate's, and whether `tidegate --version` fits the installation.",
+            ) from error
+
+    def _send(
+        self, method: str, path: str, query: Mapping[str, str] | None, body: Any, pauses: Iterator[float]
+    ) -> httpx.Response:
+        while True:
+            try:
+                return self._http.request(method, path, params=query, json=body)
+            except httpx.ConnectError as error:
+                raise refusals.unreachable(self._connection) from error
+            except httpx.HTTPError as error:
+                pause = next(pauses, None) if method == "GET" else None
+                if pause is None:
+                    raise refusals.broken(self.url, method, error) from error
+                self._waiting(f"{self.url} did not answer.", pause)
+
+
+def _sleep(_why: str, seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def _path(text: str, safe: str = "") -> str:
+    return quote(text, safe=safe)
+
+
+def _may_repeat(method: str, response: httpx.Response) -> bool:
+    """Tell whether asking again cannot do anything twice: API Gateway answers 503 also for what is still at work."""
+    return method == "GET" or response.status_code == httpx.codes.TOO_MANY_REQUESTS or refusals.is_ours(response)
+
+
+def _pause(response: httpx.Response, pauses: Iterator[float]) -> float | None:
+    """Return how long to wait before asking again; None when it is better to tell the person."""
+    pause = next(pauses, None)
+    wanted = response.headers.get("Retry-After", "")
+    if pause is None or not wanted.isascii() or not wanted.isdigit():
+        return pause
+    return float(wanted) if float(wanted) <= _LONGEST_PAUSE else None

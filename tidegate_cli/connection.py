@@ -1,0 +1,107 @@
+"""Where Tidegate's HTTP API is and who asks: from options, the environment, or a local cloud that runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from tidegate_cli.problems import NotSignedIn, WrongUsage
+from tidegate_local import instances
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_WHERE = "Set TIDEGATE_URL (or --url) to the address of your installation, or start a local cloud with: make up"
+_WHO = (
+    "Set TIDEGATE_TOKEN to a token of the forge that can read your repositories "
+    '(for example: export TIDEGATE_TOKEN="$(gh auth token)").'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """The API's address without a slash at its end, and the token that says who asks.
+
+    ``token_from`` names where the token is from; the token itself is in no representation.
+    ``note`` is what to tell the person about the choice.
+    """
+
+    url: str
+    token: str = field(repr=False)
+    token_from: str
+    is_local: bool = False
+    note: str = ""
+
+
+def connect(url: str | None, person: str | None, environ: Mapping[str, str] = os.environ) -> Connection:
+    """Choose the address and the token. ``person`` is a login of the local forge. Raise WrongUsage, NotSignedIn."""
+    address = (url or environ.get("TIDEGATE_URL") or "").strip()
+    clouds = instances.running()
+    cloud = _cloud_at(address, clouds) if address else next(iter(clouds), None)
+    if cloud is None and not address:
+        raise WrongUsage("No address of Tidegate is known, and no local cloud is running.", _WHERE)
+    base = _checked(address or str(cloud["api_url"] if cloud else ""))
+    note = _note(clouds) if not address else ""
+    if cloud is not None and cloud.get("forge_url") and (person or not (address and environ.get("TIDEGATE_TOKEN"))):
+        # A real token has no business at the local forge, where a person's login is their token.
+        return Connection(base, _printable(person or "maintainer", "--as"), "--as", is_local=True, note=note)
+    if person:
+        raise WrongUsage("--as names a person of the local forge; it works with a local cloud only.", _WHO)
+    return _with_token_of(environ, base, is_local=cloud is not None, note=note)
+
+
+def is_loopback(url: str) -> bool:
+    """Tell whether the address is this machine's own."""
+    return urlsplit(url).hostname in _LOOPBACK
+
+
+def _with_token_of(environ: Mapping[str, str], base: str, *, is_local: bool, note: str) -> Connection:
+    for name in ("TIDEGATE_TOKEN", "GITHUB_TOKEN"):
+        if token := environ.get(name, "").strip():
+            return Connection(base, _printable(token, name), name, is_local=is_local, note=note)
+    raise NotSignedIn(f"Nobody is signed in at {base}: neither TIDEGATE_TOKEN nor GITHUB_TOKEN is set.", _WHO)
+
+
+def _cloud_at(address: str, clouds: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    wanted = _port(address)
+    return next((cloud for cloud in clouds if wanted and wanted == _port(str(cloud["api_url"]))), None)
+
+
+def _port(url: str) -> int | None:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None
+    return port if parts.hostname in _LOOPBACK else None
+
+
+def _checked(url: str) -> str:
+    """Return the address if a token may be sent there. Raise WrongUsage."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if host is None or parts.scheme not in {"http", "https"} or parts.username or parts.query or parts.fragment:
+        raise WrongUsage(
+            "The address of Tidegate is not one that can be used.", "It has the form https://tidegate.example.com"
+        )
+    if parts.scheme == "http" and host not in _LOOPBACK:
+        raise WrongUsage(f"{host} would get the token unencrypted.", "Use its https:// address.")
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+
+
+def _printable(token: str, name: str) -> str:
+    """Return the token if it can be sent. It is not shown when it cannot."""
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise WrongUsage(f"{name} holds characters that no token has (a line break, a space?).", "Set it again.")
+    return token
+
+
+def _note(clouds: Sequence[Mapping[str, Any]]) -> str:
+    if len(clouds) <= 1:
+        return ""
+    others = ", ".join(str(cloud["api_url"]) for cloud in clouds[1:])
+    return f"Several local clouds run; this is the newest, {clouds[0]['api_url']}. Choose another by --url: {others}"

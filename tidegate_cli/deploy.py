@@ -1,0 +1,170 @@
+"""``tidegate deploy`` and ``destroy``: deploy the default branch's head to roots, or destroy what they made."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tidegate_cli.exits import Exit
+from tidegate_cli.options import Json, Person, Query, Repository, Url, as_json, complete_root, open_client
+from tidegate_cli.problems import NotFound, NotYet, WrongUsage
+from tidegate_cli.waiting import Deadline, until_ended
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tidegate_cli.answers.deployments import Brief, Request
+    from tidegate_cli.api_client import ApiClient
+
+#: Root discovery clones the repository first.
+_REQUEST_SECONDS = 60.0
+ASK_SECONDS = 0.5
+
+Roots = Annotated[
+    list[str],
+    typer.Argument(metavar="ROOT...", show_default=False, autocompletion=complete_root, help="The roots' names."),
+]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait until every deployment has ended, and say how.")]
+Directories = Annotated[
+    list[str] | None, typer.Option("-d", "--dir", metavar="DIR", show_default=False, help="All roots in it and below.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Also where the same is in line by hand, at the same commit.")]
+Timeout = Annotated[
+    float | None,
+    typer.Option("--timeout", min=0, metavar="MINUTES", show_default=False, help="Wait at most so long; then exit 6."),
+]
+
+
+def deploy(
+    repository: Repository,
+    roots: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ROOT]...", show_default=False, autocompletion=complete_root, help="The roots' names."),
+    ] = None,
+    *,
+    directories: Directories = None,
+    query: Query = "",
+    force: Force = False,
+    wait: Wait = False,
+    timeout: Timeout = None,
+    url: Url = None,
+    person: Person = None,
+    json: Json = False,
+) -> None:
+    """Deploy the head of the default branch to roots. It locks their queues for merges."""
+    check_timeout(timeout, wait=wait)
+    names, places = roots or [], list(dict.fromkeys(directories or []))
+    if not (names or places or query.strip()):
+        raise WrongUsage("No root is named.", "Name roots, a directory with -d, or those of a tag query with --query.")
+    with open_client(url, person) as client:
+        how = {"force": force, "directories": places, "query": query}
+        _ask(client, _Asked(repository, names, how), Deadline(timeout), wait=wait, json=json)
+
+
+def destroy(
+    repository: Repository,
+    roots: Roots,
+    *,
+    wait: Wait = False,
+    timeout: Timeout = None,
+    url: Url = None,
+    person: Person = None,
+    json: Json = False,
+) -> None:
+    """Destroy what roots made that the default branch does not have any more. Somebody has to confirm the plan."""
+    check_timeout(timeout, wait=wait)
+    with open_client(url, person) as client:
+        _ask(client, _Asked(repository, roots, {"destroy": True}), Deadline(timeout), wait=wait, json=json)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked for: of which repository, which roots, and how."""
+
+    repository: str
+    roots: Sequence[str]
+    how: Mapping[str, object]
+
+
+def _ask(client: ApiClient, asked: _Asked, deadline: Deadline, *, wait: bool, json: bool) -> None:
+    """Ask for deployments, show them, wait for them, and exit as they ended."""
+    from tidegate_cli import finding, screen
+
+    console, repository, roots = screen.console(stderr=json), asked.repository, asked.roots
+    try:
+        request = client.deploy(finding.repository(repository), list(dict.fromkeys(roots)), **asked.how)
+    except NotFound as problem:
+        raise finding.explained(client, problem, repository, roots) from None
+    answer = _answer(client, request, console)
+    _check_roots(client, answer, repository, roots)
+    console.print(screen.text(answer.outcome or ""))
+    made = list(answer.deployments)
+    _show_made(client, made, console)
+    if made and not asked.how.get("destroy"):
+        console.print("A deploy by hand locks its queue: merges wait until it is unlocked.")
+        for root in dict.fromkeys(item.root for item in made):
+            console.print(screen.text(f"  → tidegate unlock {repository} {root}"))
+    if wait and made:
+        made = follow(client, [item.id for item in made], console, deadline)
+    if json:
+        screen.print_json(as_json(answer) | {"deployments": [as_json(item) for item in made]})
+    if not made or (wait and not all(screen.succeeded(item.state) for item in made)):
+        raise typer.Exit(int(Exit.FAILED))
+
+
+def check_timeout(timeout: float | None, *, wait: bool) -> None:
+    """Raise WrongUsage for a time limit of nothing."""
+    if timeout is not None and not wait:
+        raise WrongUsage("--timeout says how long to wait, and nothing is waited for.", "Add --wait, or leave it out.")
+
+
+def _answer(client: ApiClient, request: str, console: Console) -> Request:
+    end = time.monotonic() + _REQUEST_SECONDS
+    with console.status("Reading the repository …"):
+        while not (answer := client.request(request)).outcome:
+            if time.monotonic() > end:
+                raise NotYet(
+                    f"The request {request} is accepted, but nothing is known of it yet.", "Look with: tidegate status"
+                )
+            time.sleep(ASK_SECONDS)
+    return answer
+
+
+def _check_roots(client: ApiClient, answer: Request, repository: str, roots: Sequence[str]) -> None:
+    """Raise NotFound for roots that the repository does not have: only its files tell."""
+    from tidegate_cli import finding
+
+    outcome = answer.outcome or ""
+    if not answer.deployments and any(f"There is no root '{root}'" in outcome for root in roots):
+        is_meant = "Did you mean" in outcome  # Who reads the files guesses best, and once is enough.
+        hint = "" if is_meant else finding.explained(client, NotFound(outcome), repository, roots).hint
+        raise NotFound(outcome, hint)
+
+
+def _show_made(client: ApiClient, made: Sequence[Brief], console: Console) -> None:
+    from tidegate_cli import views
+
+    for item in made:
+        check_run = client.deployment(item.id).check_run_url
+        console.print(views.made(item, check_run), crop=False)
+    if made:
+        first = made[0]
+        console.print(views.command(f"tidegate queue {first.repository} {first.root}"), crop=False)
+
+
+def follow(client: ApiClient, ids: list[str], console: Console, deadline: Deadline) -> list[Brief]:
+    """Return deployments once they have ended, and print each state that they come to."""
+    from tidegate_cli import screen, views
+
+    def changed(now: Brief) -> None:
+        console.print(screen.state(now.state), screen.text(now.root, "bold"), screen.text(now.reason), sep="  ")
+        if now.state in {"awaiting_review", "awaiting_requirements"}:
+            for line in (views.changes(now.changes), *views.next_steps(now, has_log=False)):
+                console.print(line, crop=False)
+
+    with console.status("Waiting for the end; Ctrl-C leaves it alone …"):
+        return until_ended(client, ids, changed, deadline)

@@ -1,0 +1,85 @@
+"""``tidegate drift``: what changed outside of Tidegate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tidegate_cli.options import Json, Person, Url, as_json, complete_repository, open_client
+from tidegate_cli.problems import NotFound, WrongUsage
+from tidegate_cli.waiting import until_looked
+
+if TYPE_CHECKING:
+    from tidegate_cli.answers.drift import Drift
+    from tidegate_cli.api_client import ApiClient
+
+
+_Repository = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="REPOSITORY",
+        show_default=False,
+        autocompletion=complete_repository,
+        help="OWNER/NAME. Without it: all repositories.",
+    ),
+]
+_Look = Annotated[
+    str | None,
+    typer.Option(
+        "--look",
+        metavar="SCHEDULE",
+        show_default=False,
+        help="Have this schedule of the repository look for drift now. Who may write to the repository may ask.",
+    ),
+]
+_Wait = Annotated[
+    bool, typer.Option("--wait", help="With --look: wait until that run has ended, and show what it found.")
+]
+
+
+def drift(
+    repository: _Repository = None,
+    *,
+    look: _Look = None,
+    wait: _Wait = False,
+    url: Url = None,
+    person: Person = None,
+    json: Json = False,
+) -> None:
+    """Show what schedules found that changed outside of Tidegate."""
+    from tidegate_cli import drift_view, finding, screen
+
+    if look and not repository:
+        message = f"Name the repository of the schedule: tidegate drift OWNER/NAME --look {look}"
+        raise typer.BadParameter(message, param_hint="--look")
+    if wait and not look:
+        raise WrongUsage("--wait waits for a run that --look begins.", "Add --look SCHEDULE, or leave it out.")
+    with open_client(url, person) as client:
+        name = finding.repository(repository) if repository else None
+        try:
+            found = _looked(client, name, look, wait=wait, json=json) if name and look else client.drift(name)
+        except NotFound as problem:
+            raise finding.explained(client, problem, name or "") from None
+    if json:
+        screen.print_json(as_json(found))
+    else:
+        screen.console().print(drift_view.drift(found), crop=False)
+
+
+def _looked(client: ApiClient, repository: str, schedule: str, *, wait: bool, json: bool) -> Drift:
+    """Have a schedule look, and return what is known then; if waited for, what that run found. Raise NotYet."""
+    from tidegate_cli import screen, views
+
+    console = screen.console(stderr=json)
+    before = client.drift(repository) if wait else None
+    console.print(screen.text(client.look_for_drift(repository, schedule)))
+    if before is not None:
+        with console.status("Waiting for the end; Ctrl-C leaves it alone …"):
+            return until_looked(client, repository, schedule, before)
+    if not json:
+        console.print(
+            views.command(f"tidegate drift {repository}"), "  shows what it finds, once it has ended.", sep=""
+        )
+        console.print("Until then, this is what was found before:\n")
+    return client.drift(repository)

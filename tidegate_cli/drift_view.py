@@ -1,0 +1,61 @@
+"""What ``tidegate drift`` prints, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tidegate_cli import screen, views
+from tidegate_cli.answers.drift import Drift, DriftFinding, DriftSchedule
+
+_STATES = {
+    "drifted": ("drifted", "yellow"),
+    "failed": ("the plan failed", "red"),
+    "skipped": ("not looked at", "dim"),
+    "none": ("no drift", "green"),
+}
+
+
+def drift(found: Drift) -> RenderableType:
+    """Return schedules, each with the roots that it looked at."""
+    if not found.schedules:
+        return screen.text("Nothing is looked at for drift: name a schedule in tidegate.yaml.")
+    return Group(*(part for one in found.schedules for part in _schedule(one)))
+
+
+def _schedule(one: DriftSchedule) -> Iterator[RenderableType]:
+    yield Text.assemble(screen.text(f"{one.repository}  {one.schedule}", "bold"), "  ", screen.text(one.when, "dim"))
+    yield screen.text(f"  {_last(one)}")
+    yield from views.indented(one.problem)
+    yield from views.indented(one.notice)
+    for root in one.roots:
+        yield from _root(root)
+    if one.issue_url:
+        yield views.unfolded(f"  {one.issue_url}", "dim")
+    yield Text()
+
+
+def _last(one: DriftSchedule) -> str:
+    now = "A run goes on. " if one.running else ""
+    if one.looked_at is None:
+        return f"{now}It has not run yet."
+    at = f" at {one.revision[:7]}" if one.revision else ""
+    return f"{now}Looked {screen.ago(one.looked_at)}{at}."
+
+
+def _root(root: DriftFinding) -> Iterator[RenderableType]:
+    name = root.root if root.stack == "default" else f"{root.root} ({root.stack})"
+    words, style = ("undone", "green") if root.undoing == "undone" else _STATES.get(root.state, (root.state, ""))
+    since = f", since {screen.ago(root.drifted_since)}" if root.drifted_since else ""
+    yield Text.assemble("  ", screen.text(name), "  ", screen.text(f"{words}{since}", style))
+    if root.changes and root.drifted_since:
+        yield Text.assemble("    ", views.changes(root.changes))
+    yield from views.indented(root.reason)
+    if root.undoing == "absent":
+        yield from views.indented("A deployment was asked for, and is not in line: not yet, or it was refused.")
+    if root.deployment:
+        yield views.command(f"tidegate status {root.deployment}")
+    if root.job and root.state != "none":
+        yield views.unfolded(f"    {root.job.url}", "dim")

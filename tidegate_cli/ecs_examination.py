@@ -1,0 +1,37 @@
+"""Whether ECS has the role in this account that it starts tasks with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from tidegate_cli.diagnosis import Finding, reason_of
+
+_CHECK = "ECS's own role"
+_ROLE = "AWSServiceRoleForECS"
+
+
+def examine_role(iam: Any) -> Finding:
+    """Look for ECS's service-linked role (``iam`` is a boto3 client), with which it attaches tasks to their network.
+
+    "When you create a cluster [...] Amazon ECS creates the service-linked role for you", if whoever does so may
+    (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/using-service-linked-roles.html). Accounts' first
+    clusters are refused now and then all the same, as the role is not there yet: "Unable to assume the service linked
+    role" (aws-samples/run-selenium-tests-at-scale-using-ecs-fargate#2, eddmann/serverless-fargate#16); without it,
+    RunTask answers so (awslabs/fargatecli#35, aws-solutions/cost-optimizer-for-amazon-workspaces#13).
+    """
+    try:
+        iam.get_role(RoleName=_ROLE)
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "NoSuchEntity":
+            return Finding(_CHECK, "warn", reason_of(error), "Allow iam:GetRole to have this checked.")
+        found = (
+            f"The account has no {_ROLE}, without which no runner starts. AWS makes it with the first cluster, which "
+            "may be refused until it is there: Unable to assume the service linked role."
+        )
+        do = "Run `aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com`, once for the account."
+        return Finding(_CHECK, "warn", found, do)
+    except BotoCoreError as error:
+        return Finding(_CHECK, "warn", reason_of(error), "Try again.")
+    return Finding(_CHECK, "ok", f"{_ROLE} is there.")

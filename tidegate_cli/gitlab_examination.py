@@ -1,0 +1,232 @@
+"""The checks of ``tidegate doctor`` on GitLab itself: its version, both tokens, the projects and their webhooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
+from tidegate.vcs.gitlab.access import NOT_FOUND, GitLabAccess, GitLabCredentials, project
+from tidegate_cli.diagnosis import Finding
+from tidegate_cli.harmless import plain
+
+#: The oldest version whose API is as Tidegate uses it.
+NEEDED_VERSION = 16
+#: GitLab's level of maintainers: they set statuses of protected branches, and see webhooks.
+_MAINTAINER = 40
+#: Projects whose webhooks are looked at, two calls for each; and those that one sentence names.
+_LOOKED_AT, _NAMED = 20, 3
+#: A token that ends sooner than this is worth a warning.
+_SOON = timedelta(days=30)
+_PATH = "/webhooks/gitlab"
+_TRIGGERS = {
+    "push_events": "Push events",
+    "note_events": "Comments",
+    "merge_requests_events": "Merge request events",
+}
+#: What whoever runs a plan's code must not be able to do.
+_TOO_MUCH = frozenset({"api", "write_repository", "sudo", "admin_mode"})
+_UNAUTHORIZED = 401
+
+
+@dataclass(frozen=True, slots=True)
+class _Hook:
+    """Tidegate's webhook of a project, and how its newest delivery was answered, if GitLab tells."""
+
+    path: str
+    fields: Mapping[str, Any]
+    answered: str
+
+
+class GitLabExamination:
+    """Asks GitLab with the stored tokens, and changes nothing.
+
+    ``storing`` returns the ``tidegate secret`` of a name with options, as text.
+    """
+
+    def __init__(
+        self,
+        api_url: str,
+        token: str,
+        clone_token: str,
+        storing: Callable[[str, str], str],
+        today: Callable[[], date] = date.today,
+    ) -> None:
+        self._url, self._storing, self._today = api_url, storing, today
+        self._api = _access(api_url, token)
+        self._clone = _access(api_url, clone_token)
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what each check found. Where the token is refused or GitLab is silent, the rest is not looked at."""
+        try:
+            yield from self._findings()
+        except ForgeUnavailable as error:
+            do = f"Look whether {self._url} can be reached from here."
+            yield Finding("GitLab", "warn", f"{self._url}: {plain(str(error))[:300]}", do)
+        except ForgeRefused as error:
+            found = f"It refused ({error.status}): {plain(error.problem)[:300]}."
+            yield Finding("GitLab", "warn", found, "Look at the token's role and scopes, then ask again.")
+
+    def _findings(self) -> Iterator[Finding]:
+        token = self._token()
+        yield token
+        if token.verdict == "fail":
+            return
+        yield self._version()
+        yield self._clone_token()
+        maintained = self._projects(min_access_level=_MAINTAINER)
+        yield from self._access_to(maintained)
+        if maintained:
+            yield from self._webhooks(maintained)
+            yield from _merges(maintained)
+
+    def _version(self) -> Finding:
+        found = self._api.find("/metadata") or {}
+        version = plain(str(found.get("version", "older than 15.2")))
+        if version.partition(".")[0].isdigit() and int(version.partition(".")[0]) >= NEEDED_VERSION:
+            return Finding("GitLab", "ok", f"Version {version}.")
+        return Finding("GitLab", "fail", f"Its version is {version}; {NEEDED_VERSION} is needed.", "Update GitLab.")
+
+    def _how_to_replace(self, option: str) -> str:
+        return f"Make one as docs/gitlab.md says, and store it: {self._storing('gitlab', f'{option} FILE')}."
+
+    def _token(self) -> Finding:
+        check, do = "GitLab token", self._how_to_replace("--token-file")
+        found = _of_token(self._api)
+        if found is None:
+            return Finding(
+                check, "fail", "GitLab does not accept it: it was revoked, has expired or is of another.", do
+            )
+        if "api" not in found.get("scopes", ()):
+            return Finding(check, "fail", f"Its scopes are {_scopes(found)}; api is needed.", do)
+        return self._lasting(check, found, f"Of {plain(self._api.me.username)}, with the scope api", do)
+
+    def _clone_token(self) -> Finding:
+        check, do = "GitLab clone token", self._how_to_replace("--clone-token-file")
+        found = _of_token(self._clone)
+        if found is None:
+            return Finding(
+                check, "fail", "GitLab does not accept it: it was revoked, has expired or is of another.", do
+            )
+        scopes = set(found.get("scopes", ()))
+        if scopes & _TOO_MUCH:
+            why = "Runners get it, and plans run code that others wrote"
+            return Finding(check, "fail", f"Its scopes are {_scopes(found)}. {why}: read_repository is enough.", do)
+        if "read_repository" not in scopes:
+            return Finding(check, "fail", f"Its scopes are {_scopes(found)}; read_repository is needed.", do)
+        return self._lasting(check, found, f"It may do no more than {_scopes(found)}", do)
+
+    def _lasting(self, check: str, token: Mapping[str, Any], found: str, do: str) -> Finding:
+        end = token.get("expires_at")
+        if not end:
+            return Finding(check, "ok", f"{found}.")
+        soon = date.fromisoformat(str(end)[:10]) - self._today() < _SOON
+        return Finding(check, "warn" if soon else "ok", f"{found}, until {end}.", do if soon else "")
+
+    def _projects(self, **query: str | int) -> Sequence[Mapping[str, Any]]:
+        found = self._api.pages("/projects", membership="true", archived="false", order_by="id", **query)
+        return [{**each, "path": plain(each["path_with_namespace"])} for each in found]
+
+    def _access_to(self, maintained: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+        check, do = "GitLab projects", "Give the token's user the role Maintainer in the group, or the project."
+        known = {each["path"] for each in maintained}
+        less = [each["path"] for each in self._projects() if each["path"] not in known]
+        if not known:
+            what = f"is only a member of {_named(less)}, and maintains none" if less else "is a member of no project"
+            yield Finding(check, "fail", f"The token's user {what}.", do)
+            return
+        yield Finding(check, "ok", f"The token's user maintains {_named(sorted(known))}.")
+        if less:
+            yield Finding(f"{check}, others", "warn", f"The token's user is no maintainer of {_named(less)}.", do)
+
+    def _webhooks(self, maintained: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+        check, looked_at = "GitLab webhooks", maintained[:_LOOKED_AT]
+        hooks = [hook for each in looked_at for hook in self._hooks(each["path"])]
+        missing = [each["path"] for each in looked_at if each["path"] not in {hook.path for hook in hooks}]
+        if missing:
+            do = (
+                "Add it to the group or the project, with the stack's output WebhookUrl (docs/gitlab.md). A group's "
+                "webhook is shown to owners of the group only: if it has one, all is well."
+            )
+            yield Finding(check, "warn", f"No webhook leads to Tidegate from {_named(missing)}.", do)
+        rotate = self._storing("webhook", "--rotate")
+        wrong = [each for hook in hooks for each in _problems(hook, f"{check}, {hook.path}", rotate)]
+        yield from wrong
+        if not wrong and not missing:
+            triggers = ", ".join(_TRIGGERS.values())
+            yield Finding(check, "ok", f"{_named(hook.path for hook in hooks)}: {triggers}.")
+
+    def _hooks(self, path: str) -> Iterator[_Hook]:
+        where = f"{project(path)}/hooks"
+        for each in self._api.pages(where):
+            if str(each.get("url", "")).rstrip("/").endswith(_PATH):
+                newest = self._newest(f"{where}/{each['id']}/events")
+                yield _Hook(path, each, str(newest.get("response_status", "")))
+
+    def _newest(self, path: str) -> Mapping[str, Any]:
+        """Return the newest delivery of a webhook. Older versions of GitLab do not tell."""
+        try:
+            return next(iter(self._api.call("GET", path, {"per_page": 1})), {})
+        except ForgeRefused:
+            return {}
+
+
+def _access(api_url: str, token: str) -> GitLabAccess:
+    return GitLabAccess(lambda: GitLabCredentials(token, ""), api_url=api_url)
+
+
+def _of_token(access: GitLabAccess) -> Mapping[str, Any] | None:
+    """Return what GitLab says of a token, None if it accepts it not."""
+    try:
+        found: Mapping[str, Any] = access.call("GET", "/personal_access_tokens/self")
+    except ForgeRefused as error:
+        if error.status not in {_UNAUTHORIZED, NOT_FOUND}:
+            raise
+        return None
+    return found
+
+
+def _problems(hook: _Hook, check: str, rotate: str) -> Iterator[Finding]:
+    fields, settings = hook.fields, "the webhook's settings"
+    missing = [words for name, words in _TRIGGERS.items() if not fields.get(name)]
+    if missing:
+        yield Finding(check, "fail", f"It lacks the triggers {', '.join(missing)}.", f"Switch them on in {settings}.")
+    if fields.get("push_events") and fields.get("push_events_branch_filter"):
+        found = f"It tells only of pushes to {plain(fields['push_events_branch_filter'])}."
+        do = f"Let it tell of all branches, in {settings}, unless that is the default branch."
+        yield Finding(f"{check}, branches", "warn", found, do)
+    if hook.answered == str(_UNAUTHORIZED):
+        do = f"Make its Secret token one of the webhook secret; {rotate} prints a new one."
+        found = "Tidegate did not accept its newest delivery (401): its Secret token is another."
+        yield Finding(f"{check}, deliveries", "fail", found, do)
+    elif fields.get("alert_status", "executable") != "executable":
+        until = fields.get("disabled_until")
+        found = f"GitLab has disabled it, as it failed{f', until {until}' if until else ''}."
+        do = f"Mend why, then test it in {settings}: a success switches it on."
+        yield Finding(f"{check}, deliveries", "warn", found, do)
+
+
+def _merges(maintained: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    """Look where merges do not wait for what Tidegate says. That is for the projects to decide."""
+    check = "GitLab merges"
+    free = [each["path"] for each in maintained if each.get("only_allow_merge_if_pipeline_succeeds") is False]
+    if free:
+        do = "If it shall hold up merges, set there: Settings, Merge requests, Pipelines must succeed."
+        yield Finding(check, "warn", f"Merges do not wait for Tidegate in {_named(free)}.", do)
+    switches = ("merge_pipelines_enabled", "merge_trains_enabled")
+    results = [each["path"] for each in maintained if any(each.get(switch) for switch in switches)]
+    if results:
+        found = f"Merged results pipelines or merge trains are on in {_named(results)}: these do not wait for Tidegate."
+        yield Finding(f"{check}, trains", "warn", found, "Switch them off there, if Tidegate shall hold up merges.")
+
+
+def _named(paths: Iterable[str]) -> str:
+    known = list(paths)
+    more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
+    return f"{', '.join(known[:_NAMED])}{more}"
+
+
+def _scopes(token: Mapping[str, Any]) -> str:
+    return plain(", ".join(sorted(map(str, token.get("scopes", ()))))) or "none"

@@ -1,0 +1,207 @@
+"""``tidegate local``: the local cloud for a person."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tidegate_cli.options import Json, whole_number
+from tidegate_cli.problems import NotFound, Refused
+from tidegate_cli.tree import Command, Group
+from tidegate_local import instances
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tidegate_local.client import LocalCloud
+
+app = typer.Typer(cls=Group, no_args_is_help=True, help="The whole product on this machine, without an AWS account.")
+
+#: The operators' team of a local cloud, unless another is given: the local forge has this team in every organization.
+_OPERATORS = "acme/platform"
+
+_Port = Annotated[
+    int | None,
+    typer.Option(
+        metavar="PORT",
+        parser=whole_number("it is a port from 1024 to 65533", 1024, 65533),
+        show_default=False,
+        help="The forge's port; the next two are used as well.",
+    ),
+]
+_SHOWN = (
+    ("Webhooks", "webhook_url"),
+    ("HTTP API and pages", "api_url"),
+    ("AWS API", "aws_endpoint_url"),
+    ("Terraform state bucket", "state_bucket"),
+    ("Operators", "operators_team"),
+)
+#: Ending stops every process that the local cloud started; each has up to 20 s.
+_END_SECONDS = 45.0
+
+
+_Operators = Annotated[
+    str, typer.Option("--operators", metavar="ORG/TEAM", help="Who may deploy by hand in ORG's repositories.")
+]
+_GitLab = Annotated[
+    bool, typer.Option("--gitlab", help="Let the forge be a stand-in for GitLab: its API and git, without pages.")
+]
+_Log = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", show_default=False, help="Write the local cloud's own messages to this file."),
+]
+
+
+@app.command(cls=Command)
+def up(
+    *,
+    port: _Port = None,
+    warm: Annotated[bool, typer.Option(help="Start an instance of each function at once.")] = True,
+    operators: _Operators = _OPERATORS,
+    gitlab: _GitLab = False,
+    log: _Log = None,
+) -> None:
+    """Start a local cloud and keep it running until Ctrl-C."""
+    from tidegate_cli.screen import console
+    from tidegate_local.client import LocalCloudFailed
+
+    out = console()
+    try:
+        cloud = _cloud(port, log, operators, warm=warm, gitlab=gitlab)
+    except (OSError, ValueError) as error:
+        raise Refused(f"The local cloud cannot start: {error}") from error
+    end_by_signals()
+    try:
+        with out.status("Starting the local cloud: synthesizing and deploying the CDK app …"):
+            cloud.start()
+    except KeyboardInterrupt:
+        cloud.stop()
+        raise
+    except LocalCloudFailed as error:
+        typer.secho(f"The local cloud did not start: {error}", fg="red", err=True)
+        raise typer.Exit(1) from error
+    known = {**cloud.info, "operators_team": operators}
+    file = instances.write({**known, "command_pid": os.getpid()})
+    try:
+        _show(out, known)
+        if "latency" in known:
+            out.print("It waits as long as AWS takes, by a model: tidegate_local/latency.toml.")
+        out.print("Ctrl-C ends everything.")
+        _wait(cloud)
+    finally:
+        file.unlink(missing_ok=True)
+        cloud.stop()
+    out.print("The local cloud has ended.")
+
+
+@app.command(cls=Command)
+def info(*, port: _Port = None, json: Json = False) -> None:
+    """Say where the running local cloud is."""
+    from tidegate_cli import screen
+
+    found = _find(port)
+    if json:
+        from tidegate_cli.local_info import for_scripts
+
+        screen.print_json(for_scripts(found))
+    else:
+        _show(screen.console(), found)
+
+
+@app.command(cls=Command)
+def down(*, port: _Port = None, json: Json = False) -> None:
+    """End the running local cloud, and wait until it has ended."""
+    from tidegate_cli import screen
+
+    found = _find(port, unambiguous=True)
+    with contextlib.suppress(ProcessLookupError):  # Then the local cloud is ending already.
+        os.kill(int(found["command_pid"]), signal.SIGTERM)
+    with screen.console(stderr=json).status("Ending the local cloud …"):
+        _await_end(int(found["pid"]))
+    if json:
+        screen.print_json({"forge_url": found["forge_url"], "ended": True})
+    else:
+        typer.echo("The local cloud has ended.")
+
+
+def _await_end(pid: int) -> None:
+    """Return when the process of the local cloud, which ends after all that it started, is gone. Raise Refused."""
+    end = time.monotonic() + _END_SECONDS
+    while instances.is_alive(pid):
+        if time.monotonic() > end:
+            raise Refused(f"The local cloud (process {pid}) has not ended within {_END_SECONDS:.0f} s.")
+        time.sleep(0.1)
+
+
+def _cloud(port: int | None, log: Path | None, operators: str, *, warm: bool, gitlab: bool) -> LocalCloud:
+    from tidegate_local.client import LocalCloud
+    from tidegate_local.options import Options
+
+    forge, api, aws = instances.ports(port)
+    context = {"operators_team": operators}
+    ports = {"forge_port": forge, "api_port": api, "aws_port": aws}
+    return LocalCloud(Options(**ports, warm=warm, gitlab=gitlab, context=context), log=log)
+
+
+def _find(port: int | None, *, unambiguous: bool = False) -> dict[str, Any]:
+    """Return the local cloud that is meant; several and no port: the newest, and say so. Raise NotFound, Refused."""
+    try:
+        found = instances.find(port)
+    except instances.NotRunning as error:
+        raise NotFound(str(error)) from error
+    others = [cloud for cloud in instances.running() if cloud["pid"] != found["pid"]] if port is None else []
+    if others:
+        ports = ", ".join(str(instances.forge_port(cloud)) for cloud in (found, *others))
+        if unambiguous:
+            raise Refused("Several local clouds run.", f"Say which one with --port: {ports}.")
+        _tell(f"Several local clouds run; this is the newest. Choose one with --port: {ports}.")
+    return found
+
+
+def _tell(text: str) -> None:
+    typer.echo(text, err=True)
+
+
+def end_by_signals() -> None:
+    """End in the same way by SIGINT and SIGTERM, also where a shell has told us to ignore the first."""
+
+    def end(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, end)
+
+
+def _wait(cloud: LocalCloud) -> None:
+    try:
+        cloud.wait()
+    except KeyboardInterrupt:
+        # The second Ctrl-C must not interrupt the ending.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _show(console: Console, found: Mapping[str, Any]) -> None:
+    from tidegate_cli import screen
+    from tidegate_local.forge.settings import TEAMS
+
+    is_gitlab = str(found["webhook_url"]).endswith("/gitlab")
+    forge = "GitLab (git and its API, no pages)" if is_gitlab else "Forge (open it in a browser)"
+    shown = [(forge, "forge_url"), *_SHOWN]
+    console.print(screen.facts([(label, str(found.get(name) or "")) for label, name in shown]))
+    console.print(
+        "Sign in as maintainer, reviewer, developer or visitor: the password, and the token, is the name. "
+        f"{' '.join(f'In the team {team.slug}: {_names(team.members)}.' for team in TEAMS)} "
+        "tidegate status, queue, deploy … speak to this cloud as maintainer (--as for another). "
+        "All for scripts: tidegate local info --json."
+    )
+
+
+def _names(names: Sequence[str]) -> str:
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)

@@ -1,0 +1,85 @@
+"""``tidegate``: the command that operators use."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tidegate_cli import local, organization, policy, secret
+from tidegate_cli.convert import convert
+from tidegate_cli.deploy import deploy, destroy
+from tidegate_cli.doctor import doctor
+from tidegate_cli.drift import drift
+from tidegate_cli.exits import epilog
+from tidegate_cli.explain import explain
+from tidegate_cli.logs import logs
+from tidegate_cli.pulls import pulls
+from tidegate_cli.queue import lock, queue, unlock
+from tidegate_cli.review import approve, cancel, override, reject, retry
+from tidegate_cli.smoke.command import smoke
+from tidegate_cli.stacks import stacks
+from tidegate_cli.status import status
+from tidegate_cli.tree import Command, Commands
+from tidegate_cli.validate import validate
+
+app = typer.Typer(
+    name="tidegate",
+    cls=Commands,
+    help="Serverless GitOps for Terraform and OpenTofu on AWS.",
+    epilog=epilog(),
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"tidegate {version('tidegate')}")
+        raise typer.Exit
+
+
+@app.callback()
+def tidegate(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """Deploy Terraform and OpenTofu by merging."""
+
+
+for _command in (
+    status,
+    stacks,
+    pulls,
+    drift,
+    queue,
+    deploy,
+    destroy,
+    approve,
+    reject,
+    retry,
+    override,
+    cancel,
+    lock,
+    unlock,
+    logs,
+):
+    app.command(cls=Command, rich_help_panel="Deploying")(_command)
+app.command("confirm", cls=Command, rich_help_panel="Deploying")(approve)  # The word of buttons and pages.
+for _looking in (validate, explain, convert):
+    app.command(cls=Command, rich_help_panel="Configuring")(_looking)
+app.add_typer(policy.app, name="policy", rich_help_panel="Configuring")
+app.command("doctor", cls=Command, rich_help_panel="Installing")(doctor)
+app.command("smoke", cls=Command, rich_help_panel="Installing")(smoke)
+app.add_typer(secret.app, name="secret", rich_help_panel="Installing")
+app.add_typer(organization.app, name="organization", rich_help_panel="Installing")
+app.add_typer(local.app, name="local", rich_help_panel="Installing")
+
+
+if __name__ == "__main__":
+    app()

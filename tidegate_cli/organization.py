@@ -1,0 +1,116 @@
+"""``tidegate organization``: the file that holds for all repositories of an installation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tidegate_cli import aws
+from tidegate_cli.configuration import content_of
+from tidegate_cli.exits import Exit
+from tidegate_cli.options import Json
+from tidegate_cli.problems import NotFound, Refused
+from tidegate_cli.tree import Command, Group
+
+if TYPE_CHECKING:
+    from tidegate.config.organization import Organization
+
+app = typer.Typer(
+    cls=Group, no_args_is_help=True, help="Set what holds for the configuration files of all repositories."
+)
+
+_Bucket = Annotated[
+    str,
+    typer.Option(
+        "--bucket",
+        envvar="TIDEGATE_ARTIFACT_BUCKET",
+        metavar="NAME",
+        show_default=False,
+        help="The artifact bucket: the output ArtifactBucket of the stack.",
+    ),
+]
+
+
+@app.command(cls=Command, name="set")
+def set_file(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file, in YAML.")],
+    *,
+    bucket: _Bucket,
+    json: Json = False,
+) -> None:
+    """Check the file and store it. It counts for every push, comment and request from then on."""
+    from tidegate.config.organization import ORGANIZATION
+
+    raw = content_of(file, "tidegate organization set FILE")
+    examined(file, raw)
+    client = _client()
+    with _aws():
+        client.put_object(Bucket=bucket, Key=ORGANIZATION, Body=raw, ContentType="application/yaml")
+    _say(f"Stored as {ORGANIZATION}. It counts from now on.", {"bucket": bucket, "key": ORGANIZATION}, json=json)
+
+
+@app.command(cls=Command, name="show")
+def show(*, bucket: _Bucket) -> None:
+    """Print the file as it is stored."""
+    from tidegate.config.organization import ORGANIZATION
+
+    client = _client()
+    with _aws():
+        try:
+            answer = client.get_object(Bucket=bucket, Key=ORGANIZATION)
+        except client.exceptions.NoSuchKey:
+            raise NotFound("There is no organization-wide file.", "tidegate organization set FILE") from None
+        typer.echo(answer["Body"].read().decode(errors="replace"), nl=False)
+
+
+@app.command(cls=Command, name="remove")
+def remove(*, bucket: _Bucket, json: Json = False) -> None:
+    """Remove the file: from then on repositories say all."""
+    from tidegate.config.organization import ORGANIZATION
+
+    client = _client()
+    with _aws():
+        client.delete_object(Bucket=bucket, Key=ORGANIZATION)
+    _say("Repositories say all of it themselves now.", {"bucket": bucket, "key": ORGANIZATION}, json=json)
+
+
+def examined(file: Path, raw: bytes) -> Organization:
+    """Return what an organization's file says. Tell all that is wrong with it, and end."""
+    from tidegate.config.organization import Organization, examine_organization
+    from tidegate_cli import screen
+
+    found = examine_organization(raw, file=str(file))
+    if isinstance(found, Organization):
+        return found
+    for mistake in found:
+        typer.echo(screen.text(f"✘ {mistake}").plain)
+    raise typer.Exit(int(Exit.FAILED))
+
+
+@contextmanager
+def _aws() -> Iterator[None]:
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        yield
+    except (BotoCoreError, ClientError) as error:
+        advice = "Sign in (for example: aws sso login), or choose another account with AWS_PROFILE."
+        raise Refused(str(error), advice) from error
+
+
+def _client() -> Any:
+    with _aws():
+        return aws.client("s3")
+
+
+def _say(text: str, document: Mapping[str, Any], *, json: bool) -> None:
+    from tidegate_cli.screen import print_json
+
+    if json:
+        print_json(document)
+    else:
+        typer.echo(text)

@@ -1,0 +1,183 @@
+"""``tidegate policy``: a team's own policies and their tests, evaluated on this machine as they are on AWS."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tidegate_cli.configuration import content_of
+from tidegate_cli.exits import Exit
+from tidegate_cli.options import Json
+from tidegate_cli.problems import NotFound, Refused, WrongUsage
+from tidegate_cli.tree import Command, Group
+
+if TYPE_CHECKING:
+    from tidegate.policies.rego.engine import RegoEngine
+    from tidegate.policies.rules.policy import PolicyVerdict
+    from tidegate.policies.rules.tested_policies import TestedPolicies
+
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Test policies, and hold a plan against them, on this machine.")
+
+#: As long as a set may take where it is alone.
+_SECONDS = 90
+_WORDS = {"deny": "✘ deny", "violation": "✘ violation", "warn": "! warn"}
+
+
+@app.command(cls=Command, name="test")
+def run_tests(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the policies and their tests.")],
+    *,
+    json: Json = False,
+) -> None:
+    """Run the tests of policies: the rules test_… in files that end in _test.rego.
+
+    Exits 1 when a test does not hold, cannot be evaluated, or there is none.
+    """
+    from tidegate.policies.rules.files import is_file_of_tests
+
+    files = _files([directory], is_file_of_tests)
+    found = _engine().test(files, _SECONDS)
+    if json:
+        from tidegate_cli.screen import print_json
+
+        print_json(_tests_document(found))
+    else:
+        _show_tests(found)
+    if not found.passed:
+        raise typer.Exit(int(Exit.FAILED))
+
+
+@app.command(cls=Command, name="check")
+def check(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN.json", help="A plan, as terraform show -json prints it.")],
+    *,
+    policies: Annotated[
+        list[Path],
+        typer.Option("--policies", metavar="DIR", show_default=False, help="A directory of policies; several may be."),
+    ],
+    namespace: Annotated[
+        list[str] | None,
+        typer.Option("--namespace", metavar="PACKAGE", help="A package whose rules count; several may be. Else main."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Hold a plan against policies, as a pull request's plan is. Exits 1 when they refuse it."""
+    from tidegate.policies.rules.files import is_policy_file
+
+    content = content_of(plan, "tidegate policy check PLAN.json --policies DIR")
+    files = _files(policies, is_policy_file)
+    verdict = _engine().check("policies", files, namespace or ("main",), content, _SECONDS)
+    if json:
+        from tidegate_cli.screen import print_json
+
+        print_json(_verdict_document(verdict))
+    else:
+        _show_verdict(verdict)
+    if verdict.failed:
+        raise typer.Exit(int(Exit.FAILED))
+
+
+def _engine() -> RegoEngine:
+    from importlib.util import find_spec
+
+    if find_spec("regorus") is None:
+        raise Refused("The engine of policies is not installed here.", "Install it: uv sync --group policies")
+    from tidegate.policies.rego.engine import RegoEngine
+
+    return RegoEngine()
+
+
+def _files(directories: Sequence[Path], wanted: Callable[[str], bool]) -> dict[str, bytes]:
+    """Return the files of directories by their paths; hidden ones, and links, are left out."""
+    from tidegate.policies.rules.files import MAXIMUM_BYTES, MAXIMUM_FILES
+
+    found: dict[str, bytes] = {}
+    for directory in directories:
+        if not directory.is_dir():
+            raise NotFound(f"There is no directory {directory}.", "Name one that holds policies.")
+        for place, below, names in os.walk(directory):
+            below[:] = sorted(each for each in below if not each.startswith("."))
+            for path in (Path(place) / name for name in sorted(names) if not name.startswith(".")):
+                if wanted(path.as_posix()) and not path.is_symlink():
+                    found[path.as_posix()] = content_of(path, "tidegate policy test DIR")
+                if len(found) > MAXIMUM_FILES or sum(map(len, found.values())) > MAXIMUM_BYTES:
+                    limit = f"{MAXIMUM_FILES} files of {MAXIMUM_BYTES >> 20} MiB together"
+                    raise WrongUsage(f"{directory} is too large for policies: at most {limit}.", "Name a part of it.")
+    return found
+
+
+def _show_tests(found: TestedPolicies) -> None:
+    from tidegate_cli import screen
+
+    if found.error:
+        typer.echo(screen.text(f"✘ {_place(found.file, found.line)}{found.error}").plain)
+        return
+    if not found.rules:
+        typer.echo("✘ There are no tests: write rules test_… into files that end in _test.rego.")
+        return
+    table = screen.table("", "Test", "Place", whole=("",))
+    for each in found.rules:
+        mark = screen.text("✔", "green") if each.passed else screen.text("✘", "bold red")
+        table.add_row(mark, screen.text(each.name), screen.text(_place(each.file, each.line).rstrip(": ")))
+        if each.error:
+            table.add_row("", screen.text(each.error), "")
+    screen.console().print(table)
+    failed = sum(not each.passed for each in found.rules)
+    typer.echo(f"{len(found.rules) - failed} passed, {failed} failed.")
+
+
+def _show_verdict(verdict: PolicyVerdict) -> None:
+    from tidegate_cli import screen
+
+    if verdict.error:
+        typer.echo(screen.text(f"✘ {_place(verdict.file, verdict.line)}{verdict.error}").plain)
+        return
+    table = screen.table("", "Rule", "Resource", "Message", whole=("",))
+    for each in verdict.findings:
+        mark = f"· let pass by {each.exempted_by}" if each.exempted_by else _WORDS[each.severity]
+        table.add_row(*(screen.text(text) for text in (mark, each.rule, each.address, each.message)))
+    if verdict.findings:
+        screen.console().print(table)
+    if verdict.omitted:
+        typer.echo(f"{verdict.omitted} more are not shown.")
+    typer.echo("✘ The policies refuse the plan." if verdict.failed else "✔ The policies let the plan pass.")
+
+
+def _place(file: str, line: int) -> str:
+    return f"{file}:{line}: " if line else f"{file}: " if file else ""
+
+
+def _tests_document(found: TestedPolicies) -> dict[str, Any]:
+    return {
+        "passed": found.passed,
+        "error": {"text": found.error, "file": found.file, "line": found.line} if found.error else None,
+        "tests": [
+            {"name": each.name, "passed": each.passed, "error": each.error, "file": each.file, "line": each.line}
+            for each in found.rules
+        ],
+    }
+
+
+def _verdict_document(verdict: PolicyVerdict) -> dict[str, Any]:
+    error = {"text": verdict.error, "file": verdict.file, "line": verdict.line}
+    return {
+        "passed": not verdict.failed,
+        "error": error if verdict.error else None,
+        "omitted": verdict.omitted,
+        "findings": [
+            {
+                "severity": each.severity.value,
+                "rule": each.rule,
+                "message": each.message,
+                "address": each.address,
+                "exempted_by": each.exempted_by,
+                "file": each.file,
+                "line": each.line,
+            }
+            for each in verdict.findings
+        ],
+    }

@@ -1,0 +1,135 @@
+"""``tidegate queue``, ``lock`` and ``unlock``: a root's deploy queue and its lock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tidegate_cli.options import Json, Person, Repository, RootName, Url, as_json, complete_root, open_client
+from tidegate_cli.problems import NotFound, Refused, WrongUsage
+
+if TYPE_CHECKING:
+    from tidegate_cli.api_client import ApiClient
+
+MaybeRoot = Annotated[
+    str | None,
+    typer.Argument(metavar="[ROOT]", show_default=False, autocompletion=complete_root, help="The root's name."),
+]
+Stack = Annotated[str, typer.Option("--stack", metavar="STACK", show_default=False, help="All roots of a stack.")]
+All = Annotated[bool, typer.Option("--all", help="All roots of the repository.")]
+
+
+def queue(
+    repository: Repository,
+    root: RootName,
+    *,
+    everything: Annotated[bool, typer.Option("--all", help="Show all that wait, not the first 20 only.")] = False,
+    url: Url = None,
+    person: Person = None,
+    json: Json = False,
+) -> None:
+    """Show what runs in a root's queue, what waits, and whether it is locked."""
+    from tidegate_cli import finding, queue_view, screen
+
+    with open_client(url, person) as client:
+        try:
+            found = client.queue(finding.repository(repository), root)
+        except NotFound as problem:
+            raise finding.explained(client, problem, repository, [root]) from None
+        if not (found.deployed_revision or found.running or found.waiting or found.lock):
+            finding.check_root(client, repository, root)
+    if json:
+        screen.print_json(as_json(found))
+    else:
+        screen.console().print(queue_view.queue(found, everything=everything), crop=False)
+
+
+def lock(
+    repository: Repository,
+    root: MaybeRoot = None,
+    *,
+    stack: Stack = "",
+    everything: All = False,
+    duration: Annotated[
+        str,
+        typer.Option("--for", metavar="TIME", show_default=False, help="90m, 2h, 3d; else until somebody unlocks."),
+    ] = "",
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", show_default=False, help="Why: shown wherever the lock is.")
+    ] = "",
+    url: Url = None,
+    person: Person = None,
+    json: Json = False,
+) -> None:
+    """Lock a root's queue, or all of a stack or repository: merges wait. Deploys by hand go on."""
+    from tidegate_cli import finding
+
+    _check_one(root, stack, everything=everything)
+    with open_client(url, person) as client:
+        try:
+            name = finding.repository(repository)
+            if root is None:
+                done = client.lock_many(name, stack, reason, duration)
+            else:
+                done = client.lock(name, root, reason, duration)
+        except NotFound as problem:
+            raise finding.explained(client, problem, repository, [root] if root else []) from None
+        except Refused:
+            if root is not None:
+                finding.check_root(client, repository, root)
+            raise
+    _tell(repository, root, stack, as_json(done), done.message, json=json)
+
+
+def unlock(
+    repository: Repository,
+    root: MaybeRoot = None,
+    *,
+    stack: Stack = "",
+    everything: All = False,
+    url: Url = None,
+    person: Person = None,
+    json: Json = False,
+) -> None:
+    """Take away the lock of a root's queue, or the one of a stack or repository, so that merges go on."""
+    from tidegate_cli import finding
+
+    _check_one(root, stack, everything=everything)
+    with open_client(url, person) as client:
+        try:
+            name = finding.repository(repository)
+            done = client.unlock_many(name, stack) if root is None else client.unlock(name, root)
+        except NotFound as problem:
+            raise finding.explained(client, problem, repository, [root] if root else []) from None
+        if root is not None and not done.unlocked:
+            finding.check_root(client, repository, root)
+            if done.message:
+                _check_scope(client, repository, root, done.message)
+    usual = "It is unlocked: what waits goes on." if done.unlocked else "It was not locked."
+    _tell(repository, root, stack, as_json(done), done.message or usual, json=json)
+
+
+def _check_scope(client: ApiClient, repository: str, root: str, message: str) -> None:
+    """Raise Refused with the command that takes the lock away which holds a root back, if it is of more than that."""
+    from tidegate_cli import views
+
+    lock = client.queue(repository, root).lock
+    if lock is not None and lock.scope:
+        raise Refused(message, views.unlocking(repository, root, lock))
+
+
+def _check_one(root: str | None, stack: str, *, everything: bool) -> None:
+    if sum(map(bool, (root, stack, everything))) != 1:
+        raise WrongUsage("It is about one root, a stack, or all roots.", "Name a root, or say --stack STACK or --all.")
+
+
+def _tell(repository: str, root: str | None, stack: str, data: dict[str, Any], message: str, *, json: bool) -> None:
+    from tidegate_cli import screen
+
+    if json:
+        what = {"root": root} if root else {"stack": stack or None}
+        screen.print_json({"repository": repository, **what, **data})
+    else:
+        name = f"{repository} · {root}" if root else repository
+        screen.console().print(screen.text(f"{name}: {message}"))

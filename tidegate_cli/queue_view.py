@@ -1,0 +1,70 @@
+"""What ``tidegate queue`` prints of a root's queue, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tidegate_cli import screen, views
+from tidegate_cli.answers.queues import Place, Queue
+
+_SHOWN = 20
+
+
+def queue(shown: Queue, *, everything: bool) -> RenderableType:
+    """Return a root's queue: its lock, what runs, what waits (the first 20 unless ``everything``)."""
+    return Group(
+        screen.text(f"{shown.repository} · {shown.root}", "bold"),
+        screen.facts(
+            [("Destroyed" if shown.destroyed else "Deployed", (shown.deployed_revision or "")[:7] or "nothing yet")]
+        ),
+        *_lock(shown),
+        *_running(shown),
+        *_line(shown.waiting, everything=everything),
+    )
+
+
+def _lock(shown: Queue) -> Iterator[RenderableType]:
+    lock = shown.lock
+    if lock is None:
+        return
+    at = f" at {lock.revision[:7]}" if lock.revision else ""
+    what = f"{views.locked_scope(lock)} locked".lstrip()
+    yield Text()
+    who = f" by {views.person(lock.by, lock.at)}{at}{views.lock_end(lock)}"
+    yield Text.assemble(screen.text(what[0].upper() + what[1:], "bold red"), screen.text(who))
+    yield from views.indented(lock.reason)
+    yield views.command(views.unlocking(shown.repository, shown.root, lock))
+
+
+def _running(shown: Queue) -> Iterator[RenderableType]:
+    now = shown.running
+    yield Text()
+    if now is None:
+        yield Text("Nothing is under way.")
+        return
+    who = views.person(now.requested_by, now.requested_at)
+    yield Text.assemble(("Now  ", "bold"), screen.state(now.state))
+    yield screen.text(f"  {now.revision[:7]}  {views.trigger(now)} by {who}")
+    yield views.unfolded(f"  {now.id}", "dim")
+    if now.changes:
+        yield Text.assemble("  ", views.changes(now.changes))
+    yield from views.next_steps(now, has_log=now.state != "queued")
+
+
+def _line(waiting: Sequence[Place], *, everything: bool) -> Iterator[RenderableType]:
+    yield Text()
+    if not waiting:
+        yield Text("Nobody waits.")
+        return
+    yield Text.assemble(("Waiting  ", "bold"), str(len(waiting)))
+    shown = waiting if everything else waiting[:_SHOWN]
+    for item in shown:
+        by = f"by {item.requested_by}, " if item.requested_by else ""
+        line = f"{item.place:>4}  {item.revision[:7]}  {views.trigger(item)} {by}{screen.ago(item.requested_at)}"
+        yield screen.text(line, "magenta" if item.trigger == "manual" else "")
+        yield views.unfolded(f"      {item.id}", "dim")
+    if len(shown) < len(waiting):
+        yield screen.text(f"      … and {len(waiting) - len(shown)} more; --all shows them")

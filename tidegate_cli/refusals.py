@@ -1,0 +1,88 @@
+"""What the API refuses, and what goes wrong on the way to it, as problems that say what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+from tidegate_cli.connection import Connection
+from tidegate_cli.harmless import plain
+from tidegate_cli.problems import NotFound, NotPermitted, NotSignedIn, Problem, Refused, Unavailable, WrongUsage
+
+BUSY = frozenset({429, 502, 503, 504})
+"""Answers after which asking again may help."""
+_LONGEST_MESSAGE = 2000
+_BY_STATUS: dict[int, tuple[type[Problem], str]] = {
+    400: (WrongUsage, ""),
+    403: (NotPermitted, ""),
+    404: (NotFound, ""),
+    422: (WrongUsage, ""),
+}
+
+
+def problem(connection: Connection, response: httpx.Response) -> Problem:
+    """Return the problem that an answer which is no success tells of."""
+    status, (code, message) = response.status_code, _error(response)
+    if status == httpx.codes.UNAUTHORIZED:
+        return _unknown_token(connection, message, code)
+    if status in _BY_STATUS:
+        kind, hint = _BY_STATUS[status]
+        return kind(message, hint, code)
+    if status in BUSY:
+        return Unavailable(f"{connection.url} cannot answer now ({status}): {message}", "Try again later.", code)
+    if status >= httpx.codes.INTERNAL_SERVER_ERROR:
+        return Unavailable(f"{connection.url} failed ({status}): {message}", "Its own log says why.", code)
+    if response.is_redirect:
+        return Unavailable(f"{connection.url} sends us elsewhere.", "Look whether the address is Tidegate's.", code)
+    return Refused(message, "", code)
+
+
+def unreachable(connection: Connection) -> Problem:
+    """Return what to say when nobody answers at the address."""
+    if connection.is_local:
+        return Unavailable(f"The local cloud at {connection.url} does not answer.", "Look with: tidegate local info")
+    return Unavailable(f"{connection.url} cannot be reached.", "Look at TIDEGATE_URL (or --url), and at the network.")
+
+
+def broken(url: str, method: str, error: httpx.HTTPError) -> Problem:
+    """Return what to say when a request got no answer. The error's own text is left out: it may hold what was sent."""
+    what = "did not answer in time" if isinstance(error, httpx.TimeoutException) else "broke the connection"
+    if method == "GET":
+        return Unavailable(f"{url} {what}.", "Try again later.")
+    return Unavailable(f"{url} {what}. It may have done what you asked for.", "Look with: tidegate status")
+
+
+def is_ours(response: httpx.Response) -> bool:
+    """Tell whether Tidegate itself answered, and not the gateway before it."""
+    return isinstance(_document(response).get("error"), dict)
+
+
+def _unknown_token(connection: Connection, message: str, code: str) -> Problem:
+    name = connection.token_from
+    if name == "--as":
+        return NotSignedIn(
+            "The local forge knows nobody of this name.", "--as takes maintainer, reviewer, developer or visitor.", code
+        )
+    return NotSignedIn(
+        f"{connection.url} does not accept the token in {name}: {message}",
+        f"Set {name} to a token that is valid at the forge, or TIDEGATE_URL to the installation that it belongs to.",
+        code,
+    )
+
+
+def _document(response: httpx.Response) -> dict[str, Any]:
+    try:
+        document = response.json()
+    except ValueError:
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _error(response: httpx.Response) -> tuple[str, str]:
+    """Return the error's code and message, as Tidegate or API Gateway says them."""
+    document = _document(response)
+    error = document.get("error")
+    if isinstance(error, dict):
+        return str(error.get("code", "")), plain(str(error.get("message", "")))[:_LONGEST_MESSAGE]
+    return "", plain(str(document.get("message") or response.reason_phrase))[:_LONGEST_MESSAGE]

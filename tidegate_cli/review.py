@@ -1,0 +1,124 @@
+"""``tidegate approve``, ``reject``, ``retry``, ``override`` and ``cancel``: decide about a deployment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tidegate_cli.deploy import Timeout, check_timeout, follow
+from tidegate_cli.exits import Exit
+from tidegate_cli.options import DeploymentId, Json, Person, Url, as_json, open_client
+from tidegate_cli.problems import Refused
+from tidegate_cli.waiting import Deadline
+
+if TYPE_CHECKING:
+    from tidegate_cli.answers.deployments import Brief, Decided
+    from tidegate_cli.api_client import ApiClient
+
+#: States of deployments that wait for others of their change.
+_AT_A_GATE = frozenset({"gated", "blocked"})
+
+
+def approve(
+    deployment: DeploymentId,
+    *,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until it is applied, or ends otherwise.")] = False,
+    timeout: Timeout = None,
+    url: Url = None,
+    person: Person = None,
+    json: Json = False,
+) -> None:
+    """Confirm the plan of a deployment that waits for review, or approve one that waits for its requirements."""
+    _review(deployment, "approve", url, person, json=json, wait=wait, timeout=timeout)
+
+
+def reject(deployment: DeploymentId, *, url: Url = None, person: Person = None, json: Json = False) -> None:
+    """Reject a deployment that waits for a review, for its requirements, or for others: nothing is applied."""
+    _review(deployment, "reject", url, person, json=json)
+
+
+def retry(deployment: DeploymentId, *, url: Url = None, person: Person = None, json: Json = False) -> None:
+    """Run again what blocks a deployment: all that it waits for and that failed. It then goes on by itself."""
+    _review(deployment, "retry", url, person, json=json)
+
+
+def override(
+    deployment: DeploymentId,
+    *,
+    reason: Annotated[str, typer.Option("--reason", "-r", help="Why: the audit topic hears of it.")],
+    url: Url = None,
+    person: Person = None,
+    json: Json = False,
+) -> None:
+    """Let a deployment pass that waits for its requirements, whatever is missing (operators only)."""
+    _review(deployment, "override", url, person, json=json, reason=reason)
+
+
+def cancel(
+    deployment: DeploymentId,
+    *,
+    apply: Annotated[
+        bool,
+        typer.Option("--apply", help="Interrupt the engine if it applies: the state may be partly changed then."),
+    ] = False,
+    url: Url = None,
+    person: Person = None,
+    json: Json = False,
+) -> None:
+    """Cancel a deployment that waits or plans. The next one of its queue goes on."""
+    from tidegate_cli import finding, screen, views
+
+    console = screen.console(stderr=json)
+    with open_client(url, person) as client:
+        done = client.cancel(finding.find_deployment(client, deployment).id, is_apply=apply)
+    after = done.deployment
+    console.print(screen.text(done.message))
+    console.print(views.title(after), views.changes(after.changes), sep="  ")
+    if json:
+        screen.print_json({"message": done.message, "deployment": as_json(after)})
+
+
+def _review(
+    text: str,
+    decision: str,
+    url: str | None,
+    person: str | None,
+    *,
+    json: bool,
+    wait: bool = False,
+    timeout: float | None = None,
+    reason: str = "",
+) -> None:
+    from tidegate_cli import finding, screen, views
+
+    check_timeout(timeout, wait=wait)
+    console = screen.console(stderr=json)
+    with open_client(url, person) as client:
+        found = finding.find_deployment(client, text)
+        done = client.gate(found.id, decision, reason) if reason else _answered(client, found, decision)
+        after = done.deployment
+        console.print(screen.text(done.message))
+        console.print(views.title(after), views.changes(after.changes), sep="  ")
+        if wait:
+            after = follow(client, [found.id], console, Deadline(timeout))[0]
+    if json:
+        screen.print_json({"message": done.message, "deployment": as_json(after)})
+    if wait and not screen.succeeded(after.state):
+        raise typer.Exit(int(Exit.FAILED))
+
+
+def _answered(client: ApiClient, found: Brief, decision: str) -> Decided:
+    """Give an answer where the deployment waits: at its gate or for its review. Raise Refused."""
+    waits_for_others = found.state in _AT_A_GATE
+    lacks = found.state == "awaiting_requirements"
+    if decision == "retry" or lacks or (decision == "reject" and waits_for_others):
+        return client.gate(found.id, decision)
+    if waits_for_others:
+        hint = f"tidegate stacks {found.change_set} shows them; tidegate retry or tidegate reject {found.id}."
+        raise Refused(
+            f"{found.id} waits for others of its change, and has no plan to approve until they are done.", hint
+        )
+    # The plan that waits now, with the changes that are printed after it: another one, made meanwhile, is not approved.
+    seen = client.deployment(found.id).plan_digest if decision == "approve" else None
+    return client.review(found.id, decision, seen)

@@ -1,0 +1,153 @@
+"""How answers look in a terminal: words and shapes for states, times, tables; without colours where none belong."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from tidegate_cli.harmless import dumps, plain
+
+if TYPE_CHECKING:
+    from rich.console import Console, JustifyMethod, RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+#: A state's shape, its word and its colour. Colours are the terminal's own, readable on dark and on light.
+_STATES = {
+    "queued": ("○", "queued", "default"),
+    "planning": ("◔", "planning", "cyan"),
+    "gated": ("◌", "waiting for others", "default"),
+    "blocked": ("■", "blocked", "bold red"),
+    "awaiting_review": ("◆", "waiting for review", "bold magenta"),
+    "approved": ("◑", "approved", "cyan"),
+    "awaiting_requirements": ("◆", "waiting for its requirements", "bold magenta"),
+    "applying": ("◕", "applying", "cyan"),
+    "applied": ("✔", "applied", "green"),
+    "no_changes": ("✔", "no changes", "green"),
+    "plan_failed": ("✘", "plan failed", "bold red"),
+    "apply_failed": ("✘", "apply failed", "bold red"),
+    "rejected": ("✘", "rejected", "red"),
+    "review_expired": ("✘", "review expired", "red"),
+    "gate_expired": ("✘", "waited too long", "red"),
+    "refused": ("✘", "refused", "red"),
+    "superseded": ("↷", "superseded", "default"),
+    "outcome_unknown": ("?", "outcome unknown", "bold red"),
+    "engine_fault": ("✘", "engine fault", "bold red"),
+    # Of plans of pull requests:
+    "waiting": ("○", "waits", "default"),
+    "planned": ("✔", "planned", "green"),
+    "failed": ("✘", "plan failed", "bold red"),
+    "cancelled": ("↷", "cancelled", "default"),
+}
+_UNDER_WAY = frozenset(
+    {"queued", "planning", "gated", "blocked", "awaiting_review", "approved", "awaiting_requirements", "applying"}
+)
+_SUCCEEDED = frozenset({"applied", "no_changes"})
+#: Columns where nobody looks: a script reads a name in one piece.
+_PIPED = 10_000
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+def is_final(state: str) -> bool:
+    """Tell whether a deployment in ``state`` has ended."""
+    return state not in _UNDER_WAY
+
+
+def succeeded(state: str) -> bool:
+    """Tell whether a deployment that ended in ``state`` did what was asked for."""
+    return state in _SUCCEEDED
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console that prints text as it is: nothing in it is markup, a link, an emoji or highlighted."""
+    from rich.console import Console
+
+    made = Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    if not made.is_terminal and "COLUMNS" not in os.environ:
+        made.width = _PIPED
+    return made
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document."""
+    typer.echo(dumps(value))
+
+
+def note(text: str) -> None:
+    """Tell the person something on stderr, where it disturbs no script."""
+    if text:
+        typer.echo(plain(text), err=True)
+
+
+def text(value: str, style: str = "") -> Text:
+    """Return text from outside, harmless, in a style."""
+    from rich.text import Text
+
+    return Text(plain(value), style=style)
+
+
+def state(name: str) -> Text:
+    """Return a state as a shape and a word."""
+    shape, word, style = _STATES.get(name, ("·", name.replace("_", " "), "default"))
+    return text(f"{shape} {word}", style)
+
+
+def state_word(name: str) -> str:
+    """Return a state's word."""
+    return _STATES[name][1] if name in _STATES else plain(name.replace("_", " "))
+
+
+def table(*columns: str, right: Iterable[str] = (), whole: Iterable[str] = ()) -> Table:
+    """Return a table without lines. Nothing in it is cut: what is too long goes on in the next line.
+
+    The columns ``right`` are numbers, the columns ``whole`` keep their width.
+    """
+    from rich.table import Table
+
+    made = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", pad_edge=False)
+    for column in columns:
+        side: JustifyMethod = "right" if column in set(right) else "left"
+        made.add_column(column, overflow="fold", justify=side, no_wrap=column in set(whole))
+    return made
+
+
+def facts(rows: Sequence[tuple[str, str | Text]]) -> RenderableType:
+    """Return labels and values, one a line; rows without a value are left out.
+
+    A line is not folded here but by the terminal, so that addresses and ids can be copied whole.
+    """
+    from rich.console import Group
+    from rich.text import Text
+
+    shown = [(label, text(value) if isinstance(value, str) else value) for label, value in rows if value]
+    width = max((len(label) for label, _ in shown), default=0) + 2
+    return Group(
+        *(Text.assemble((label.ljust(width), "dim"), value, no_wrap=True, overflow="ignore") for label, value in shown)
+    )
+
+
+def ago(at: str, now: datetime | None = None) -> str:
+    """Return how long ago a time (ISO 8601) was, in one unit: ``5 min ago``."""
+    try:
+        then = datetime.fromisoformat(at)
+    except ValueError:
+        return plain(at)
+    seconds = max(0, int(((now or datetime.now(UTC)) - then.replace(tzinfo=then.tzinfo or UTC)).total_seconds()))
+    if seconds < _MINUTE:
+        return "just now" if not seconds else f"{seconds} s ago"
+    for size, unit in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit} ago"
+    return ""
+
+
+def moment(at: str) -> str:
+    """Return a time (ISO 8601) to the second, as it is in UTC."""
+    try:
+        return f"{datetime.fromisoformat(at).astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+    except ValueError:
+        return plain(at)

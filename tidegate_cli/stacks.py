@@ -1,0 +1,144 @@
+"""``tidegate stacks``: the stacks of a change with their states, or those that a file configures, drawn as a graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tidegate_cli.options import Json, Person, Url, as_json, complete_repository, open_client
+from tidegate_cli.problems import NotFound, WrongUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
+
+    from tidegate_cli.answers.changes import Change
+    from tidegate_cli.answers.deployments import Brief
+    from tidegate_cli.api_client import ApiClient
+
+#: Deployments among which the newest change of a repository is looked for.
+_NEWEST = 100
+#: Of those that came after it, so many are named.
+_LATER = 3
+
+
+_Change = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="CHANGE",
+        show_default=False,
+        help="A change's id, a deployment of it, or the address of either's page.",
+    ),
+]
+_Repository = Annotated[
+    str | None,
+    typer.Option(
+        "--repository",
+        metavar="REPOSITORY",
+        show_default=False,
+        autocompletion=complete_repository,
+        help="The newest change of this repository.",
+    ),
+]
+_File = Annotated[
+    Path | None,
+    typer.Option("--file", metavar="FILE", show_default=False, help="The stacks that this file configures."),
+]
+
+
+def stacks(
+    change: _Change = None,
+    *,
+    repository: _Repository = None,
+    file: _File = None,
+    url: Url = None,
+    person: Person = None,
+    json: Json = False,
+) -> None:
+    """Draw the stacks of a change with the state of each; without one, those that tidegate.yaml here configures."""
+    from tidegate_cli import screen
+
+    if sum(given is not None for given in (change, repository, file)) > 1:
+        raise WrongUsage("A change, --repository and --file exclude each other.", "Give one of them, or none.")
+    if change is None and repository is None:
+        document, view = _configured(file)
+    else:
+        with open_client(url, person) as client:
+            found = _named(client, change) if change is not None else _newest(client, repository or "")
+        document, view = _shown(found)
+    if json:
+        screen.print_json(document)
+    else:
+        screen.console().print(view, crop=False)
+
+
+def _shown(found: Change) -> tuple[Any, RenderableType]:
+    from tidegate_cli import stacks_view
+
+    return as_json(found), stacks_view.change(found)
+
+
+def _configured(file: Path | None) -> tuple[Any, RenderableType]:
+    from tidegate.changes.rules.stack import resolve_stacks
+    from tidegate_cli import stacks_view
+    from tidegate_cli.checkout import checkout_around
+    from tidegate_cli.configuration import FILE, loaded_from
+
+    named = file or Path(FILE)
+    checkout = checkout_around(named.parent)
+    loaded = loaded_from(named, checkout.repository if checkout else "owner/repository", "tidegate stacks --file FILE")
+    leaves = resolve_stacks([each.definition for each in loaded.stacks])
+    return stacks_view.configured_document(named, loaded, leaves), stacks_view.configured(loaded, leaves)
+
+
+def _named(client: ApiClient, text: str) -> Change:
+    """Return the change with this id, or that of the deployment that is named. Raise NotFound, WrongUsage."""
+    from tidegate_cli import finding
+
+    wanted = finding.change_in(text)
+    if wanted is None and "://" not in text:
+        try:
+            return client.change(text)
+        except NotFound:
+            wanted = None
+    if wanted is not None:
+        return client.change(wanted)
+    try:
+        deployment = finding.find_deployment(client, text)
+    except NotFound:
+        raise NotFound(
+            f"There is no change {text}, and no such deployment, or you may not see it.",
+            "tidegate stacks --repository OWNER/NAME draws the newest change.",
+        ) from None
+    if deployment.change_set is None:
+        raise NotFound(f"{deployment.id} is part of no change.", f"tidegate status {deployment.id}")
+    return client.change(deployment.change_set)
+
+
+def _newest(client: ApiClient, name: str) -> Change:
+    """Return the newest change of a repository. Raise NotFound, WrongUsage."""
+    from tidegate_cli import finding
+
+    try:
+        listed = client.deployments(finding.repository(name), limit=_NEWEST)
+    except NotFound as problem:
+        raise finding.explained(client, problem, name) from None
+    place = next((place for place, one in enumerate(listed) if one.change_set), None)
+    if place is None:
+        reason = f"None of the newest deployments of {name} is part of a change of several roots."
+        raise NotFound(reason, f"tidegate status {name}")
+    _tell_later(listed[:place])
+    return client.change(listed[place].change_set or "")
+
+
+def _tell_later(later: Sequence[Brief]) -> None:
+    """Say which roots were deployed on their own since the newest change of several."""
+    from tidegate_cli import screen
+
+    if later:
+        names = ", ".join(dict.fromkeys(f"{one.root} at {one.revision[:7]}" for one in later[:_LATER]))
+        more = f" and {len(later) - _LATER} more" if len(later) > _LATER else ""
+        screen.note(f"This is the newest change of several roots. Since then each on its own: {names}{more}.")

@@ -1,0 +1,149 @@
+"""``tidegate validate``: everything that is wrong with a configuration file, before anybody merges it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tidegate_cli.configuration import FILE, content_of
+from tidegate_cli.exits import Exit
+from tidegate_cli.options import Json
+from tidegate_cli.organization import examined
+
+if TYPE_CHECKING:
+    from tidegate.config.loaded import LoadedConfiguration
+    from tidegate.rules.errors import InvalidConfiguration
+
+#: Stands for the repository, whose name only the root at its top would have.
+_REPOSITORY = "owner/repository"
+
+
+_Organization = Annotated[
+    Path | None,
+    typer.Option(
+        "--organization",
+        metavar="FILE",
+        show_default=False,
+        help="The organization-wide file: check it, and the other file as it is read under it.",
+    ),
+]
+
+
+def validate(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file.", show_default=True)] = Path("tidegate.yaml"),
+    *,
+    organization: _Organization = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema that editors read, and end.")] = False,
+    json: Json = False,
+) -> None:
+    """Check a configuration file: every mistake with its line and column, and what is easily misunderstood.
+
+    In a checkout it is also asked what it means for the roots there. Exits 1 when the file cannot be used, or a root
+    cannot be deployed by it, 0 also with warnings.
+    """
+    from tidegate_cli import screen
+
+    if schema:
+        from tidegate.config.schema import json_schema
+
+        screen.print_json(json_schema())
+        return
+    from tidegate.config.loaded import LoadedConfiguration
+    from tidegate.config.loader import always_reviewed, examine_configuration
+
+    around = always_reviewed()
+    if organization is not None:
+        around = examined(organization, content_of(organization, "tidegate validate --organization FILE"))
+        if not file.exists():
+            typer.echo(screen.text(f"✔ {organization} is in order.").plain)
+            return
+    found = examine_configuration(content_of(file, "tidegate validate FILE"), _REPOSITORY, around, str(file))
+    roots = _roots(file, found) if isinstance(found, LoadedConfiguration) else _Roots()
+    if json:
+        screen.print_json(_document(file, found, roots))
+    else:
+        _show(file, found, roots)
+    if not isinstance(found, LoadedConfiguration) or roots.refused:
+        raise typer.Exit(int(Exit.FAILED))
+
+
+@dataclass(frozen=True, slots=True)
+class _Roots:
+    """What a file means for the roots of the checkout that it stands in: sentences by the root's name."""
+
+    count: int | None = None
+    refused: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    suspicions: Sequence[str] = ()
+
+
+def _roots(file: Path, loaded: LoadedConfiguration) -> _Roots:
+    """Return what the file means for roots; nothing where it does not stand at the top of a checkout."""
+    from tidegate_cli.checkout import checkout_around
+    from tidegate_cli.suspicions import suspicions
+
+    checkout = checkout_around(file.parent)
+    if checkout is None or file.resolve() != checkout.top / FILE:
+        return _Roots()
+    found = checkout.found(loaded)
+    configured = checkout.configured(loaded, checkout.branch)
+    gone = {root.name: f"Its directory {root.dir} holds no module." for root in found.gone}
+    suspected = suspicions(checkout, loaded, configured)
+    return _Roots(len(found.roots), configured.refused, {**configured.left_out, **gone}, suspected)
+
+
+def _document(file: Path, found: LoadedConfiguration | list[InvalidConfiguration], roots: _Roots) -> dict[str, Any]:
+    errors = found if isinstance(found, list) else []
+    warnings = [] if isinstance(found, list) else found.warnings
+    return {
+        "file": str(file),
+        "valid": not errors and not roots.refused,
+        "errors": [
+            {"line": each.line, "column": each.column, "problem": each.problem, "allowed": each.allowed}
+            for each in errors
+        ],
+        "warnings": [{"line": each.line, "column": each.column, "text": each.text} for each in warnings],
+        "refused": dict(roots.refused),
+        "left_out": dict(roots.left_out),
+        "suspicions": list(roots.suspicions),
+    }
+
+
+def _show(file: Path, found: LoadedConfiguration | list[InvalidConfiguration], roots: _Roots) -> None:
+    from tidegate_cli import screen
+
+    # Lines are not wrapped, so that editors and scripts find the place at their beginning.
+    if isinstance(found, list):
+        for error in found:
+            typer.echo(screen.text(f"✘ {error}").plain)
+        typer.echo(f"{len(found)} mistake{'' if len(found) == 1 else 's'}: nothing of such a commit is deployed.")
+        return
+    for warning in found.warnings:
+        typer.echo(screen.text(f"! {file}:{warning.line}:{warning.column}: {warning.text}").plain)
+    for name, why in roots.left_out.items():
+        typer.echo(screen.text(f"! {name}: {why}").plain)
+    for sentence in roots.suspicions:
+        typer.echo(screen.text(f"! {sentence}").plain)
+    for name, why in roots.refused.items():
+        typer.echo(screen.text(f"✘ {name}: {why}").plain)
+    if roots.refused:
+        count = len(roots.refused)
+        typer.echo(f"{count} root{' is' if count == 1 else 's are'} not deployed until this is corrected.")
+        return
+    typer.echo(screen.text(f"✔ {file} is in order: {_counted(found, roots)}.").plain)
+
+
+def _counted(found: LoadedConfiguration, roots: _Roots) -> str:
+    if roots.count is not None:
+        return f"{_roots_in_words(roots.count)} in this checkout"
+    if found.roots is None or found.globs:
+        return "the roots are found by their modules"
+    return _roots_in_words(len(found.roots))
+
+
+def _roots_in_words(count: int) -> str:
+    return f"{count} root{'' if count == 1 else 's'}"

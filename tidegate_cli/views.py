@@ -1,0 +1,334 @@
+"""What commands print of repositories, roots and deployments, for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from tidegate.deploys.rules.left_behind import stays
+from tidegate.deploys.rules.needs import Need, needs, runs
+from tidegate.deploys.texts.advice import REPLACED_SENTENCE, advice
+from tidegate.vcs.rules.forge_words import words_of
+from tidegate_cli import screen
+from tidegate_cli.answers.catalog import Repository
+from tidegate_cli.answers.deployments import Awaited, Brief, Changes, Deployment, Replacement, Step
+from tidegate_cli.answers.queues import Lock, Place, Root
+
+#: Deployments that are named of those that one waits for.
+_NAMED = 5
+_COUNTS = ["ROOTS", "RUNNING", "REVIEW", "FAILED", "BLOCKED", "WAITING", "LOCKED"]
+
+
+def changes(planned: Changes | None) -> Text:
+    """Return a plan's counts in the order of the pages: what it destroys first."""
+    if planned is None:
+        return Text("")
+    bad = "bold red"
+    counts = (
+        (planned.destroy, "to destroy", bad),
+        (planned.replace, "to replace", bad),
+        (planned.add, "to add", ""),
+        (planned.change, "to change", ""),
+        (planned.outputs, "output" if planned.outputs == 1 else "outputs", ""),
+        (planned.moved, "moved", ""),
+        (planned.actions, "action" if planned.actions == 1 else "actions", ""),
+        (planned.deferred, "deferred", ""),
+    )
+    named = [Text(f"{count} {word}", style) for count, word, style in counts if count]
+    return Text(", ").join(named) if named else Text("nothing to change")
+
+
+def person(by: str | None, at: str | None) -> str:
+    """Return who and how long ago."""
+    when = screen.ago(at) if at else ""
+    return ", ".join(filter(None, (by, when)))
+
+
+def indented(text: str) -> Iterator[RenderableType]:
+    """Return a paragraph, set in."""
+    if text:
+        yield Padding(screen.text(text), (0, 0, 0, 2), expand=False)
+
+
+def command(line: str) -> Text:
+    """Return what to type next. It is never folded, so that it can be copied."""
+    return unfolded(f"  → {line}", "cyan")
+
+
+def unfolded(line: str, style: str = "") -> Text:
+    """Return a line that is never folded or cut: an id or an address that people copy."""
+    text = screen.text(line, style)
+    text.no_wrap, text.overflow = True, "ignore"
+    return text
+
+
+def repositories(shown: Sequence[tuple[Repository, Sequence[Root]]]) -> RenderableType:
+    """Return all repositories with counts of their roots."""
+    table = screen.table("REPOSITORY", *_COUNTS, right=_COUNTS)
+    for repository, its in shown:
+        needed = Counter(need for root in its for need in _needs_of(root))
+        table.add_row(
+            screen.text(repository.name),
+            str(len(its)),
+            _count(sum(runs(_running(root)) for root in its)),
+            _count(needed[Need.REVIEW] + needed[Need.REQUIREMENTS], "bold magenta"),
+            _count(needed[Need.FAILED], "bold red"),
+            _count(needed[Need.BLOCKED], "bold red"),
+            _count(sum(root.waiting for root in its)),
+            _count(needed[Need.LOCKED], "bold red"),
+        )
+    return Group(table, Text(), command("tidegate status OWNER/NAME"))
+
+
+def _needs_of(root: Root) -> tuple[Need, ...]:
+    return needs(_running(root), root.last.state if root.last else None, locked=root.lock is not None)
+
+
+def _running(root: Root) -> str | None:
+    return root.running.state if root.running else None
+
+
+def _count(number: int, style: str = "") -> Text:
+    return Text(str(number), style) if number else Text("-", "dim")
+
+
+def roots(repository: str, shown: Sequence[Root], query: str = "", hint: str = "") -> RenderableType:
+    """Return the roots of a repository, and below them what needs a person."""
+    if not shown and query:
+        return screen.text(f"No root of {repository} matches. {hint}".rstrip())
+    if not shown:
+        return screen.text(f"{repository} has no roots yet: they appear with the first push to the default branch.")
+    stacks = any(set(root.stacks) - {"default"} for root in shown)
+    tags = any(root.tags for root in shown)
+    columns = ("ROOT", *(["STACK"] if stacks else []), *(["TAGS"] if tags else []), "STATE", "REVISION", "WAITING")
+    table = screen.table(*columns, "CHANGED", right=["WAITING"], whole=["STATE"])
+    for root in shown:
+        now = root.running or root.last
+        table.add_row(
+            screen.text(root.name, "bold"),
+            *([screen.text(", ".join(root.stacks))] if stacks else []),
+            *([screen.text(", ".join(root.tags))] if tags else []),
+            _state(root),
+            screen.text(now.revision[:7] if now else ""),
+            _count(root.waiting),
+            screen.ago(now.changed_at or now.requested_at) if now else "",
+        )
+    needed = [line for root in shown for line in _needs(repository, root)]
+    return Group(table, *needed)
+
+
+def _state(root: Root) -> Text:
+    now = root.running or root.last
+    state = screen.state(now.state) if now else Text("never deployed", "dim")
+    if root.running is None and (root.destroyed or root.orphaned):
+        state = Text("destroyed", "dim") if root.destroyed else Text("gone", "bold yellow")
+    return Text.assemble(state, (", locked", "bold red")) if root.lock else state
+
+
+def _needs(repository: str, root: Root) -> Iterator[RenderableType]:
+    found = _needs_of(root)
+    if root.lock:
+        yield Text()
+        what = f" is locked, with {locked_scope(root.lock)}, by " if root.lock.scope else " is locked by "
+        who = f"{person(root.lock.by, root.lock.at)}{lock_end(root.lock)}."
+        yield Text.assemble(screen.text(root.name, "bold"), screen.text(what), who)
+        yield from indented(root.lock.reason)
+        yield command(unlocking(repository, root.name, root.lock))
+    if root.running and Need.REVIEW in found:
+        yield Text()
+        yield Text.assemble(screen.text(root.name, "bold"), " waits for review: ", changes(root.running.changes))
+        yield command(f"tidegate approve {root.running.id}")
+    if root.running and Need.REQUIREMENTS in found:
+        yield Text()
+        yield Text.assemble(screen.text(root.name, "bold"), " waits: ", screen.text(root.running.reason))
+        yield command(f"tidegate status {root.running.id}")
+    if root.running and Need.BLOCKED in found:
+        yield Text()
+        yield Text.assemble(screen.text(root.name, "bold"), " is blocked: ", screen.text(root.running.reason))
+        yield command(f"tidegate stacks {root.running.change_set or root.running.id}")
+    if root.last and Need.FAILED in found:
+        yield from _failure(root.last)
+    if root.orphaned and root.running is None:
+        yield Text()
+        left = stays(root.orphaned.resources)
+        yield Text.assemble(screen.text(root.name, "bold"), f" is gone from the default branch: {left}.")
+        yield command(f"tidegate destroy {repository} {root.name}")
+
+
+def locked_scope(lock: Lock) -> str:
+    """Return what a lock is of, if it is of more than one root."""
+    return "" if not lock.scope else "all roots" if lock.scope == "*" else f"stack {lock.scope}"
+
+
+def lock_end(lock: Lock) -> str:
+    """Return until when a lock holds, if it ends by itself."""
+    return f", until {screen.moment(lock.expires_at)} UTC" if lock.expires_at else ""
+
+
+def unlocking(repository: str, root: str, lock: Lock) -> str:
+    """Return the command line that takes a lock away."""
+    many = "--all" if lock.scope == "*" else f"--stack {lock.scope}"
+    return f"tidegate unlock {repository} {many if lock.scope else root}"
+
+
+def _failure(last: Brief) -> Iterator[RenderableType]:
+    """Yield why the newest deployment of a root failed, and what to do about it."""
+    yield Text()
+    yield Text.assemble(screen.text(last.root, "bold"), ": ", screen.state(last.state))
+    yield from indented(last.reason.partition("\n")[0])
+    yield from indented(advice(last.state, last.error))
+    yield command(f"tidegate status {last.id}")
+
+
+def title(shown: Brief) -> Text:
+    """Return a deployment in a line: state, root, revision."""
+    return Text.assemble(
+        screen.state(shown.state),
+        "  ",
+        screen.text(shown.root, "bold"),
+        f"  {shown.revision[:7]}",
+        ("  destroy", "bold red") if shown.destroy else "",
+    )
+
+
+def made(shown: Brief, check_run: str | None = None) -> RenderableType:
+    """Return a deployment that was made just now, with where to look."""
+    addresses = [unfolded(f"  {line}", "dim") for line in (shown.id, check_run or shown.url) if line]
+    return Group(title(shown), *addresses)
+
+
+def deployment(shown: Deployment) -> RenderableType:
+    """Return one deployment with all that is known of it."""
+    asked = f"{trigger(shown)} by {shown.requested_by}, {screen.moment(shown.requested_at)} UTC"
+    forced, reference = ", forced" if shown.forced else "", shown.pull_request_reference or ""
+    parts: list[RenderableType] = [
+        Text.assemble(
+            state_of(shown, shown.replaced_by), "  ", screen.text(f"{shown.repository} · {shown.root}", "bold")
+        ),
+        *indented(shown.reason),
+        *indented(REPLACED_SENTENCE.format(shown.replaced_by.revision[:7]) if shown.replaced_by else ""),
+        Text(),
+        screen.facts(
+            [
+                ("Id", shown.id),
+                ("Revision", " on ".join(filter(None, (shown.revision, shown.branch)))),
+                ("Asked for", asked + forced),
+                ("Stack", stack(shown) if shown.change_set else ""),
+                ("Layer", f"{shown.layer} of {shown.layers}" if shown.layers > 1 else ""),
+                ("Change", shown.change_set or ""),
+                ("Waits for", awaited(shown.gated_by, shown.stack)),
+                (words_of(reference).pull_request.capitalize(), reference),
+                ("Plan", changes(shown.changes)),
+                ("Review", _review(shown)),
+                *(("Missing", sentence) for sentence in shown.requirements.missing if _lacks(shown)),
+                ("Approved here", ", ".join(each.by for each in shown.requirements.approved_here)),
+                ("Overridden", _overridden(shown)),
+                (_cancelled(shown), shown.cancelled.by if shown.cancelled else ""),
+                ("Check run", shown.check_run_url or ""),
+                ("Page", shown.url),
+                *((f"Log of {job.kind}", job.id) for job in shown.jobs),
+            ]
+        ),
+    ]
+    if shown.history:
+        parts += [Text(), _timeline(shown.history)]
+    if shown.last_lines:
+        parts += [Text(), Text("Last lines", "bold"), *(screen.text(line) for line in shown.last_lines.splitlines())]
+    steps = list(next_steps(shown, has_log=bool(shown.jobs)))
+    return Group(*parts, *([Text(), *steps] if steps else []))
+
+
+def trigger(shown: Brief | Place) -> str:
+    """Return what asked for a deployment, and that it destroys, if it does."""
+    return f"{shown.trigger}, to destroy" if shown.destroy else shown.trigger
+
+
+def state_of(shown: Brief, replaced_by: Replacement | None) -> Text:
+    """Return a deployment's state; what is deployed in its place needs nobody, and has no colour that says so."""
+    state = screen.state(shown.state)
+    return Text(state.plain, "dim") if replaced_by else state
+
+
+def stack(shown: Brief) -> str:
+    """Return the stack of a deployment, with the nests around it."""
+    return f"{shown.stack} ({', '.join(shown.within)})" if shown.within else shown.stack
+
+
+def next_steps(shown: Brief, *, has_log: bool) -> Iterator[RenderableType]:
+    """Return what to type next."""
+    if shown.state == "awaiting_review":
+        yield command(f"tidegate approve {shown.id}")
+        yield command(f"tidegate reject {shown.id}")
+    if _lacks(shown):
+        if not isinstance(shown, Deployment) or shown.requirements.approvable:
+            yield command(f"tidegate approve {shown.id}")
+        yield command(f"tidegate reject {shown.id}")
+        yield command(f"tidegate override {shown.id} --reason '…'")
+    if shown.state in {"gated", "blocked"} and shown.change_set:
+        yield command(f"tidegate stacks {shown.change_set}")
+        if shown.state == "blocked":
+            yield command(f"tidegate retry {shown.id}")
+        yield command(f"tidegate reject {shown.id}")
+    if has_log:
+        yield command(f"tidegate logs {shown.id}{'' if screen.is_final(shown.state) else ' --follow'}")
+    if shown.state in {"queued", "planning"}:
+        yield command(f"tidegate cancel {shown.id}")
+    if shown.state == "outcome_unknown":
+        yield Text("  Look at the state of the infrastructure first, then:")
+        yield command(f"tidegate unlock {shown.repository} {shown.root}")
+
+
+def _lacks(shown: Brief) -> bool:
+    """Tell whether a deployment waits for what its root requires."""
+    return shown.state == "awaiting_requirements"
+
+
+def _cancelled(shown: Deployment) -> str:
+    """Return how it is called that somebody cancelled it: an apply that was interrupted may have changed something."""
+    return "Cancelled by" if shown.state == "cancelled" else "Interrupted by"
+
+
+def _overridden(shown: Deployment) -> str:
+    override = shown.requirements.override
+    return f"by {override.by}: {override.reason}" if override else ""
+
+
+def awaited(waits: Sequence[Awaited], own: str) -> str:
+    """Return what a deployment of a stack waits for, in words: roots of this stack by name, others stack by stack."""
+    stacks: dict[str, list[Awaited]] = {}
+    for one in waits:
+        stacks.setdefault(one.stack, []).append(one)
+    return "; ".join(_awaited(stack, its, own) for stack, its in stacks.items())
+
+
+def _awaited(stack: str, waits: Sequence[Awaited], own: str) -> str:
+    named = [f"{one.root} ({screen.state_word(one.state)})" for one in waits[: _NAMED if stack == own else 1]]
+    if stack == own:
+        more = [f"{len(waits) - _NAMED} more"] if len(waits) > _NAMED else []
+        return ", ".join([*named, *more])
+    if len(waits) == 1:
+        return f"{waits[0].root} of {stack} ({screen.state_word(waits[0].state)})"
+    return f"stack {stack}: {len(waits)} left, such as {named[0]}"
+
+
+def _review(shown: Deployment) -> str:
+    review = shown.review
+    if review is None:
+        return ""
+    if review.approved is not None:
+        return f"{'approved' if review.approved else 'rejected'} by {person(review.by, review.at)}"
+    given = ", ".join(approval.by for approval in review.approvals)
+    needed = shown.review_rule.approvals
+    who = " (not by its authors)" if shown.review_rule.exclude_authors else ""
+    return f"{len(review.approvals)} of {needed} approvals{who}" + (f": {given}" if given else "")
+
+
+def _timeline(history: Sequence[Step]) -> RenderableType:
+    table = screen.table("TIME (UTC)", "STATE", "BY", "REASON", whole=["TIME (UTC)", "STATE"])
+    for step in history:
+        table.add_row(screen.moment(step.at), screen.state(step.state), screen.text(step.by), screen.text(step.reason))
+    return table

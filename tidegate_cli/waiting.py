@@ -1,0 +1,110 @@
+"""Waiting for deployments to end, and saying meanwhile where they are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from tidegate_cli.problems import NotYet, Unavailable
+
+if TYPE_CHECKING:
+    from tidegate_cli.answers.deployments import Brief
+    from tidegate_cli.answers.drift import Drift, DriftSchedule
+    from tidegate_cli.api_client import ApiClient
+
+T = TypeVar("T")
+#: Between two looks: the API is asked, and tells nothing by itself.
+SECONDS = 2.0
+#: A run that was asked for begins within seconds, or not at all.
+BEGIN_SECONDS = 120.0
+#: Looks that may fail one after the other: each has waited already for some 15 s.
+_FAILURES = 4
+
+
+class Deadline:
+    """The moment after which nobody waits any more; ``minutes`` None: there is none."""
+
+    def __init__(self, minutes: float | None) -> None:
+        self._minutes = minutes
+        self._end = None if minutes is None else time.monotonic() + minutes * 60
+
+    def check(self, left: Sequence[str]) -> None:
+        """Raise NotYet, naming the deployments that are left, when the time is over."""
+        if left and self._end is not None and time.monotonic() >= self._end:
+            raise NotYet(
+                f"Not ended within {self._minutes:g} min: {', '.join(left)}. What was started goes on.",
+                "\n".join(f"tidegate status {one}" for one in left),
+            )
+
+
+def until_ended(
+    client: ApiClient, ids: Sequence[str], changed: Callable[[Brief], None], deadline: Deadline
+) -> list[Brief]:
+    """Return the deployments once all have ended; ``changed`` is told each new state. Raise NotYet, Unavailable."""
+    from tidegate_cli.screen import is_final
+
+    known: dict[str, Brief] = {}
+    patience = _Patience()
+    while left := [one for one in ids if one not in known or not is_final(known[one].state)]:
+        for one in left:
+            now = patience.look(partial(client.deployment, one))
+            if now is None:
+                continue
+            if one not in known or known[one].state != now.state:
+                changed(now)
+            known[one] = now
+        deadline.check([one for one in left if one not in known or not is_final(known[one].state)])
+        time.sleep(SECONDS)
+    return [known[one] for one in ids]
+
+
+class _Patience:
+    """Looks of which a few may fail."""
+
+    def __init__(self) -> None:
+        self._failures = 0
+
+    def look(self, ask: Callable[[], T]) -> T | None:
+        """Return what is answered, None if nothing is; raise Unavailable when that happens again and again."""
+        try:
+            answer = ask()
+        except Unavailable:
+            self._failures += 1
+            if self._failures > _FAILURES:
+                raise
+            return None
+        self._failures = 0
+        return answer
+
+
+def until_looked(client: ApiClient, repository: str, schedule: str, before: Drift) -> Drift:
+    """Return what schedules found, once this one has ended a run that ``before`` does not know.
+
+    Raise NotYet, Unavailable.
+    """
+    known, has_begun, patience = _looked_at(before, schedule), False, _Patience()
+    end = time.monotonic() + BEGIN_SECONDS
+    while True:
+        found = patience.look(partial(client.drift, repository))
+        if found is not None:
+            now = _schedule(found, schedule)
+            is_newer = _looked_at(found, schedule) not in (None, known)
+            has_begun = has_begun or is_newer or bool(now and now.running)
+            if now is None or (is_newer and not now.running):  # None: the file names it no more.
+                return found
+            if not has_begun and time.monotonic() > end:
+                raise NotYet(
+                    f"The schedule {schedule} was asked to look, and has not begun.", f"tidegate drift {repository}"
+                )
+        time.sleep(SECONDS)
+
+
+def _schedule(found: Drift, name: str) -> DriftSchedule | None:
+    return next((one for one in found.schedules if one.schedule == name), None)
+
+
+def _looked_at(found: Drift, name: str) -> str | None:
+    one = _schedule(found, name)
+    return one.looked_at if one else None

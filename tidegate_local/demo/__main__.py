@@ -1,0 +1,45 @@
+"""Starts a local cloud, plays the demo on it, and ends it: ``python -m tidegate_local.demo``."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from rich.console import Console
+
+from tidegate_local.client import LocalCloud, LocalCloudFailed
+from tidegate_local.demo.acts import play
+from tidegate_local.demo.stage import SAMPLE, DemoFailed
+
+#: What the local cloud itself says goes here, so that the screen shows the deploys only.
+LOG = SAMPLE.parents[1] / "build" / "demo.log"
+
+
+def main() -> int:
+    """Start a local cloud, play the demo, end the cloud. Return the exit code."""
+    console = Console()
+    LOG.parent.mkdir(parents=True, exist_ok=True)
+    cloud = LocalCloud(log=LOG)
+    began = time.monotonic()
+    try:
+        with console.status("Starting the local cloud: synthesizing and deploying the CDK app …"):
+            cloud.start()
+        console.print(f"The local cloud runs: {cloud.info['forge_url']} ({time.monotonic() - began:.0f} s)")
+        play(cloud, console)
+    except (DemoFailed, LocalCloudFailed) as failure:
+        said = f"The demo failed: {failure}\nThe local cloud's own log: {LOG}"
+        Console(stderr=True).print(said, style="red", markup=False)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        cloud.stop()
+    console.print(f"[bold green]All is applied.[/] It took {time.monotonic() - began:.0f} s in all.")
+    console.print(
+        "`make up` keeps a local cloud running: there you can push, open pull requests and press buttons yourself."
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

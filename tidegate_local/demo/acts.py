@@ -1,0 +1,25 @@
+"""The demo: its two acts, and where to look at what they left."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from tidegate_local.client import LocalCloud
+from tidegate_local.demo import deploys, pull_request
+from tidegate_local.demo.stage import Stage
+
+
+def play(cloud: LocalCloud, console: Console) -> None:
+    """Play the demo on a running local cloud. Raise DemoFailed when anything is not as it should be."""
+    stage = Stage(cloud, console)
+    first = deploys.play(stage)
+    console.print()
+    told = pull_request.play(stage)
+    console.print()
+    console.rule("[bold]What it left, until now: this cloud ends with the demo")
+    for line in (
+        *deploys.where_to_look(stage, first),
+        *pull_request.where_to_look(stage, told),
+        *deploys.where_to_look(stage, told.deploys, " once more"),
+    ):
+        console.print(line, soft_wrap=True)

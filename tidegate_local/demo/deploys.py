@@ -1,0 +1,120 @@
+"""The first act: a merge changes two roots. Their deploys are followed, reviewed, and looked at afterwards."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.syntax import Syntax
+from rich.text import Text
+
+from tidegate_local.demo.followed import Followed, follow
+from tidegate_local.demo.stage import REPOSITORY, SAMPLE, DemoFailed, Stage
+from tidegate_local.forge.client import ForgeClient
+
+ROOTS = ("network", "orders")
+CHANGE = "Add the network and the orders roots"
+
+
+def play(stage: Stage) -> Sequence[Followed]:
+    """Play the act; return the check runs of its deploys. Raise DemoFailed when anything is not as it should be."""
+    stage.console.rule("[bold]First act: a merge changes two roots")
+    sha = merge_the_sample(stage.forge)
+    stage.say(f"maintainer merged them into [bold]main[/] as [bold]{sha[:7]}[/]: {commit_url(stage, sha)}")
+    return deployed(stage, sha, ROOTS)
+
+
+def merge_the_sample(forge: ForgeClient) -> str:
+    """Push an empty project, open a pull request with the sample's roots, merge it; return the merge's SHA."""
+    forge.push(REPOSITORY, {"README.md": "# Sample\n"}, "Begin")
+    files = {str(path.relative_to(SAMPLE)): path.read_text() for path in sorted(SAMPLE.rglob("*")) if path.is_file()}
+    forge.push(REPOSITORY, files, CHANGE, branch="add-roots", base="main")
+    return forge.merge_pull_request(REPOSITORY, forge.open_pull_request(REPOSITORY, "add-roots", title=CHANGE))
+
+
+def commit_url(stage: Stage, sha: str) -> str:
+    """Return the forge's page of a commit."""
+    return f"{stage.forge.url}/{REPOSITORY}/commit/{sha}"
+
+
+def deployed(stage: Stage, sha: str, roots: Iterable[str]) -> Sequence[Followed]:
+    """Follow the deploys of a commit's roots, confirm each plan, and see that they are applied. Raise DemoFailed."""
+    followed = [Followed(f"tidegate/deploy: {root}", root) for root in roots]
+    reviewer, confirmed = stage.person("reviewer"), set[str]()
+
+    def review(console: Console) -> None:
+        for one in followed:
+            if one.waits_for_review and one.name not in confirmed:
+                console.print(plan_panel(one))
+                reviewer.press(REPOSITORY, one.check_run["id"], "Confirm")
+                confirmed.add(one.name)
+                console.print(f"[bold green]✓[/] reviewer pressed [bold]Confirm[/] on {one.name}", highlight=False)
+
+    follow(stage, sha, followed, review)
+    check(stage, followed)
+    return followed
+
+
+def plan_panel(one: Followed) -> Panel:
+    """Show the plan that waits for review, as the check run has it."""
+    fence = re.search(r"^(`{3,})diff\n(.*?)^\1", one.check_run["output"]["text"] or "", re.MULTILINE | re.DOTALL)
+    plan = fence.group(2).strip() if fence else "The check run shows no plan."
+    return Panel(Syntax(plan, "diff", background_color="default"), title=one.name, subtitle=one.title)
+
+
+def check(stage: Stage, followed: Iterable[Followed]) -> None:
+    """Raise DemoFailed unless all check runs succeeded and all states hold resources."""
+    for one in followed:
+        if one.conclusion != "success":
+            raise DemoFailed(
+                f"{one.label} ended as {one.conclusion or one.title!r}: "
+                f"{(one.check_run.get('output') or {}).get('summary', '')}"
+            )
+        if not managed(stage, one.label):
+            raise DemoFailed(f"The Terraform state of {one.label} holds no resources.")
+
+
+def managed(stage: Stage, root: str) -> Sequence[str]:
+    """Return the addresses of the resources in the Terraform state of one of the sample's roots."""
+    bucket, key = stage.cloud.info["state_bucket"], f"sample/{root}.tfstate"
+    body = stage.cloud.client("s3").get_object(Bucket=bucket, Key=key)["Body"]
+    state: dict[str, Any] = json.loads(body.read())
+    return [f"{item['type']}.{item['name']}" for item in state["resources"] if item["mode"] == "managed"]
+
+
+def where_to_look(stage: Stage, followed: Iterable[Followed], what: str = "") -> Iterator[Text]:
+    """Yield where the log, the plan, the execution history and the audit messages of each deploy are.
+
+    ``what`` tells deploys of the same root apart.
+    """
+    info = stage.cloud.info
+    executions = stage.cloud.client("stepfunctions").list_executions(
+        stateMachineArn=info["state_machines"]["terraform"]
+    )
+    history = {execution["name"]: execution["executionArn"] for execution in executions["executions"]}
+    audits = stage.cloud.audit()
+    for one in followed:
+        deployment = one.check_run["external_id"]
+        states = ", then ".join(audit["state"] for audit in audits if audit["deployment"] == deployment)
+        took = one.seen[-1][1] - one.seen[0][1]
+        yield Text(f"{one.label}{what}, {took:.1f} s from the first sign to the end", style="bold")
+        yield from facts(
+            {
+                "in the state": ", ".join(managed(stage, one.label)),
+                "check run": f"{stage.forge.url}/{REPOSITORY}/runs/{one.check_run['id']}",
+                "log": f"s3://{info['artifact_bucket']}/logs/{deployment}-apply-1.txt",
+                "plan": f"s3://{info['artifact_bucket']}/plans/{deployment}-plan-1/plan.txt",
+                "execution": history.get(deployment, "not found"),
+                "audit": f"{states}, on {info['audit_topic']}",
+            }
+        )
+
+
+def facts(named: dict[str, str]) -> Iterator[Text]:
+    """Yield a line for each fact."""
+    for label, value in named.items():
+        yield Text.assemble((f"  {label:<13}", "dim"), value)

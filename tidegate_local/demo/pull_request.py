@@ -1,0 +1,120 @@
+"""The second act: a pull request opens a port to everybody, a policy holds it up, and the fix goes all the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.text import Text
+
+from tidegate_local.demo.comment import comment_panel
+from tidegate_local.demo.deploys import commit_url, deployed, facts
+from tidegate_local.demo.followed import Followed, follow
+from tidegate_local.demo.stage import REPOSITORY, DemoFailed, Stage, awaited
+from tidegate_local.forge.client import ForgeAnswered
+
+TITLE = "Let people in by SSH"
+BRANCH = "ssh"
+ROOT = "network"
+FILE = f"{ROOT}/ssh.tf"
+RULE = """\
+resource "aws_vpc_security_group_ingress_rule" "ssh" {{
+  security_group_id = aws_security_group.web.id
+  description       = "SSH, to look after the machines"
+  cidr_ipv4         = "{network}"
+  from_port         = 22
+  to_port           = 22
+  ip_protocol       = "tcp"
+}}
+"""
+EVERYBODY, INSIDE = "0.0.0.0/0", "10.20.0.0/16"
+#: What GitHub answers where a merge is not allowed.
+_NOT_ALLOWED = 405
+WHOLE, POLICY = "tidegate/plan", f"tidegate/policy: {ROOT}"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the act leaves: the pull request, its comment, its check and the deploys of its merge."""
+
+    number: int
+    comment: Mapping[str, Any]
+    check: Followed
+    deploys: Sequence[Followed]
+
+
+def play(stage: Stage) -> Told:
+    """Play the act. Raise DemoFailed when anything is not as it should be."""
+    stage.console.rule("[bold]Second act: a pull request, held against a policy")
+    developer = stage.person("developer")
+    forge_page = f"{stage.forge.url}/{REPOSITORY}/pull"
+    stage.forge.protect(REPOSITORY, checks=[WHOLE])
+    head = _pushed(stage, EVERYBODY, TITLE)
+    number = developer.open_pull_request(REPOSITORY, BRANCH, title=TITLE)
+    stage.say(f"developer opened [bold]#{number} {TITLE}[/]: {forge_page}/{number}")
+    _planned(stage, head, "failure")
+    comment = _comment(stage, number, head)
+    stage.console.print(comment_panel(comment))
+    _refused(stage, number)
+    fixed = _pushed(stage, INSIDE, "Let in only those who are inside")
+    stage.say(f"developer pushed the correction as [bold]{fixed[:7]}[/]: {commit_url(stage, fixed)}")
+    check = _planned(stage, fixed, "success")
+    updated = _comment(stage, number, fixed)
+    if updated["id"] != comment["id"]:
+        raise DemoFailed("The correction got a comment of its own in place of the one that was there.")
+    stage.console.print(comment_panel(updated, edited=True))
+    sha = stage.forge.merge_pull_request(REPOSITORY, number)
+    stage.say(f"maintainer merged it into [bold]main[/] as [bold]{sha[:7]}[/]: {commit_url(stage, sha)}")
+    return Told(number, updated, check, deployed(stage, sha, [ROOT]))
+
+
+def _pushed(stage: Stage, network: str, message: str) -> str:
+    """Push the rule for a network to the branch; return the commit's SHA."""
+    files = {FILE: RULE.format(network=network)}
+    return stage.person("developer").push(REPOSITORY, files, message, branch=BRANCH, base="main")
+
+
+def _planned(stage: Stage, head: str, expected: str) -> Followed:
+    """Follow the checks of a head; return that of the whole. Raise DemoFailed unless both end as is expected."""
+    followed = [Followed(WHOLE, WHOLE, whole=True), Followed(POLICY, POLICY, whole=True)]
+    follow(stage, head, followed)
+    for one in followed:
+        if one.conclusion != expected:
+            raise DemoFailed(f"{one.name} ended as {one.conclusion}, not {expected}: {one.title}")
+    return followed[0]
+
+
+def _comment(stage: Stage, number: int, head: str) -> Mapping[str, Any]:
+    """Return Tidegate's comment once it is about a head."""
+
+    def look() -> Mapping[str, Any] | None:
+        found = [one for one in stage.forge.comments(REPOSITORY, number) if one["user"]["type"] == "Bot"]
+        return next((one for one in found if f"`{head[:7]}`" in one["body"]), None)
+
+    return awaited(look, f"A comment about {head[:7]}")
+
+
+def _refused(stage: Stage, number: int) -> None:
+    """Try to merge all the same. Raise DemoFailed when the forge lets it pass."""
+    try:
+        stage.forge.merge_pull_request(REPOSITORY, number)
+    except ForgeAnswered as answer:
+        stage.say(f"[bold red]✗[/] maintainer cannot merge it: the branch is protected by [bold]{WHOLE}[/]")
+        if answer.status == _NOT_ALLOWED:
+            return
+        raise DemoFailed(f"The forge answered {answer}") from answer
+    raise DemoFailed("The forge merged what the policy refuses.")
+
+
+def where_to_look(stage: Stage, told: Told) -> Iterator[Text]:
+    """Yield where the pull request, its comment and its check are, on the forge and on Tidegate's own page."""
+    forge = f"{stage.forge.url}/{REPOSITORY}"
+    yield Text(f"pull request #{told.number}", style="bold")
+    yield from facts(
+        {
+            "comment": str(told.comment["html_url"]),
+            "check run": f"{forge}/runs/{told.check.check_run['id']}",
+            "its page": f"{stage.cloud.info['api_url']}/pulls/{REPOSITORY}/{told.number}",
+        }
+    )

@@ -1,0 +1,238 @@
+"""Check runs: made and changed within GitHub's limits, and told to the App."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from tidegate_local.forge import check_shapes, clock, commit_shapes
+from tidegate_local.forge.git import GitRefused
+from tidegate_local.forge.hosting import Hosting
+from tidegate_local.forge.records import CheckRun, CheckSuite, PullRequest, Repository
+from tidegate_local.forge.refusals import Refusal, invalid
+from tidegate_local.forge.shapes import Json
+
+STATUSES = ("queued", "in_progress", "completed")
+CONCLUSIONS = (
+    "action_required",
+    "cancelled",
+    "failure",
+    "neutral",
+    "success",
+    "skipped",
+    "stale",
+    "timed_out",
+)
+#: What "Re-run failed checks" runs again. GitHub itself concludes a check with stale or startup_failure.
+FAILED = frozenset({"failure", "timed_out", "cancelled", "action_required", "stale", "startup_failure"})
+MAXIMUM_TEXT, MAXIMUM_ANNOTATIONS, MAXIMUM_ACTIONS = 65_535, 50, 3
+_ACTION_LENGTHS = {"label": 20, "description": 40, "identifier": 20}
+_LEVELS = ("notice", "warning", "failure")
+_RESOURCE = "CheckRun"
+
+
+def create(hosting: Hosting, repository: Repository, body: Mapping[str, Any]) -> CheckRun:
+    """Make a check run of the fields that GitHub takes. Raise Refusal (422)."""
+    for field in ("name", "head_sha"):
+        if not isinstance(body.get(field), str) or not body[field]:
+            raise invalid(_RESOURCE, field, "missing_field", f"{field} wasn't supplied.")
+    try:
+        sha = hosting.git(repository).commit(hosting.git(repository).resolve(body["head_sha"])).sha
+    except GitRefused:
+        raise Refusal(422, f"No commit found for SHA: {body['head_sha']}") from None
+    changes = {"status": "queued", "started_at": clock.now(), **_changes(body)}
+    suite = ensure_suite(hosting, repository, sha)
+    run = hosting.store.add(
+        lambda fresh: CheckRun(fresh, repository.repository, suite.id, body["name"], sha, **changes)
+    )
+    tell(hosting, repository, run, "created", hosting.bot().login)
+    if run.status == "completed":
+        _tell_completed(hosting, repository, run)
+    return run
+
+
+def update(hosting: Hosting, repository: Repository, run: CheckRun, body: Mapping[str, Any]) -> CheckRun:
+    """Change a check run. Raise Refusal (422).
+
+    As on GitHub, a completed run may be set back to another status; nobody should rely on what pages show then.
+    """
+    changes = _changes(body)
+    if isinstance(body.get("name"), str) and body["name"]:
+        changes["name"] = body["name"]
+    if changes.get("status", "completed") != "completed":
+        changes |= {"conclusion": None, "completed_at": None}
+
+    def change(old: CheckRun) -> CheckRun:
+        annotations = [*old.annotations, *changes.get("annotations", [])]
+        return replace(old, **{**changes, "annotations": annotations})
+
+    changed = hosting.store.change(CheckRun, run.id, change)
+    if changed.status == "completed" and run.status != "completed":
+        _tell_completed(hosting, repository, changed)
+    return changed
+
+
+def _changes(body: Mapping[str, Any]) -> dict[str, Any]:
+    changes = {name: body[name] for name in ("external_id", "details_url") if isinstance(body.get(name), str)}
+    return changes | _state(body) | _output(body.get("output")) | _actions(body.get("actions"))
+
+
+def _state(body: Mapping[str, Any]) -> dict[str, Any]:
+    status, conclusion = body.get("status"), body.get("conclusion")
+    if status is not None and status not in STATUSES:
+        raise invalid(_RESOURCE, "status", "invalid")
+    if conclusion is not None and conclusion not in CONCLUSIONS:
+        raise invalid(_RESOURCE, "conclusion", "invalid")
+    if conclusion is None and (status == "completed" or body.get("completed_at")):
+        raise invalid(_RESOURCE, "conclusion", "missing_field", "conclusion wasn't supplied.")
+    state: dict[str, Any] = {} if status is None else {"status": status}
+    if conclusion is not None:
+        state = {"status": "completed", "conclusion": conclusion}
+        state["completed_at"] = _time(body, "completed_at") or clock.now()
+    started = _time(body, "started_at")
+    return state | ({"started_at": started} if started else {})
+
+
+def _time(body: Mapping[str, Any], field: str) -> str | None:
+    if body.get(field) is None:
+        return None
+    try:
+        return clock.written(clock.read(body[field]))
+    except (ValueError, TypeError):
+        raise invalid(_RESOURCE, field, "invalid", f"{field} is not an ISO 8601 time.") from None
+
+
+def _output(output: Any) -> dict[str, Any]:
+    if output is None:
+        return {}
+    if not isinstance(output, dict) or not isinstance(output.get("summary"), str):
+        raise invalid(_RESOURCE, "summary", "missing_field", "summary wasn't supplied.")
+    texts = {name: output[name] for name in ("title", "summary", "text") if output.get(name) is not None}
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            raise invalid(_RESOURCE, name, "invalid", f"{name} is not a string.")
+        if len(text) > MAXIMUM_TEXT:
+            problem = f"Only {MAXIMUM_TEXT} characters are allowed; {len(text)} were supplied."
+            raise invalid(_RESOURCE, name, "custom", problem)
+    return texts | ({"annotations": _annotations(output["annotations"])} if output.get("annotations") else {})
+
+
+def _annotations(annotations: Any) -> list[dict[str, Any]]:
+    if not isinstance(annotations, list) or len(annotations) > MAXIMUM_ANNOTATIONS:
+        raise invalid(_RESOURCE, "annotations", "custom", f"at most {MAXIMUM_ANNOTATIONS} annotations in one request")
+    for one in annotations:
+        needed = {"path": str, "start_line": int, "end_line": int, "annotation_level": str, "message": str}
+        wrong = [
+            name for name, kind in needed.items() if not isinstance(one, dict) or not isinstance(one.get(name), kind)
+        ]
+        if wrong or one["annotation_level"] not in _LEVELS:
+            raise invalid(_RESOURCE, "annotations", "invalid", f"wrong: {', '.join(wrong) or 'annotation_level'}")
+    return annotations
+
+
+def _actions(actions: Any) -> dict[str, Any]:
+    if actions is None:
+        return {}
+    if not isinstance(actions, list) or len(actions) > MAXIMUM_ACTIONS:
+        raise invalid(_RESOURCE, "actions", "custom", f"at most {MAXIMUM_ACTIONS} actions are allowed")
+    for action in actions:
+        for name, length in _ACTION_LENGTHS.items():
+            value = action.get(name) if isinstance(action, dict) else None
+            if not isinstance(value, str) or not 0 < len(value) <= length:
+                raise invalid(_RESOURCE, f"actions.{name}", "custom", f"1 to {length} characters are allowed")
+    return {"actions": [{name: action[name] for name in _ACTION_LENGTHS} for action in actions]}
+
+
+def ensure_suite(
+    hosting: Hosting, repository: Repository, sha: str, branch: str | None = None, before: str | None = None
+) -> CheckSuite:
+    """Return the App's suite of a commit; the first mention makes it."""
+    if branch is None:
+        branch = next((name for name, head in hosting.git(repository).branches().items() if head == sha), None)
+    return hosting.store.first_or_add(
+        CheckSuite,
+        lambda fresh: CheckSuite(fresh, repository.repository, sha, branch, before, clock.now()),
+        repository.repository,
+        head_sha=sha,
+    )
+
+
+def runs_of(hosting: Hosting, repository: Repository, sha: str) -> list[CheckRun]:
+    """Return a commit's check runs, oldest first."""
+    return hosting.store.find(CheckRun, repository.repository, head_sha=sha)
+
+
+def latest(runs: list[CheckRun]) -> list[CheckRun]:
+    """Return the newest run of each name."""
+    return list({run.name: run for run in runs}.values())
+
+
+def pulls_json(hosting: Hosting, repository: Repository, sha: str) -> list[Json]:
+    """Return the open pull requests of a commit as checks carry them."""
+    pulls: list[PullRequest] = hosting.open_pulls_of(repository.repository, sha)
+    return [check_shapes.pull_request_minimal(hosting.urls, repository, pull) for pull in pulls]
+
+
+def run_json(hosting: Hosting, repository: Repository, run: CheckRun) -> Json:
+    """Return a check run as the API answers it."""
+    pulls = pulls_json(hosting, repository, run.head_sha)
+    return check_shapes.check_run(hosting.urls, run, hosting.app_json(), pulls)
+
+
+def suite_json(hosting: Hosting, repository: Repository, suite: CheckSuite) -> Json:
+    """Return a suite as a check run's webhook carries it."""
+    status = check_shapes.suite_status(latest(hosting.store.find(CheckRun, repository.repository, suite=suite.id)))
+    pulls = pulls_json(hosting, repository, suite.head_sha)
+    return check_shapes.suite_in_run(hosting.urls, suite, status, hosting.app_json(), pulls)
+
+
+def tell(
+    hosting: Hosting, repository: Repository, run: CheckRun, action: str, sender: str, *, identifier: str | None = None
+) -> None:
+    """Send the check_run webhook; ``identifier`` is the pressed button's."""
+    suite = hosting.store.get(CheckSuite, run.suite)
+    check_run = {**run_json(hosting, repository, run), "check_suite": suite_json(hosting, repository, suite)}
+    pressed = {} if identifier is None else {"requested_action": {"identifier": identifier}}
+    hosting.tell("check_run", repository, sender, {"action": action, "check_run": check_run, **pressed})
+
+
+def tell_suite(hosting: Hosting, repository: Repository, suite: CheckSuite, action: str, sender: str) -> None:
+    """Send the check_suite webhook."""
+    commit = hosting.git(repository).commit(suite.head_sha)
+    runs = len(latest(hosting.store.find(CheckRun, repository.repository, suite=suite.id)))
+    shape = check_shapes.suite_in_webhook(
+        suite_json(hosting, repository, suite), commit_shapes.simple_commit(commit), runs
+    )
+    hosting.tell("check_suite", repository, sender, {"action": action, "check_suite": shape})
+
+
+def _tell_completed(hosting: Hosting, repository: Repository, run: CheckRun) -> None:
+    tell(hosting, repository, run, "completed", hosting.bot().login)
+    runs = latest(hosting.store.find(CheckRun, repository.repository, suite=run.suite))
+    if all(one.status == "completed" for one in runs):
+        suite = hosting.store.get(CheckSuite, run.suite)
+        tell_suite(hosting, repository, suite, "completed", hosting.bot().login)
+
+
+def press(hosting: Hosting, repository: Repository, run: CheckRun, identifier: str, user: str) -> None:
+    """Press a button of a check run as a user. Raise Refusal (422) for a button that it does not have."""
+    if identifier not in {action["identifier"] for action in run.actions}:
+        raise invalid(_RESOURCE, "identifier", "invalid", "the check run has no such action")
+    tell(hosting, repository, run, "requested_action", user, identifier=identifier)
+
+
+def rerun_failed(hosting: Hosting, repository: Repository, sha: str, user: str) -> int:
+    """Ask for the failed ones of a commit's newest check runs again, and return how many; the runs stay as they are."""
+    failed = [run for run in latest(runs_of(hosting, repository, sha)) if run.conclusion in FAILED]
+    for run in failed:
+        tell(hosting, repository, run, "rerequested", user)
+    return len(failed)
+
+
+def rerun_all(hosting: Hosting, repository: Repository, sha: str, user: str) -> None:
+    """Ask for all checks of a commit again. Raise Refusal (422) when it has none."""
+    suite = hosting.store.first(CheckSuite, repository.repository, head_sha=sha)
+    if suite is None or not runs_of(hosting, repository, sha):
+        raise invalid("CheckSuite", "head_sha", "custom", "This commit has no checks that could be run again.")
+    tell_suite(hosting, repository, suite, "rerequested", user)

@@ -1,0 +1,113 @@
+"""Faults on demand: the next calls that match fail as GitHub fails at times."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from werkzeug.wrappers import Request
+
+from tidegate_local.forge.http_server import Hangup
+from tidegate_local.forge.refusals import Refusal
+
+#: How long a call hangs at most before its connection is closed, in seconds.
+LONGEST_HANG = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """``times`` calls of ``method`` whose path matches ``path`` fail in this way.
+
+    ``kind`` is hang, close, or a refusal of the forge: secondary_limit, primary_limit, server_error, bad_credentials
+    (GITHUB below). ``seconds`` is the Retry-After of limits and the time of a hang. ``after`` lets the call take
+    effect first, and fails its answer.
+    """
+
+    kind: str
+    method: str = "*"
+    path: str = ".*"
+    times: int = 1
+    seconds: float = 1
+    after: bool = False
+
+
+#: How calls fail without any answer.
+SILENT = ("hang", "close")
+#: Makes the refusal of a kind, with what its Retry-After says.
+Refusals = Mapping[str, Callable[[str], Exception]]
+
+
+class Faults:
+    """The faults that wait for their calls. Safe for threads."""
+
+    def __init__(self, refusals: Refusals | None = None) -> None:
+        self._refusals = GITHUB if refusals is None else refusals
+        self._lock = threading.Lock()
+        self._left: list[tuple[Fault, int]] = []
+        self._closing = threading.Event()
+
+    def inject(self, fault: Fault) -> None:
+        """Let calls fail from now on. Raise ValueError for an unknown kind or a broken pattern."""
+        kinds = (*self._refusals, *SILENT)
+        if fault.kind not in kinds:
+            raise ValueError(f"kind is one of {', '.join(kinds)}")
+        try:
+            re.compile(fault.path)
+        except re.error as error:
+            raise ValueError(f"path is no pattern: {error}") from None
+        with self._lock:
+            self._left.append((fault, fault.times))
+
+    def clear(self) -> None:
+        """Forget all faults."""
+        with self._lock:
+            self._left.clear()
+
+    def left(self) -> int:
+        """Return how many calls are still to fail."""
+        with self._lock:
+            return sum(times for _, times in self._left)
+
+    def close(self) -> None:
+        """End all hangs."""
+        self._closing.set()
+
+    def take(self, request: Request) -> Fault | None:
+        """Return the fault of this call, if there is one, and count it."""
+        with self._lock:
+            for place, (fault, times) in enumerate(self._left):
+                if fault.method in {"*", request.method} and re.fullmatch(fault.path, request.path):
+                    self._left[place : place + 1] = [(fault, times - 1)] if times > 1 else []
+                    return fault
+        return None
+
+    def raise_it(self, fault: Fault) -> None:
+        """Fail in the fault's way: raise Refusal or Hangup."""
+        if fault.kind == "hang":
+            self._closing.wait(min(fault.seconds, LONGEST_HANG))
+        if fault.kind in SILENT:
+            raise Hangup
+        raise self._refusals[fault.kind](str(int(fault.seconds)))
+
+
+def _refusal(status: int, message: str, **headers: str) -> Callable[[str], Refusal]:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda seconds: Refusal(
+        status, message, headers={name: value.format(seconds=seconds) for name, value in named.items()}
+    )
+
+
+GITHUB: Refusals = {
+    "secondary_limit": _refusal(
+        403,
+        "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
+        Retry_After="{seconds}",
+    ),
+    "primary_limit": _refusal(
+        429, "API rate limit exceeded.", Retry_After="{seconds}", X_RateLimit_Limit="5000", X_RateLimit_Remaining="0"
+    ),
+    "server_error": _refusal(500, "Server Error"),
+    "bad_credentials": _refusal(401, "Bad credentials"),
+}

@@ -1,0 +1,154 @@
+"""The forge as its pages and its API both see it: accounts, repositories, what is stored about them."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tidegate_local.forge import clock, shapes, webhook_headers
+from tidegate_local.forge.git import BareRepository
+from tidegate_local.forge.hooks import Event, Webhooks
+from tidegate_local.forge.identity import Identities
+from tidegate_local.forge.records import Account, PullRequest, Repository
+from tidegate_local.forge.refusals import invalid
+from tidegate_local.forge.settings import Settings
+from tidegate_local.forge.shapes import Json
+from tidegate_local.forge.store import Store
+from tidegate_local.forge.urls import Urls
+
+_OWNER = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,37}[A-Za-z0-9])?")
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
+#: The domain of the addresses that people of this forge commit with.
+NO_REPLY = "users.noreply.forge.invalid"
+#: First parts of the forge's own pages: no account may be called so.
+RESERVED = frozenset({"api", "login", "settings", "apps", "static", "orgs", "users"})
+
+
+class Hosting:
+    """Everything behind the forge's pages and API."""
+
+    def __init__(self, settings: Settings, store: Store, identities: Identities, urls: Urls, directory: Path) -> None:
+        self.settings, self.store, self.identities, self.urls = settings, store, identities, urls
+        target = (settings.webhook_url, settings.webhook_secret)
+        self.webhooks = Webhooks(store, webhook_headers.of_app(settings), settings.webhook_timeout, target)
+        self._directory = directory
+        self._locks: dict[str, threading.RLock] = {}
+        self._lock = threading.RLock()
+
+    def repository(self, name: str) -> Repository | None:
+        """Return the repository called ``owner/name``, whatever the case."""
+        everything = self.store.find(Repository)
+        return next((one for one in everything if one.repository.lower() == name.lower()), None)
+
+    def repositories(self) -> list[Repository]:
+        """Return all repositories, by name."""
+        return sorted(self.store.find(Repository), key=lambda one: one.repository.lower())
+
+    def create_repository(
+        self, owner: str, name: str, default_branch: str = "main", *, private: bool = True
+    ) -> Repository:
+        """Make an empty repository. Raise Refusal (422) for names that GitHub would not take, or that are taken."""
+        if not _OWNER.fullmatch(owner) or owner.lower() in RESERVED:
+            raise invalid("Repository", "owner", "invalid", "letters, digits and single hyphens")
+        if not _NAME.fullmatch(name) or name in {".", ".."} or name.endswith((".git", ".lock")):
+            raise invalid("Repository", "name", "invalid", "letters, digits, '.', '-' and '_', at most 100")
+        with self._lock:
+            if self.repository(f"{owner}/{name}"):
+                raise invalid("Repository", "name", "custom", "name already exists on this account")
+            account = self.identities.account(owner)
+            BareRepository.create(self._path(f"{account.login}/{name}"), default_branch)
+            full_name, time = f"{account.login}/{name}", clock.now()
+            return self.store.add(
+                lambda fresh: Repository(fresh, full_name, default_branch, time, time, private=private)
+            )
+
+    def _path(self, full_name: str) -> Path:
+        return self._directory / f"{full_name}.git"
+
+    def git(self, repository: Repository) -> BareRepository:
+        """Return the repository's bare git repository."""
+        return BareRepository(self._path(repository.repository))
+
+    @contextmanager
+    def writing(self, repository: Repository) -> Iterator[None]:
+        """Keep other writers of this repository's refs waiting."""
+        with self._lock:
+            lock = self._locks.setdefault(repository.repository, threading.RLock())
+        with lock:
+            yield
+
+    def owner(self, repository: Repository) -> Account:
+        """Return the account that owns a repository."""
+        return self.identities.account(repository.owner)
+
+    def is_installed(self, owner: Account) -> bool:
+        """Tell whether the App is installed on an account: on organizations it is, on people (with forks) it is not."""
+        return owner.type == "Organization"
+
+    def bot(self) -> Account:
+        """Return the App's bot."""
+        return self.identities.account(f"{self.settings.app_slug}[bot]")
+
+    def account_json(self, login: str) -> Json:
+        """Return an account as JSON."""
+        return shapes.account(self.urls, self.identities.account(login))
+
+    def linked_account(self, email: str) -> Json | None:
+        """Return the account that a commit's e-mail address belongs to; None for addresses of nobody here."""
+        login, at, domain = email.partition("@")
+        known = bool(at) and domain == NO_REPLY and self.identities.person(login) is not None
+        return self.account_json(login) if known else None
+
+    def app_json(self) -> Json:
+        """Return the App as JSON."""
+        return shapes.app(self.urls, self.settings, self.identities.account("tidegate"))
+
+    def repository_json(self, repository: Repository) -> Json:
+        """Return a repository as JSON."""
+        return shapes.repository(self.urls, repository, self.owner(repository))
+
+    def full_repository_json(self, one: Repository, permission: str) -> Json:
+        """Return a repository as its own address answers somebody with a permission."""
+        parent = self.repository(one.fork_of) if one.fork_of else None
+        shape = shapes.full_repository(self.urls, one, self.owner(one), permission)
+        return (
+            shape if parent is None else {**shape, **dict.fromkeys(("parent", "source"), self.repository_json(parent))}
+        )
+
+    def open_pulls_of(self, repository: str, sha: str) -> list[PullRequest]:
+        """Return the open pull requests whose head is this commit; as in GitHub's checks, without those from forks."""
+        return self.store.find(PullRequest, repository, head_sha=sha, state="open", fork=None)
+
+    def tell(self, name: str, repository: Repository, sender: str, payload: dict[str, Any]) -> None:
+        """Send a webhook about a repository, when the App is installed there."""
+        owner = self.owner(repository)
+        if not self.is_installed(owner):
+            return
+        installation = {"id": owner.id, "node_id": shapes.node_id("Integration", owner.id)}
+        whole = {
+            **payload,
+            "repository": payload.get("repository") or self.repository_json(repository),
+            **({"organization": self.organization_json(owner)} if owner.type == "Organization" else {}),
+            "sender": self.account_json(sender),
+            "installation": installation,
+        }
+        self.webhooks.send(Event(name, repository.repository, whole, repository.id, owner.id))
+
+    def organization_json(self, owner: Account) -> Json:
+        """Return an organization as webhooks carry it."""
+        address = f"{self.urls.api}/orgs/{owner.login}"
+        return {
+            "login": owner.login,
+            "id": owner.id,
+            "node_id": shapes.node_id("Organization", owner.id),
+            "url": address,
+            **{f"{what}_url": f"{address}/{what}" for what in ("repos", "events", "hooks", "issues")},
+            "members_url": f"{address}/members{{/member}}",
+            "public_members_url": f"{address}/public_members{{/member}}",
+            "avatar_url": f"{self.urls.home}/_local/avatars/{owner.login}.svg",
+            "description": "",
+        }

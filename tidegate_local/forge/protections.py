@@ -1,0 +1,89 @@
+"""Protected branches: what a merge into them asks for, and whether a pull request has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from tidegate_local.forge import checks, reviews
+from tidegate_local.forge.hosting import Hosting
+from tidegate_local.forge.records import CommitStatus, Protection, PullRequest, Repository
+from tidegate_local.forge.refusals import invalid
+from tidegate_local.forge.shapes import Json
+
+_DONE = {"success", "neutral", "skipped"}
+
+
+def of(hosting: Hosting, repository: Repository, branch: str) -> Protection | None:
+    """Return what a branch asks for, None when it is not protected."""
+    return hosting.store.first(Protection, repository.repository, branch=branch)
+
+
+def protect(hosting: Hosting, repository: Repository, branch: str, body: Mapping[str, Any]) -> Protection:
+    """Protect a branch by approving reviews and checks. Raise Refusal (422)."""
+    asked, status = body.get("required_pull_request_reviews") or {}, body.get("required_status_checks") or {}
+    approvals = asked.get("required_approving_review_count", 1 if asked else 0)
+    if not isinstance(approvals, int) or not 0 <= approvals <= 6:  # noqa: PLR2004 - GitHub's limit
+        raise invalid("ProtectedBranch", "required_approving_review_count", "invalid")
+    contexts = [str(one) for one in status.get("contexts", [])]
+    found = hosting.store.first_or_add(
+        Protection, lambda fresh: Protection(fresh, repository.repository, branch), repository.repository, branch=branch
+    )
+    return hosting.store.change(Protection, found.id, lambda old: replace(old, approvals=approvals, contexts=contexts))
+
+
+def shape(hosting: Hosting, one: Protection) -> Json:
+    """Return a branch's protection as GitHub's JSON has it."""
+    address = hosting.urls.rest(one.repository, "branches", one.branch, "protection")
+    asked = {
+        "url": f"{address}/required_pull_request_reviews",
+        "dismiss_stale_reviews": False,
+        "require_code_owner_reviews": False,
+        "required_approving_review_count": one.approvals,
+        "require_last_push_approval": False,
+    }
+    status = {
+        "url": f"{address}/required_status_checks",
+        "strict": False,
+        "contexts": one.contexts,
+        "contexts_url": f"{address}/required_status_checks/contexts",
+        "checks": [{"context": context, "app_id": None} for context in one.contexts],
+    }
+    return {
+        "url": address,
+        "enforce_admins": {"url": f"{address}/enforce_admins", "enabled": True},
+        **({"required_pull_request_reviews": asked} if one.approvals else {}),
+        **({"required_status_checks": status} if one.contexts else {}),
+    }
+
+
+def missing(hosting: Hosting, repository: Repository, pull: PullRequest) -> list[str]:
+    """Return in GitHub's words what the base branch still asks of a pull request."""
+    asked = of(hosting, repository, pull.base_ref)
+    if asked is None:
+        return []
+    verdicts = list(reviews.verdicts(hosting, repository, pull).values())
+    results = _results(hosting, repository, pull.head_sha)
+    problems = []
+    if asked.approvals and "CHANGES_REQUESTED" in verdicts:
+        problems.append("Changes were requested by a reviewer with write access.")
+    if verdicts.count("APPROVED") < asked.approvals:
+        count, plural = asked.approvals, "" if asked.approvals == 1 else "s"
+        problems.append(f"At least {count} approving review{plural} is required by reviewers with write access.")
+    problems += [f'Required status check "{name}" is expected.' for name in asked.contexts if not results.get(name)]
+    return problems
+
+
+def all_green(hosting: Hosting, repository: Repository, sha: str) -> bool:
+    """Tell whether every check and status of a commit has succeeded."""
+    return all(_results(hosting, repository, sha).values())
+
+
+def _results(hosting: Hosting, repository: Repository, sha: str) -> dict[str, bool]:
+    """Return by name whether each newest check run and status of a commit has succeeded."""
+    statuses = hosting.store.find(CommitStatus, repository.repository, sha=sha)
+    runs = checks.latest(checks.runs_of(hosting, repository, sha))
+    return {one.context: one.state == "success" for one in statuses} | {
+        run.name: run.status == "completed" and run.conclusion in _DONE for run in runs
+    }

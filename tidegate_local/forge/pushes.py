@@ -1,0 +1,185 @@
+"""What follows a push: webhooks, check suites, pull requests brought up to date."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tidegate_local.forge import checks, clock, commit_shapes, pulls
+from tidegate_local.forge.git import NO_COMMIT, BareRepository, Commit, GitRefused
+from tidegate_local.forge.hosting import Hosting
+from tidegate_local.forge.records import PullRequest, Repository
+from tidegate_local.forge.refusals import Refusal
+from tidegate_local.forge.shapes import Json
+
+#: GitHub lists at most this many commits in a push, and sends nothing when more tags come at once.
+MAXIMUM_COMMITS, MAXIMUM_TAGS = 2048, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A ref that a push moved; forty zeros stand for a ref that was not there before, or is not any more."""
+
+    ref: str
+    before: str
+    after: str
+    pusher: str
+
+    @property
+    def created(self) -> bool:
+        return self.before == NO_COMMIT
+
+    @property
+    def deleted(self) -> bool:
+        return self.after == NO_COMMIT
+
+
+def changed(
+    hosting: Hosting, repository: Repository, before: dict[str, str], after: dict[str, str], pusher: str
+) -> None:
+    """Tell what a push changed: ``before`` and ``after`` are full ref name → SHA."""
+    moved = {ref for ref in before.keys() | after.keys() if before.get(ref) != after.get(ref)}
+    if not moved:
+        return
+    repository = hosting.store.change(Repository, repository.id, lambda old: replace(old, pushed_at=clock.now()))
+    repository = _settle_default_branch(hosting, repository, before, after)
+    tags = [ref for ref in moved if ref.startswith("refs/tags/")]
+    silent = set(tags) if len(tags) > MAXIMUM_TAGS else set()
+    for ref in sorted(moved - silent):
+        move = Move(ref, before.get(ref, NO_COMMIT), after.get(ref, NO_COMMIT), pusher)
+        _ref_changed(hosting, repository, move)
+
+
+def _settle_default_branch(
+    hosting: Hosting, repository: Repository, before: dict[str, str], after: dict[str, str]
+) -> Repository:
+    """Make the first branch of an empty repository its default branch, when ``main`` did not come."""
+    heads = sorted(ref.removeprefix("refs/heads/") for ref in after if ref.startswith("refs/heads/"))
+    if before or not heads or repository.default_branch in heads:
+        return repository
+    hosting.git(repository).run("symbolic-ref", "HEAD", f"refs/heads/{heads[0]}")
+    return hosting.store.change(Repository, repository.id, lambda old: replace(old, default_branch=heads[0]))
+
+
+def _ref_changed(hosting: Hosting, repository: Repository, move: Move) -> None:
+    hosting.tell("push", repository, move.pusher, push_payload(hosting, repository, move))
+    if not move.ref.startswith("refs/heads/"):
+        return
+    branch = move.ref.removeprefix("refs/heads/")
+    if move.deleted:
+        _close_pulls(hosting, repository, branch, move.pusher)
+    else:
+        _branch_changed(hosting, repository, branch, move)
+
+
+def _branch_changed(hosting: Hosting, repository: Repository, branch: str, move: Move) -> None:
+    suite = checks.ensure_suite(hosting, repository, move.after, branch, move.before)
+    checks.tell_suite(hosting, repository, suite, "requested", move.pusher)
+    for where, pull in _pulls_from(hosting, repository, branch):
+        pulls.synchronize(hosting, where, pull, move.after, move.pusher)
+    for pull in hosting.store.find(PullRequest, repository.repository, state="open", base_ref=branch):
+        pulls.base_moved(hosting, repository, pull, move.after, move.pusher)
+
+
+def _pulls_from(hosting: Hosting, repository: Repository, branch: str) -> list[tuple[Repository, PullRequest]]:
+    """Return the open pull requests whose head is a branch, wherever it is to be merged."""
+    wanted = {"state": "open", "head_ref": branch}
+    found = hosting.store.find(PullRequest, repository.repository, fork=None, **wanted)
+    found += hosting.store.find(PullRequest, fork=repository.repository, **wanted)
+    return [(where, pull) for pull in found if (where := hosting.repository(pull.repository))]
+
+
+def _close_pulls(hosting: Hosting, repository: Repository, branch: str, user: str) -> None:
+    """Close the pull requests that come from or go to a branch that is gone."""
+    into = hosting.store.find(PullRequest, repository.repository, state="open", base_ref=branch)
+    for where, pull in [*_pulls_from(hosting, repository, branch), *((repository, pull) for pull in into)]:
+        pulls.edit(hosting, where, pull, {"state": "closed"}, user)
+
+
+def create_ref(hosting: Hosting, repository: Repository, ref: str, sha: str, user: str) -> None:
+    """Make a branch or tag without a push. Raise Refusal (422)."""
+    if ref in hosting.git(repository).refs():
+        raise Refusal(422, "Reference already exists")
+    _set_ref(hosting, repository, ref, sha, user)
+
+
+def move_ref(hosting: Hosting, repository: Repository, ref: str, sha: str, user: str, *, force: bool) -> None:
+    """Move a branch or tag without a push, anywhere with ``force``. Raise Refusal (422)."""
+    git = hosting.git(repository)
+    old = git.refs().get(ref)
+    if old is None:
+        raise Refusal(422, "Reference does not exist")
+    if not force and not git.is_ancestor(old, sha):
+        raise Refusal(422, "Update is not a fast forward")
+    _set_ref(hosting, repository, ref, sha, user)
+
+
+def delete_ref(hosting: Hosting, repository: Repository, ref: str, user: str) -> None:
+    """Delete a branch or tag without a push. Raise Refusal (422)."""
+    if ref not in hosting.git(repository).refs():
+        raise Refusal(422, "Reference does not exist")
+    if ref == f"refs/heads/{repository.default_branch}":
+        raise Refusal(422, "Cannot delete the default branch")
+    _set_ref(hosting, repository, ref, None, user)
+
+
+def _set_ref(hosting: Hosting, repository: Repository, ref: str, sha: str | None, user: str) -> None:
+    if not ref.startswith(("refs/heads/", "refs/tags/")):
+        raise Refusal(422, "Reference name must be below refs/heads or refs/tags")
+    with hosting.writing(repository):
+        git = hosting.git(repository)
+        before = git.refs()
+        try:
+            if sha is not None:
+                git.run("cat-file", "-e", f"{sha}^{{commit}}")
+            git.run("update-ref", "--end-of-options", ref, sha or NO_COMMIT)
+        except GitRefused:
+            raise Refusal(422, "Object does not exist") from None
+        changed(hosting, repository, before, git.refs(), user)
+
+
+def push_payload(hosting: Hosting, repository: Repository, move: Move) -> Json:
+    """Return the push webhook's payload."""
+    git, urls, name = hosting.git(repository), hosting.urls, repository.repository
+    commits = _new_commits(git, repository, move)
+    head = None if move.deleted else git.commit(git.resolve(move.after))
+    changes = git.changes_of([*commits, *([head] if head else [])])
+    linked = hosting.linked_account
+    shown = {sha: commit_shapes.pushed_commit(urls, name, one, files, linked) for sha, (one, files) in changes.items()}
+    end = move.after[:12] if move.created else f"{move.before[:12]}...{move.after[:12]}"
+    return {
+        "ref": move.ref,
+        "before": move.before,
+        "after": move.after,
+        "created": move.created,
+        "deleted": move.deleted,
+        "forced": not (move.created or move.deleted or git.is_ancestor(move.before, move.after)),
+        "base_ref": None,
+        "compare": urls.page(name, "compare", end),
+        "commits": [shown[one.sha] for one in commits],
+        "head_commit": shown[head.sha] if head else None,
+        "pusher": {"name": move.pusher, "email": f"{move.pusher}@users.noreply.forge.invalid"},
+        "repository": _repository_in_push(hosting, repository),
+    }
+
+
+def _new_commits(git: BareRepository, repository: Repository, move: Move) -> list[Commit]:
+    """Return the commits that a branch gained, oldest first."""
+    if move.deleted or move.ref.startswith("refs/tags/"):
+        return []
+    before = git.branches().get(repository.default_branch) if move.created else move.before
+    revisions = move.after if before in {None, move.after} else f"{before}..{move.after}"
+    return git.log(revisions, MAXIMUM_COMMITS)[::-1]
+
+
+def _repository_in_push(hosting: Hosting, repository: Repository) -> Json:
+    """Return the repository as push webhooks have it: with epoch seconds, and the owner's name and address."""
+    shape = hosting.repository_json(repository)
+    owner = shape["owner"]
+    seconds = {name: int(clock.read(shape[name]).timestamp()) for name in ("created_at", "pushed_at")}
+    return {
+        **shape,
+        **seconds,
+        "owner": {**owner, "name": owner["login"], "email": None},
+        "stargazers": 0,
+        "master_branch": repository.default_branch,
+    }

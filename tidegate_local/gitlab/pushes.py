@@ -1,0 +1,120 @@
+"""What follows a push: webhooks, and merge requests brought up to date."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tidegate_local.forge.git import NO_COMMIT, Commit, GitRefused
+from tidegate_local.gitlab import clock, following, hook_shapes, webhooks
+from tidegate_local.gitlab.hosting import Hosting
+from tidegate_local.gitlab.records import Project, PushEvent, User
+from tidegate_local.gitlab.refusals import forbidden, message
+from tidegate_local.gitlab.shapes import Json
+
+#: GitLab names at most this many commits in a push, and tells nothing of pushes that move more branches or tags.
+MAXIMUM_COMMITS, MAXIMUM_REFS = 20, 3
+_HEADS, _TAGS = "refs/heads/", "refs/tags/"
+
+
+def changed(hosting: Hosting, project: Project, before: dict[str, str], after: dict[str, str], who: User) -> None:
+    """Tell what a push changed: ``before`` and ``after`` are full ref name → SHA."""
+    moved = sorted(ref for ref in before.keys() | after.keys() if before.get(ref) != after.get(ref))
+    if not moved:
+        return
+    time = clock.now()
+    project = hosting.store.change(Project, project.id, lambda old: replace(old, last_activity_at=time))
+    project = _settle_default_branch(hosting, project, before, after)
+    for start in (_HEADS, _TAGS):
+        refs = [ref for ref in moved if ref.startswith(start)]
+        _remember(hosting, project, {ref: (before.get(ref), after.get(ref)) for ref in refs}, who, time)
+        for ref in refs:
+            ends = before.get(ref, NO_COMMIT), after.get(ref, NO_COMMIT)
+            if len(refs) <= MAXIMUM_REFS:
+                name = "Push Hook" if start == _HEADS else "Tag Push Hook"
+                webhooks.tell(hosting, project, name, payload(hosting, project, ref, ends, who))
+            if start == _HEADS:
+                following.branch_moved(hosting, project, ref.removeprefix(_HEADS), ends, who)
+
+
+def _remember(
+    hosting: Hosting, project: Project, refs: dict[str, tuple[str | None, str | None]], who: User, time: str
+) -> None:
+    """Add a push to the project's list of what happened, before webhooks tell of it."""
+
+    def keep(ref: str | None, before: str | None, after: str | None, commits: int, many: int | None) -> None:
+        event = project.repository, who.username, ref, before, after, commits, time, many
+        hosting.store.add(lambda fresh: PushEvent(fresh, *event))
+
+    if len(refs) > MAXIMUM_REFS:
+        keep(None, None, None, 0, len(refs))
+        return
+    for ref, (before, after) in refs.items():
+        _, count = _new_commits(hosting, project, ref, (before or NO_COMMIT, after or NO_COMMIT))
+        keep(ref, before, after, count, None)
+
+
+def _settle_default_branch(
+    hosting: Hosting, project: Project, before: dict[str, str], after: dict[str, str]
+) -> Project:
+    """Make the first branch of an empty project its default branch, when ``main`` did not come."""
+    heads = sorted(ref.removeprefix(_HEADS) for ref in after if ref.startswith(_HEADS))
+    if before or not heads or project.default_branch in heads:
+        return project
+    hosting.git(project).run("symbolic-ref", "HEAD", f"{_HEADS}{heads[0]}")
+    return hosting.store.change(Project, project.id, lambda old: replace(old, default_branch=heads[0]))
+
+
+def set_ref(hosting: Hosting, project: Project, ref: str, sha: str | None, who: User) -> None:
+    """Make, move or (None) delete a branch or tag without a push. Raise Refusal."""
+    if not hosting.may_push(who, project, ref):
+        raise forbidden()
+    with hosting.writing(project):
+        git = hosting.git(project)
+        before = git.refs()
+        try:
+            if sha is not None:
+                git.run("cat-file", "-e", f"{sha}^{{commit}}")
+            git.run("update-ref", "--end-of-options", ref, sha or NO_COMMIT)
+        except GitRefused:
+            raise message(400, "Invalid reference name") from None
+        changed(hosting, project, before, git.refs(), who)
+
+
+def payload(hosting: Hosting, project: Project, ref: str, ends: tuple[str, str], who: User) -> Json:
+    """Return what a push hook carries; forty zeros stand for a ref that was not there, or is not any more."""
+    kind = "tag_push" if ref.startswith(_TAGS) else "push"
+    commits, count = _new_commits(hosting, project, ref, ends)
+    changes = hosting.git(project).changes_of(commits)
+    return {
+        "object_kind": kind,
+        "event_name": kind,
+        "before": ends[0],
+        "after": ends[1],
+        "ref": ref,
+        "ref_protected": ref == hosting.protected_ref(project),
+        "checkout_sha": None if ends[1] == NO_COMMIT else ends[1],
+        "message": None,
+        "user_id": who.id,
+        "user_name": who.name,
+        "user_username": who.username,
+        "user_email": "",
+        "user_avatar": hosting.urls.avatar(who.username),
+        "project_id": project.id,
+        "project": hook_shapes.project(hosting, project),
+        "commits": [hook_shapes.pushed_commit(hosting, project, one, files) for one, files in changes.values()],
+        "total_commits_count": count,
+        "push_options": {},
+        "repository": hook_shapes.pushed_repository(hosting, project),
+    }
+
+
+def _new_commits(hosting: Hosting, project: Project, ref: str, ends: tuple[str, str]) -> tuple[list[Commit], int]:
+    """Return the newest commits that a branch gained, oldest first, and how many it gained."""
+    git, (before, after) = hosting.git(project), ends
+    if after == NO_COMMIT or ref.startswith(_TAGS):
+        return [], 0
+    known = git.branches().get(project.default_branch) if before == NO_COMMIT else before
+    if before == NO_COMMIT and ref == f"{_HEADS}{project.default_branch}":
+        known = None
+    revisions = after if known is None else f"{known}..{after}"
+    return git.log(revisions, MAXIMUM_COMMITS)[::-1], git.count(revisions)
