@@ -28,7 +28,7 @@ help: ## List the targets
 	.uv/bin/pip install --quiet --require-hashes --only-binary :all: --requirement .ci/uv.txt
 
 $(SYNCED): uv.lock pyproject.toml | $(filter .uv/%,$(UV))
-	$(UV) sync --frozen --quiet --group dev
+	$(UV) sync --frozen --quiet --group dev --all-extras
 	@touch $@
 
 setup: $(SYNCED) ## Install the locked environment into .venv

@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -70,6 +71,8 @@ def up(
 ) -> None:
     """Start a local cloud and keep it running until Ctrl-C."""
     from tidegate_cli.screen import console
+
+    _require_packages()
     from tidegate_local.client import LocalCloudFailed
 
     out = console()
@@ -99,6 +102,22 @@ def up(
         file.unlink(missing_ok=True)
         cloud.stop()
     out.print("The local cloud has ended.")
+
+
+@app.command(cls=Command)
+def demo() -> None:
+    """Start a local cloud, deploy a sample repository there, and end it."""
+    _require_packages()
+    from tidegate_local.demo.__main__ import main
+
+    raise typer.Exit(main())
+
+
+def _require_packages() -> None:
+    """Raise Refused where only the command is installed."""
+    if find_spec("moto") is None:
+        do = "Install them: `pip install 'tidegate[local]'`."
+        raise Refused("The packages of the local cloud are not installed.", do)
 
 
 @app.command(cls=Command)

@@ -11,7 +11,10 @@ from tidegate_local.latency import Model, chosen
 
 ACCOUNT = "123456789012"
 PREFIX = "tidegate"
-PROJECT = Path(__file__).resolve().parent.parent
+_TOP = Path(__file__).resolve().parent.parent
+#: The wheel carries what is deployed here (tidegate_cdk/packaging.py).
+_INSTALLED = _TOP / "tidegate_cdk" / "sources"
+PROJECT = _INSTALLED if _INSTALLED.is_dir() else _TOP
 
 
 class Options(BaseModel):

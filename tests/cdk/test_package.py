@@ -37,7 +37,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the interpreter of a new environment with the wheel, and the locked packages to import from."""
     place = tmp_path_factory.mktemp("installed")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(place)]
-    subprocess.run(build, cwd=ROOT / "tidegate_cdk", check=True, capture_output=True)
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = place.glob("*.whl")
     subprocess.run([sys.executable, "-m", "venv", str(place / "venv")], check=True)
     python = place / "venv/bin/python"
@@ -120,7 +120,7 @@ def test_all_that_is_deployed_comes_from_the_package(assembly: Path, template_fi
 
 def test_the_package_needs_what_the_repository_has_locked():
     """A version that nobody tried is no lower bound."""
-    wanted = tomllib.loads((ROOT / "tidegate_cdk/pyproject.toml").read_text())["project"]["dependencies"]
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["cdk"]
     lock = {each["name"]: each["version"] for each in tomllib.loads((ROOT / "uv.lock").read_text())["package"]}
     for requirement in wanted:
         name, lowest = re.fullmatch(r"([a-z-]+)>=([0-9.]+)(?:,<\d+)?", requirement).groups()

