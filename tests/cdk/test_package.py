@@ -25,8 +25,8 @@ from tidegate_cdk.settings import InvalidContext, read_settings
 from tidegate_cdk.sources import ROOT
 
 PAGE = ROOT / "docs/construct.md"
-#: Packages of the functions that the construct must do without: nothing declares them for it.
-OF_FUNCTIONS = {"aws_lambda_powertools", "boto3", "github", "jinja2", "pathspec", "pydantic", "yaml"}
+#: Packages of the functions that the construct must do without: it would load them at every synth for nothing.
+OF_FUNCTIONS = {"aws_lambda_powertools", "boto3", "github", "jinja2", "pathspec", "pydantic"}
 
 
 pytestmark = pytest.mark.xdist_group("package")
