@@ -7,7 +7,7 @@ import pytest
 
 from tests.builders import any_job
 from tests.unit.usecases.terraform_world import World
-from tidegate.deploys.rules.job import job_digest
+from tidegate.deploys.rules.job import JobKind, job_digest, job_id
 from tidegate.deploys.rules.plan_runner import Limit, PlanRunner
 from tidegate.jobs.runner_stopped import StoppedRunner, StoppedRunnerReporter
 from tidegate.rules.errors import NotItsJob
@@ -104,6 +104,14 @@ def test_a_limit_that_ended_a_runner_is_remembered_with_its_job(world):
     report(world, StoppedRunner("lambda:1", any_job().id, "start-token", "killed", limit=Limit.MEMORY))
     assert set(world.workflows.failed) == {"job-token"}
     assert world.jobs.limit(any_job().id) is Limit.MEMORY
+
+
+@pytest.mark.parametrize(("kind", "given_back"), [(JobKind.PLAN, 1), (JobKind.APPLY, 1), (JobKind.SPECULATE, 0)])
+def test_only_runners_of_deployments_give_back_their_slots(world, kind, given_back):
+    asked = []
+    job = job_id(any_job().deployment, kind, 1)
+    StoppedRunnerReporter(world.jobs, world.workflows, asked.append).report(replace(KILLED, job=job))
+    assert len(asked) == given_back
 
 
 CALL = StoppedRunner("lambda:1", any_job().id, "start-token", "killed", limit=Limit.MEMORY)
