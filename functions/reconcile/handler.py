@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.bootstrap.sources import reconcile
+from tidegate.bootstrap.dispatch import reconcile
 from tidegate.telemetry import observed
 
 lambda_handler = observed(reconcile)

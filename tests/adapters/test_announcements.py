@@ -16,6 +16,7 @@ from tidegate.deploys.adapters.announcements import AwsAnnouncements, Channels
 from tidegate.deploys.adapters.audit import SnsAuditLog
 from tidegate.deploys.rules.audit import audit_message
 from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.messages.queues import FollowApply, OpenGates, PublishDeployment, PublishRevision
 from tidegate.rules.errors import AuditUnavailable, CloudUnavailable
 
 
@@ -42,8 +43,8 @@ def test_a_change_asks_for_its_check_run_in_its_own_group(fifo, bus):
     announcements.changed(APPLIED)
     announcements.refresh(APPLIED.id)
     first, second = received(fifo)
-    assert json.loads(first["Body"]) == {"deployment": APPLIED.id, "again": False}
-    assert json.loads(second["Body"]) == {"deployment": APPLIED.id, "again": True}
+    assert first["Body"] == PublishDeployment(deployment=APPLIED.id).body()
+    assert second["Body"] == PublishDeployment(deployment=APPLIED.id, again=True).body()
     assert first["Attributes"]["MessageGroupId"] == APPLIED.id
 
 
@@ -52,11 +53,10 @@ def test_a_place_that_changed_a_re_run_and_an_answer_say_so_to_the_check_runs(fi
     announcements.place_changed("d")
     announcements.repeated("d", "again")
     announcements.answered("d", "You may not.")
-    asked = [json.loads(message["Body"]) for message in received(fifo)]
-    assert asked == [
-        {"deployment": "d", "again": True, "if_new": True},
-        {"deployment": "d", "again": True, "repeated_by": "again"},
-        {"deployment": "d", "again": True, "answer": "You may not."},
+    assert [message["Body"] for message in received(fifo)] == [
+        PublishDeployment(deployment="d", again=True, if_new=True).body(),
+        PublishDeployment(deployment="d", again=True, repeated_by="again").body(),
+        PublishDeployment(deployment="d", again=True, answer="You may not.").body(),
     ]
 
 
@@ -81,7 +81,7 @@ def test_each_move_of_a_change_is_a_message_in_the_changes_own_group(fifo, bus):
     for _ in range(2):
         announcements.change_moved("change-1")
     messages = received(fifo) + received(fifo)
-    assert [json.loads(message["Body"]) for message in messages] == [{"change_set": "change-1"}] * 2
+    assert [message["Body"] for message in messages] == [OpenGates(change_set="change-1").body()] * 2
     assert len({message["Attributes"]["MessageGroupId"] for message in messages}) == 1
 
 
@@ -187,12 +187,8 @@ def test_what_a_pull_request_shows_is_asked_for_in_the_group_of_its_progress(fif
     announcements.layer_changed(any_layer(state=LayerState.PLANNING))
     announcements.pull_request_ended("acme/infra#5", "a+b", "TidegateFailed", "cause")
     messages = received(fifo) + received(fifo)
-    assert json.loads(messages[-1]["Body"]) == {
-        "pull_request": "acme/infra#5",
-        "revision": "a+b",
-        "error": "TidegateFailed",
-        "cause": "cause",
-    }
+    asked = PublishRevision(pull_request="acme/infra#5", revision="a+b", error="TidegateFailed", cause="cause")
+    assert messages[-1]["Body"] == asked.body()
     assert len({message["Attributes"]["MessageGroupId"] for message in messages}) == 1
 
 
@@ -201,7 +197,7 @@ def test_what_follows_an_apply_is_asked_for_in_the_group_of_its_pull_request(fif
     announcements.pull_request_applied("acme/infra#5")
     announcements.pull_request_ended("acme/infra#5", "a+b")
     messages = received(fifo) + received(fifo)
-    assert json.loads(messages[0]["Body"]) == {"pull_request": "acme/infra#5", "applied": True}
+    assert messages[0]["Body"] == FollowApply(pull_request="acme/infra#5").body()
     assert len({message["Attributes"]["MessageGroupId"] for message in messages}) == 1
 
 
@@ -213,6 +209,8 @@ def test_what_became_of_a_merge_is_asked_for_once_in_ten_seconds(fifo, bus):
         announcements.pull_request_deployed("acme/infra#5")
     messages = received(fifo) + received(fifo)
     found = [json.loads(message["Body"]) for message in messages]
-    assert sorted(each["not_before"] for each in found) == [1010, 1020]
-    assert all(each["deployed"] for each in found)
+    assert sorted((each["kind"], each["not_before"]) for each in found) == [
+        ("publish_deploys", 1010),
+        ("publish_deploys", 1020),
+    ]
     assert len({message["Attributes"]["MessageGroupId"] for message in messages}) == 1

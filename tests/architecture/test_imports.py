@@ -22,10 +22,10 @@ RULE, ADAPTER, VERB = "rule", "adapter", "verb"
 MAY_IMPORT = {
     RULE: {RULE},
     "ports": {RULE, "ports"},
-    "messages": {RULE},
+    "messages": {RULE, "messages"},
     "settings": {RULE},
     "telemetry": {RULE},
-    ADAPTER: {RULE, ADAPTER, "ports"},
+    ADAPTER: {RULE, ADAPTER, "messages", "ports"},
     "config": {RULE, "config"},
     VERB: {RULE, VERB, "config", "messages", "ports"},
     "web": {RULE, VERB, "ports", "telemetry", "web"},

@@ -17,7 +17,7 @@ CHECK_POLICIES = Path(__file__).parents[2] / "functions/check_policies"
 @pytest.fixture(scope="session")
 def packages(template_file: Path) -> list[Path]:
     """Return the directory of the package in each asset that has it."""
-    return [path.parent for path in template_file.parent.glob("asset.*/**/tidegate/messages.py")]
+    return [path.parent for path in template_file.parent.glob("asset.*/**/tidegate/settings.py")]
 
 
 def sources(package: Path) -> set[Path]:

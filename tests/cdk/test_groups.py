@@ -11,6 +11,7 @@ from typing import Any
 import aws_cdk
 import pytest
 
+from tidegate.bootstrap.table import QUEUES, RULES
 from tidegate_cdk import verbs
 from tidegate_cdk.capabilities import Capability
 from tidegate_cdk.function_specs import FUNCTION_OF, SPECS, FunctionSpec
@@ -98,3 +99,21 @@ def test_there_are_few_functions(resources):
 def test_each_folder_is_a_function():
     folders = {path.parent.name for path in (Path(__file__).parents[2] / "functions").glob("*/handler.py")}
     assert folders == {spec.name for spec in SPECS}
+
+
+def test_a_function_takes_from_the_queues_that_the_table_leads_from(resources):
+    """A queue is known by the variable with its URL, so its function has that variable and may take from the queue."""
+    taken = set()
+    for mapping in resources("AWS::Lambda::EventSourceMapping").values():
+        name, queue = mapping["FunctionName"]["Ref"], mapping["EventSourceArn"]["Fn::GetAtt"][0]
+        environ = resources("AWS::Lambda::Function")[name]["Environment"]["Variables"]
+        (variable,) = [variable for variable, url in environ.items() if url == {"Ref": queue}]
+        spec = max((each for each in SPECS if each.id in name), key=lambda each: len(each.id))
+        taken.add((spec.name, variable))
+    assert taken == {(function, variable) for function, queues in QUEUES.items() for variable in queues}
+
+
+def test_an_event_goes_by_a_rule_to_the_function_whose_verb_it_is_for():
+    assert {(function, rule.name) for function, rules in RULES.items() for rule in rules.values()} == {
+        (FUNCTION_OF[name], name) for name in ("execution_closed", "runner_stopped")
+    }

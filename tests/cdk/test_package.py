@@ -113,7 +113,7 @@ def test_all_that_is_deployed_comes_from_the_package(assembly: Path, template_fi
         return {path.parent.name for path in place.glob("asset.*/functions/*/handler.py")}
 
     assert handlers(assembly) == handlers(template_file.parent)
-    assert len(list(assembly.glob("asset.*/python/tidegate/messages.py"))) == 1
+    assert len(list(assembly.glob("asset.*/python/tidegate/settings.py"))) == 1
     assert list(assembly.glob("asset.*/runner/Dockerfile"))
     assert list(assembly.glob("asset.*/tests/conformance/run.py"))
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tests.builders import any_plan, any_root, deployment_in
 from tests.functions.wires import call, failures, sqs_event
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.deployment import State, Step
+from tidegate.messages.queues import OpenGates
 from tidegate.ports import Enrolled
 from tidegate.rules.errors import WrongState
 
@@ -19,7 +18,7 @@ PLANNED = "2026-03-02T00:00:00.000000+00:00"
 
 
 def message(*changes):
-    return sqs_event(*(json.dumps({"change_set": change}) for change in changes), group=list(changes))
+    return sqs_event(*(OpenGates(change_set=change).body() for change in changes), group=list(changes))
 
 
 @pytest.fixture

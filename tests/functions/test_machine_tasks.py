@@ -21,11 +21,12 @@ from tests.builders import (
 )
 from tests.functions.wires import DEPLOY_MACHINE, call, call_function, failures, sqs_event
 from tidegate.bootstrap.dispatch import UnknownKind
-from tidegate.bootstrap.sources import read_call, read_runner
+from tidegate.bootstrap.readers import read_call, read_runner
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.job import job_digest
 from tidegate.deploys.rules.plan_runner import Limit, PlanRunner
 from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.messages.queues import PublishDeployment
 from tidegate.ports import Delivery
 from tidegate.rules.errors import (
     ApplyAlreadyStarted,
@@ -78,7 +79,7 @@ def test_a_deployment_goes_from_its_queue_to_its_outcome(wires):
 
 
 def check_run_message(*deployments, again=False, receives=1):
-    bodies = [json.dumps({"deployment": deployment, "again": again}) for deployment in deployments]
+    bodies = [PublishDeployment(deployment=each, again=again).body() for each in deployments]
     return sqs_event(*bodies, group=list(deployments), receives=receives)
 
 

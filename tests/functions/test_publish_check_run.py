@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -11,6 +10,7 @@ from tests.builders import any_layer, any_plan, any_pull_request_record
 from tests.fakes import MemoryCheckRuns
 from tests.functions.wires import call, sqs_event
 from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.messages.queues import PublishDeploys, PublishLayer, PublishProgress, PublishRevision
 from tidegate.pull_requests.keep_check_run import CheckRunKeeper
 from tidegate.pull_requests.pull_request_checks import ForgeChecks
 from tidegate.pull_requests.rules.record import judged
@@ -19,8 +19,8 @@ from tidegate.rules.errors import ForgeUnavailable
 PULL = any_pull_request_record().spec
 
 
-def say(**message):
-    return call("publish_check_run", sqs_event(json.dumps(message), group=["group"]))
+def say(message):
+    return call("publish_check_run", sqs_event(message.body(), group=["group"]))
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def names(wires):
 
 
 def test_a_layer_is_shown(wires, layer):
-    assert say(layer=layer.id) == {"batchItemFailures": []}
+    assert say(PublishLayer(layer=layer.id)) == {"batchItemFailures": []}
     assert names(wires) == ["tidegate/plan: network"]
 
 
@@ -48,26 +48,26 @@ def test_all_of_a_revision_is_shown(wires, layer):
     answer = call("publish_pull_request", {"pull_request": PULL.id, "revision": PULL.revision})
     assert answer == {"outcome": "shown"}
     ((pull_request, revision, error, cause),) = wires.announcements.ended
-    say(pull_request=pull_request, revision=revision, error=error, cause=cause)
+    say(PublishRevision(pull_request=pull_request, revision=revision, error=error, cause=cause))
     assert names(wires) == ["tidegate/plan"]
     assert len(wires.forge.comments) == 1
     assert wires.pull_requests.get(PULL.repository, PULL.number).commented == PULL.revision
 
 
 def test_progress_that_comes_too_early_comes_back(wires, layer):
-    assert len(say(pull_request=PULL.id, not_before=4102444800)["batchItemFailures"]) == 1
+    assert len(say(PublishProgress(pull_request=PULL.id, not_before=4102444800))["batchItemFailures"]) == 1
     ((_, receipt, seconds),) = wires.patience.postponed
     assert (receipt, seconds) == ("receipt-0", 900)
-    assert say(pull_request=PULL.id, not_before=0) == {"batchItemFailures": []}
+    assert say(PublishProgress(pull_request=PULL.id, not_before=0)) == {"batchItemFailures": []}
 
 
 def test_what_the_forge_puts_off_comes_back_when_it_said(wires, layer):
     wires.forge.failures.append(ForgeUnavailable("secondary limit", 60))
-    say(pull_request=PULL.id, revision=PULL.revision, error="", cause="")
+    say(PublishRevision(pull_request=PULL.id, revision=PULL.revision))
     assert [seconds for _, _, seconds in wires.patience.postponed] == [60]
     assert not wires.pull_requests.get(PULL.repository, PULL.number).commented
 
 
 def test_what_became_of_a_merge_is_shown_once_it_is_time(wires, layer):
-    assert len(say(pull_request=PULL.id, deployed=True, not_before=4102444800)["batchItemFailures"]) == 1
-    assert say(pull_request=PULL.id, deployed=True, not_before=0) == {"batchItemFailures": []}
+    assert len(say(PublishDeploys(pull_request=PULL.id, not_before=4102444800))["batchItemFailures"]) == 1
+    assert say(PublishDeploys(pull_request=PULL.id, not_before=0)) == {"batchItemFailures": []}

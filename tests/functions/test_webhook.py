@@ -298,7 +298,7 @@ def test_gitlabs_webhooks_are_taken_where_gitlab_is_the_forge(cloud, of_gitlab):
         assert of_gitlab(payload, event) == (202, result), event
     assert of_gitlab(gitlab_events.push(), **{"x-gitlab-token": "other"}) == (401, "refused")
     assert of_gitlab({"object_kind": "push"}) == (400, "refused")
-    pushed = [message for message in cloud.queued("push") if message["event"] == "push"]
+    pushed = [message for message in cloud.queued("push") if message["kind"] == "push"]
     assert {message["fields"]["repository"] for message in pushed} == {"acme/platform/infra"}
 
 

@@ -40,13 +40,21 @@ from tests.fakes.lines import MemoryLineBoards
 from tests.fakes.redeliveries import MemoryRedeliveries
 from tidegate import bootstrap
 from tidegate.bootstrap import Bootstrap
-from tidegate.bootstrap.sources import QUEUES, SOURCES
-from tidegate.bootstrap.steps import STEPS
+from tidegate.bootstrap.table import QUEUES, RULES, STEPS
 
 ARN = "arn:aws:sqs:eu-central-1:123456789012:"
 FUNCTIONS = Path(__file__).parents[2] / "functions"
-#: The verbs of each function.
-VERBS = {name: {**STEPS.get(name, {}), **SOURCES.get(name, {})} for name in {**STEPS, **SOURCES}}
+#: The variables with the URLs of queues, by what the rights of who takes from them are named.
+VARIABLES = {queue.name: variable for queues in QUEUES.values() for variable, queue in queues.items()}
+#: What the rights of each function are for: its steps, its queues and its rules.
+VERBS = {
+    function: {
+        *STEPS.get(function, ()),
+        *(queue.name for queue in QUEUES.get(function, {}).values()),
+        *(rule.name for rule in RULES.get(function, {}).values()),
+    }
+    for function in {**STEPS, **QUEUES, **RULES}
+}
 DEPLOY_MACHINE = "arn:aws:states:eu-central-1:123456789012:stateMachine:deploy"
 
 
@@ -141,8 +149,7 @@ def call_function(function, event):
 
 def _for(verb, event):
     if "Records" in event:
-        queue = next(queue for queue, kind in QUEUES.items() if kind == verb)
-        arn = ARN + bootstrap.wiring().environ[queue].rpartition("/")[2]
+        arn = ARN + bootstrap.wiring().environ[VARIABLES[verb]].rpartition("/")[2]
         return {"Records": [{**record, "eventSourceARN": arn} for record in event["Records"]]}
     return event if "detail-type" in event or verb == "answer_request" else {"kind": verb, **event}
 

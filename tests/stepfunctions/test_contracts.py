@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from tests.stepfunctions.contracts import BY_TOKEN, CONTRACTS, REPORTED, STOPPED
 from tests.stepfunctions.machines import MACHINES, Machine, expressions
-from tidegate.bootstrap.steps import STEPS
+from tidegate.bootstrap.table import STEPS
 from tidegate.rules import errors
 from tidegate_cdk.function_specs import SPECS
 

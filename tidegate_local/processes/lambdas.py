@@ -59,7 +59,7 @@ ANSWER_LIMIT = 6_291_556
 def modules(python_path: Path) -> tuple[str, ...]:
     """Return the names of the package's modules that look at no environment: all but what is outermost."""
     package = python_path / "tidegate"
-    files = [package / "messages.py", *package.glob("*/**/*.py")]
+    files = package.glob("*/**/*.py")
     parts = [file.relative_to(python_path).with_suffix("").parts for file in files]
     names = (".".join(part) for part in parts if not _NOT_PRELOADED & set(part))
     return tuple(sorted(name.removesuffix(".__init__") for name in names))

@@ -38,3 +38,12 @@ def observed(handler: Handler) -> Handler:
         return result
 
     return run
+
+
+def count_ignored(function: str, source: str, kind: str) -> None:
+    """Log and count what a function got and no verb is for. It was sent by another release, or by mistake."""
+    from aws_lambda_powertools.metrics import MetricUnit, single_metric  # noqa: PLC0415  # Seldom needed.
+
+    logger.warning("ignored: no verb is for this kind", extra={"source": source, "ignored": kind[:100]})
+    with single_metric(name="IgnoredMessages", unit=MetricUnit.Count, value=1, namespace="Tidegate") as metric:
+        metric.add_dimension("function", function)

@@ -1,16 +1,20 @@
 """Leads from an event of a function to the verb that it is for."""
 
-# ruff: noqa: PLC0415  # What takes messages imports all of them; what takes events imports the batches.
+# ruff: noqa: PLC0415  # The table imports all messages, and only what takes from queues needs the batches.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidegate.bootstrap import wiring
 from tidegate.bootstrap.prepared import prepare
-from tidegate.telemetry import Handler, logger, observed
+from tidegate.telemetry import Handler, count_ignored, logger, observed
+
+if TYPE_CHECKING:
+    from tidegate.bootstrap.table import Queue
 
 
 class UnknownKind(ValueError):  # Named for what it tells.
@@ -33,28 +37,89 @@ def handler_of(function: str) -> Handler:
 
     @observed
     def handle(event: Mapping[str, Any], context: Any) -> Any:
-        return _step(function, event) if "kind" in event else _source(function, event, context)
+        match event:
+            case {"kind": kind}:
+                return _step(function, str(kind), event)
+            case {"Records": [{"eventSourceARN": str(arn)}, *_]}:
+                return _batch(function, arn.rpartition(":")[2], event, context)
+            case {"source": str(source), "detail-type": str(what)}:
+                return _rule(function, (source, what), event)
+        raise UnknownKind(function, "")
 
     return handle
 
 
-def _step(function: str, event: Mapping[str, Any]) -> dict[str, Any]:
-    from tidegate.bootstrap.steps import STEPS
+def _step(function: str, kind: str, event: Mapping[str, Any]) -> dict[str, Any]:
+    from tidegate.bootstrap.table import STEPS
 
-    fields = dict(event)
-    kind = str(fields.pop("kind"))
-    step = STEPS.get(function, {}).get(kind)
-    if step is None:
+    verb = STEPS.get(function, {}).get(kind)
+    if verb is None:
         raise UnknownKind(function, kind)
-    return step.take(wiring(), fields)
+    answer = verb.take(wiring(), {name: value for name, value in event.items() if name != "kind"})
+    return {} if answer is None else answer.model_dump(mode="json")
 
 
-def _source(function: str, event: Mapping[str, Any], context: Any) -> Any:
-    from tidegate.bootstrap.sources import SOURCES, kind_of
+def _batch(function: str, name: str, event: Mapping[str, Any], context: Any) -> Any:
+    """Take the messages of a queue. One that is not the function's own is refused: it was deployed wrongly."""
+    from tidegate.bootstrap.table import QUEUES
 
-    kind = kind_of(event, wiring().environ)
-    take = SOURCES.get(function, {}).get(kind)
-    if take is None:
-        raise UnknownKind(function, kind)
-    logger.append_keys(kind=kind)
-    return take(event, context)
+    environ = wiring().environ
+    queues = QUEUES.get(function, {})
+    urls = {environ[variable]: queue for variable, queue in queues.items() if environ.get(variable)}
+    for url, queue in urls.items():
+        if url.rpartition("/")[2] == name:
+            return _take(function, queue, url, event, context)
+    raise UnknownKind(function, name)
+
+
+def _take(function: str, queue: Queue, url: str, event: Mapping[str, Any], context: Any) -> Any:
+    from tidegate.aws.batches import take_all, take_held, take_in_order
+
+    logger.append_keys(kind=queue.name)
+    taken: set[str] = set()
+
+    def take(body: str) -> None:
+        if body not in taken:
+            _message(function, queue, body)
+        if queue.once:
+            taken.add(body)
+
+    def postpone(receipt: str, seconds: int) -> None:
+        if queue.soon:
+            wiring().patience.postpone(url, receipt, seconds)
+
+    how = {"any": take_all, "held": take_held, "in order": take_in_order}
+    return how[queue.how](event, context, take, postpone)
+
+
+def _message(function: str, queue: Queue, body: str) -> None:
+    """Carry out a message. One of an unknown kind would be unknown at each attempt: it is gone once it is counted."""
+    fields = json.loads(body)
+    kind = str(fields.get("kind")) if isinstance(fields, dict) else ""
+    verb = queue.verbs.get(kind)
+    if verb is None:
+        count_ignored(function, queue.name, kind)
+        return
+    message = verb.message.model_validate(fields)
+    outcome = verb.carry_out(wiring(), message)
+    logger.info(kind, extra={**message.about(), "outcome": outcome})
+
+
+def _rule(function: str, what: tuple[str, str], event: Mapping[str, Any]) -> None:
+    from tidegate.bootstrap.table import RULES
+
+    rule = RULES.get(function, {}).get(what)
+    if rule is None:
+        count_ignored(function, *what)
+        return
+    logger.append_keys(kind=rule.name)
+    rule.carry_out(wiring(), event["detail"])
+
+
+def reconcile(_event: Mapping[str, Any], _context: object) -> dict[str, int]:
+    """Repair, and say how much each repair had to do. Raise ExceptionGroup in the end for what could not be done."""
+    done = wiring().reconciler.reconcile()
+    if done.failures:
+        logger.warning("some repairs failed", extra={"repaired": done.repaired})
+        raise ExceptionGroup("What could not be repaired is tried again by the next run.", done.failures)
+    return done.repaired

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tidegate.drift.look_now import DriftRerunReceiver, DriftStarter
     from tidegate.drift.receive_drift import DriftReceiver
     from tidegate.drift.report_drift import DriftReporter
-    from tidegate.ports import Delivery, DriftEvents, DriftRuns, Drifts, ForgeIssues, KnownRepository, Schedules
+    from tidegate.ports import DriftEvents, DriftRuns, Drifts, ForgeIssues, KnownRepository, Schedules
 
 
 class DriftWork(PullRequestWork):
@@ -130,17 +130,10 @@ class DriftWork(PullRequestWork):
         return DriftStarter(self.drifts, self.drift_runs)
 
     @property
-    def _drift_rerun_receiver(self) -> DriftRerunReceiver:
+    def drift_rerun_receiver(self) -> DriftRerunReceiver:
         from tidegate.drift.look_now import DriftRerunReceiver
 
         return DriftRerunReceiver(self.deliveries, self.forge, self.drift_starter)
-
-    def receive(self, delivery: Delivery) -> str:
-        if delivery.event == "drift":
-            return self.drift_receiver.receive(delivery)
-        if delivery.event == "look_for_drift":
-            return self._drift_rerun_receiver.receive(delivery)
-        return super().receive(delivery)
 
     def _schedule_drift(self, known: KnownRepository, drift: Drift) -> tuple[str, ...]:
         return self.drift_aligner.align(known, drift)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tidegate.discovery.root_index import Deployable
     from tidegate.gates.retry_blocked import BlockedRetrier
     from tidegate.policies.rules.policy import HeldPolicySet
-    from tidegate.ports import Delivery, DeliveryOutcome, KnownRepository
+    from tidegate.ports import DeliveryOutcome, KnownRepository
     from tidegate.pushes.receive_push import PushReceiver
     from tidegate.requests.answer_button import ButtonAnswerer
     from tidegate.requests.destroy_roots import RootDestroyer
@@ -250,22 +250,6 @@ class Events(Deploys):
         from tidegate.discovery.current_rules import CurrentRules
 
         return CurrentRules(self._repository_source, self._hold_policies)
-
-    def receive(self, delivery: Delivery) -> str:
-        """Receive a delivery of the discovery queue, and return what became of it."""
-        match delivery.event:
-            case "issue_comment":
-                return self.comment_receiver.receive(delivery)
-            case "manual":
-                return self.request_receiver.receive(delivery)
-            case "rerun":
-                return self.rerun_requester.receive_check(delivery)
-            case "check_suite":
-                return self.rerun_requester.receive_suite(delivery)
-            case "retry":
-                return self.blocked_retrier.receive(delivery)
-            case _:
-                return self.push_receiver.receive(delivery)
 
     @cached_property
     def _change_enqueuer(self) -> ChangeEnqueuer:

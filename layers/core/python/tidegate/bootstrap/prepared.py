@@ -46,7 +46,8 @@ def prepare(function: str, wires: Bootstrap) -> None:
     """Import and make what the function's events need. What lacks its settings says so once it is used."""
     if function not in FIRST:
         return
-    from tidegate.bootstrap import sources, steps  # noqa: F401, PLC0415  # Only a function that is prepared needs both.
+    import tidegate.aws.batches  # noqa: PLC0415  # Only a function that is prepared needs both.
+    import tidegate.bootstrap.table  # noqa: F401, PLC0415
 
     for make in FIRST[function]:
         with suppress(MissingSettingError, ValueError):

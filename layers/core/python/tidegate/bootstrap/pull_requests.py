@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tidegate.jobs.judge_held_plan import HeldPlanJudge
     from tidegate.policies.check_policies import PolicyChecker
     from tidegate.policies.rules.policy import HeldPolicySet
-    from tidegate.ports import Delivery, KnownRepository
+    from tidegate.ports import KnownRepository
     from tidegate.pull_requests.begin_speculation import SpeculationBeginner
     from tidegate.pull_requests.cancel_applies import ApplyCanceller
     from tidegate.pull_requests.close_applied import AppliedCloser
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from tidegate.pull_requests.tell_closed import ClosedTeller
     from tidegate.vcs.rules.pushers import HeadPush
 
-_EVENTS = frozenset({"pull_request", "pull_request_review", "merge_group"})
-
 
 class PullRequestWork(Events):
     """The use cases of pull requests."""
@@ -69,13 +67,6 @@ class PullRequestWork(Events):
             self.pull_request_checks,
             self.clock,
         )
-
-    def receive(self, delivery: Delivery) -> str:
-        if delivery.event in _EVENTS:
-            return self.pull_request_receiver.receive(delivery)
-        if delivery.event == "replan":
-            return self.rerun_planner.receive(delivery)
-        return super().receive(delivery)
 
     def _tell_base_moved(
         self, known: KnownRepository, touched: Collection[str] | None, *, rules: ApplyRules, replans: bool

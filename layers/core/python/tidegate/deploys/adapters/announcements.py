@@ -7,25 +7,16 @@ An event has the source ``tidegate``, the detail type ``Deployment changed`` and
      "changes": {"add": 1, "change": 0, "destroy": 0, "replace": 0, "outputs": 0, "moved": 0,
      "actions": 0, "deferred": 0} or null}
 
-A message of the check-run queue is ``{"deployment": …, "again": …}``; with ``"if_new": true`` what looks
-as before costs no call, with ``"repeated_by": …`` another deployment runs this one again, and ``"answer": …``
-says why what somebody asked for had no effect. Its group is the deployment, so that its check run is brought up to
-date by one at a time and in order.
+Messages of the queues are those of ``tidegate.messages.queues``. Their groups, and what counts as a duplicate:
 
-Of pull requests it takes ``{"layer": …}`` for the check run of a layer that has ended (the group is the layer). In the
-group of the pull request are ``{"pull_request": …, "not_before": …}`` for how far its plans are, of which there is one
-every two seconds (it is taken up once these are over, so it sees each change that asked for it), and
-``{"pull_request": …, "revision": …, "error": …, "cause": …}`` for all that is known of a revision, and
-``{"pull_request": …, "applied": true}`` for what follows once something of it was applied, and
-``{"pull_request": …, "deployed": true, "not_before": …}``, one every ten seconds, for what became of its merge.
-
-A message of the two line queues is ``{"queue": …}``. The first is FIFO with a delay of two seconds, and
-what is sent about one queue within a second is one message there: whoever takes it up reads the line
-after that second is over, so it sees each change that asked for it. The other holds back what is not due yet.
-
-A message of the change queue is ``{"change_set": …}``. It is FIFO, and its group is the change set, so that one at a
-time looks at the gates of a change. With ``{"slots": "freed"}`` it asks for free concurrency slots to be handed on, by
-one at a time as well.
+- The check run of a deployment, of a layer, and all that is shown of a pull request have a group each, so that each is
+  brought up to date by one at a time and in order. Of a pull request's progress there is one message every two seconds
+  and of its deploys one every ten (it is taken up once these are over, so it sees each change that asked for it).
+- The queue of positions has a delay of two seconds, and what is sent about one queue within a second is one message
+  there: whoever takes it up reads the queue after that second is over, so it sees each change that asked for it. The
+  other, which is not FIFO, holds back what is not due yet.
+- The group of the change queue is the change set, so that one at a time checks the gates of a change. Slots are given
+  by one at a time as well.
 
 A check run must be brought up to date: what cannot be sent is raised. The bus is for others, so a bus
 that takes no events after several tries holds up no deploy: the loss is logged.
@@ -37,7 +28,7 @@ import hashlib
 import json
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +37,19 @@ from aws_lambda_powertools import Logger
 from tidegate.aws.boto import cloud_errors
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.temporary_layer import TemporaryLayer
+from tidegate.messages.queues import (
+    FollowApply,
+    GiveSlots,
+    OfPullRequest,
+    OpenGates,
+    PublishDeployment,
+    PublishDeploys,
+    PublishLayer,
+    PublishProgress,
+    PublishRevision,
+    Queued,
+    RefreshPositions,
+)
 from tidegate.rules.errors import CloudUnavailable
 
 SOURCE = "tidegate"
@@ -89,8 +93,7 @@ class AwsAnnouncements:
 
         Raise CloudUnavailable when the check-run queue does not take it. A bus that does not is logged only.
         """
-        message = {"deployment": deployment.id, "again": False}
-        self._ask(message, deduplication=f"{deployment.id}-{deployment.version}")
+        self._show(PublishDeployment(deployment=deployment.id), f"{deployment.id}-{deployment.version}")
         try:
             self._publish(deployment)
         except CloudUnavailable as error:
@@ -98,81 +101,69 @@ class AwsAnnouncements:
             logger.warning("the event bus did not take an event", extra=about)
 
     def refresh(self, deployment: str) -> None:
-        self._ask({"deployment": deployment, "again": True}, deduplication=uuid.uuid4().hex)
+        self._show(PublishDeployment(deployment=deployment, again=True))
 
     def place_changed(self, deployment: str) -> None:
-        self._ask({"deployment": deployment, "again": True, "if_new": True}, deduplication=uuid.uuid4().hex)
+        self._show(PublishDeployment(deployment=deployment, again=True, if_new=True))
 
     def repeated(self, deployment: str, by: str) -> None:
-        message = {"deployment": deployment, "again": True, "repeated_by": by}
-        self._ask(message, deduplication=uuid.uuid4().hex)
+        self._show(PublishDeployment(deployment=deployment, again=True, repeated_by=by))
 
     def answered(self, deployment: str, why: str) -> None:
-        self._ask({"deployment": deployment, "again": True, "answer": why}, deduplication=uuid.uuid4().hex)
+        self._show(PublishDeployment(deployment=deployment, again=True, answer=why))
 
     def line_changed(self, queue: str) -> None:
         group = _digest(queue)
-        with cloud_errors("SQS"):
-            self._sqs.send_message(
-                QueueUrl=self._channels.line_queue,
-                MessageBody=json.dumps({"queue": queue}),
-                MessageGroupId=group,
-                MessageDeduplicationId=f"{group}-{int(self._now())}",
-            )
+        once = f"{group}-{int(self._now())}"
+        self._send(self._channels.line_queue, RefreshPositions(queue=queue), group, once)
 
     def line_later(self, queue: str, seconds: int) -> None:
+        message = RefreshPositions(queue=queue)
         with cloud_errors("SQS"):
             self._sqs.send_message(
-                QueueUrl=self._channels.later_queue, MessageBody=json.dumps({"queue": queue}), DelaySeconds=seconds
+                QueueUrl=self._channels.later_queue, MessageBody=message.body(), DelaySeconds=seconds
             )
 
     def change_moved(self, change_set: str) -> None:
-        with cloud_errors("SQS"):
-            self._sqs.send_message(
-                QueueUrl=self._channels.change_queue,
-                MessageBody=json.dumps({"change_set": change_set}),
-                MessageGroupId=_digest(change_set),
-                MessageDeduplicationId=uuid.uuid4().hex,
-            )
+        self._send(self._channels.change_queue, OpenGates(change_set=change_set), _digest(change_set))
 
     def slots_freed(self) -> None:
-        with cloud_errors("SQS"):
-            self._sqs.send_message(
-                QueueUrl=self._channels.change_queue,
-                MessageBody=json.dumps({"slots": "freed"}),
-                MessageGroupId="slots",
-                MessageDeduplicationId=uuid.uuid4().hex,
-            )
+        self._send(self._channels.change_queue, GiveSlots(), "slots")
 
     def layer_changed(self, layer: TemporaryLayer) -> None:
         if layer.is_done:
-            self._send({"layer": layer.id}, layer.id, uuid.uuid4().hex)
+            self._send(self._channels.check_run_queue, PublishLayer(layer=layer.id), layer.id)
         pull_request = f"{layer.repository}#{layer.pull_request}"
-        group, again = _digest(pull_request), (int(self._now()) // PROGRESS + 1) * PROGRESS
-        self._send({"pull_request": pull_request, "not_before": again}, group, f"{group}-{again}")
+        again = (int(self._now()) // PROGRESS + 1) * PROGRESS
+        message = PublishProgress(pull_request=pull_request, not_before=again)
+        self._show_pull_request(message, f"{_digest(pull_request)}-{again}")
 
     def pull_request_ended(self, pull_request: str, revision: str, error: str = "", cause: str = "") -> None:
-        message = {"pull_request": pull_request, "revision": revision, "error": error, "cause": cause}
-        self._send(message, _digest(pull_request), uuid.uuid4().hex)
+        message = PublishRevision(pull_request=pull_request, revision=revision, error=error, cause=cause)
+        self._show_pull_request(message)
 
     def pull_request_applied(self, pull_request: str) -> None:
-        self._send({"pull_request": pull_request, "applied": True}, _digest(pull_request), uuid.uuid4().hex)
+        self._show_pull_request(FollowApply(pull_request=pull_request))
 
     def pull_request_deployed(self, pull_request: str) -> None:
-        group, at = _digest(pull_request), (int(self._now()) // DEPLOYS + 1) * DEPLOYS
-        self._send({"pull_request": pull_request, "deployed": True, "not_before": at}, group, f"{group}-deployed-{at}")
+        at = (int(self._now()) // DEPLOYS + 1) * DEPLOYS
+        message = PublishDeploys(pull_request=pull_request, not_before=at)
+        self._show_pull_request(message, f"{_digest(pull_request)}-deployed-{at}")
 
-    def _ask(self, message: dict[str, Any], deduplication: str) -> None:
-        self._send(message, message["deployment"], deduplication)
+    def _show(self, message: PublishDeployment, once: str = "") -> None:
+        self._send(self._channels.check_run_queue, message, message.deployment, once)
 
-    def _send(self, message: Mapping[str, Any], group: str, deduplication: str) -> None:
-        """Put a message into the check-run queue."""
+    def _show_pull_request(self, message: OfPullRequest, once: str = "") -> None:
+        self._send(self._channels.check_run_queue, message, _digest(message.pull_request), once)
+
+    def _send(self, queue: str, message: Queued, group: str, once: str = "") -> None:
+        """Put a message into a FIFO queue. Of what has the same ``once`` within five minutes, one is there."""
         with cloud_errors("SQS"):
             self._sqs.send_message(
-                QueueUrl=self._channels.check_run_queue,
-                MessageBody=json.dumps(message),
+                QueueUrl=queue,
+                MessageBody=message.body(),
                 MessageGroupId=group,
-                MessageDeduplicationId=deduplication,
+                MessageDeduplicationId=once or uuid.uuid4().hex,
             )
 
     def _publish(self, deployment: Deployment) -> None:

@@ -29,20 +29,14 @@ _COMPACT = json.JSONEncoder(separators=(",", ":"))
 
 
 def to_message(delivery: Delivery) -> str:
-    """Return the message that carries a delivery on its queue."""
+    """Return the message that carries a delivery on its queue: ``tidegate.messages.queues.Event``, without pydantic."""
     content = {
+        "kind": delivery.event,
         "delivery": delivery.id,
-        "event": delivery.event,
         "fields": dict(delivery.fields),
         "received_at": delivery.received_at,
     }
     return _COMPACT.encode(content)
-
-
-def from_message(message: str) -> Delivery:
-    """Return the delivery that a message carries."""
-    content = json.loads(message)
-    return Delivery(content["delivery"], content["event"], content["fields"], content["received_at"])
 
 
 class DynamoDeliveries:

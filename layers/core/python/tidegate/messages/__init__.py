@@ -22,7 +22,7 @@ _COUNTS = frozenset({"add", "change", "destroy", "replace", "outputs", "moved"})
 class Message(BaseModel):
     """A message: unknown fields are refused, so that a typo in a state machine shows."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class ClaimDeployment(Message):
