@@ -134,7 +134,7 @@ def cloud(endpoint, monkeypatch):
         monkeypatch.setenv(name, value)
     module = loaded()
     yield Cloud(module, sqs, dynamodb, secrets, names)
-    module._aws().close()
+    module.lambda_handler.__self__.aws.close()
 
 
 def loaded() -> Any:
