@@ -102,13 +102,16 @@ class Rule:
     carry_out: Callable[[Bootstrap, Mapping[str, Any]], object]
 
 
-def _event(message: type[Event], *kinds: str, verb: Callable[[Bootstrap, Delivery], object]) -> dict[str, Verb[Any]]:
-    """Return the rows of kinds of stored deliveries that lead to one verb."""
+def _events(message: type[Event], verbs: Mapping[str, Callable[[Bootstrap, Delivery], object]]) -> dict[str, Verb[Any]]:
+    """Return the rows of kinds of stored deliveries, whose verbs take the delivery."""
 
-    def carry_out(wires: Bootstrap, event: Event) -> object:
-        return verb(wires, Delivery(event.delivery, event.kind, event.fields, event.received_at))
+    def row(verb: Callable[[Bootstrap, Delivery], object]) -> Verb[Event]:
+        return Verb(
+            message,
+            lambda wires, event: verb(wires, Delivery(event.delivery, event.kind, event.fields, event.received_at)),
+        )
 
-    return dict.fromkeys(kinds, Verb(message, carry_out))
+    return {kind: row(verb) for kind, verb in verbs.items()}
 
 
 def _discover_pull_request(wires: Bootstrap, asked: DiscoverPullRequest) -> PullRequestDiscovered:
@@ -202,50 +205,37 @@ QUEUES: Mapping[str, Mapping[str, Queue]] = {
         "TIDEGATE_PUSH_QUEUE": Queue(
             "discover_roots",
             "held",
-            {
-                **_event(DiscoveryEvent, "push", "head", verb=lambda wires, event: wires.push_receiver.receive(event)),
-                **_event(
-                    DiscoveryEvent,
-                    "pull_request",
-                    "pull_request_review",
-                    "merge_group",
-                    verb=lambda wires, event: wires.pull_request_receiver.receive(event),
-                ),
-                **_event(
-                    DiscoveryEvent,
-                    "issue_comment",
-                    verb=lambda wires, event: wires.comment_receiver.receive(event),
-                ),
-                **_event(DiscoveryEvent, "manual", verb=lambda wires, event: wires.request_receiver.receive(event)),
-                **_event(DiscoveryEvent, "rerun", verb=lambda wires, event: wires.rerun_requester.receive_check(event)),
-                **_event(
-                    DiscoveryEvent,
-                    "check_suite",
-                    verb=lambda wires, event: wires.rerun_requester.receive_suite(event),
-                ),
-                **_event(DiscoveryEvent, "replan", verb=lambda wires, event: wires.rerun_planner.receive(event)),
-                **_event(DiscoveryEvent, "retry", verb=lambda wires, event: wires.blocked_retrier.receive(event)),
-                **_event(DiscoveryEvent, "drift", verb=lambda wires, event: wires.drift_receiver.receive(event)),
-                **_event(
-                    DiscoveryEvent,
-                    "look_for_drift",
-                    verb=lambda wires, event: wires.drift_rerun_receiver.receive(event),
-                ),
-            },
+            _events(
+                DiscoveryEvent,
+                {
+                    "push": lambda wires, event: wires.push_receiver.receive(event),
+                    "head": lambda wires, event: wires.push_receiver.receive(event),
+                    "issue_comment": lambda wires, event: wires.comment_receiver.receive(event),
+                    "manual": lambda wires, event: wires.request_receiver.receive(event),
+                    "rerun": lambda wires, event: wires.rerun_requester.receive_check(event),
+                    "check_suite": lambda wires, event: wires.rerun_requester.receive_suite(event),
+                    "replan": lambda wires, event: wires.rerun_planner.receive(event),
+                    "retry": lambda wires, event: wires.blocked_retrier.receive(event),
+                    "pull_request": lambda wires, event: wires.pull_request_receiver.receive(event),
+                    "pull_request_review": lambda wires, event: wires.pull_request_receiver.receive(event),
+                    "merge_group": lambda wires, event: wires.pull_request_receiver.receive(event),
+                    "drift": lambda wires, event: wires.drift_receiver.receive(event),
+                    "look_for_drift": lambda wires, event: wires.drift_rerun_receiver.receive(event),
+                },
+            ),
         ),
     },
     "api": {
         "TIDEGATE_PRESS_QUEUE": Queue(
             "answer_button",
             "any",
-            {
-                **_event(
-                    ActionEvent,
-                    "check_run",
-                    verb=lambda wires, event: wires.button_answerer.answer(read_press(event)),
-                ),
-                **_event(ActionEvent, "decision", verb=lambda wires, event: wires.comment_decider.receive(event)),
-            },
+            _events(
+                ActionEvent,
+                {
+                    "check_run": lambda wires, event: wires.button_answerer.answer(read_press(event)),
+                    "decision": lambda wires, event: wires.comment_decider.receive(event),
+                },
+            ),
         ),
     },
     "forge_steps": {
