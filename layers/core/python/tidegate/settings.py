@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, Self
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, PositiveInt, ValidationError
 
 from tidegate.deploys.rules.queue import ROUNDS_PER_EXECUTION
 from tidegate.deploys.rules.review_rule import PlanReview
@@ -21,122 +22,102 @@ class MissingSettingError(Exception):
         self.variable = variable
 
 
+class InvalidSettingError(ValueError):
+    """A variable has a value that cannot be used."""
+
+    def __init__(self, variable: str, value: object, problem: str) -> None:
+        super().__init__(f"The environment variable {variable} is {value!a}. {problem}. Deploy the CDK app again.")
+
+
 class InvalidSecretError(Exception):
     """The secret of the GitHub App, or of GitLab's user, has another form than is expected."""
 
-    def __init__(self, name: str, form: str = '{"app_id": "…", "private_key": "PEM"}') -> None:
+    def __init__(self, name: str, form: str) -> None:
         super().__init__(f"The secret {name} must be JSON: {form}. Store it again.")
-
-
-class InvalidForgeError(ValueError):
-    """The setting that names the forge names none that Tidegate knows."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__(f"TIDEGATE_FORGE is {kind!a}, and must be {GITHUB} or {GITLAB}")
-
-
-#: The forges: an installation of Tidegate serves one of them.
-GITHUB, GITLAB = "github", "gitlab"
 
 
 def app_secret_fields(name: str, text: str) -> Mapping[str, str]:
     """Return the fields of the App's secret. Raise InvalidSecretError for a text of another form."""
-    try:
-        secret = {field: str(value) for field, value in json.loads(text).items()}
-    except (ValueError, AttributeError):
-        raise InvalidSecretError(name) from None
-    if not secret.get("app_id") or not secret.get("private_key"):
-        raise InvalidSecretError(name)
-    return secret
+    return _secret_fields(name, text, {"app_id": "…", "private_key": "PEM"})
 
 
 def gitlab_secret_fields(name: str, text: str) -> Mapping[str, str]:
     """Return the fields of the secret of GitLab's user. Raise InvalidSecretError for a text of another form."""
-    form = '{"token": "…", "clone_token": "…"}'
+    return _secret_fields(name, text, {"token": "…", "clone_token": "…"})
+
+
+def _secret_fields(name: str, text: str, form: Mapping[str, str]) -> Mapping[str, str]:
     try:
         secret = {field: str(value) for field, value in json.loads(text).items()}
     except (ValueError, AttributeError):
-        raise InvalidSecretError(name, form) from None
-    if not secret.get("token") or not secret.get("clone_token"):
-        raise InvalidSecretError(name, form)
+        secret = {}
+    if not all(secret.get(field) for field in form):
+        raise InvalidSecretError(name, json.dumps(form, ensure_ascii=False))
     return secret
 
 
-def _variable(name: str, default: Any = MISSING) -> Any:
-    return field(default=default, metadata={"variable": name})
-
-
-@dataclass(frozen=True)
-class Settings:
+class Settings(BaseModel):
     """A group of settings. Each field names its variable; without a default, the variable must be set."""
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
-        """Read the group. Raise MissingSettingError, which names the variable that is missing."""
-        return cls(**{setting.name: _read(setting, environ) for setting in fields(cls)})
+        """Read the group. Raise MissingSettingError and InvalidSettingError, which name the variable."""
+        try:
+            return cls.model_validate({variable: value for variable, value in environ.items() if value})
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            variable = str(first["loc"][0])
+            if first["type"] == "missing":
+                raise MissingSettingError(variable) from None
+            raise InvalidSettingError(variable, first["input"], first["msg"]) from None
 
 
-def _read(setting: Field[Any], environ: Mapping[str, str]) -> Any:
-    variable = setting.metadata["variable"]
-    value = environ.get(variable, "")
-    if value:
-        return value
-    if setting.default is MISSING:
-        raise MissingSettingError(variable)
-    return setting.default
-
-
-@dataclass(frozen=True)
 class TableSettings(Settings):
     """The table of queues, deployments, jobs and deliveries."""
 
-    table: str = _variable("TIDEGATE_TABLE")
+    table: str = Field(alias="TIDEGATE_TABLE")
 
 
-@dataclass(frozen=True)
 class ArtifactSettings(Settings):
     """The artifact bucket."""
 
-    bucket: str = _variable("TIDEGATE_ARTIFACT_BUCKET")
+    bucket: str = Field(alias="TIDEGATE_ARTIFACT_BUCKET")
 
 
-@dataclass(frozen=True)
 class AuditSettings(Settings):
     """The audit topic's ARN."""
 
-    topic: str = _variable("TIDEGATE_AUDIT_TOPIC")
+    topic: str = Field(alias="TIDEGATE_AUDIT_TOPIC")
 
 
-@dataclass(frozen=True)
 class BusSettings(Settings):
     """The event bus's name."""
 
-    bus: str = _variable("TIDEGATE_EVENT_BUS")
+    bus: str = Field(alias="TIDEGATE_EVENT_BUS")
 
 
-@dataclass(frozen=True)
 class AnnouncementSettings(Settings):
     """The event bus's name, and the URLs of the queues of check runs, of lines and of changes that moved."""
 
-    bus: str = _variable("TIDEGATE_EVENT_BUS")
-    check_run_queue: str = _variable("TIDEGATE_CHECK_RUN_QUEUE")
-    line_queue: str = _variable("TIDEGATE_LINE_QUEUE", "")
-    later_queue: str = _variable("TIDEGATE_LINE_LATER_QUEUE", "")
-    change_queue: str = _variable("TIDEGATE_CHANGE_QUEUE", "")
+    bus: str = Field(alias="TIDEGATE_EVENT_BUS")
+    check_run_queue: str = Field(alias="TIDEGATE_CHECK_RUN_QUEUE")
+    line_queue: str = Field("", alias="TIDEGATE_LINE_QUEUE")
+    later_queue: str = Field("", alias="TIDEGATE_LINE_LATER_QUEUE")
+    change_queue: str = Field("", alias="TIDEGATE_CHANGE_QUEUE")
 
 
-@dataclass(frozen=True)
 class ClusterSettings(Settings):
     """The ARN of the cluster that runners run in."""
 
-    cluster: str = _variable("TIDEGATE_CLUSTER")
+    cluster: str = Field(alias="TIDEGATE_CLUSTER")
 
 
-@dataclass(frozen=True)
 class PlanRunnerSettings(Settings):
     """The size of the function that runs plans, where plans begin on Lambda; empty where they run on Fargate."""
 
-    function: str = _variable("TIDEGATE_PLAN_FUNCTION", "")
+    function: str = Field("", alias="TIDEGATE_PLAN_FUNCTION")
 
     @property
     def memory(self) -> int:
@@ -144,76 +125,66 @@ class PlanRunnerSettings(Settings):
         return int(self.function.split()[0])
 
 
-@dataclass(frozen=True)
 class PushQueueSettings(Settings):
     """The URL of the queue of pushes."""
 
-    push_queue: str = _variable("TIDEGATE_PUSH_QUEUE")
+    push_queue: str = Field(alias="TIDEGATE_PUSH_QUEUE")
 
 
-@dataclass(frozen=True)
 class PressQueueSettings(Settings):
     """The URL of the queue of presses."""
 
-    press_queue: str = _variable("TIDEGATE_PRESS_QUEUE")
+    press_queue: str = Field(alias="TIDEGATE_PRESS_QUEUE")
 
 
-@dataclass(frozen=True)
 class EventQueueSettings(PushQueueSettings, PressQueueSettings):
     """The URLs of both queues of events."""
 
 
-@dataclass(frozen=True)
 class WorkflowSettings(Settings):
     """The ARNs of the deploy machine and the pull-request machine; a function that answers tokens only needs none."""
 
-    deploy_machine: str = _variable("TIDEGATE_DEPLOY_STATE_MACHINE", "")
-    pull_request_machine: str = _variable("TIDEGATE_PULL_REQUEST_STATE_MACHINE", "")
+    deploy_machine: str = Field("", alias="TIDEGATE_DEPLOY_STATE_MACHINE")
+    pull_request_machine: str = Field("", alias="TIDEGATE_PULL_REQUEST_STATE_MACHINE")
 
 
-@dataclass(frozen=True)
 class DriftRunSettings(Settings):
     """The ARN of the drift machine."""
 
-    machine: str = _variable("TIDEGATE_DRIFT_STATE_MACHINE")
+    machine: str = Field(alias="TIDEGATE_DRIFT_STATE_MACHINE")
 
 
-@dataclass(frozen=True)
 class ScheduleSettings(Settings):
     """The group of the schedules for drift, what they start, the role that they do it in, and what takes failures.
 
     What only removes schedules needs their group alone.
     """
 
-    group: str = _variable("TIDEGATE_DRIFT_SCHEDULES")
-    machine: str = _variable("TIDEGATE_DRIFT_STATE_MACHINE", "")
-    role: str = _variable("TIDEGATE_SCHEDULER_ROLE", "")
-    undelivered: str = _variable("TIDEGATE_UNDELIVERED_QUEUE_ARN", "")
+    group: str = Field(alias="TIDEGATE_DRIFT_SCHEDULES")
+    machine: str = Field("", alias="TIDEGATE_DRIFT_STATE_MACHINE")
+    role: str = Field("", alias="TIDEGATE_SCHEDULER_ROLE")
+    undelivered: str = Field("", alias="TIDEGATE_UNDELIVERED_QUEUE_ARN")
 
 
-@dataclass(frozen=True)
 class AddressSettings(Settings):
     """Which forge it is, and its own address. ``gitlab_url`` is the name that the design has for GitLab's."""
 
-    kind: str = _variable("TIDEGATE_FORGE", GITHUB)
-    own_url: str = _variable("TIDEGATE_FORGE_URL", "")
-    gitlab_url: str = _variable("BURRITO_CONTROLLER_GITLABCONFIG_URL", "")
+    kind: Literal["github", "gitlab"] = Field("github", alias="TIDEGATE_FORGE")
+    own_url: str = Field("", alias="TIDEGATE_FORGE_URL")
+    gitlab_url: str = Field("", alias="BURRITO_CONTROLLER_GITLABCONFIG_URL")
 
     @property
     def is_gitlab(self) -> bool:
-        """Whether it is GitLab and not GitHub; raise InvalidForgeError for what is neither."""
-        if self.kind not in {GITHUB, GITLAB}:
-            raise InvalidForgeError(self.kind)
-        return self.kind == GITLAB
+        """Whether it is GitLab and not GitHub."""
+        return self.kind == "gitlab"
 
     @property
     def url(self) -> str:
-        """Where the forge is. Raise InvalidForgeError."""
+        """Where the forge is."""
         usual = (self.gitlab_url or "https://gitlab.com") if self.is_gitlab else "https://github.com"
         return (self.own_url or usual).rstrip("/")
 
 
-@dataclass(frozen=True, kw_only=True)
 class ForgeSettings(AddressSettings):
     """The forge's addresses and the name of the App's secret, which holds tokens where the forge is GitLab.
 
@@ -221,113 +192,72 @@ class ForgeSettings(AddressSettings):
     of Tidegate's user on GitLab.
     """
 
-    app_secret: str = _variable("TIDEGATE_APP_SECRET_NAME")
-    own_api_url: str = _variable("TIDEGATE_FORGE_API_URL", "")
-    github_token: str = _variable("BURRITO_CONTROLLER_GITHUBCONFIG_APITOKEN", "")
-    gitlab_token: str = _variable("BURRITO_CONTROLLER_GITLABCONFIG_APITOKEN", "")
+    app_secret: str = Field(alias="TIDEGATE_APP_SECRET_NAME")
+    own_api_url: str = Field("", alias="TIDEGATE_FORGE_API_URL")
+    github_token: str = Field("", alias="BURRITO_CONTROLLER_GITHUBCONFIG_APITOKEN")
+    gitlab_token: str = Field("", alias="BURRITO_CONTROLLER_GITLABCONFIG_APITOKEN")
 
     @property
     def api_url(self) -> str:
-        """Where the forge's API is. Raise InvalidForgeError."""
+        """Where the forge's API is."""
         return self.own_api_url or (f"{self.url}/api/v4" if self.is_gitlab else "https://api.github.com")
 
 
-@dataclass(frozen=True)
 class LinkSettings(Settings):
     """Where check runs link to: an execution's URL with ``{deployment}`` in it, and the address of the web pages.
 
     Without them, check runs do not link.
     """
 
-    execution: str = _variable("TIDEGATE_EXECUTION_URL", "")
-    web: str = _variable("TIDEGATE_WEB_URL", "")
+    execution: str = Field("", alias="TIDEGATE_EXECUTION_URL")
+    web: str = Field("", alias="TIDEGATE_WEB_URL")
 
 
-@dataclass(frozen=True)
 class IdentitySettings(Settings):
     """Workload identity: the ARN of the key that signs, those of all that are published, and what tokens say.
 
     ``issuer`` is the installation's address, ``audience`` what IAM of AWS expects. Without a key there are no tokens.
     """
 
-    key: str = _variable("TIDEGATE_IDENTITY_KEY", "")
-    keys: str = _variable("TIDEGATE_IDENTITY_KEYS", "")
-    issuer: str = _variable("TIDEGATE_ISSUER", "")
-    audience: str = _variable("TIDEGATE_IDENTITY_AUDIENCE", "")
+    key: str = Field("", alias="TIDEGATE_IDENTITY_KEY")
+    keys: str = Field("", alias="TIDEGATE_IDENTITY_KEYS")
+    issuer: str = Field("", alias="TIDEGATE_ISSUER")
+    audience: str = Field("", alias="TIDEGATE_IDENTITY_AUDIENCE")
 
 
-@dataclass(frozen=True)
 class OperatorSettings(Settings):
     """The team (``org/slug``) whose members may ask for deployments through the HTTP API; empty: nobody may."""
 
-    team: str = _variable("TIDEGATE_OPERATORS_TEAM", "")
+    team: str = Field("", alias="TIDEGATE_OPERATORS_TEAM")
 
 
-@dataclass(frozen=True)
 class ReviewSettings(Settings):
     """Which plans wait for people where a repository's configuration does not say: always, manual or never."""
 
-    when: str = _variable("TIDEGATE_PLAN_REVIEW", PlanReview.ALWAYS.value)
-
-    @property
-    def plan_review(self) -> PlanReview:
-        """Return the rule; raise ValueError for a word that is none."""
-        return PlanReview(self.when)
+    plan_review: PlanReview = Field(PlanReview.ALWAYS, alias="TIDEGATE_PLAN_REVIEW")
 
 
-@dataclass(frozen=True)
 class PlaceSettings(Settings):
     """How many speculative plans of a repository run at a time."""
 
-    plans: str = _variable("TIDEGATE_PULL_REQUEST_PLANS")
-
-    @property
-    def limit(self) -> int:
-        """Return the number; raise ValueError for what is none above zero."""
-        limit = int(self.plans)
-        if limit < 1:
-            raise ValueError(f"TIDEGATE_PULL_REQUEST_PLANS is {limit}, and must be 1 or more")
-        return limit
+    limit: PositiveInt = Field(alias="TIDEGATE_PULL_REQUEST_PLANS")
 
 
-@dataclass(frozen=True)
 class SlotSettings(Settings):
     """How many runners the installation may have at a time."""
 
-    slots: str = _variable("TIDEGATE_RUNNER_SLOTS")
-
-    @property
-    def limit(self) -> int:
-        """Return the number; raise ValueError for what is none above zero."""
-        limit = int(self.slots)
-        if limit < 1:
-            raise ValueError(f"TIDEGATE_RUNNER_SLOTS is {limit}, and must be 1 or more")
-        return limit
+    limit: PositiveInt = Field(alias="TIDEGATE_RUNNER_SLOTS")
 
 
-@dataclass(frozen=True)
 class RunnerOfferSettings(Settings):
     """Which runners the installation has, as JSON."""
 
-    text: str = _variable("TIDEGATE_RUNNERS", "")
-
-    @property
-    def offer(self) -> RunnerOffer:
-        """Return it; raise ValueError for a text that is none."""
-        return from_text(self.text)
+    offer: Annotated[InstanceOf[RunnerOffer], BeforeValidator(from_text)] = Field(
+        RunnerOffer(), alias="TIDEGATE_RUNNERS"
+    )
 
 
-@dataclass(frozen=True)
 class MachineSettings(Settings):
     """How many rounds a deploy execution works before it hands over."""
 
-    most_rounds: str = _variable("TIDEGATE_ROUNDS_PER_EXECUTION", str(ROUNDS_PER_EXECUTION))
-
-    @property
-    def rounds(self) -> int:
-        """Return the number; raise ValueError for what is none from 1 to what a history has room for."""
-        rounds = int(self.most_rounds)
-        if not 1 <= rounds <= ROUNDS_PER_EXECUTION:
-            allowed = f"must be from 1 to {ROUNDS_PER_EXECUTION}"
-            raise ValueError(f"TIDEGATE_ROUNDS_PER_EXECUTION is {rounds}, and {allowed}")
-        return rounds
+    rounds: int = Field(ROUNDS_PER_EXECUTION, alias="TIDEGATE_ROUNDS_PER_EXECUTION", ge=1, le=ROUNDS_PER_EXECUTION)
