@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from cachetools import TTLCache
 
 from tests.api.calls import CALLS, call, client_for, prepare
 from tests.api.world import URL, Client, WebBootstrap
@@ -14,7 +15,7 @@ from tidegate.deploys.rules.deployment import State
 from tidegate.ports import KnownRepository
 from tidegate.rules.access import Access as RootAccess
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
-from tidegate.web.remembered import Remembered
+from tidegate.web.authorization import LISTED_SECONDS
 from tidegate.web.rules import RULES, About, Right
 
 SECRET_REPOSITORY = "acme/secret"
@@ -124,8 +125,8 @@ def test_who_may_not_act_costs_no_more_than_a_few_questions_a_minute(wires, rout
     ticks = [0.0]
     client = client_for(wires, route, login)
     authorization = wires.web._authorization
-    for remembered in (authorization._permissions, authorization._refusals, authorization._refused):
-        remembered._monotonic = lambda: ticks[0]
+    for cache in ("_permissions", "_refusals", "_refused"):
+        setattr(authorization, cache, TTLCache(100, 60, lambda: ticks[0]))
     answers = {call(client, route, names).status for _ in range(30)}
     assert (answers, len(asked) <= 3) == ({403 if login == "reader" else 404}, True)
     wires.forge.writers.add(login)
@@ -200,7 +201,8 @@ def test_a_list_of_many_repositories_fills_up_without_using_up_the_calls_of_the_
         wires.catalog.remember(KnownRepository(f"acme/repo-{number:03}", 7, "main", "0" * 40, "2026"))
     asked, ticks = questions(wires), [0.0]
     authorization = wires.web._authorization
-    authorization._permissions._monotonic = authorization._listed._monotonic = lambda: ticks[0]
+    authorization._listed_permissions = TTLCache(200, LISTED_SECONDS, lambda: ticks[0])
+    authorization._listed = TTLCache(100, 60, lambda: ticks[0])
     seen = []
     for minute in range(4):
         ticks[0] = minute * 61
@@ -214,7 +216,7 @@ def test_a_list_of_many_repositories_fills_up_without_using_up_the_calls_of_the_
 
 def test_a_permission_that_was_taken_away_is_noticed_within_a_minute(wires, reader):
     ticks = [0.0]
-    wires.web._authorization._permissions._monotonic = lambda: ticks[0]
+    wires.web._authorization._permissions = TTLCache(100, 60, lambda: ticks[0])
     path = f"/api/deployments?repository={REPOSITORY}"
     assert reader.get(path).status == 200
     wires.forge.readers.clear()
@@ -271,7 +273,7 @@ def test_a_token_is_asked_for_once_and_never_kept_in_clear(wires, reader):
     for _ in range(3):
         assert reader.get("/api/me").json == {"login": "reader"}
     assert wires.accounts.asked == 1
-    assert "token-of-reader" not in repr(wires.web._authorization._logins._known)
+    assert "token-of-reader" not in repr(list(wires.web._authorization._logins.items()))
 
 
 def test_a_token_that_is_nobodys_is_asked_for_again(wires):
@@ -279,13 +281,6 @@ def test_a_token_that_is_nobodys_is_asked_for_again(wires):
     assert client.get("/api/me").status == 401
     wires.accounts.tokens["new-token"] = "reader"
     assert client.get("/api/me").json == {"login": "reader"}
-
-
-def test_no_more_answers_are_kept_than_fit():
-    remembered = Remembered(lambda: 0.0)
-    for number in range(6000):
-        remembered.get((str(number),), lambda: 1)
-    assert len(remembered) == 5000
 
 
 def test_a_form_of_another_site_does_nothing(wires, browser):

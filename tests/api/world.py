@@ -142,7 +142,7 @@ class Client:
 
     def form_token(self, path="/"):
         """Return the hidden token of the forms on a page."""
-        return re.search(r'name="csrf" value="([0-9a-f]+)"', self.get(path).body).group(1)
+        return re.search(r'name="csrf" value="([\w-]+)"', self.get(path).body).group(1)
 
 
 def lock(wires, **fields):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+
+from cachetools import LRUCache
 
 from tidegate.changes.rules.change_set import Candidate, Candidates, Key, Member
 from tidegate.changes.rules.waits import MOST_REFUSED
@@ -189,7 +190,7 @@ class RootIndexes:
     """The newest index of some repositories' branches, for as long as this process lives."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, str], tuple[str, RootIndex]] = OrderedDict()
+        self._kept: LRUCache[tuple[str, str], tuple[str, RootIndex]] = LRUCache(_KEPT)
 
     def take(self, repository: str, branch: str, commit: str) -> RootIndex | None:
         """Return the index of a commit, if it is known. It is taken away: whoever fails with it shall not keep it."""
@@ -199,5 +200,3 @@ class RootIndexes:
     def keep(self, repository: str, branch: str, commit: str, index: RootIndex) -> None:
         """Keep the index of a branch's newest commit."""
         self._kept[repository, branch] = commit, index
-        if len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)

@@ -5,10 +5,13 @@ What somebody may not read is answered as what does not exist.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import Any, TypeVar
+
+from cachetools import TTLCache
 
 from tidegate.deploys.authorize import Asking, Authorizer
 from tidegate.deploys.rules.deployment import Deployment
@@ -31,9 +34,12 @@ from tidegate.rules.errors import ForgeRefused, NotFound
 from tidegate.rules.permission import Permission
 from tidegate.web.nested import whole_owner
 from tidegate.web.refusals import Hidden, NoOperator, NotAllowed, NotGranted
-from tidegate.web.remembered import Remembered
 from tidegate.web.rules import About, Right, Rule
 
+#: Seconds that an answer of the VCS provider is used again for reading. Who may act is always asked anew.
+REMEMBERED_SECONDS = 60.0
+#: Answers of one kind that are kept.
+REMEMBERED = 5000
 #: Seconds that it is used again for whether a list names a repository: its page asks sooner.
 LISTED_SECONDS = 600.0
 #: Repositories that the forge is asked about for one person's lists, in a minute.
@@ -69,6 +75,12 @@ class Access:
         return self.installation, self.repository
 
 
+#: A login and a repository.
+_Asked = tuple[str, str]
+_Key = TypeVar("_Key")
+_Answer = TypeVar("_Answer")
+
+
 class Authorization:
     """Decides about requests."""
 
@@ -89,21 +101,23 @@ class Authorization:
         self._accounts, self._forge, self._catalog = accounts, forge, catalog
         self._deployments, self._deliveries, self._change_sets = deployments, deliveries, change_sets
         self._layers, self._authorizer, self._team = layers, authorizer, operators_team
-        self._logins: Remembered[str | None] = Remembered(monotonic)
-        self._permissions: Remembered[Permission] = Remembered(monotonic)
-        self._refusals: Remembered[bool] = Remembered(monotonic)
-        self._refused: Remembered[Asking] = Remembered(monotonic)
-        self._shown: Remembered[Asking] = Remembered(monotonic)
-        self._listed: Remembered[int] = Remembered(monotonic)
-        self._operators: Remembered[bool] = Remembered(monotonic)
+
+        def cache(seconds: float = REMEMBERED_SECONDS) -> TTLCache[Any, Any]:
+            return TTLCache(REMEMBERED, seconds, monotonic)
+
+        self._logins: TTLCache[str, str | None] = cache()
+        self._permissions: TTLCache[_Asked, Permission] = cache()
+        self._listed_permissions: TTLCache[_Asked, Permission] = cache(LISTED_SECONDS)
+        self._refusals: TTLCache[tuple[str, str, str], bool] = cache()
+        self._refused: TTLCache[_Asked, Asking] = cache()
+        self._shown: TTLCache[_Asked, Asking] = cache()
+        self._listed: TTLCache[str, int] = cache()
+        self._operators: TTLCache[_Asked, bool] = cache()
 
     def login_of(self, token: str) -> str | None:
         """Return whose token this is; None for nobody's. Tokens are remembered by their digest only."""
-        key = (sha256(token.encode(errors="replace")).hexdigest(),)
-        login = self._logins.get(key, lambda: self._accounts.login_of(token))
-        if login is None:
-            self._logins.forget(key)
-        return login
+        key = sha256(token.encode(errors="replace")).hexdigest()
+        return _known_or(self._logins, key, lambda: self._accounts.login_of(token))
 
     def authorize(self, rule: Rule, login: str, given: Mapping[str, str]) -> Access:
         """Return what a request may use; ``given`` are its fields by name.
@@ -136,12 +150,12 @@ class Authorization:
         What the forge says is used again for a minute; when they do it, it is asked anew.
         """
         permission = self.permission(login, where[1], where[0])
-        asking = self._shown.get((login, where[1]), lambda: self._authorizer.asking(where, login, permission))
+        asking = _known_or(self._shown, (login, where[1]), lambda: self._authorizer.asking(where, login, permission))
         return self._judged(asking, action, about)
 
     def operator(self, login: str, where: tuple[int, str]) -> Decision:
         """Decide whether to offer somebody what only operators do. What the forge says is used again for a minute."""
-        known = self._operators.get((login, where[1]), lambda: self._operates(login, where[1], where[0]))
+        known = _known_or(self._operators, (login, where[1]), lambda: self._operates(login, where[1], where[0]))
         return Decision(known, "" if known else str(NoOperator(login, self._team)))
 
     def _operating(self, login: str, repository: str, installation: int) -> Permission:
@@ -169,11 +183,11 @@ class Authorization:
         That holds for a minute, so that nobody can use up the App's calls with what they may not do.
         """
         key = (login, repository, type(refusal).__name__)
-        if not self._refusals.known(key):
+        if key not in self._refusals:
             permission = self.permission(login, repository, installation, anew=True)
             if permission < Permission.READ or may(permission):
                 return permission
-            self._refusals.put(key, value=True)
+            self._refusals[key] = True
         raise refusal
 
     def _acting(self, action: Action, login: str, where: tuple[int, str], about: Deployment | str) -> Permission:
@@ -182,13 +196,13 @@ class Authorization:
         Whom it was asked about for a refusal, it is not asked about for another one within a minute.
         """
         key = (login, where[1])
-        before = self._refused.known(key)
+        before = self._refused.get(key)
         if before is None or self._judged(before, action, about).done:
             permission = self.permission(login, where[1], where[0], anew=True)
             before = self._authorizer.asking(where, login, permission)
             if permission < Permission.READ or self._judged(before, action, about).done:
                 return permission
-            self._refused.put(key, before)
+            self._refused[key] = before
         raise NotGranted(self._judged(before, action, about).reason)
 
     def _judged(self, asking: Asking, action: Action, about: Deployment | str) -> Decision:
@@ -201,27 +215,31 @@ class Authorization:
 
         Nobody can use up the App's calls by listing: answers are used again for ten minutes.
         """
-        known = [self._permissions.known((login, one.name), LISTED_SECONDS) for one in repositories]
+        known = [self._listed_permissions.get((login, one.name)) for one in repositories]
         missing = [one for one, permission in zip(repositories, known, strict=True) if permission is None]
-        asked = self._listed.known((login,)) or 0
+        asked = self._listed.get(login, 0)
         anew = missing[: LISTED_ANEW - asked]
         if anew:
-            self._listed.put((login,), asked + len(anew))
+            self._listed[login] = asked + len(anew)
         with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="permissions") as pool:
-            answers = pool.map(lambda one: self.permission(login, one.name, one.installation, anew=True), anew)
-        found = dict(zip((one.name for one in anew), answers, strict=True))
+            answers = list(pool.map(lambda one: self._asked(login, one.name, one.installation), anew))
+        found = {one.name: self._keep((login, one.name), answer) for one, answer in zip(anew, answers, strict=True)}
         return [found.get(one.name, permission) for one, permission in zip(repositories, known, strict=True)]
 
     def permission(self, login: str, repository: str, installation: int, *, anew: bool = False) -> Permission:
-        """Return what somebody may do in a repository, as the forge says; nothing where it refuses to say."""
+        """Return what somebody may do in a repository, as the VCS provider says; nothing where it refuses to say."""
+        known = None if anew else self._permissions.get((login, repository))
+        return self._keep((login, repository), self._asked(login, repository, installation)) if known is None else known
 
-        def ask() -> Permission:
-            try:
-                return self._forge.permission(installation, repository, login)
-            except (ForgeRefused, NotFound):
-                return Permission.NONE
+    def _asked(self, login: str, repository: str, installation: int) -> Permission:
+        try:
+            return self._forge.permission(installation, repository, login)
+        except (ForgeRefused, NotFound):
+            return Permission.NONE
 
-        return self._permissions.get((login, repository), ask, anew=anew)
+    def _keep(self, asked: _Asked, permission: Permission) -> Permission:
+        self._permissions[asked] = self._listed_permissions[asked] = permission
+        return permission
 
     def _operates(self, login: str, repository: str, installation: int) -> bool:
         organization, _, team = self._team.partition("/")
@@ -269,3 +287,11 @@ def _repository_of(given: Mapping[str, str]) -> str:
     if "owner" in given and "name" in given:
         return f"{whole_owner(given['owner'])}/{given['name']}"
     return given.get("repository", "")
+
+
+def _known_or(cache: MutableMapping[_Key, _Answer], key: _Key, ask: Callable[[], _Answer]) -> _Answer:
+    """Return the answer for a key as it is known, or else as ``ask`` gives it. None is asked for again."""
+    known = cache.get(key)
+    if known is None:
+        known = cache[key] = ask()
+    return known

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import secrets
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from itsdangerous import BadData, Signer, TimestampSigner, URLSafeTimedSerializer
 
 #: A working day: an account that lost its rights is noticed within a minute anyway, as rights are asked of the forge.
 SESSION_SECONDS = 8 * 3600
 #: Time to sign in at the forge, with a second factor to be looked for.
 SIGN_IN_SECONDS = 600
-_LONGEST = 3000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,57 +38,65 @@ class SignIn:
     target: str
 
 
+class _ClockSigner(TimestampSigner):
+    """Signs with the time that a clock gives."""
+
+    def __init__(self, *arguments: Any, now: Callable[[], float], **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self._now = now
+
+    def get_timestamp(self) -> int:
+        return int(self._now())
+
+
 class Sessions:
     """Makes and reads the values of cookies. ``now`` gives the time in seconds since 1970."""
 
     def __init__(self, secret: str, now: Callable[[], float]) -> None:
-        self._key = hmac.digest(secret.encode(), b"tidegate: sessions of the web pages, 1", "sha256")
-        self._now = now
+        signing: dict[str, Any] = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
+
+        def signed(what: str) -> URLSafeTimedSerializer:
+            return URLSafeTimedSerializer(
+                secret, f"tidegate: {what}", signer=_ClockSigner, signer_kwargs={**signing, "now": now}
+            )
+
+        self._sessions, self._sign_ins = signed("session"), signed("sign-in")
+        self._forms = Signer(secret, "tidegate: form", **signing)
 
     def begin(self, login: str) -> str:
         """Return the cookie of a new session."""
-        return self._signed("session", {"login": login, "id": secrets.token_urlsafe(12)}, SESSION_SECONDS)
+        return self._sessions.dumps([login, secrets.token_urlsafe(12)])
 
     def read(self, cookie: str) -> Session | None:
         """Return the session of a cookie; None for one that is not ours, or has ended."""
-        fields = self._opened("session", cookie)
-        return None if fields is None else Session(fields["login"], fields["id"], fields["ends"])
+        try:
+            (login, identifier), begun = self._sessions.loads(cookie, SESSION_SECONDS, return_timestamp=True)
+        except (BadData, UnicodeError):
+            return None
+        return Session(login, identifier, int(begun.timestamp()) + SESSION_SECONDS)
 
     def begin_sign_in(self, target: str) -> tuple[str, str]:
         """Return the state to send to the forge, and the cookie that binds it to this browser."""
         nonce = secrets.token_urlsafe(24)
-        return nonce, self._signed("sign-in", {"nonce": nonce, "target": target}, SIGN_IN_SECONDS)
+        return nonce, self._sign_ins.dumps([nonce, target])
 
     def read_sign_in(self, cookie: str, state: str) -> SignIn | None:
         """Return the sign-in that this browser began with this state, if it did."""
-        fields = self._opened("sign-in", cookie)
-        if fields is None or not hmac.compare_digest(fields["nonce"].encode(), state.encode(errors="replace")):
+        try:
+            nonce, target = self._sign_ins.loads(cookie, SIGN_IN_SECONDS)
+        except (BadData, UnicodeError):
             return None
-        return SignIn(fields["nonce"], fields["target"])
+        is_same = hmac.compare_digest(nonce.encode(), state.encode(errors="replace"))
+        return SignIn(nonce, target) if is_same else None
 
     def form_token(self, session: Session) -> str:
         """Return what forms of this session carry, so that no other site can send one."""
-        return hmac.new(self._key, f"form\0{session.login}\0{session.id}".encode(), hashlib.sha256).hexdigest()
+        return self._forms.get_signature(_named(session)).decode()
 
     def is_form_token(self, session: Session, token: str) -> bool:
         """Tell whether a form carried the session's token."""
-        return hmac.compare_digest(self.form_token(session).encode(), token.encode(errors="replace"))
-
-    def _signed(self, kind: str, fields: Mapping[str, str], seconds: int) -> str:
-        body = _encoded(json.dumps({**fields, "kind": kind, "ends": int(self._now()) + seconds}).encode())
-        return f"{body}.{self._signature(body)}"
-
-    def _opened(self, kind: str, cookie: str) -> dict[str, Any] | None:
-        body, _, signature = cookie.partition(".")
-        signed = self._signature(body).encode()
-        if len(cookie) > _LONGEST or not hmac.compare_digest(signed, signature.encode(errors="replace")):
-            return None
-        fields: dict[str, Any] = json.loads(urlsafe_b64decode(body + "=" * (-len(body) % 4)))
-        return fields if fields["kind"] == kind and fields["ends"] > self._now() else None
-
-    def _signature(self, body: str) -> str:
-        return _encoded(hmac.digest(self._key, body.encode(errors="replace"), "sha256"))
+        return self._forms.verify_signature(_named(session), token)
 
 
-def _encoded(content: bytes) -> str:
-    return urlsafe_b64encode(content).decode().rstrip("=")
+def _named(session: Session) -> str:
+    return f"{session.login}\0{session.id}"
