@@ -60,7 +60,7 @@ def _line_seen(cloud: LocalCloud) -> Line:
     job = str(until(lambda: next(iter(_jobs(cloud)), None), "a runner"))
     delays, position, ended = [], 0, False
     while not ended:
-        page = _get(cloud, f"/api/jobs/{job}/log?after={position}")
+        page = _get(cloud, f"/api/v1/jobs/{job}/log?after={position}")
         seen = time.time()
         delays += [seen - float(found[1]) for line in page["lines"] if (found := _WRITTEN.search(str(line)))]
         position, ended = page["next"], page["ended"]
@@ -83,7 +83,7 @@ def _jobs(cloud: LocalCloud) -> Iterator[str]:
 def _pages_read(cloud: LocalCloud, few: int, many: int) -> Line:
     """Return the line with the DynamoDB calls of one page among many deployments and among few."""
     until(lambda: any(message["state"] == "SUCCESS" for message in cloud.audit()), "the deployment's end")
-    path = f"/api/deployments?{urllib.parse.urlencode({'repository': REPOSITORY, 'limit': 100})}"
+    path = f"/api/v1/deployments?{urllib.parse.urlencode({'repository': REPOSITORY, 'limit': 100})}"
     _multiply(cloud, 1, few)
     _get(cloud, path)  # Who may read what is known from now on, as for every page but the first.
     among_few = _reads(cloud, path)

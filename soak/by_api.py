@@ -55,7 +55,7 @@ def post(world: World, by: str, path: str, body: Any) -> str:
 def _send(world: World, by: str, path: str, body: Any = None) -> tuple[str, str]:
     """Return the status and the answer, whatever it is: trouble may strike the API, too."""
     headers = {"Authorization": f"Bearer {by}", "Content-Type": "application/json"}
-    address = f"{world.cloud.info['api_url']}/api/{path}"
+    address = f"{world.cloud.info['api_url']}/api/v1/{path}"
     content = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(address, content, headers)  # noqa: S310  # This machine's.
     try:

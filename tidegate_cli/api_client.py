@@ -63,11 +63,11 @@ class ApiClient:
 
     def me(self) -> Me:
         """Return who the token says that we are."""
-        return self._get("/api/me", Me)
+        return self._get("/api/v1/me", Me)
 
     def repositories(self) -> list[Repository]:
         """Return the repositories that we may read."""
-        return self._get("/api/repositories", Repositories).repositories
+        return self._get("/api/v1/repositories", Repositories).repositories
 
     def roots(self, repository: str) -> list[Root]:
         """Return the roots of a repository with their queues' states."""
@@ -76,60 +76,60 @@ class ApiClient:
     def search_roots(self, repository: str, query: str) -> Roots:
         """Return the roots of a repository that match a tag query, all if it is empty."""
         given = {"query": query} if query else None
-        return self._get(f"/api/repositories/{_path(repository, '/')}/roots", Roots, given)
+        return self._get(f"/api/v1/repositories/{_path(repository, '/')}/roots", Roots, given)
 
     def pulls(self, repository: str | None, query: str = "") -> Pulls:
         """Return open pull requests that match, newest first: of a repository, or of all that we may read."""
         given = {"repository": repository or "", "query": query}
-        return self._get("/api/pulls", Pulls, {name: value for name, value in given.items() if value} or None)
+        return self._get("/api/v1/pulls", Pulls, {name: value for name, value in given.items() if value} or None)
 
     def pull(self, repository: str, number: int) -> Pull:
         """Return a pull request with its layers."""
-        return self._get(f"/api/pulls/{_path(repository, '/')}/{number}", Pull)
+        return self._get(f"/api/v1/pulls/{_path(repository, '/')}/{number}", Pull)
 
     def drift(self, repository: str | None) -> Drift:
         """Return what schedules found: of a repository, or of all that we may read."""
-        return self._get("/api/drift", Drift, {"repository": repository} if repository else None)
+        return self._get("/api/v1/drift", Drift, {"repository": repository} if repository else None)
 
     def look_for_drift(self, repository: str, schedule: str) -> str:
         """Have a schedule look for drift now; return what there is to say about it."""
         asked = {"repository": repository, "schedule": schedule}
-        return self._post("/api/drift/look", Looking, asked).message
+        return self._post("/api/v1/drift/look", Looking, asked).message
 
     def queue(self, repository: str, root: str) -> Queue:
         """Return a root's queue."""
-        return self._get("/api/queue", Queue, {"repository": repository, "root": root})
+        return self._get("/api/v1/queue", Queue, {"repository": repository, "root": root})
 
     def lock(self, repository: str, root: str, reason: str, duration: str = "") -> Locked:
         """Lock a root's queue."""
         asked = {"repository": repository, "root": root, "reason": reason}
-        return self._post("/api/queue/lock", Locked, asked | ({"duration": duration} if duration else {}))
+        return self._post("/api/v1/queue/lock", Locked, asked | ({"duration": duration} if duration else {}))
 
     def lock_many(self, repository: str, stack: str, reason: str, duration: str) -> Locked:
         """Lock all roots of a stack, or of the repository if that is empty."""
         asked = {"repository": repository, "stack": stack, "reason": reason, "duration": duration}
-        return self._post("/api/locks", Locked, asked)
+        return self._post("/api/v1/locks", Locked, asked)
 
     def unlock_many(self, repository: str, stack: str) -> Unlocked:
         """Take away the lock of a stack, or of the repository if that is empty."""
-        return self._post("/api/locks/remove", Unlocked, {"repository": repository, "stack": stack})
+        return self._post("/api/v1/locks/remove", Unlocked, {"repository": repository, "stack": stack})
 
     def unlock(self, repository: str, root: str) -> Unlocked:
         """Take away the lock of a root's queue."""
-        return self._post("/api/queue/unlock", Unlocked, {"repository": repository, "root": root})
+        return self._post("/api/v1/queue/unlock", Unlocked, {"repository": repository, "root": root})
 
     def deployments(self, repository: str, root: str | None = None, limit: int = 20) -> list[Brief]:
         """Return deployments, newest first."""
         query = {"repository": repository, "limit": str(limit)} | ({"root": root} if root else {})
-        return self._get("/api/deployments", Deployments, query).deployments
+        return self._get("/api/v1/deployments", Deployments, query).deployments
 
     def deployment(self, deployment: str) -> Deployment:
         """Return one deployment."""
-        return self._get(f"/api/deployments/{_path(deployment)}", Deployment)
+        return self._get(f"/api/v1/deployments/{_path(deployment)}", Deployment)
 
     def change(self, change: str) -> Change:
         """Return one change."""
-        return self._get(f"/api/changes/{_path(change)}", Change)
+        return self._get(f"/api/v1/changes/{_path(change)}", Change)
 
     def deploy(self, repository: str, roots: Sequence[str], **how: Any) -> str:
         """Ask for the default branch's head to be deployed to these roots; return the request's id.
@@ -139,16 +139,16 @@ class ApiClient:
         """
         more = {"roots": list(roots), **how}
         asked = {"repository": repository, **{word: value for word, value in more.items() if value}}
-        return self._post("/api/deployments", Accepted, asked).request
+        return self._post("/api/v1/deployments", Accepted, asked).request
 
     def request(self, request: str) -> Request:
         """Return what became of a request."""
-        return self._get(f"/api/requests/{_path(request)}", Request)
+        return self._get(f"/api/v1/requests/{_path(request)}", Request)
 
     def review(self, deployment: str, decision: str, plan_digest: str | None) -> Decided:
         """Answer a plan review: ``approve``, which needs the plan's digest, or ``reject``."""
         answer = {"decision": decision, **({"plan_digest": plan_digest} if plan_digest else {})}
-        return self._post(f"/api/deployments/{_path(deployment)}/review", Decided, answer)
+        return self._post(f"/api/v1/deployments/{_path(deployment)}/review", Decided, answer)
 
     def gate(self, deployment: str, decision: str, reason: str = "") -> Decided:
         """Answer for a deployment that waits at a gate.
@@ -156,19 +156,19 @@ class ApiClient:
         ``retry`` what failed of others, ``approve`` it, ``override`` what it requires for a ``reason``, or ``reject``.
         """
         told = {"decision": decision, **({"reason": reason} if reason else {})}
-        return self._post(f"/api/deployments/{_path(deployment)}/gate", Decided, told)
+        return self._post(f"/api/v1/deployments/{_path(deployment)}/gate", Decided, told)
 
     def cancel(self, deployment: str, *, is_apply: bool) -> Decided:
         """Cancel a deployment; ``is_apply`` interrupts its apply, too."""
-        return self._post(f"/api/deployments/{_path(deployment)}/cancel", Decided, {"apply": is_apply})
+        return self._post(f"/api/v1/deployments/{_path(deployment)}/cancel", Decided, {"apply": is_apply})
 
     def job(self, job: str) -> Job:
         """Return one job."""
-        return self._get(f"/api/jobs/{_path(job)}", Job)
+        return self._get(f"/api/v1/jobs/{_path(job)}", Job)
 
     def log(self, job: str, after: int) -> Log:
         """Return lines of a job's log from position ``after`` on."""
-        return self._get(f"/api/jobs/{_path(job)}/log", Log, {"after": str(after)})
+        return self._get(f"/api/v1/jobs/{_path(job)}/log", Log, {"after": str(after)})
 
     def _get(self, path: str, kind: type[_Answer], query: Mapping[str, str] | None = None) -> _Answer:
         return self._ask("GET", path, kind, query, None)

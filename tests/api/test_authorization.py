@@ -32,9 +32,9 @@ def test_every_route_has_a_rule_and_every_rule_a_route(wires):
 
 
 def test_a_route_without_a_rule_answers_like_one_that_does_not_exist(wires, reviewer):
-    wires.web.app.get("/api/forgotten")(lambda: {"secret": 1})
-    assert reviewer.get("/api/forgotten").json == reviewer.get("/api/nothing").json
-    assert reviewer.get("/api/forgotten").status == 404
+    wires.web.app.get("/api/v1/forgotten")(lambda: {"secret": 1})
+    assert reviewer.get("/api/v1/forgotten").json == reviewer.get("/api/v1/nothing").json
+    assert reviewer.get("/api/v1/forgotten").status == 404
 
 
 @pytest.mark.parametrize("route", API)
@@ -87,7 +87,7 @@ def test_who_may_read_is_shown_what_is_there(wires, route):
 def test_acting_asks_the_forge_anew(wires, route):
     names = prepare(wires)
     client = client_for(wires, route, "reviewer")
-    assert client.get("/api/queue?repository=acme/infra&root=network" if client.token else "/").status == 200
+    assert client.get("/api/v1/queue?repository=acme/infra&root=network" if client.token else "/").status == 200
     wires.forge.writers.clear()
     assert call(client, route, names).status == 404
 
@@ -173,11 +173,11 @@ def test_who_retries_at_a_gate_must_be_granted_a_deploy(wires):
     names = prepare(wires)
     wires.deployments.save(replace(wires.deployments.get(names["id"]), access=RootAccess(apply=("user:somebody",))))
     refused = Client(wires, "token-of-reviewer").post_json(
-        f"/api/deployments/{names['id']}/gate", {"decision": "retry"}
+        f"/api/v1/deployments/{names['id']}/gate", {"decision": "retry"}
     )
     assert (refused.status, "may deploy root network here" in refused.body) == (403, True)
     rejected = Client(wires, "token-of-reviewer").post_json(
-        f"/api/deployments/{names['id']}/gate", {"decision": "reject"}
+        f"/api/v1/deployments/{names['id']}/gate", {"decision": "reject"}
     )
     assert rejected.status == 409
 
@@ -185,7 +185,7 @@ def test_who_retries_at_a_gate_must_be_granted_a_deploy(wires):
 def test_who_is_refused_often_is_not_asked_about_each_time_and_is_asked_about_anew_before_they_may(wires):
     names = prepare(wires)
     guard(wires, names)
-    path, client = f"/api/deployments/{names['id']}/review", Client(wires, "token-of-reviewer")
+    path, client = f"/api/v1/deployments/{names['id']}/review", Client(wires, "token-of-reviewer")
     asked = questions(wires)
     for _ in range(10):
         assert client.post_json(path, {"decision": "reject"}).status == 403
@@ -207,7 +207,7 @@ def test_a_list_of_many_repositories_fills_up_without_using_up_the_calls_of_the_
     for minute in range(4):
         ticks[0] = minute * 61
         for _ in range(3):
-            found = reader.get("/api/repositories").json
+            found = reader.get("/api/v1/repositories").json
         seen.append((len(found["repositories"]), found["unchecked"], len(asked)))
     assert seen == [(60, 90, 60), (120, 30, 120), (150, 0, 150), (150, 0, 150)]
     page = Client(wires).sign_in("visitor").get("/").text
@@ -217,7 +217,7 @@ def test_a_list_of_many_repositories_fills_up_without_using_up_the_calls_of_the_
 def test_a_permission_that_was_taken_away_is_noticed_within_a_minute(wires, reader):
     ticks = [0.0]
     wires.web._authorization._permissions = TTLCache(100, 60, lambda: ticks[0])
-    path = f"/api/deployments?repository={REPOSITORY}"
+    path = f"/api/v1/deployments?repository={REPOSITORY}"
     assert reader.get(path).status == 200
     wires.forge.readers.clear()
     ticks[0] = 59
@@ -228,18 +228,18 @@ def test_a_permission_that_was_taken_away_is_noticed_within_a_minute(wires, read
 
 def test_only_members_of_the_operators_team_ask_for_deployments(wires, reviewer):
     body = {"repository": REPOSITORY, "roots": ["network"]}
-    assert reviewer.post_json("/api/deployments", body).status == 202
-    assert reviewer.post_json("/api/deployments", {**body, "force": True}).status == 202
-    assert reviewer.post_json("/api/deployments", {**body, "destroy": True}).status == 202
+    assert reviewer.post_json("/api/v1/deployments", body).status == 202
+    assert reviewer.post_json("/api/v1/deployments", {**body, "force": True}).status == 202
+    assert reviewer.post_json("/api/v1/deployments", {**body, "destroy": True}).status == 202
     by_query = {"repository": REPOSITORY, "query": "stack_name:prod"}
-    assert reviewer.post_json("/api/deployments", by_query).status == 202
-    assert reviewer.post_json("/api/deployments", {**by_query, "query": "a and"}).status == 400
+    assert reviewer.post_json("/api/v1/deployments", by_query).status == 202
+    assert reviewer.post_json("/api/v1/deployments", {**by_query, "query": "a and"}).status == 400
     for wrong in ({"repository": REPOSITORY}, {**by_query, "destroy": True}):
-        assert reviewer.post_json("/api/deployments", wrong).status == 422
+        assert reviewer.post_json("/api/v1/deployments", wrong).status == 422
     assert [delivery.fields.get("force") for delivery in wires.events.sent] == [None, True, None, None]
     assert [delivery.fields.get("destroy") for delivery in wires.events.sent] == [None, None, True, None]
     wires.forge.teams["acme/operators"] = {"somebody-else"}
-    refused = reviewer.post_json("/api/deployments", body)
+    refused = reviewer.post_json("/api/v1/deployments", body)
     assert (refused.status, refused.json["error"]["code"]) == (403, "not_allowed")
     assert "acme/operators" in refused.json["error"]["message"]
 
@@ -248,7 +248,7 @@ def test_without_an_operators_team_nobody_asks_for_deployments():
     wires = WebBootstrap()
     wires.environ = {**wires.environ, "TIDEGATE_OPERATORS_TEAM": ""}
     answer = Client(wires, "token-of-reviewer").post_json(
-        "/api/deployments", {"repository": REPOSITORY, "roots": ["network"]}
+        "/api/v1/deployments", {"repository": REPOSITORY, "roots": ["network"]}
     )
     assert answer.status == 403
     assert "no operators' team" in answer.json["error"]["message"]
@@ -258,29 +258,29 @@ def test_a_team_of_another_organization_has_no_rights_here(wires):
     wires.environ = {**wires.environ, "TIDEGATE_OPERATORS_TEAM": "other/operators"}
     wires.forge.teams["other/operators"] = {"reviewer"}
     client = Client(wires, "token-of-reviewer")
-    assert client.post_json("/api/deployments", {"repository": REPOSITORY, "roots": ["network"]}).status == 403
+    assert client.post_json("/api/v1/deployments", {"repository": REPOSITORY, "roots": ["network"]}).status == 403
 
 
 def test_when_the_forge_does_not_answer_nobody_gets_in(wires, reader):
     wires.forge.failures.append(ForgeUnavailable("503", 17))
-    answer = reader.get(f"/api/deployments?repository={REPOSITORY}")
+    answer = reader.get(f"/api/v1/deployments?repository={REPOSITORY}")
     assert (answer.status, answer.headers["retry-after"]) == (503, "17")
     wires.forge.failures.append(ForgeRefused(403, "the App is not installed"))
-    assert reader.get(f"/api/deployments?repository={REPOSITORY}").status == 404
+    assert reader.get(f"/api/v1/deployments?repository={REPOSITORY}").status == 404
 
 
 def test_a_token_is_asked_for_once_and_never_kept_in_clear(wires, reader):
     for _ in range(3):
-        assert reader.get("/api/me").json == {"login": "reader"}
+        assert reader.get("/api/v1/me").json == {"login": "reader"}
     assert wires.accounts.asked == 1
     assert "token-of-reader" not in repr(list(wires.web._authorization._logins.items()))
 
 
 def test_a_token_that_is_nobodys_is_asked_for_again(wires):
     client = Client(wires, "new-token")
-    assert client.get("/api/me").status == 401
+    assert client.get("/api/v1/me").status == 401
     wires.accounts.tokens["new-token"] = "reader"
-    assert client.get("/api/me").json == {"login": "reader"}
+    assert client.get("/api/v1/me").json == {"login": "reader"}
 
 
 def test_a_form_of_another_site_does_nothing(wires, browser):
@@ -313,4 +313,4 @@ def test_the_path_of_a_page_tells_its_repository_whatever_its_query_says(wires, 
 
 
 def test_a_session_gives_no_access_to_the_api(wires, browser):
-    assert browser.get("/api/me").status == 401
+    assert browser.get("/api/v1/me").status == 401

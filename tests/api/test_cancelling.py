@@ -47,19 +47,19 @@ def test_the_page_interrupts_an_apply_only_after_its_warning_was_accepted(wires,
 
 def test_the_api_cancels_and_says_what_came_of_it(wires, reviewer):
     one = wires.deployed(deployment_in(State.PLANNING))
-    answer = reviewer.post_json(f"/api/deployments/{one.id}/cancel", {})
+    answer = reviewer.post_json(f"/api/v1/deployments/{one.id}/cancel", {})
     assert (answer.status, answer.json["deployment"]["state"]) == (200, "cancelled")
-    assert reviewer.get(f"/api/deployments/{one.id}").json["cancelled"]["by"] == "reviewer"
+    assert reviewer.get(f"/api/v1/deployments/{one.id}").json["cancelled"]["by"] == "reviewer"
 
 
 def test_the_api_interrupts_an_apply_only_if_it_is_said(wires, reviewer):
     one = applying(wires)
-    assert reviewer.post_json(f"/api/deployments/{one.id}/cancel", {}).status == 409
-    assert reviewer.post_json(f"/api/deployments/{one.id}/cancel", {"apply": True}).status == 200
+    assert reviewer.post_json(f"/api/v1/deployments/{one.id}/cancel", {}).status == 409
+    assert reviewer.post_json(f"/api/v1/deployments/{one.id}/cancel", {"apply": True}).status == 200
 
 
 def test_only_who_may_decide_about_its_plan_cancels_a_deployment(wires, browser):
     one = wires.deployed(deployment_in(State.PLANNING, access=Access(review=("team:sre",))))
     assert "Cancel this deployment" not in browser.get(f"/deployments/{one.id}").text
-    assert Client(wires, "token-of-reviewer").post_json(f"/api/deployments/{one.id}/cancel", {}).status == 403
+    assert Client(wires, "token-of-reviewer").post_json(f"/api/v1/deployments/{one.id}/cancel", {}).status == 403
     assert wires.deployments.get(one.id).state is State.PLANNING

@@ -30,7 +30,7 @@ def change(wires):
 
 
 def test_the_api_tells_the_stacks_of_a_change_and_what_each_member_waits_for(change, reader):
-    answer = reader.get("/api/changes/c-1").json
+    answer = reader.get("/api/v1/changes/c-1").json
     assert (answer["id"], answer["repository"], answer["layers"], answer["left_out"]) == ("c-1", REPOSITORY, 3, 0)
     dev, staging, prod = answer["stacks"]
     assert [(one["name"], one["tier"], one["state"], one["done"]) for one in (dev, staging, prod)] == [
@@ -52,7 +52,7 @@ def test_the_api_tells_the_stacks_of_a_change_and_what_each_member_waits_for(cha
 
 
 def test_a_deployments_details_tell_its_stack_its_layer_and_what_it_waits_for(change, reader):
-    details = reader.get(f"/api/deployments/{change['prod'].id}").json
+    details = reader.get(f"/api/v1/deployments/{change['prod'].id}").json
     assert (details["stack"], details["layer"], details["layers"], details["change_set"]) == ("prod", 3, 3, "c-1")
     assert [one["stack"] for one in details["gated_by"]] == ["staging"]
 
@@ -78,7 +78,7 @@ def test_a_change_that_is_over_does_not_ask_again(wires, browser):
 
 
 def test_a_change_that_is_none_is_not_found(browser, reader):
-    assert browser.get("/changes/none").status == reader.get("/api/changes/none").status == 404
+    assert browser.get("/changes/none").status == reader.get("/api/v1/changes/none").status == 404
 
 
 def test_the_page_of_a_deployment_leads_to_its_change_and_offers_to_reject_it_at_a_gate(change, browser):
@@ -134,7 +134,7 @@ def test_a_failed_member_that_a_newer_revision_replaced_says_so_and_needs_nobody
 
 def test_the_api_tells_what_replaced_a_member(fixed, reader):
     _, newer = fixed
-    dev, prod = reader.get("/api/changes/c-1").json["stacks"]
+    dev, prod = reader.get("/api/v1/changes/c-1").json["stacks"]
     (member,), (other,) = dev["members"], prod["members"]
     assert (dev["state"], dev["done"], member["state"]) == ("applied", 1, "plan_failed")
     assert (member["replaced_by"]["deployment"], member["replaced_by"]["revision"]) == (newer.id, newer.revision.sha)
@@ -143,9 +143,9 @@ def test_the_api_tells_what_replaced_a_member(fixed, reader):
 
 def test_the_api_tells_what_replaced_a_deployment(fixed, reader):
     failed, newer = fixed
-    replaced_by = reader.get(f"/api/deployments/{failed.id}").json["replaced_by"]
+    replaced_by = reader.get(f"/api/v1/deployments/{failed.id}").json["replaced_by"]
     assert (replaced_by["deployment"], replaced_by["revision"]) == (newer.id, newer.revision.sha)
-    assert reader.get(f"/api/deployments/{newer.id}").json["replaced_by"] is None
+    assert reader.get(f"/api/v1/deployments/{newer.id}").json["replaced_by"] is None
 
 
 def test_a_replacement_that_is_not_known_any_more_is_told_without_its_revision(wires, browser):
@@ -177,7 +177,7 @@ def test_a_gate_is_answered_by_the_buttons_and_by_the_api(change, gates, browser
     answer = browser.post_form(f"/deployments/{one}/gate", csrf=browser.form_token(), decision="retry")
     assert (answer.status, answer.headers["location"]) == (303, f"/deployments/{one}?done=retried")
     assert "What failed runs again." in browser.get(answer.headers["location"]).text
-    answer = reviewer.post_json(f"/api/deployments/{one}/gate", {"decision": "reject"})
+    answer = reviewer.post_json(f"/api/v1/deployments/{one}/gate", {"decision": "reject"})
     assert (answer.status, answer.json["message"]) == (200, "It runs again.")
     assert gates.asked == [(one, GateAnswer.RETRY, "reviewer"), (one, GateAnswer.REJECT, "reviewer")]
 
@@ -190,9 +190,9 @@ def test_only_operators_override_what_is_required_and_whoever_is_asked_approves(
     assert "Approve" in page
     assert "Override" not in page
     given = {"decision": "override", "reason": "an outage"}
-    assert reviewer.post_json(f"/api/deployments/{one}/gate", given).status == 403
+    assert reviewer.post_json(f"/api/v1/deployments/{one}/gate", given).status == 403
     assert browser.post_form(f"/deployments/{one}/gate", csrf=browser.form_token(), **given).status == 403
-    assert reviewer.post_json(f"/api/deployments/{one}/gate", {"decision": "approve"}).status == 200
+    assert reviewer.post_json(f"/api/v1/deployments/{one}/gate", {"decision": "approve"}).status == 200
     assert gates.asked[-1] == (one, GateAnswer.APPROVE, "reviewer")
 
 
@@ -217,7 +217,7 @@ def test_what_is_frozen_says_until_when_and_asks_for_no_approval(wires, browser,
     assert "Frozen until 2026-03-02 16:50 UTC: quarter end" in page
     assert "waits for its requirements" not in page
     assert " Approve " not in page
-    assert not reviewer.get(f"/api/deployments/{one}").json["requirements"]["approvable"]
+    assert not reviewer.get(f"/api/v1/deployments/{one}").json["requirements"]["approvable"]
 
 
 def test_an_operator_overrides_what_is_required(wires, gates, browser, reviewer):
@@ -230,9 +230,9 @@ def test_an_operator_overrides_what_is_required(wires, gates, browser, reviewer)
     given = {"decision": "override", "reason": "an outage"}
     answer = browser.post_form(f"/deployments/{one}/gate", csrf=browser.form_token(), **given)
     assert "audit topic was told" in browser.get(answer.headers["location"]).text
-    assert reviewer.post_json(f"/api/deployments/{one}/gate", given).status == 200
+    assert reviewer.post_json(f"/api/v1/deployments/{one}/gate", given).status == 200
     assert gates.asked == [(one, GateAnswer.OVERRIDE, "reviewer", "an outage")] * 2
-    told = reviewer.get(f"/api/deployments/{one}").json["requirements"]
+    told = reviewer.get(f"/api/v1/deployments/{one}").json["requirements"]
     assert told["missing"] == ["Pull request #5: 1 approval is required."]
     assert told["override"] == {"by": "other", "at": NOW, "reason": "a test"}
 
@@ -240,7 +240,7 @@ def test_an_operator_overrides_what_is_required(wires, gates, browser, reviewer)
 def test_what_is_not_possible_at_a_gate_is_refused_with_the_reason(change, gates, browser, reviewer):
     gates.answer = Decision(False, "It waits at no gate.")
     one = change["prod"].id
-    refused = reviewer.post_json(f"/api/deployments/{one}/gate", {"decision": "retry"})
+    refused = reviewer.post_json(f"/api/v1/deployments/{one}/gate", {"decision": "retry"})
     assert (refused.status, refused.json["error"]["message"]) == (409, "It waits at no gate.")
     assert browser.post_form(f"/deployments/{one}/gate", csrf=browser.form_token(), decision="retry").status == 409
 
@@ -248,7 +248,7 @@ def test_what_is_not_possible_at_a_gate_is_refused_with_the_reason(change, gates
 def test_an_answer_that_is_none_reaches_no_gate(change, gates, browser, reviewer):
     one = change["prod"].id
     assert browser.post_form(f"/deployments/{one}/gate", csrf=browser.form_token(), decision="open").status == 400
-    assert reviewer.post_json(f"/api/deployments/{one}/gate", {"decision": "open"}).status == 422
+    assert reviewer.post_json(f"/api/v1/deployments/{one}/gate", {"decision": "open"}).status == 422
     assert gates.asked == []
 
 

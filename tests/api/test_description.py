@@ -26,7 +26,7 @@ def _world():
 
 
 WIRES, NAMES = _world()
-SCHEMA = schemathesis.openapi.from_wsgi("/api/openapi.json", wsgi(WIRES))
+SCHEMA = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", wsgi(WIRES))
 ONLY = examples(40, suppress_health_check=list(HealthCheck))
 
 
@@ -46,44 +46,44 @@ def test_no_request_is_answered_otherwise_than_described(case):
 @pytest.mark.parametrize(
     ("path", "name"),
     [
-        ("/api/deployments/{id}", "DeploymentDetails"),
-        ("/api/jobs/{job}/log", "LogLines"),
-        ("/api/requests/{request}", ""),
+        ("/api/v1/deployments/{id}", "DeploymentDetails"),
+        ("/api/v1/jobs/{job}/log", "LogLines"),
+        ("/api/v1/requests/{request}", ""),
     ],
 )
 def test_what_is_there_is_described_too(path, name):
     answer = Client(WIRES, "token-of-reviewer").get(path.format(**NAMES))
     assert answer.status == 200
     if name:
-        described = json.loads(Client(WIRES).get("/api/openapi.json").body)["components"]["schemas"][name]
+        described = json.loads(Client(WIRES).get("/api/v1/openapi.json").body)["components"]["schemas"][name]
         assert set(answer.json) == set(described["properties"])
 
 
 def test_the_description_is_public_and_names_each_answer():
-    document = Client(WIRES).get("/api/openapi.json").json
+    document = Client(WIRES).get("/api/v1/openapi.json").json
     assert document["info"]["title"] == "Tidegate"
     assert set(document["paths"]) == {
-        "/api/me",
-        "/api/repositories",
-        "/api/repositories/{owner}/{name}/roots",
-        "/api/queue",
-        "/api/queue/lock",
-        "/api/queue/unlock",
-        "/api/locks",
-        "/api/locks/remove",
-        "/api/deployments",
-        "/api/deployments/{id}",
-        "/api/deployments/{id}/review",
-        "/api/deployments/{id}/gate",
-        "/api/changes/{id}",
-        "/api/drift",
-        "/api/drift/look",
-        "/api/deployments/{id}/cancel",
-        "/api/pulls",
-        "/api/pulls/{owner}/{name}/{number}",
-        "/api/requests/{id}",
-        "/api/jobs/{id}",
-        "/api/jobs/{id}/log",
+        "/api/v1/me",
+        "/api/v1/repositories",
+        "/api/v1/repositories/{owner}/{name}/roots",
+        "/api/v1/queue",
+        "/api/v1/queue/lock",
+        "/api/v1/queue/unlock",
+        "/api/v1/locks",
+        "/api/v1/locks/remove",
+        "/api/v1/deployments",
+        "/api/v1/deployments/{id}",
+        "/api/v1/deployments/{id}/review",
+        "/api/v1/deployments/{id}/gate",
+        "/api/v1/changes/{id}",
+        "/api/v1/drift",
+        "/api/v1/drift/look",
+        "/api/v1/deployments/{id}/cancel",
+        "/api/v1/pulls",
+        "/api/v1/pulls/{owner}/{name}/{number}",
+        "/api/v1/requests/{id}",
+        "/api/v1/jobs/{id}",
+        "/api/v1/jobs/{id}/log",
     }
     for operations in document["paths"].values():
         for operation in operations.values():
@@ -95,4 +95,4 @@ def test_the_description_is_public_and_names_each_answer():
 
 @pytest.mark.parametrize("owner", [".", "..", "group:..", "a" * 101, ":".join(["a" * 90] * 2)])
 def test_what_is_no_owner_is_refused_as_described(owner):
-    assert Client(WIRES, "token-of-reviewer").get(f"/api/repositories/{owner}/name/roots").status == 422
+    assert Client(WIRES, "token-of-reviewer").get(f"/api/v1/repositories/{owner}/name/roots").status == 422

@@ -39,7 +39,7 @@ def test_drift_that_its_deployment_undid_says_so(wires, drifted, browser, reader
     done = wires.deployments.get("network-2")
     wires.deployments.save(replace(done, state=State.APPLIED))
     assert "Undone by its deployment, after the last look" in browser.get("/drift").text
-    assert reader.get("/api/drift").json["schedules"][0]["roots"][1]["undoing"] == "undone"
+    assert reader.get("/api/v1/drift").json["schedules"][0]["roots"][1]["undoing"] == "undone"
 
 
 def test_a_deployment_that_is_not_there_is_told_and_not_linked(wires, drifted, browser, reader):
@@ -48,12 +48,12 @@ def test_a_deployment_that_is_not_there_is_told_and_not_linked(wires, drifted, b
     page = browser.get("/drift")
     assert "/deployments/network-3" not in page.body
     assert "is not in line: not yet, or it was refused" in page.text
-    found = reader.get("/api/drift").json["schedules"][0]["roots"][0]
+    found = reader.get("/api/v1/drift").json["schedules"][0]["roots"][0]
     assert (found["deployment"], found["undoing"]) == (None, "absent")
 
 
 def test_the_api_tells_what_was_found(drifted, reader):
-    (one,) = reader.get(f"/api/drift?repository={REPOSITORY}").json["schedules"]
+    (one,) = reader.get(f"/api/v1/drift?repository={REPOSITORY}").json["schedules"]
     assert (one["schedule"], one["when"], one["revision"]) == ("nightly", drifted.entry.timetable.words, sha(3))
     assert (one["running"], one["looked_at"], one["report"]) == (False, NOW, "issue")
     assert one["issue_url"].endswith(f"/{REPOSITORY}/issues/7")
@@ -65,7 +65,7 @@ def test_the_api_tells_what_was_found(drifted, reader):
 
 def test_a_schedule_that_has_not_run_says_so(wires, reader, browser):
     wires.drifts.save(any_drift(execution="run-1", started_at=NOW, problem="There is no such time zone."))
-    (one,) = reader.get(f"/api/drift?repository={REPOSITORY}").json["schedules"]
+    (one,) = reader.get(f"/api/v1/drift?repository={REPOSITORY}").json["schedules"]
     assert (one["running"], one["looked_at"], one["revision"], one["issue_url"]) == (True, None, None, None)
     text = browser.get(f"/drift?repository={REPOSITORY}").text
     assert "It has not run yet." in text
@@ -75,9 +75,9 @@ def test_a_schedule_that_has_not_run_says_so(wires, reader, browser):
 
 def test_without_a_repository_those_of_all_that_one_may_read_are_listed(wires, drifted, reader):
     wires.drifts.save(replace(drifted, repository="acme/other", version=0))
-    assert [one["repository"] for one in reader.get("/api/drift").json["schedules"]] == [REPOSITORY]
+    assert [one["repository"] for one in reader.get("/api/v1/drift").json["schedules"]] == [REPOSITORY]
     wires.catalog.remember(KnownRepository("acme/other", 7, "main", "0" * 40, NOW))
-    assert {one["repository"] for one in reader.get("/api/drift").json["schedules"]} == {REPOSITORY, "acme/other"}
+    assert {one["repository"] for one in reader.get("/api/v1/drift").json["schedules"]} == {REPOSITORY, "acme/other"}
 
 
 def test_the_page_shows_what_drifted_since_when_and_leads_to_the_plan(drifted, browser):
@@ -112,7 +112,7 @@ ASKED = {"repository": REPOSITORY, "schedule": "nightly"}
 
 
 def test_who_may_write_has_it_looked_for_now(wires, drifted, reviewer):
-    answer = reviewer.post_json("/api/drift/look", ASKED)
+    answer = reviewer.post_json("/api/v1/drift/look", ASKED)
     assert (answer.status, answer.json["message"]) == (202, "The schedule nightly looks for drift now.")
     assert list(wires.drift_runs.started.values()) == [(REPOSITORY, "nightly")]
 
@@ -120,35 +120,35 @@ def test_who_may_write_has_it_looked_for_now(wires, drifted, reviewer):
 def test_a_schedule_may_be_called_as_its_file_lets_it(wires, drifted, reviewer):
     longest = "n" * 200
     wires.drifts.save(any_drift(entry=replace(drifted.entry, name=longest)))
-    assert reviewer.post_json("/api/drift/look", {**ASKED, "schedule": longest}).status == 202
-    assert reviewer.post_json("/api/drift/look", {**ASKED, "schedule": f"{longest}n"}).status == 422
+    assert reviewer.post_json("/api/v1/drift/look", {**ASKED, "schedule": longest}).status == 202
+    assert reviewer.post_json("/api/v1/drift/look", {**ASKED, "schedule": f"{longest}n"}).status == 422
 
 
 def test_while_it_is_looked_for_nothing_more_is_started(wires, drifted, reviewer):
     wires.drift_runs.start("run-1", REPOSITORY, "nightly")
     wires.drifts.save(replace(drifted, execution="run-1"))
-    answer = reviewer.post_json("/api/drift/look", ASKED)
+    answer = reviewer.post_json("/api/v1/drift/look", ASKED)
     assert (answer.status, answer.json["error"]["code"]) == (409, "not_possible")
 
 
 def test_who_may_only_read_is_told_so_and_offered_nothing(wires, drifted, reader):
     for _ in range(2):
-        answer = reader.post_json("/api/drift/look", ASKED)
+        answer = reader.post_json("/api/v1/drift/look", ASKED)
         assert (answer.status, wires.drift_runs.started) == (403, {})
         assert f"reader may not write to {REPOSITORY}." in answer.json["error"]["message"]
     assert "Look now" not in Client(wires).sign_in("reader").get("/drift").text
 
 
 def test_who_may_not_read_sees_no_schedules(drifted, visitor):
-    assert visitor.post_json("/api/drift/look", ASKED).status == 404
+    assert visitor.post_json("/api/v1/drift/look", ASKED).status == 404
 
 
 def test_a_schedule_that_there_is_not_is_answered_with_those_that_there_are(wires, drifted, reviewer):
-    answer = reviewer.post_json("/api/drift/look", {**ASKED, "schedule": "weekly"})
+    answer = reviewer.post_json("/api/v1/drift/look", {**ASKED, "schedule": "weekly"})
     assert (answer.status, answer.json["error"]["code"]) == (404, "unknown_schedule")
     assert "no schedule 'weekly' that looks for drift. There is 'nightly'." in answer.json["error"]["message"]
     wires.drifts.remove(REPOSITORY, "nightly")
-    assert "name one under drift" in reviewer.post_json("/api/drift/look", ASKED).json["error"]["message"]
+    assert "name one under drift" in reviewer.post_json("/api/v1/drift/look", ASKED).json["error"]["message"]
 
 
 def test_the_page_has_a_button_for_it_and_says_what_came_of_it(wires, drifted, browser):

@@ -49,7 +49,7 @@ def test_the_page_and_the_api_find_roots_by_stack_and_tag(wires, browser, reader
         one = wires.deployed(any_deployment(number, root=any_root(name=name), stack=stack, tags=tags))
         head, line = wires.queues.read(one.queue)
         wires.queues.commit(head, replace(head, length=0, in_flight=one.id), take=line)
-    roots = f"/api/repositories/{REPOSITORY}/roots"
+    roots = f"/api/v1/repositories/{REPOSITORY}/roots"
     assert [(each["name"], each["stacks"], each["tags"]) for each in reader.get(roots).json["roots"]] == [
         ("network", ["dev"], []),
         ("orders", ["prod"], ["team:sre"]),
@@ -68,7 +68,7 @@ def test_the_page_and_the_api_find_roots_by_stack_and_tag(wires, browser, reader
 
 def test_a_query_that_means_nothing_is_refused_below_its_box(wires, browser, reader):
     wires.deployed()
-    for page, route in ((LISTS[0], f"/api/repositories/{REPOSITORY}/roots"), ("/pulls", "/api/pulls")):
+    for page, route in ((LISTS[0], f"/api/v1/repositories/{REPOSITORY}/roots"), ("/pulls", "/api/v1/pulls")):
         shown, answer = browser.get(f"{page}?query=root:a and"), reader.get(f"{route}?query=root:a and")
         assert (shown.status, answer.status) == (400, 400)
         assert "stands after" in shown.text
@@ -90,9 +90,9 @@ def test_lists_say_what_destroys(wires, browser, reviewer):
     deployed = replace(any_deployed(), deployment=one.id, destroyed=True)
     for path in LISTS:
         assert "manual destroy" in browser.get(path).text
-    listed = reviewer.get(f"/api/deployments?repository={REPOSITORY}").json["deployments"]
+    listed = reviewer.get(f"/api/v1/deployments?repository={REPOSITORY}").json["deployments"]
     assert [each["destroy"] for each in listed] == [True]
-    queue = f"/api/queue?repository={REPOSITORY}&root={one.root.name}"
+    queue = f"/api/v1/queue?repository={REPOSITORY}&root={one.root.name}"
     assert [each["destroy"] for each in reviewer.get(queue).json["waiting"]] == [True]
     wires.queues.commit(head, replace(head, deployed=deployed, attempted=deployed), take=line)
     assert reviewer.get(queue).json["destroyed"] is True
@@ -109,7 +109,7 @@ def test_lists_say_what_is_destroyed_and_what_stays_behind_of_a_root_that_is_gon
     page = browser.get(f"/repositories/{REPOSITORY}").text
     assert "destroyed" in page
     assert "gone, 12 resources stay" in page
-    listed = reviewer.get(f"/api/repositories/{REPOSITORY}/roots").json["roots"]
+    listed = reviewer.get(f"/api/v1/repositories/{REPOSITORY}/roots").json["roots"]
     assert [
         (each["name"], each["destroyed"], each["orphaned"] and each["orphaned"]["resources"]) for each in listed
     ] == [

@@ -11,7 +11,7 @@ from tests.builders import REPOSITORY, any_deployed, any_deployment
 from tidegate.deploys.rules.deployment import Trigger
 
 PAGE = f"/repositories/{REPOSITORY}"
-ROOTS = f"/api{PAGE}/roots"
+ROOTS = f"/api/v1{PAGE}/roots"
 PROD = {"repository": REPOSITORY, "stack": "prod"}
 
 
@@ -26,37 +26,37 @@ def waiting(wires):
 
 
 def test_a_stack_is_locked_for_a_time_and_unlocked(reviewer, reader):
-    answer = reviewer.post_json("/api/locks", {**PROD, "reason": "Audit", "duration": "2h"})
+    answer = reviewer.post_json("/api/v1/locks", {**PROD, "reason": "Audit", "duration": "2h"})
     assert (answer.status, "locked stack prod" in answer.json["message"]) == (200, True)
     listed = reader.get(ROOTS).json
     (made,) = listed["locks"]
     assert (made["scope"], made["reason"], bool(made["expires_at"])) == ("prod", "Audit", True)
     assert listed["roots"][0]["lock"]["scope"] == "prod"
-    assert reviewer.post_json("/api/locks", {**PROD, "reason": "Another"}).status == 409
-    assert reviewer.post_json("/api/locks/remove", PROD).json["unlocked"]
-    assert not reviewer.post_json("/api/locks/remove", PROD).json["unlocked"]
+    assert reviewer.post_json("/api/v1/locks", {**PROD, "reason": "Another"}).status == 409
+    assert reviewer.post_json("/api/v1/locks/remove", PROD).json["unlocked"]
+    assert not reviewer.post_json("/api/v1/locks/remove", PROD).json["unlocked"]
     assert reader.get(ROOTS).json["locks"] == []
 
 
 def test_all_roots_are_locked_without_a_stack(reviewer, reader):
-    assert reviewer.post_json("/api/locks", {"repository": REPOSITORY}).status == 200
+    assert reviewer.post_json("/api/v1/locks", {"repository": REPOSITORY}).status == 200
     assert [each["scope"] for each in reader.get(ROOTS).json["locks"]] == ["*"]
 
 
 def test_who_may_only_read_locks_nothing(reader):
-    for path in ("/api/locks", "/api/locks/remove"):
+    for path in ("/api/v1/locks", "/api/v1/locks/remove"):
         assert reader.post_json(path, PROD).status == 403
     assert reader.post_form("/locks", repository=REPOSITORY).status >= 400
 
 
 def test_a_stack_that_there_is_not_is_not_locked(reviewer):
-    for path in ("/api/locks", "/api/locks/remove"):
+    for path in ("/api/v1/locks", "/api/v1/locks/remove"):
         refused = reviewer.post_json(path, {**PROD, "stack": "prood"})
         assert (refused.status, "Did you mean 'prod'?" in refused.json["error"]["message"]) == (404, True)
 
 
 def test_a_time_that_cannot_be_read_is_refused_with_what_to_write(reviewer):
-    for path, asked in (("/api/locks", PROD), ("/api/queue/lock", {"repository": REPOSITORY, "root": "network"})):
+    for path, asked in (("/api/v1/locks", PROD), ("/api/v1/queue/lock", {"repository": REPOSITORY, "root": "network"})):
         refused = reviewer.post_json(path, {**asked, "duration": "1w"})
         assert (refused.status, "such as 90m, 2h or 3d" in refused.json["error"]["message"]) == (400, True)
 

@@ -105,7 +105,7 @@ GROWING = {
 @pytest.mark.parametrize("line", GROWING.values(), ids=GROWING)
 @pytest.mark.parametrize(
     ("path", "lines"),
-    [("/jobs/{}", 3000), ("/jobs/{}/lines", 3000), ("/jobs/{}/raw", 20_000), ("/api/jobs/{}/log", 3000)],
+    [("/jobs/{}", 3000), ("/jobs/{}/lines", 3000), ("/jobs/{}/raw", 20_000), ("/api/v1/jobs/{}/log", 3000)],
     ids=["page", "lines", "raw", "API"],
 )
 def test_no_log_makes_an_answer_that_is_larger_than_a_function_may_give(wires, browser, reviewer, path, lines, line):

@@ -12,9 +12,9 @@ from tidegate.web.nested import flattened, flattened_event, whole_owner
     [
         ("/repositories/acme/platform/infra", "/repositories/acme:platform/infra"),
         ("/repositories/acme/platform/infra/deployments", "/repositories/acme:platform/infra/deployments"),
-        ("/api/repositories/a/b/c/d/roots", "/api/repositories/a:b:c/d/roots"),
+        ("/api/v1/repositories/a/b/c/d/roots", "/api/v1/repositories/a:b:c/d/roots"),
         ("/pulls/acme/platform/infra/5", "/pulls/acme:platform/infra/5"),
-        ("/api/pulls/acme/platform/infra/5", "/api/pulls/acme:platform/infra/5"),
+        ("/api/v1/pulls/acme/platform/infra/5", "/api/v1/pulls/acme:platform/infra/5"),
     ],
 )
 def test_groups_become_one_owner(path, flat):
@@ -32,9 +32,9 @@ def test_groups_become_one_owner(path, flat):
         "/repositories/acme/infra",
         "/repositories/acme/infra/deployments",
         "/repositories/acme//infra/x",
-        "/api/repositories/acme/infra/roots",
+        "/api/v1/repositories/acme/infra/roots",
         "/deployments/a/b/c/d",
-        "/api/openapi.json",
+        "/api/v1/openapi.json",
     ],
 )
 def test_other_paths_stay_as_they_are(path):

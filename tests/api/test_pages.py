@@ -94,13 +94,13 @@ def test_a_root_that_is_none_is_not_found_and_the_nearest_name_is_told(wires, br
     client = Client(wires, "token-of-reader")
     for answer in (
         browser.get(QUEUE.replace("network", "netwrok")),
-        client.get("/api" + QUEUE.replace("work", "wrok")),
+        client.get("/api/v1" + QUEUE.replace("work", "wrok")),
     ):
         assert answer.status == 404
         assert "There is no root 'netwrok' here" in html.unescape(answer.body)
         assert "Did you mean 'network'?" in html.unescape(answer.body)
-    assert "Did you mean" not in client.get("/api" + QUEUE.replace("network", "xyz")).body
-    assert client.get("/api" + QUEUE).status == 200
+    assert "Did you mean" not in client.get("/api/v1" + QUEUE.replace("network", "xyz")).body
+    assert client.get("/api/v1" + QUEUE).status == 200
 
 
 def test_a_deployment_shows_its_whole_story(wires, browser):
@@ -197,7 +197,7 @@ def test_a_plan_that_was_altered_cannot_be_confirmed(wires, browser, reviewer):
     wires.artifacts.put(wires.deployments.get(names["id"]).plan.text.key, b"No changes. Really.")
     given = {"decision": "approve", "plan_digest": wires.deployments.get(names["id"]).plan.file.sha256}
     pressed = browser.post_form(f"/deployments/{names['id']}/review", csrf=browser.form_token(), **given)
-    called = reviewer.post_json(f"/api/deployments/{names['id']}/review", given)
+    called = reviewer.post_json(f"/api/v1/deployments/{names['id']}/review", given)
     assert (pressed.status, called.status) == (409, 409)
     assert "was altered" in called.json["error"]["message"]
     assert wires.deployments.get(names["id"]).review.approved is None
@@ -209,7 +209,7 @@ def test_a_plan_that_nobody_saw_is_not_confirmed(wires, browser, reviewer):
         pressed = browser.post_form(
             f"/deployments/{names['id']}/review", csrf=browser.form_token(), decision="approve", **seen
         )
-        called = reviewer.post_json(f"/api/deployments/{names['id']}/review", {"decision": "approve", **seen})
+        called = reviewer.post_json(f"/api/v1/deployments/{names['id']}/review", {"decision": "approve", **seen})
         assert (pressed.status, called.status) == (409, 409)
     assert wires.deployments.get(names["id"]).review.approvals == ()
 
@@ -233,7 +233,7 @@ def test_nothing_that_comes_from_outside_is_markup(wires, browser):
 
 
 def test_every_answer_forbids_what_pages_do_not_need(wires, browser):
-    for path in ("/", "/nope", "/static/log.js", "/api/nope", "/login"):
+    for path in ("/", "/nope", "/static/log.js", "/api/v1/nope", "/login"):
         headers = browser.get(path).headers
         assert headers["content-security-policy"] == POLICY
         assert headers["x-content-type-options"] == "nosniff"
@@ -276,7 +276,7 @@ def test_what_is_our_fault_is_said_without_its_secrets(wires, browser):
     answer = browser.get("/")
     assert answer.status == 500
     assert "hunter2" not in answer.body
-    assert Client(wires, "token-of-reader").get("/api/repositories").json["error"]["code"] == "fault"
+    assert Client(wires, "token-of-reader").get("/api/v1/repositories").json["error"]["code"] == "fault"
 
 
 def test_a_head_request_is_answered_without_a_body(browser):

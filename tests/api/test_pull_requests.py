@@ -48,7 +48,7 @@ def pull(wires):
 
 def test_the_api_tells_the_conditions_in_kubernetes_form_and_each_root(pull, reader):
     _, planned, failed = pull
-    answer = reader.get(f"/api/pulls/{REPOSITORY}/5").json
+    answer = reader.get(f"/api/v1/pulls/{REPOSITORY}/5").json
     assert (answer["number"], answer["state"], answer["revision"], answer["closed_at"]) == (5, "Idle", sha(3), None)
     assert answer["conditions"][0] == {
         "type": "IsLastCommitDiscovered",
@@ -81,7 +81,7 @@ def test_a_root_that_is_gone_says_what_stays_behind_and_not_what_its_plan_would_
     wires.temporary_layers.create(layers)
     record = any_pull_request_record(layers=tuple(each.id for each in layers), discovered=any_pull_request().revision)
     wires.pull_requests.save(judged(record, layers, NOW))
-    shown = reader.get(f"/api/pulls/{REPOSITORY}/5").json["layers"]
+    shown = reader.get(f"/api/v1/pulls/{REPOSITORY}/5").json["layers"]
     told = [(each["gone"], each["left"], each["changes"]) for each in shown]
     assert told == [(True, 12, None), (True, 0, None), (True, None, None)]
     page = browser.get(f"/pulls/{REPOSITORY}/5").text
@@ -98,19 +98,19 @@ def test_lists_of_pull_requests_show_stacks_and_are_searched_by_them(wires, read
         spec = any_pull_request(number, title=f"Change {stack}")
         wires.pull_requests.save(any_pull_request_record(spec=spec, layers=(layer.id,), stacks=(stack,)))
     for query in ("stack_name:prod", "team:sre", "root:network-5"):
-        found = reader.get(f"/api/pulls?query={query}").json["pull_requests"]
+        found = reader.get(f"/api/v1/pulls?query={query}").json["pull_requests"]
         assert [(each["number"], each["stacks"]) for each in found] == [(5, ["prod"])]
         page = browser.get(f"/pulls?repository={REPOSITORY}&query={query}")
         assert "Change prod" in page.text
         assert "Change dev" not in page.text
     assert "Change dev" in browser.get("/pulls").text
-    assert "Did you mean stack_name:prod?" in reader.get("/api/pulls?query=stack_name:prood").json["hint"]
+    assert "Did you mean stack_name:prod?" in reader.get("/api/v1/pulls?query=stack_name:prood").json["hint"]
 
 
 def test_a_layer_that_is_gone_is_left_out(wires, pull, reader):
     record, planned, failed = pull
     wires.temporary_layers.remove([planned.id])
-    answer = reader.get(f"/api/pulls/{REPOSITORY}/5").json
+    answer = reader.get(f"/api/v1/pulls/{REPOSITORY}/5").json
     assert [layer["id"] for layer in answer["layers"]] == [failed.id]
     assert record.layers == (planned.id, failed.id)
 
@@ -123,7 +123,7 @@ def test_a_root_that_waits_for_a_free_place_says_behind_what(wires, browser, rea
     wires.plan_places.take(REPOSITORY, layers[0].id, 1)
     wires.plan_places.join(REPOSITORY, layers[1].id)
     reason = "It waits for a free place as the next: 1 plan of the repository is under way, of #5."
-    shown = reader.get(f"/api/pulls/{REPOSITORY}/5").json["layers"]
+    shown = reader.get(f"/api/v1/pulls/{REPOSITORY}/5").json["layers"]
     assert [each["reason"] for each in shown] == ["", reason]
     assert reason in browser.get(f"/pulls/{REPOSITORY}/5").body
 
@@ -132,16 +132,16 @@ def test_open_pull_requests_are_listed_newest_first(wires, pull, reader):
     wires.pull_requests.save(any_pull_request_record(6, opened_at="2026-03-03T08:00:00.000000+00:00"))
     wires.pull_requests.save(any_pull_request_record(7, closed_at=NOW))
     wires.pull_requests.save(any_pull_request_record(spec=any_pull_request(8, repository="acme/other")))
-    listed = reader.get(f"/api/pulls?repository={REPOSITORY}").json
+    listed = reader.get(f"/api/v1/pulls?repository={REPOSITORY}").json
     assert [each["number"] for each in listed["pull_requests"]] == [6, 5]
     assert listed["unchecked"] == 0
 
 
 def test_without_a_repository_those_of_all_that_one_may_read_are_listed(wires, pull, reader):
     wires.pull_requests.save(any_pull_request_record(spec=any_pull_request(8, repository="acme/other")))
-    assert [each["number"] for each in reader.get("/api/pulls").json["pull_requests"]] == [5]
+    assert [each["number"] for each in reader.get("/api/v1/pulls").json["pull_requests"]] == [5]
     wires.catalog.remember(KnownRepository("acme/other", 7, "main", "0" * 40, NOW))
-    assert {each["number"] for each in reader.get("/api/pulls").json["pull_requests"]} == {5, 8}
+    assert {each["number"] for each in reader.get("/api/v1/pulls").json["pull_requests"]} == {5, 8}
 
 
 def test_the_page_shows_what_a_merge_would_do_and_leads_to_the_logs(pull, browser):
@@ -167,7 +167,7 @@ def test_on_gitlab_pages_and_api_say_merge_request_and_its_sign(wires, pull, rea
     )
     wires.pull_requests.save(saved)
     of_it = wires.deployed(any_deployment(pull_request=5, reason="Pull request 5 was closed."))
-    one, listed = reader.get(f"/api/pulls/{REPOSITORY}/5").json, reader.get(f"/api/deployments/{of_it.id}").json
+    one, listed = reader.get(f"/api/v1/pulls/{REPOSITORY}/5").json, reader.get(f"/api/v1/deployments/{of_it.id}").json
     assert (one["reference"], one["title"]) == ("!5", "The pull request #5")
     assert one["notice"] == "The merge request is a draft."
     assert (listed["pull_request_reference"], listed["reason"]) == ("!5", "Merge request !5 was closed.")
@@ -194,7 +194,7 @@ def test_changed_rules_and_who_must_approve_them_are_told_by_page_and_api(wires,
     owners = (HeldPolicySet("rights", owners=("team:security",), approvals=2),)
     changed = RuleChanges(("access_control <b>", "workflows.apply"), owners)
     wires.pull_requests.save(replace(record, rule_changes=changed))
-    one = reader.get(f"/api/pulls/{REPOSITORY}/5").json
+    one = reader.get(f"/api/v1/pulls/{REPOSITORY}/5").json
     assert one["rule_changes"] == ["access_control <b>", "workflows.apply"]
     assert [(each["name"], each["approvals"]) for each in one["policy_sets"]] == [("security", 1), ("rights", 2)]
     page = browser.get(f"/pulls/{REPOSITORY}/5").body
@@ -230,7 +230,7 @@ def test_a_repository_leads_to_its_pull_requests(browser):
 @pytest.mark.parametrize("number", ["6", "x", "\u0665", "9" * 20, "0"])
 def test_a_pull_request_that_is_none_is_not_found(pull, browser, reader, number):
     assert browser.get(f"/pulls/{REPOSITORY}/{number}").status == 404
-    assert reader.get(f"/api/pulls/{REPOSITORY}/{number}").status in {404, 422}
+    assert reader.get(f"/api/v1/pulls/{REPOSITORY}/{number}").status in {404, 422}
 
 
 @pytest.fixture
@@ -249,8 +249,8 @@ def test_the_log_of_a_layers_plan_is_read_like_any_other(wires, job, browser, re
     assert "Plan: 2 to add" in page.text
     assert "For pull request #5" in page.text
     assert f"Plan of {sha(3)[:7]}" in page.text
-    assert reader.get(f"/api/jobs/{job.id}").json["kind"] == "speculate"
-    assert reader.get(f"/api/jobs/{job.id}/log").json["lines"] == ["Plan: 2 to add"]
+    assert reader.get(f"/api/v1/jobs/{job.id}").json["kind"] == "speculate"
+    assert reader.get(f"/api/v1/jobs/{job.id}/log").json["lines"] == ["Plan: 2 to add"]
     assert browser.get(f"/jobs/{job.id}/raw").body == "Plan: 2 to add\n"
     wires.temporary_layers.remove([job.deployment])
     assert browser.get(f"/jobs/{job.id}").status == 404
@@ -259,23 +259,23 @@ def test_the_log_of_a_layers_plan_is_read_like_any_other(wires, job, browser, re
 def test_a_log_that_is_still_written_is_followed(wires, job, reader):
     layer = wires.temporary_layers.get(job.deployment)
     wires.temporary_layers.save(replace(layer, state=LayerState.PLANNING))
-    assert reader.get(f"/api/jobs/{job.id}/log").json["state"] == "running"
+    assert reader.get(f"/api/v1/jobs/{job.id}/log").json["state"] == "running"
 
 
 def test_the_log_of_a_plan_of_a_repository_that_one_may_not_read_is_hidden(wires, job, reader):
     wires.forge.readers.clear()
-    assert reader.get(f"/api/jobs/{job.id}/log").status == 404
+    assert reader.get(f"/api/v1/jobs/{job.id}/log").status == 404
 
 
 def test_the_verdict_stands_in_lists_and_on_the_page(wires, pull, browser, reader):
     record, *_ = pull
-    listed = reader.get("/api/pulls").json["pull_requests"][0]
+    listed = reader.get("/api/v1/pulls").json["pull_requests"][0]
     assert (listed["verdict"], listed["outdated"]) == (None, False)
     title = "1 failed; held up by 1 policy set"
     verdict = PullRequestVerdict(title, Conclusion.FAILURE, VerdictKind.FAILED, ("security",))
     wires.pull_requests.save(replace(record, verdict=verdict))
     shown = {"conclusion": "failure", "kind": "failed", "title": title, "blocking": ["security"]}
-    assert reader.get("/api/pulls").json["pull_requests"][0]["verdict"] == shown
+    assert reader.get("/api/v1/pulls").json["pull_requests"][0]["verdict"] == shown
     for path in ("/pulls", f"/pulls/{REPOSITORY}/5"):
         assert " Failed " in browser.get(path).text
         assert verdict.title in browser.get(path).text
@@ -319,7 +319,7 @@ def test_a_merge_conflict_is_said_once(wires, pull, browser, reader):
     assert page.count("merge conflict") == page.count("Not planned") == 2
     assert "Why there is no plan" not in page
     assert "2 failed" not in page
-    assert [each["conflict"] for each in reader.get(f"/api/pulls/{REPOSITORY}/5").json["layers"]] == [True, True]
+    assert [each["conflict"] for each in reader.get(f"/api/v1/pulls/{REPOSITORY}/5").json["layers"]] == [True, True]
 
 
 def test_a_verdict_on_older_commits_is_not_shown(wires, pull, browser, reader):
@@ -327,13 +327,13 @@ def test_a_verdict_on_older_commits_is_not_shown(wires, pull, browser, reader):
     verdict = PullRequestVerdict("All of it", Conclusion.SUCCESS, VerdictKind.PASSED)
     pushed = replace(record, verdict=verdict, discovered="", commented="")
     wires.pull_requests.save(judged(pushed, (), NOW))
-    assert reader.get("/api/pulls").json["pull_requests"][0]["verdict"] is None
+    assert reader.get("/api/v1/pulls").json["pull_requests"][0]["verdict"] is None
     assert "All of it" not in browser.get("/pulls").text
 
 
 def test_a_pull_request_whose_base_moved_on_says_so(wires, pull, browser, reader):
     wires.pull_requests.save(replace(pull[0], overtaken=("network",), base_now=sha(9)))
-    assert reader.get(f"/api/pulls/{REPOSITORY}/5").json["outdated"]
+    assert reader.get(f"/api/v1/pulls/{REPOSITORY}/5").json["outdated"]
     assert f"Out of date: main has moved on to {sha(9)[:7]}" in browser.get(f"/pulls/{REPOSITORY}/5").text
 
 
@@ -343,21 +343,21 @@ def test_the_page_says_who_lets_a_policy_set_pass(wires, pull, browser, reader):
     wires.temporary_layers.save(replace(wires.temporary_layers.get(planned.id), policy_sets=(owned,)))
     path = f"/pulls/{REPOSITORY}/5"
     assert "let 2 of its owners approve this head: team:sre, user:ann." in browser.get(path).text
-    assert reader.get(f"/api{path}").json["policy_sets"] == [
+    assert reader.get(f"/api/v1{path}").json["policy_sets"] == [
         {"name": "security", "owners": ["team:sre", "user:ann"], "approvals": 2, "blocking": True, "approved_by": []}
     ]
     assert '<span class="tag bad">security: fails</span>' in browser.get(path).body
     verdict = PullRequestVerdict("Fine", Conclusion.SUCCESS, VerdictKind.PASSED)
     record = wires.pull_requests.save(replace(record, verdict=verdict))
     assert "Policy set security refuses plans, and its owners let them pass." in browser.get(path).text
-    assert not reader.get(f"/api{path}").json["policy_sets"][0]["blocking"]
+    assert not reader.get(f"/api/v1{path}").json["policy_sets"][0]["blocking"]
     by = replace(verdict, passed=(LetPass("security", ("ann", "ben")),))
     wires.pull_requests.save(replace(record, verdict=by))
     page = browser.get(path)
     assert "Policy set security refuses plans, and its owners let them pass: ann, ben approved." in page.text
     assert '<span class="tag">security: let pass</span>' in page.body
     assert '<span class="tag bad">' not in page.body
-    assert reader.get(f"/api{path}").json["policy_sets"][0]["approved_by"] == ["ann", "ben"]
+    assert reader.get(f"/api/v1{path}").json["policy_sets"][0]["approved_by"] == ["ann", "ben"]
 
 
 def test_a_policy_set_without_owners_says_that_nobody_lets_it_pass(pull, browser):

@@ -48,7 +48,7 @@ class TestReview:
     def test_it_is_told_when_the_review_expires(self, wires, browser):
         page = self.page(wires, browser)
         assert re.search(r"It expires\s+<time datetime=\"2026-03-09T08:00:00.000000\+00:00\"", page.body)
-        details = Client(wires, "token-of-reader").get(f"/api/deployments/{any_deployment().id}").json
+        details = Client(wires, "token-of-reader").get(f"/api/v1/deployments/{any_deployment().id}").json
         assert details["review"]["expires_at"] == "2026-03-09T08:00:00.000000+00:00"
 
     def test_buttons_are_for_whom_access_control_names(self, wires, browser):

@@ -12,7 +12,7 @@ from tidegate.deploys.rules.deployment import State
 from tidegate.ports import KnownRepository
 
 LIST = f"/repositories/{REPOSITORY}/deployments"
-API = f"/api/deployments?repository={REPOSITORY}"
+API = f"/api/v1/deployments?repository={REPOSITORY}"
 
 
 @pytest.fixture
@@ -108,21 +108,23 @@ def test_a_stack_that_is_not_there_is_told_with_the_nearest(made, browser, reade
 def test_without_a_repository_all_that_one_may_read_are_searched(made, wires, reader, visitor):
     wires.catalog.remember(KnownRepository("acme/other", 7, "main", "0" * 40, "2026-03-02T09:00:00.000000+00:00"))
     other = wires.deployed(any_deployment(7, repository="acme/other", stack="prod")).id
-    first = reader.get("/api/deployments?query=stack_name:prod+and+state:waiting&limit=1")
-    second = reader.get(f"/api/deployments?query=stack_name:prod+and+state:waiting&limit=1&after={first.json['next']}")
+    first = reader.get("/api/v1/deployments?query=stack_name:prod+and+state:waiting&limit=1")
+    second = reader.get(
+        f"/api/v1/deployments?query=stack_name:prod+and+state:waiting&limit=1&after={first.json['next']}"
+    )
     assert ids(first) + ids(second) == [other, made["gated"]]
     assert first.json["unsearched"] == 0
-    assert ids(reader.get("/api/deployments?query=repository:acme/other")) == [other]
-    assert ids(visitor.get("/api/deployments?query=stack_name:prod")) == []
+    assert ids(reader.get("/api/v1/deployments?query=repository:acme/other")) == [other]
+    assert ids(visitor.get("/api/v1/deployments?query=stack_name:prod")) == []
 
 
 def test_without_a_repository_and_without_a_query_the_newest_of_all_are_listed(made, reader):
-    assert set(ids(reader.get("/api/deployments"))) == set(made.values())
-    assert reader.get("/api/deployments?query=root:network&after=none").status == 404
+    assert set(ids(reader.get("/api/v1/deployments"))) == set(made.values())
+    assert reader.get("/api/v1/deployments?query=root:network&after=none").status == 404
 
 
 def test_a_list_does_not_begin_after_what_one_may_not_read(made, visitor):
-    hidden = visitor.get(f"/api/deployments?after={made['gated']}")
-    unknown = visitor.get(f"/api/deployments?after={'x' * len(made['gated'])}")
+    hidden = visitor.get(f"/api/v1/deployments?after={made['gated']}")
+    unknown = visitor.get(f"/api/v1/deployments?after={'x' * len(made['gated'])}")
     assert (hidden.status, unknown.status) == (404, 404)
     assert hidden.text.replace(made["gated"], "") == unknown.text.replace("x" * len(made["gated"]), "")

@@ -19,8 +19,8 @@ def _impatient(monkeypatch):
 
 def accepted(api, *deployments, outcome="1 deployment was queued."):
     api.answers |= {
-        "POST /api/deployments": (202, {"request": "r-1"}),
-        "GET /api/requests/r-1": [
+        "POST /api/v1/deployments": (202, {"request": "r-1"}),
+        "GET /api/v1/requests/r-1": [
             {"request": "r-1", "outcome": None, "deployments": []},
             {"request": "r-1", "outcome": outcome, "deployments": list(deployments)},
         ],
@@ -28,7 +28,7 @@ def accepted(api, *deployments, outcome="1 deployment was queued."):
 
 
 def in_turn(api, *states):
-    api.answers[f"GET /api/deployments/{ID}"] = [details(state=state) for state in states]
+    api.answers[f"GET /api/v1/deployments/{ID}"] = [details(state=state) for state in states]
 
 
 def test_a_deploy_asks_for_the_roots_once_each_and_shows_what_was_made(api, tidegate):
@@ -36,7 +36,7 @@ def test_a_deploy_asks_for_the_roots_once_each_and_shows_what_was_made(api, tide
     in_turn(api, "queued")
     result = tidegate("deploy", "acme/live", "orders", "network", "orders")
     assert result.exit_code == 0
-    assert api.bodies("POST /api/deployments") == [{"repository": "acme/live", "roots": ["orders", "network"]}]
+    assert api.bodies("POST /api/v1/deployments") == [{"repository": "acme/live", "roots": ["orders", "network"]}]
     for text in (
         "1 deployment was queued.",
         ID,
@@ -51,7 +51,7 @@ def test_a_deploy_asks_for_the_roots_once_each_and_shows_what_was_made(api, tide
 def test_a_deploy_may_name_directories_and_a_query(api, tidegate):
     accepted(api)
     tidegate("deploy", "acme/live", "-d", "live/prod", "--query", "stack_name:prod")
-    (body,) = api.bodies("POST /api/deployments")
+    (body,) = api.bodies("POST /api/v1/deployments")
     assert body == {"repository": "acme/live", "directories": ["live/prod"], "query": "stack_name:prod"}
     assert tidegate("deploy", "acme/live").exit_code == 2
 
@@ -60,7 +60,7 @@ def test_a_deploy_is_asked_for_once_more_by_force(api, tidegate):
     accepted(api, brief(state="queued", trigger="manual"))
     in_turn(api, "queued")
     assert tidegate("deploy", "acme/live", "orders", "--force").exit_code == 0
-    assert api.bodies("POST /api/deployments") == [{"repository": "acme/live", "roots": ["orders"], "force": True}]
+    assert api.bodies("POST /api/v1/deployments") == [{"repository": "acme/live", "roots": ["orders"], "force": True}]
 
 
 def test_a_deploy_that_makes_nothing_says_why_and_fails(api, tidegate):
@@ -92,7 +92,7 @@ def test_waiting_survives_a_server_that_is_away_for_a_moment(api, tidegate, monk
     monkeypatch.setattr("tidegate_cli.api_client.PAUSES", (0.0,))
     accepted(api, brief(state="queued"))
     away = refused(503, "unavailable", "Not now.")
-    api.answers[f"GET /api/deployments/{ID}"] = [details(state="planning"), *[away] * 6, details(state="applied")]
+    api.answers[f"GET /api/v1/deployments/{ID}"] = [details(state="planning"), *[away] * 6, details(state="applied")]
     assert tidegate("deploy", "acme/live", "orders", "--wait").exit_code == 0
 
 
@@ -106,7 +106,7 @@ def test_a_deploy_as_json_is_one_document_with_the_states_at_the_end(api, tidega
 
 
 def test_a_deploy_without_the_right_says_which_one(api, tidegate):
-    api.answers["POST /api/deployments"] = refused(
+    api.answers["POST /api/v1/deployments"] = refused(
         403, "not_permitted", "That is for members of the team acme/operators."
     )
     result = tidegate("deploy", "acme/live", "orders")
@@ -118,18 +118,20 @@ def test_a_deploy_without_the_right_says_which_one(api, tidegate):
 def test_an_answer_to_a_review_is_sent_and_its_effect_is_shown(api, tidegate, decision):
     in_turn(api, "awaiting_review")
     after = brief(state="approved" if decision == "approve" else "rejected")
-    api.answers[f"POST /api/deployments/{ID}/review"] = {"message": "So be it.", "deployment": after}
+    api.answers[f"POST /api/v1/deployments/{ID}/review"] = {"message": "So be it.", "deployment": after}
     result = tidegate(decision, ID)
     assert result.exit_code == 0
     seen = {"plan_digest": details()["plan_digest"]} if decision == "approve" else {}
-    assert api.bodies(f"POST /api/deployments/{ID}/review") == [{"decision": decision, **seen}]
+    assert api.bodies(f"POST /api/v1/deployments/{ID}/review") == [{"decision": decision, **seen}]
     assert "So be it." in result.stdout
     assert after["state"] in result.stdout
 
 
 def test_an_answer_that_comes_too_late_is_refused_with_the_reason(api, tidegate):
     in_turn(api, "rejected")
-    api.answers[f"POST /api/deployments/{ID}/review"] = refused(409, "conflict", "reviewer rejected this plan before.")
+    api.answers[f"POST /api/v1/deployments/{ID}/review"] = refused(
+        409, "conflict", "reviewer rejected this plan before."
+    )
     result = tidegate("approve", ID)
     assert result.exit_code == 1
     assert "reviewer rejected this plan before." in result.stderr
@@ -137,7 +139,10 @@ def test_an_answer_that_comes_too_late_is_refused_with_the_reason(api, tidegate)
 
 def test_an_approval_can_wait_for_the_apply(api, tidegate):
     in_turn(api, "awaiting_review", "approved", "applying", "apply_failed")
-    api.answers[f"POST /api/deployments/{ID}/review"] = {"message": "Confirmed.", "deployment": brief(state="approved")}
+    api.answers[f"POST /api/v1/deployments/{ID}/review"] = {
+        "message": "Confirmed.",
+        "deployment": brief(state="approved"),
+    }
     result = tidegate("approve", ID, "--wait", "--json")
     assert result.exit_code == 1
     assert json.loads(result.stdout)["deployment"]["state"] == "apply_failed"
@@ -145,12 +150,12 @@ def test_an_approval_can_wait_for_the_apply(api, tidegate):
 
 @pytest.mark.parametrize(("was_locked", "said"), [(True, "It is unlocked"), (False, "It was not locked")])
 def test_unlock_says_whether_there_was_a_lock(api, tidegate, was_locked, said):
-    api.answers["POST /api/queue/unlock"] = {"unlocked": was_locked, "message": ""}
-    api.answers["GET /api/repositories/acme/live/roots"] = {"repository": "acme/live", "roots": [root()]}
+    api.answers["POST /api/v1/queue/unlock"] = {"unlocked": was_locked, "message": ""}
+    api.answers["GET /api/v1/repositories/acme/live/roots"] = {"repository": "acme/live", "roots": [root()]}
     result = tidegate("unlock", "acme/live", "orders")
     assert result.exit_code == 0
     assert said in result.stdout
-    assert api.bodies("POST /api/queue/unlock") == [{"repository": "acme/live", "root": "orders"}]
+    assert api.bodies("POST /api/v1/queue/unlock") == [{"repository": "acme/live", "root": "orders"}]
 
 
 @pytest.mark.parametrize(("scope", "how"), [("prod", "--stack prod"), ("*", "--all")])
@@ -158,29 +163,29 @@ def test_what_a_lock_of_more_than_one_root_holds_back_is_not_unlocked_and_the_co
     api, tidegate, scope, how
 ):
     lock = {**LOCK, "scope": scope}
-    api.answers["POST /api/queue/unlock"] = {"unlocked": False, "message": "Not this queue."}
-    api.answers["GET /api/queue"] = {"repository": "acme/live", "root": "orders", "lock": lock}
-    api.answers["GET /api/repositories"] = {"repositories": [{"name": "acme/live"}]}
-    api.answers["GET /api/repositories/acme/live/roots"] = {"repository": "acme/live", "roots": [root()]}
+    api.answers["POST /api/v1/queue/unlock"] = {"unlocked": False, "message": "Not this queue."}
+    api.answers["GET /api/v1/queue"] = {"repository": "acme/live", "root": "orders", "lock": lock}
+    api.answers["GET /api/v1/repositories"] = {"repositories": [{"name": "acme/live"}]}
+    api.answers["GET /api/v1/repositories/acme/live/roots"] = {"repository": "acme/live", "roots": [root()]}
     result = tidegate("unlock", "acme/live", "orders")
     assert (result.exit_code, "Not this queue." in result.stderr) == (1, True)
     assert f"tidegate unlock acme/live {how}" in result.stderr
 
 
 def test_lock_gives_the_reason_and_says_what_came_of_it(api, tidegate):
-    api.answers["POST /api/queue/lock"] = {"message": "reviewer locked the queue."}
+    api.answers["POST /api/v1/queue/lock"] = {"message": "reviewer locked the queue."}
     words = ("lock", "acme/live", "orders", "--reason", "a freeze")
     assert "acme/live · orders: reviewer locked the queue." in tidegate(*words).stdout
     document = json.loads(tidegate(*words, "--json").stdout)
     assert document == {"repository": "acme/live", "root": "orders", "message": "reviewer locked the queue."}
     asked = {"repository": "acme/live", "root": "orders", "reason": "a freeze"}
-    assert api.bodies("POST /api/queue/lock") == [asked, asked]
+    assert api.bodies("POST /api/v1/queue/lock") == [asked, asked]
 
 
 @pytest.mark.parametrize(("name", "code", "said"), [("orders", 1, "locked already"), ("oders", 3, "has no root oders")])
 def test_a_lock_that_is_refused_exits_with_why(api, tidegate, name, code, said):
-    api.answers["POST /api/queue/lock"] = refused(409, "conflict", "It is locked already.")
-    api.answers["GET /api/repositories/acme/live/roots"] = {"repository": "acme/live", "roots": [root()]}
+    api.answers["POST /api/v1/queue/lock"] = refused(409, "conflict", "It is locked already.")
+    api.answers["GET /api/v1/repositories/acme/live/roots"] = {"repository": "acme/live", "roots": [root()]}
     result = tidegate("lock", "acme/live", name)
     assert result.exit_code == code
     assert said in result.stderr
@@ -188,20 +193,20 @@ def test_a_lock_that_is_refused_exits_with_why(api, tidegate, name, code, said):
 
 @pytest.mark.parametrize(("what", "stack"), [(("--stack", "prod"), "prod"), (("--all",), "")])
 def test_a_stack_or_all_roots_are_locked_for_a_time_and_unlocked(api, tidegate, what, stack):
-    api.answers["POST /api/locks"] = {"message": "reviewer locked it."}
+    api.answers["POST /api/v1/locks"] = {"message": "reviewer locked it."}
     assert "acme/live: reviewer locked it." in tidegate("lock", "acme/live", *what, "--for", "2h").stdout
     asked = {"repository": "acme/live", "stack": stack}
-    assert api.bodies("POST /api/locks") == [{**asked, "reason": "", "duration": "2h"}]
-    api.answers["POST /api/locks/remove"] = {"unlocked": True, "message": "Done."}
+    assert api.bodies("POST /api/v1/locks") == [{**asked, "reason": "", "duration": "2h"}]
+    api.answers["POST /api/v1/locks/remove"] = {"unlocked": True, "message": "Done."}
     document = json.loads(tidegate("unlock", "acme/live", *what, "--json").stdout)
     assert document == {"repository": "acme/live", "stack": stack or None, "unlocked": True, "message": "Done."}
-    assert api.bodies("POST /api/locks/remove") == [asked]
+    assert api.bodies("POST /api/v1/locks/remove") == [asked]
 
 
 def test_one_root_is_locked_for_a_time(api, tidegate):
-    api.answers["POST /api/queue/lock"] = {"message": "It is locked."}
+    api.answers["POST /api/v1/queue/lock"] = {"message": "It is locked."}
     tidegate("lock", "acme/live", "orders", "--for", "90m")
-    assert [each["duration"] for each in api.bodies("POST /api/queue/lock")] == ["90m"]
+    assert [each["duration"] for each in api.bodies("POST /api/v1/queue/lock")] == ["90m"]
 
 
 @pytest.mark.parametrize("words", [(), ("orders", "--all"), ("--all", "--stack", "prod")])
@@ -211,16 +216,19 @@ def test_a_lock_is_about_one_thing(tidegate, verb, words):
 
 
 def test_unlock_as_json(api, tidegate):
-    api.answers["POST /api/queue/unlock"] = {"unlocked": True, "message": "Done."}
+    api.answers["POST /api/v1/queue/unlock"] = {"unlocked": True, "message": "Done."}
     document = json.loads(tidegate("unlock", "acme/live", "orders", "--json").stdout)
     assert document == {"repository": "acme/live", "root": "orders", "unlocked": True, "message": "Done."}
 
 
 def test_a_mistyped_root_of_a_deploy_is_answered_with_the_known_ones(api, tidegate):
     api.answers |= {
-        "POST /api/deployments": refused(404, "not_found", "No such thing."),
-        "GET /api/repositories": {"repositories": [{"name": "acme/live", "default_branch": "main", "url": ""}]},
-        "GET /api/repositories/acme/live/roots": {"repository": "acme/live", "roots": [root(), root(name="network")]},
+        "POST /api/v1/deployments": refused(404, "not_found", "No such thing."),
+        "GET /api/v1/repositories": {"repositories": [{"name": "acme/live", "default_branch": "main", "url": ""}]},
+        "GET /api/v1/repositories/acme/live/roots": {
+            "repository": "acme/live",
+            "roots": [root(), root(name="network")],
+        },
     }
     result = tidegate("deploy", "acme/live", "zebra")
     assert result.exit_code == 3
@@ -238,8 +246,8 @@ def test_a_time_limit_of_nothing_is_refused_before_anything_is_asked(api, tidega
 def test_a_root_that_the_repositorys_files_do_not_have_is_not_found(api, tidegate):
     outcome = "There is no root 'oders'. Did you mean 'orders'? Nothing is deployed."
     api.answers |= {
-        "POST /api/deployments": (202, {"request": "r-1"}),
-        "GET /api/requests/r-1": {"request": "r-1", "outcome": outcome, "deployments": []},
+        "POST /api/v1/deployments": (202, {"request": "r-1"}),
+        "GET /api/v1/requests/r-1": {"request": "r-1", "outcome": outcome, "deployments": []},
     }
     result = tidegate("deploy", "acme/live", "oders")
     assert result.exit_code == 3
@@ -249,10 +257,10 @@ def test_a_root_that_the_repositorys_files_do_not_have_is_not_found(api, tidegat
 
 def test_where_the_files_have_nothing_alike_the_known_roots_are_named(api, tidegate):
     api.answers |= {
-        "POST /api/deployments": (202, {"request": "r-1"}),
-        "GET /api/requests/r-1": {"request": "r-1", "outcome": "There is no root 'xyz'. Nothing is deployed."},
-        "GET /api/repositories": {"repositories": [{"name": "acme/live"}]},
-        "GET /api/repositories/acme/live/roots": {"repository": "acme/live", "roots": [root(name="orders")]},
+        "POST /api/v1/deployments": (202, {"request": "r-1"}),
+        "GET /api/v1/requests/r-1": {"request": "r-1", "outcome": "There is no root 'xyz'. Nothing is deployed."},
+        "GET /api/v1/repositories": {"repositories": [{"name": "acme/live"}]},
+        "GET /api/v1/repositories/acme/live/roots": {"repository": "acme/live", "roots": [root(name="orders")]},
     }
     result = tidegate("deploy", "acme/live", "xyz")
     assert result.exit_code == 3
@@ -261,15 +269,15 @@ def test_where_the_files_have_nothing_alike_the_known_roots_are_named(api, tideg
 
 def waiting(api, state):
     one = {"state": state, "change_set": "c-1"}
-    api.answers[f"GET /api/deployments/{ID}"] = details(**one)
-    api.answers[f"POST /api/deployments/{ID}/gate"] = {"message": "Done.", "deployment": brief(**one)}
+    api.answers[f"GET /api/v1/deployments/{ID}"] = details(**one)
+    api.answers[f"POST /api/v1/deployments/{ID}/gate"] = {"message": "Done.", "deployment": brief(**one)}
 
 
 @pytest.mark.parametrize(("decision", "state"), [("retry", "blocked"), ("reject", "blocked"), ("reject", "gated")])
 def test_who_waits_for_others_is_answered_at_its_gate(api, tidegate, decision, state):
     waiting(api, state)
     result = tidegate(decision, ID)
-    assert (result.exit_code, api.bodies(f"POST /api/deployments/{ID}/gate")) == (0, [{"decision": decision}])
+    assert (result.exit_code, api.bodies(f"POST /api/v1/deployments/{ID}/gate")) == (0, [{"decision": decision}])
     assert "Done." in result.stdout
 
 
@@ -279,13 +287,13 @@ def test_what_waits_for_its_requirements_is_shown_with_them_approved_rejected_an
         "approved_here": [{"by": "ann", "at": "2026-03-02T09:00:00.000000+00:00"}],
     }
     waiting(api, "awaiting_requirements")
-    api.answers[f"GET /api/deployments/{ID}"] |= {"requirements": lacking}
+    api.answers[f"GET /api/v1/deployments/{ID}"] |= {"requirements": lacking}
     shown = tidegate("status", ID).stdout
     assert "2 approvals are required." in shown
     assert f"tidegate override {ID} --reason" in shown
     assert [tidegate(verb, ID).exit_code for verb in ("approve", "reject")] == [0, 0]
     assert tidegate("override", ID, "--reason", "an outage").exit_code == 0
-    assert [body["decision"] for body in api.bodies(f"POST /api/deployments/{ID}/gate")] == [
+    assert [body["decision"] for body in api.bodies(f"POST /api/v1/deployments/{ID}/gate")] == [
         "approve",
         "reject",
         "override",
@@ -295,7 +303,7 @@ def test_what_waits_for_its_requirements_is_shown_with_them_approved_rejected_an
 def test_nobody_is_told_to_approve_where_no_approval_would_count(api, tidegate):
     waiting(api, "awaiting_requirements")
     assert f"tidegate approve {ID}" in tidegate("status", ID).stdout
-    api.answers[f"GET /api/deployments/{ID}"] |= {"requirements": {"approvable": False}}
+    api.answers[f"GET /api/v1/deployments/{ID}"] |= {"requirements": {"approvable": False}}
     shown = tidegate("status", ID).stdout
     assert f"tidegate approve {ID}" not in shown
     assert f"tidegate override {ID}" in shown
@@ -304,7 +312,7 @@ def test_nobody_is_told_to_approve_where_no_approval_would_count(api, tidegate):
 def test_what_was_overridden_says_by_whom_and_why(api, tidegate):
     waiting(api, "applied")
     override = {"by": "operator", "at": "2026-03-02T09:00:00.000000+00:00", "reason": "an outage"}
-    api.answers[f"GET /api/deployments/{ID}"] |= {"requirements": {"override": override}}
+    api.answers[f"GET /api/v1/deployments/{ID}"] |= {"requirements": {"override": override}}
     assert "by operator: an outage" in tidegate("status", ID).stdout
 
 
@@ -328,5 +336,5 @@ def test_a_destruction_is_asked_for_of_the_roots(api, tidegate):
     in_turn(api, "queued")
     result = tidegate("destroy", "acme/live", "orders")
     assert result.exit_code == 0
-    assert api.bodies("POST /api/deployments") == [{"repository": "acme/live", "roots": ["orders"], "destroy": True}]
+    assert api.bodies("POST /api/v1/deployments") == [{"repository": "acme/live", "roots": ["orders"], "destroy": True}]
     assert "is planned" in result.stdout

@@ -130,8 +130,8 @@ def test_a_token_that_cannot_be_sent_is_refused_without_showing_it(tidegate, tok
     ],
 )
 def test_every_refusal_has_its_exit_code_and_says_what_to_do(api, tidegate, answer, code, says):
-    api.answers["POST /api/queue/unlock"] = answer
-    api.answers["GET /api/repositories"] = {"repositories": []}
+    api.answers["POST /api/v1/queue/unlock"] = answer
+    api.answers["GET /api/v1/repositories"] = {"repositories": []}
     result = tidegate("unlock", "acme/live", "orders")
     assert result.exit_code == code
     assert says in result.stderr
@@ -142,9 +142,9 @@ def test_every_refusal_has_its_exit_code_and_says_what_to_do(api, tidegate, answ
 
 
 def test_a_token_is_sent_to_the_installation_only(api, tidegate):
-    api.answers["GET /api/repositories"] = (302, b"", {"Location": f"{api.url}/elsewhere"})
+    api.answers["GET /api/v1/repositories"] = (302, b"", {"Location": f"{api.url}/elsewhere"})
     tidegate("status")
-    assert [(asked.path, asked.token) for asked in api.asked] == [("/api/repositories", TOKEN)]
+    assert [(asked.path, asked.token) for asked in api.asked] == [("/api/v1/repositories", TOKEN)]
 
 
 def test_an_installation_that_cannot_be_reached_is_unavailable(tidegate):
@@ -167,13 +167,13 @@ def pauses(monkeypatch):
 
 def test_a_busy_server_is_asked_again_as_late_as_it_wants(api, tidegate, pauses):
     busy = refused(429, "busy", "Too many.", Retry_After="7")
-    api.answers["GET /api/repositories"] = [busy, busy, {"repositories": []}]
+    api.answers["GET /api/v1/repositories"] = [busy, busy, {"repositories": []}]
     assert tidegate("status").exit_code == 0
     assert pauses == [7, 7]
 
 
 def test_a_server_that_stays_busy_is_not_asked_for_ever(api, tidegate, pauses):
-    api.answers["GET /api/repositories"] = refused(503, "unavailable", "The forge does not answer.")
+    api.answers["GET /api/v1/repositories"] = refused(503, "unavailable", "The forge does not answer.")
     result = tidegate("status")
     assert result.exit_code == 5
     assert "The forge does not answer." in result.stderr
@@ -182,19 +182,19 @@ def test_a_server_that_stays_busy_is_not_asked_for_ever(api, tidegate, pauses):
 
 
 def test_a_server_that_wants_a_long_pause_is_not_waited_for(api, tidegate, pauses):
-    api.answers["GET /api/repositories"] = refused(503, "unavailable", "Later.", Retry_After="3600")
+    api.answers["GET /api/v1/repositories"] = refused(503, "unavailable", "Later.", Retry_After="3600")
     assert tidegate("status").exit_code == 5
     assert pauses == []
 
 
 def test_an_order_is_not_given_twice_when_the_gateway_gave_up_on_it(api, tidegate, pauses):
-    api.answers["POST /api/queue/unlock"] = (503, {"message": "Service Unavailable"})
+    api.answers["POST /api/v1/queue/unlock"] = (503, {"message": "Service Unavailable"})
     assert tidegate("unlock", "acme/live", "orders").exit_code == 5
-    assert len(api.bodies("POST /api/queue/unlock")) == 1
+    assert len(api.bodies("POST /api/v1/queue/unlock")) == 1
 
 
 def test_an_order_that_was_not_taken_is_given_again(api, tidegate, pauses):
-    api.answers["POST /api/queue/unlock"] = [refused(429, "busy", "Too many."), {"unlocked": True, "message": ""}]
+    api.answers["POST /api/v1/queue/unlock"] = [refused(429, "busy", "Too many."), {"unlocked": True, "message": ""}]
     assert tidegate("unlock", "acme/live", "orders").exit_code == 0
 
 

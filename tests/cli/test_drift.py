@@ -36,7 +36,7 @@ SCHEDULE = {
 
 
 def test_what_was_found_is_shown_by_schedule(api, tidegate):
-    api.answers["GET /api/drift"] = {"schedules": [SCHEDULE]}
+    api.answers["GET /api/v1/drift"] = {"schedules": [SCHEDULE]}
     shown = tidegate("drift", "acme/live").stdout
     assert "acme/live  nightly  daily at 02:17 UTC" in shown
     assert f"at {SHA[:7]}." in shown
@@ -57,7 +57,7 @@ def test_what_was_found_is_shown_by_schedule(api, tidegate):
 def test_a_schedule_that_has_not_run_says_so_and_one_that_runs_too(api, tidegate):
     first = {"repository": "acme/live", "schedule": "nightly", "problem": "There is no such time zone."}
     running = {**SCHEDULE, "running": True, "roots": [], "revision": None}
-    api.answers["GET /api/drift"] = {"schedules": [first, running]}
+    api.answers["GET /api/v1/drift"] = {"schedules": [first, running]}
     shown = tidegate("drift").stdout
     assert "It has not run yet." in shown
     assert "There is no such time zone." in shown
@@ -65,12 +65,12 @@ def test_a_schedule_that_has_not_run_says_so_and_one_that_runs_too(api, tidegate
 
 
 def test_without_schedules_it_says_where_to_name_one(api, tidegate):
-    api.answers["GET /api/drift"] = {"schedules": []}
+    api.answers["GET /api/v1/drift"] = {"schedules": []}
     assert "name a schedule in tidegate.yaml" in tidegate("drift").stdout
 
 
 def test_programs_get_all_of_it(api, tidegate):
-    api.answers["GET /api/drift"] = {"schedules": [SCHEDULE]}
+    api.answers["GET /api/v1/drift"] = {"schedules": [SCHEDULE]}
     (one,) = json.loads(tidegate("drift", "--json").stdout)["schedules"]
     assert one["roots"][1]["deployment"] == "network-1"
 
@@ -83,15 +83,15 @@ def test_a_repository_that_one_may_not_read_is_not_found(api, tidegate):
 def test_what_became_of_a_deployment_that_undoes_drift_is_told(api, tidegate):
     undone = {**DRIFTED, "undoing": "undone"}
     absent = {**DRIFTED, "root": "db", "deployment": None, "undoing": "absent"}
-    api.answers["GET /api/drift"] = {"schedules": [{**SCHEDULE, "roots": [undone, absent]}]}
+    api.answers["GET /api/v1/drift"] = {"schedules": [{**SCHEDULE, "roots": [undone, absent]}]}
     shown = tidegate("drift").stdout
     assert "network (prod)  undone" in shown
     assert "is not in line: not yet, or it was refused." in shown
 
 
 def test_a_schedule_can_be_told_to_look_now(api, tidegate):
-    api.answers["POST /api/drift/look"] = {"message": "The schedule nightly looks for drift now."}
-    api.answers["GET /api/drift"] = {"schedules": [SCHEDULE]}
+    api.answers["POST /api/v1/drift/look"] = {"message": "The schedule nightly looks for drift now."}
+    api.answers["GET /api/v1/drift"] = {"schedules": [SCHEDULE]}
     shown = tidegate("drift", "acme/live", "--look", "nightly").stdout
     assert shown.startswith("The schedule nightly looks for drift now.")
     assert "→ tidegate drift acme/live  shows what it finds" in shown
@@ -107,8 +107,8 @@ def looking(api, monkeypatch):
     monkeypatch.setattr("tidegate_cli.waiting.SECONDS", 0.01)
     ended = {**SCHEDULE, "looked_at": LATER, "roots": [{"root": "app", "state": "none"}]}
     runs = [SCHEDULE, SCHEDULE, {**SCHEDULE, "running": True}, {**ended, "running": True}, ended]
-    api.answers["POST /api/drift/look"] = {"message": "The schedule nightly looks for drift now."}
-    api.answers["GET /api/drift"] = [{"schedules": [each]} for each in runs]
+    api.answers["POST /api/v1/drift/look"] = {"message": "The schedule nightly looks for drift now."}
+    api.answers["GET /api/v1/drift"] = [{"schedules": [each]} for each in runs]
     return api
 
 
@@ -127,7 +127,7 @@ def test_a_program_that_waits_gets_one_document(looking, tidegate):
 
 
 def test_the_first_run_of_a_schedule_is_waited_for_as_well(looking, tidegate):
-    looking.answers["GET /api/drift"][0:2] = [{"schedules": []}, {"schedules": [{**SCHEDULE, "looked_at": None}]}]
+    looking.answers["GET /api/v1/drift"][0:2] = [{"schedules": []}, {"schedules": [{**SCHEDULE, "looked_at": None}]}]
     shown = tidegate("drift", "acme/live", "--look", "nightly", "--wait").stdout
     assert "app  no drift" in shown
     assert "db  the plan failed" not in shown
@@ -135,7 +135,7 @@ def test_the_first_run_of_a_schedule_is_waited_for_as_well(looking, tidegate):
 
 def test_waiting_for_a_run_survives_a_server_that_is_away_for_a_moment(looking, tidegate, monkeypatch):
     monkeypatch.setattr("tidegate_cli.api_client.PAUSES", (0.0,))
-    looking.answers["GET /api/drift"][2:2] = [refused(503, "unavailable", "Not now.")] * 6
+    looking.answers["GET /api/v1/drift"][2:2] = [refused(503, "unavailable", "Not now.")] * 6
     result = tidegate("drift", "acme/live", "--look", "nightly", "--wait")
     assert result.exit_code == 0
     assert "app  no drift" in result.stdout
@@ -143,7 +143,7 @@ def test_waiting_for_a_run_survives_a_server_that_is_away_for_a_moment(looking, 
 
 def test_a_run_that_never_begins_is_not_waited_for(looking, tidegate, monkeypatch):
     monkeypatch.setattr("tidegate_cli.waiting.BEGIN_SECONDS", 0.0)
-    looking.answers["GET /api/drift"] = {"schedules": [SCHEDULE]}
+    looking.answers["GET /api/v1/drift"] = {"schedules": [SCHEDULE]}
     result = tidegate("drift", "acme/live", "--look", "nightly", "--wait")
     assert result.exit_code == 6
     assert "has not begun" in result.output

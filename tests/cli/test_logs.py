@@ -43,13 +43,13 @@ def log(*lines, state="ended"):
 
 
 def with_job(api, job=PLAN, state="awaiting_review", **fields):
-    api.answers[f"GET /api/deployments/{ID}"] = details(state=state, **fields)
-    api.answers[f"GET /api/jobs/{job}"] = {"id": job, "deployment": ID, "kind": "plan", "state": "ended"}
+    api.answers[f"GET /api/v1/deployments/{ID}"] = details(state=state, **fields)
+    api.answers[f"GET /api/v1/jobs/{job}"] = {"id": job, "deployment": ID, "kind": "plan", "state": "ended"}
 
 
 def test_a_log_is_printed_to_its_end(api, tidegate):
     with_job(api)
-    api.answers[f"GET /api/jobs/{PLAN}/log"] = log("one", "two", "three")
+    api.answers[f"GET /api/v1/jobs/{PLAN}/log"] = log("one", "two", "three")
     result = tidegate("logs", PLAN)
     assert result.exit_code == 0
     assert result.stdout.splitlines() == ["one", "two", "three"]
@@ -57,14 +57,14 @@ def test_a_log_is_printed_to_its_end(api, tidegate):
 
 def test_a_log_that_is_still_written_is_printed_as_far_as_it_is(api, tidegate):
     with_job(api, state="planning")
-    api.answers[f"GET /api/jobs/{PLAN}/log"] = log("one", "two", "three", state="running")
+    api.answers[f"GET /api/v1/jobs/{PLAN}/log"] = log("one", "two", "three", state="running")
     assert tidegate("logs", PLAN).stdout.splitlines() == ["one", "two", "three"]
 
 
 def test_of_a_deployment_the_newest_job_is_shown_or_the_one_asked_for(api, tidegate):
     with_job(api, state="applied", jobs=JOBS)
-    api.answers[f"GET /api/jobs/{PLAN}/log"] = log("planned")
-    api.answers[f"GET /api/jobs/{APPLY}/log"] = log("applied")
+    api.answers[f"GET /api/v1/jobs/{PLAN}/log"] = log("planned")
+    api.answers[f"GET /api/v1/jobs/{APPLY}/log"] = log("applied")
     assert tidegate("logs", ID).stdout == "applied\n"
     assert tidegate("logs", ID, "--job", "plan").stdout == "planned\n"
 
@@ -80,13 +80,13 @@ def test_following_waits_for_the_job_and_for_its_lines(api, tidegate):
     waiting = {"state": "waiting", "lines": [], "next": 0, "ended": False}
     running = {"state": "running", "lines": ["one"], "next": 1, "ended": False}
     ended = {"state": "ended", "lines": ["two"], "next": 2, "ended": True}
-    api.answers[f"GET /api/deployments/{ID}"] = [
+    api.answers[f"GET /api/v1/deployments/{ID}"] = [
         details(state="queued", jobs=[], changes=None),
         details(state="planning", changes=None),
         details(state="planning", changes=None),
         details(state="awaiting_review"),
     ]
-    api.answers[f"GET /api/jobs/{PLAN}/log"] = [waiting, running, running | {"lines": []}, ended]
+    api.answers[f"GET /api/v1/jobs/{PLAN}/log"] = [waiting, running, running | {"lines": []}, ended]
     result = tidegate("logs", ID, "--follow")
     assert result.stdout.splitlines() == ["one", "two"]
     assert result.exit_code == 0
@@ -105,13 +105,13 @@ def test_following_waits_for_the_job_and_for_its_lines(api, tidegate):
 )
 def test_following_exits_as_the_job_ended(api, tidegate, job, fields, code):
     with_job(api, job, **fields)
-    api.answers[f"GET /api/jobs/{job}/log"] = log("a line")
+    api.answers[f"GET /api/v1/jobs/{job}/log"] = log("a line")
     assert tidegate("logs", job, "--follow").exit_code == code
 
 
 def test_json_is_one_object_for_each_line(api, tidegate):
     with_job(api)
-    api.answers[f"GET /api/jobs/{PLAN}/log"] = log("one", "\x1b[31mred\x1b[0m")
+    api.answers[f"GET /api/v1/jobs/{PLAN}/log"] = log("one", "\x1b[31mred\x1b[0m")
     lines = [json.loads(line) for line in tidegate("logs", PLAN, "--follow", "--json").stdout.splitlines()]
     assert lines[:2] == [
         {"job": PLAN, "number": 0, "line": "one"},
@@ -122,7 +122,7 @@ def test_json_is_one_object_for_each_line(api, tidegate):
 
 def test_a_pipe_gets_no_colours_and_no_control_characters(api, tidegate):
     with_job(api)
-    api.answers[f"GET /api/jobs/{PLAN}/log"] = log("\x1b[32m+ new\x1b[0m\x1b[2J\x07\rover\tthere")
+    api.answers[f"GET /api/v1/jobs/{PLAN}/log"] = log("\x1b[32m+ new\x1b[0m\x1b[2J\x07\rover\tthere")
     shown = tidegate("logs", PLAN).stdout
     assert shown == "+ new\u241b[2J\u2407\u240dover\tthere\n"
 
@@ -133,7 +133,7 @@ def test_an_unknown_job_is_not_found(api, tidegate):
 
 def test_the_end_of_a_lost_log_is_told(api, tidegate):
     with_job(api, state="plan_failed", changes=None)
-    api.answers[f"GET /api/jobs/{PLAN}/log"] = log("one", state="lost")
+    api.answers[f"GET /api/v1/jobs/{PLAN}/log"] = log("one", state="lost")
     assert "lost" in tidegate("logs", PLAN).stderr
 
 
@@ -162,7 +162,7 @@ def test_a_new_line_is_seen_within_a_second_and_ctrl_c_exits_130(api, follower):
         after = int(asked.query["after"])
         return {"state": "running", "lines": lines[after:], "next": len(lines), "ended": False}
 
-    api.answers[f"GET /api/jobs/{PLAN}/log"] = answer
+    api.answers[f"GET /api/v1/jobs/{PLAN}/log"] = answer
     assert ready.wait(120)
     for number in range(3):
         written = time.monotonic()
@@ -177,7 +177,7 @@ def test_a_new_line_is_seen_within_a_second_and_ctrl_c_exits_130(api, follower):
 
 def test_the_log_of_a_pull_requests_plan_is_followed_without_asking_for_a_deployment(api, tidegate):
     job = f"{ID}-speculate-1"
-    api.answers[f"GET /api/jobs/{job}/log"] = log("Refreshing", "Plan: 1 to add")
+    api.answers[f"GET /api/v1/jobs/{job}/log"] = log("Refreshing", "Plan: 1 to add")
     result = tidegate("logs", job, "--follow")
     assert (result.exit_code, result.stdout.splitlines()) == (0, ["Refreshing", "Plan: 1 to add"])
-    assert {asked.path for asked in api.asked} == {f"/api/jobs/{job}/log"}
+    assert {asked.path for asked in api.asked} == {f"/api/v1/jobs/{job}/log"}

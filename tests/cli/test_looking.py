@@ -11,8 +11,8 @@ from tests.cli.conftest import LOCK, NOW, SHA, brief, details, refused, root
 
 def with_roots(api, *roots):
     api.answers |= {
-        "GET /api/repositories": {"repositories": [{"name": "acme/live", "default_branch": "main", "url": ""}]},
-        "GET /api/repositories/acme/live/roots": {"repository": "acme/live", "roots": list(roots)},
+        "GET /api/v1/repositories": {"repositories": [{"name": "acme/live", "default_branch": "main", "url": ""}]},
+        "GET /api/v1/repositories/acme/live/roots": {"repository": "acme/live", "roots": list(roots)},
     }
 
 
@@ -49,7 +49,7 @@ def test_roots_are_searched_and_shown_with_their_stacks_and_tags(api, tidegate):
     assert api.asked[-1].query == {"query": "team:sre"}
     assert "prod" in shown
     assert "team:sre" in shown
-    api.answers["GET /api/repositories/acme/live/roots"] = {"repository": "acme/live", "roots": [], "hint": "None."}
+    api.answers["GET /api/v1/repositories/acme/live/roots"] = {"repository": "acme/live", "roots": [], "hint": "None."}
     assert "matches. None." in tidegate("status", "acme/live", "--query", "team:web").stdout
     assert tidegate("status", "--query", "team:sre").exit_code == 2
 
@@ -68,7 +68,7 @@ def test_a_state_that_is_not_known_yet_is_shown_as_it_is(api, tidegate):
 
 
 def test_a_deployment_shows_everything_that_is_known_of_it(api, tidegate):
-    api.answers["GET /api/deployments/orders-0123456-0a1b2c3d4e5f"] = details()
+    api.answers["GET /api/v1/deployments/orders-0123456-0a1b2c3d4e5f"] = details()
     shown = tidegate("status", "orders-0123456-0a1b2c3d4e5f").stdout
     for text in (SHA, "merge by developer", "2 to destroy", "0 of 1 approvals", "https://forge.example.com/acme/live"):
         assert text in shown
@@ -76,29 +76,31 @@ def test_a_deployment_shows_everything_that_is_known_of_it(api, tidegate):
 
 def test_a_deployment_that_failed_names_the_revision_that_is_deployed_in_its_place(api, tidegate):
     newer = {"deployment": "orders-newer", "revision": "16505ba" + "0" * 33, "url": ""}
-    api.answers["GET /api/deployments/orders-0123456-0a1b2c3d4e5f"] = details(state="apply_failed", replaced_by=newer)
+    api.answers["GET /api/v1/deployments/orders-0123456-0a1b2c3d4e5f"] = details(
+        state="apply_failed", replaced_by=newer
+    )
     shown = " ".join(tidegate("status", "orders-0123456-0a1b2c3d4e5f").stdout.split())
     assert "✘ apply failed" in shown
     assert "Nobody needs to do anything about it: it is replaced by 16505ba, which is deployed." in shown
 
 
 def test_a_deployment_is_found_by_the_address_of_its_page(api, tidegate):
-    api.answers["GET /api/deployments/orders-0123456-0a1b2c3d4e5f"] = details()
+    api.answers["GET /api/v1/deployments/orders-0123456-0a1b2c3d4e5f"] = details()
     result = tidegate("status", "https://tidegate.example.com/deployments/orders-0123456-0a1b2c3d4e5f", "--json")
     assert json.loads(result.stdout)["id"] == "orders-0123456-0a1b2c3d4e5f"
 
 
 def test_a_deployment_is_found_by_the_beginning_or_the_end_of_its_id(api, tidegate):
     with_roots(api)
-    api.answers["GET /api/deployments"] = {"deployments": [brief()], "next": None}
-    api.answers["GET /api/deployments/orders-0123456-0a1b2c3d4e5f"] = details()
+    api.answers["GET /api/v1/deployments"] = {"deployments": [brief()], "next": None}
+    api.answers["GET /api/v1/deployments/orders-0123456-0a1b2c3d4e5f"] = details()
     for short in ("orders-01", "4e5f"):
         assert json.loads(tidegate("status", short, "--json").stdout)["id"] == "orders-0123456-0a1b2c3d4e5f"
 
 
 def test_a_beginning_that_several_ids_have_is_refused_with_those_ids(api, tidegate):
     with_roots(api)
-    api.answers["GET /api/deployments"] = {"deployments": [brief(), brief(id="orders-9999999-x")], "next": None}
+    api.answers["GET /api/v1/deployments"] = {"deployments": [brief(), brief(id="orders-9999999-x")], "next": None}
     result = tidegate("status", "orders")
     assert result.exit_code == 2
     assert "orders-9999999-x" in result.stderr
@@ -118,7 +120,7 @@ def test_who_gives_a_job_for_a_deployment_is_told_what_shows_it(api, tidegate):
 
 def test_an_unknown_deployment_is_not_found(api, tidegate):
     with_roots(api)
-    api.answers["GET /api/deployments"] = {"deployments": [brief()], "next": None}
+    api.answers["GET /api/v1/deployments"] = {"deployments": [brief()], "next": None}
     assert tidegate("status", "payments-0123456").exit_code == 3
 
 
@@ -140,7 +142,7 @@ def queue(**fields):
 )
 def test_a_lock_of_many_roots_says_what_it_is_of_until_when_and_how_it_is_unlocked(api, tidegate, scope, what, how):
     lock = {**LOCK, "scope": scope, "expires_at": "2026-03-02T10:05:00.000000+00:00"}
-    api.answers["GET /api/queue"] = queue(lock=lock)
+    api.answers["GET /api/v1/queue"] = queue(lock=lock)
     with_roots(api, root(lock=lock))
     for words in (("queue", "acme/live", "orders"), ("status", "acme/live")):
         shown = " ".join(tidegate(*words).stdout.split())
@@ -150,7 +152,7 @@ def test_a_lock_of_many_roots_says_what_it_is_of_until_when_and_how_it_is_unlock
 
 def test_what_destroys_is_said_to_and_what_is_destroyed_is_not_deployed(api, tidegate):
     line = [{**waiting(1)[0], "destroy": True}]
-    api.answers["GET /api/queue"] = queue(running=brief(destroy=True), waiting=line, destroyed=True)
+    api.answers["GET /api/v1/queue"] = queue(running=brief(destroy=True), waiting=line, destroyed=True)
     shown = tidegate("queue", "acme/live", "orders").stdout
     assert shown.count(", to destroy") == 2
     assert "Destroyed" in shown
@@ -158,7 +160,7 @@ def test_what_destroys_is_said_to_and_what_is_destroyed_is_not_deployed(api, tid
 
 
 def test_a_queue_shows_its_lock_what_runs_and_what_waits(api, tidegate):
-    api.answers["GET /api/queue"] = queue(lock=LOCK, running=brief(), waiting=waiting(2))
+    api.answers["GET /api/v1/queue"] = queue(lock=LOCK, running=brief(), waiting=waiting(2))
     shown = tidegate("queue", "acme/live", "orders").stdout
     assert api.asked[-1].query == {"repository": "acme/live", "root": "orders"}
     for text in (
@@ -171,7 +173,7 @@ def test_a_queue_shows_its_lock_what_runs_and_what_waits(api, tidegate):
 
 
 def test_of_a_long_queue_the_first_are_shown_unless_all_are_asked_for(api, tidegate):
-    api.answers["GET /api/queue"] = queue(waiting=waiting(200))
+    api.answers["GET /api/v1/queue"] = queue(waiting=waiting(200))
     short, everything = (
         tidegate("queue", "acme/live", "orders").stdout,
         tidegate("queue", "acme/live", "orders", "--all").stdout,
@@ -183,7 +185,7 @@ def test_of_a_long_queue_the_first_are_shown_unless_all_are_asked_for(api, tideg
 
 def test_a_mistyped_root_is_answered_with_the_one_that_was_meant(api, tidegate):
     with_roots(api, root(), root(name="network"))
-    api.answers["GET /api/queue"] = refused(404, "not_found", "There is no such thing here.")
+    api.answers["GET /api/v1/queue"] = refused(404, "not_found", "There is no such thing here.")
     result = tidegate("queue", "acme/live", "oders")
     assert result.exit_code == 3
     assert "Did you mean orders?" in result.stderr
@@ -191,7 +193,7 @@ def test_a_mistyped_root_is_answered_with_the_one_that_was_meant(api, tidegate):
 
 def test_a_queue_that_was_never_used_is_looked_for_among_the_known_roots(api, tidegate):
     with_roots(api, root())
-    api.answers["GET /api/queue"] = queue(deployed_revision=None)
+    api.answers["GET /api/v1/queue"] = queue(deployed_revision=None)
     assert "Nobody waits." in tidegate("queue", "acme/live", "orders").stdout
     result = tidegate("queue", "acme/live", "order")
     assert result.exit_code == 3
@@ -212,7 +214,7 @@ def test_what_is_no_repository_name_is_a_mistake_in_the_usage(api, tidegate):
 def test_names_and_reasons_from_outside_cannot_drive_the_terminal(api, tidegate):
     hostile = "\x1b]0;gotcha\x07\x1b[2Jnothing\u202e\x9b2J [bold]markup[/bold]"
     with_roots(api, root(running=brief(requested_by=hostile), lock=LOCK | {"reason": hostile}))
-    api.answers["GET /api/queue"] = queue(lock=LOCK | {"reason": hostile}, running=brief(requested_by=hostile))
+    api.answers["GET /api/v1/queue"] = queue(lock=LOCK | {"reason": hostile}, running=brief(requested_by=hostile))
     for words in (("status", "acme/live"), ("queue", "acme/live", "orders"), ("status", "acme/live", "--json")):
         shown = tidegate(*words).stdout
         assert not set(shown) & {"\x1b", "\x07", "\x9b", "\u202e"}
@@ -221,7 +223,10 @@ def test_names_and_reasons_from_outside_cannot_drive_the_terminal(api, tidegate)
 
 def test_a_root_that_is_blocked_by_others_of_its_change_needs_a_person(api, tidegate):
     blocked = brief(state="blocked", reason="network (dev) failed to apply.", change_set="c-1")
-    api.answers["GET /api/repositories/acme/live/roots"] = {"repository": "acme/live", "roots": [root(running=blocked)]}
+    api.answers["GET /api/v1/repositories/acme/live/roots"] = {
+        "repository": "acme/live",
+        "roots": [root(running=blocked)],
+    }
     output = tidegate("status", "acme/live").output
     assert "orders is blocked: network (dev) failed to apply." in output
     assert "tidegate stacks c-1" in output

@@ -93,8 +93,11 @@ def test_the_shell_completes_commands_and_options():
 
 def test_the_shell_completes_repositories_and_roots(api):
     api.answers |= {
-        "GET /api/repositories": {"repositories": [{"name": "acme/live"}, {"name": "other/live"}]},
-        "GET /api/repositories/acme/live/roots": {"repository": "acme/live", "roots": [root(), root(name="network")]},
+        "GET /api/v1/repositories": {"repositories": [{"name": "acme/live"}, {"name": "other/live"}]},
+        "GET /api/v1/repositories/acme/live/roots": {
+            "repository": "acme/live",
+            "roots": [root(), root(name="network")],
+        },
     }
     known = {"TIDEGATE_URL": api.url, "TIDEGATE_TOKEN": TOKEN}
     offered = complete("status ac", **known)
@@ -113,12 +116,12 @@ def test_completion_without_a_server_offers_nothing_and_says_nothing():
 
 def test_nothing_but_text_reaches_a_pipe_and_80_columns_are_enough(api, tidegate):
     api.answers |= {
-        "GET /api/repositories": {"repositories": [{"name": "acme/live"}]},
-        "GET /api/repositories/acme/live/roots": {
+        "GET /api/v1/repositories": {"repositories": [{"name": "acme/live"}]},
+        "GET /api/v1/repositories/acme/live/roots": {
             "repository": "acme/live",
             "roots": [root(running=brief()), root(name="live/production/" + "network" * 9, last=brief())],
         },
-        "GET /api/deployments/orders-0123456-0a1b2c3d4e5f": details(),
+        "GET /api/v1/deployments/orders-0123456-0a1b2c3d4e5f": details(),
     }
     for words in (["status"], ["status", "acme/live"], ["status", "orders-0123456-0a1b2c3d4e5f"]):
         shown = tidegate(*words).stdout
@@ -134,7 +137,7 @@ def test_every_command_that_asks_the_api_takes_an_address_a_person_and_json():
 
 
 def test_a_terminal_with_few_letters_is_no_reason_to_fail(api):
-    api.answers["GET /api/deployments/orders-0123456-0a1b2c3d4e5f"] = details()
+    api.answers["GET /api/v1/deployments/orders-0123456-0a1b2c3d4e5f"] = details()
     environment = {**os.environ, "TIDEGATE_URL": api.url, "TIDEGATE_TOKEN": TOKEN, "PYTHONIOENCODING": "ascii"}
     command = [sys.executable, "-m", "tidegate_cli.main", "status", "orders-0123456-0a1b2c3d4e5f"]
     done = subprocess.run(command, cwd=TOP, env=environment, capture_output=True, text=True, check=False)
@@ -143,7 +146,7 @@ def test_a_terminal_with_few_letters_is_no_reason_to_fail(api):
 
 
 def test_json_goes_to_stdout_and_notes_do_not(api, tidegate):
-    api.answers["GET /api/deployments/orders-0123456-0a1b2c3d4e5f"] = details()
+    api.answers["GET /api/v1/deployments/orders-0123456-0a1b2c3d4e5f"] = details()
     assert json.loads(tidegate("status", "orders-0123456-0a1b2c3d4e5f", "--json").stdout)["root"] == "orders"
 
 

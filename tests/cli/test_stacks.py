@@ -51,7 +51,7 @@ CHANGE = {
 
 @pytest.fixture
 def known(api):
-    api.answers["GET /api/changes/c-1"] = CHANGE
+    api.answers["GET /api/v1/changes/c-1"] = CHANGE
     return api
 
 
@@ -75,7 +75,7 @@ def test_a_stack_that_waits_for_two_stands_once_and_names_both(known, tidegate):
         stack("b", 1, "applied", [member("b", "applied")]),
         stack("c", 2, "gated", [member("c", "gated")], apply_after=["a"], plan_after=["b"]),
     ]
-    known.answers["GET /api/changes/c-1"] = CHANGE | {"stacks": stacks}
+    known.answers["GET /api/v1/changes/c-1"] = CHANGE | {"stacks": stacks}
     output = tidegate("stacks", "c-1").output
     assert output.count("c  ◌") == 1
     assert "planned after b; applied after a" in output
@@ -84,7 +84,7 @@ def test_a_stack_that_waits_for_two_stands_once_and_names_both(known, tidegate):
 def test_a_failed_member_names_the_revision_that_is_deployed_in_its_place(known, tidegate):
     newer = {"deployment": "dev-newer", "revision": "16505ba" + "0" * 33, "url": ""}
     failed = member("dev", "plan_failed", replaced_by=newer)
-    known.answers["GET /api/changes/c-1"] = CHANGE | {"stacks": [stack("dev", 1, "applied", [failed])]}
+    known.answers["GET /api/v1/changes/c-1"] = CHANGE | {"stacks": [stack("dev", 1, "applied", [failed])]}
     output = tidegate("stacks", "c-1").output
     assert "✘ plan failed  network" in output
     assert "replaced by 16505ba, which is deployed" in output
@@ -98,13 +98,13 @@ def test_json_is_the_change(known, tidegate):
 
 @pytest.mark.parametrize("name", ["https://tidegate.example.com/changes/c-1", "prod-network", "c-1"])
 def test_a_change_is_named_by_its_id_its_page_or_a_deployment_of_it(known, tidegate, name):
-    known.answers["GET /api/deployments/prod-network"] = details(id="prod-network", change_set="c-1")
+    known.answers["GET /api/v1/deployments/prod-network"] = details(id="prod-network", change_set="c-1")
     assert tidegate("stacks", name).exit_code == 0
 
 
 def test_the_newest_change_of_a_repository_is_drawn(known, tidegate):
     listed = [brief(change_set=None), brief(change_set="c-1"), brief(change_set="c-0")]
-    known.answers["GET /api/deployments"] = {"deployments": listed, "next": None}
+    known.answers["GET /api/v1/deployments"] = {"deployments": listed, "next": None}
     result = tidegate("stacks", "--repository", "acme/live")
     assert "staging" in result.output
     assert "Since then each on its own: orders at" in result.stderr
@@ -112,22 +112,22 @@ def test_the_newest_change_of_a_repository_is_drawn(known, tidegate):
 
 def test_of_many_that_came_after_the_newest_change_few_are_named(known, tidegate):
     later = [brief(change_set=None, root=f"root-{number}") for number in range(5)]
-    known.answers["GET /api/deployments"] = {"deployments": [*later, brief(change_set="c-1")], "next": None}
+    known.answers["GET /api/v1/deployments"] = {"deployments": [*later, brief(change_set="c-1")], "next": None}
     told = tidegate("stacks", "--repository", "acme/live").stderr
     assert "root-2 at" in told
     assert "root-3" not in told
     assert "and 2 more." in told
-    known.answers["GET /api/deployments"] = {"deployments": [brief(change_set="c-1")], "next": None}
+    known.answers["GET /api/v1/deployments"] = {"deployments": [brief(change_set="c-1")], "next": None}
     assert "Since then" not in tidegate("stacks", "--repository", "acme/live").stderr
 
 
 def test_what_is_no_change_is_not_found(api, tidegate):
-    api.answers["GET /api/repositories"] = {"repositories": []}
+    api.answers["GET /api/v1/repositories"] = {"repositories": []}
     assert tidegate("stacks", "none").exit_code == 3
-    api.answers["GET /api/deployments/orders"] = details(id="orders", change_set=None)
+    api.answers["GET /api/v1/deployments/orders"] = details(id="orders", change_set=None)
     result = tidegate("stacks", "orders")
     assert (result.exit_code, "part of no change" in result.output) == (3, True)
-    api.answers["GET /api/deployments"] = {"deployments": [brief()], "next": None}
+    api.answers["GET /api/v1/deployments"] = {"deployments": [brief()], "next": None}
     assert tidegate("stacks", "--repository", "acme/live").exit_code == 3
 
 

@@ -122,7 +122,7 @@ def waits(_state, words):
 def confirm(project, sha, root):
     """Confirm the plan of a root by the API, as soon as its status asks for that."""
     project.status(sha, f"tidegate/deploy: {root}", waits)
-    listed = project.api("GET", f"/api/deployments?repository={project.name}")["deployments"]
+    listed = project.api("GET", f"/api/v1/deployments?repository={project.name}")["deployments"]
     (found,) = [each for each in listed if each["root"] == root and each["revision"] == sha]
-    seen = project.api("GET", f"/api/deployments/{found['id']}")["plan_digest"]
-    project.api("POST", f"/api/deployments/{found['id']}/review", {"decision": "approve", "plan_digest": seen})
+    seen = project.api("GET", f"/api/v1/deployments/{found['id']}")["plan_digest"]
+    project.api("POST", f"/api/v1/deployments/{found['id']}/review", {"decision": "approve", "plan_digest": seen})

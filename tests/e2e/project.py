@@ -50,7 +50,7 @@ def words(run: CheckRun) -> str:
 
 def cancel(project: Project, deployment: str, **wish: Any) -> Any:
     """Cancel a deployment by the API as the reviewer; return status and answer."""
-    return post(project.tidegate.cloud, f"/api/deployments/{deployment}/cancel", wish)
+    return post(project.tidegate.cloud, f"/api/v1/deployments/{deployment}/cancel", wish)
 
 
 def has_ended(run: CheckRun) -> bool:

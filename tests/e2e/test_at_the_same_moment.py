@@ -67,9 +67,9 @@ def test_of_two_requests_at_the_same_moment_one_is_carried_out_and_the_other_lea
     with httpx.Client(base_url=project.tidegate.cloud.api_url, headers=token, trust_env=False, timeout=SECONDS) as api:
 
         def request(**more):
-            answer = api.post("/api/deployments", json={**asked, **more})
+            answer = api.post("/api/v1/deployments", json={**asked, **more})
             assert answer.status_code == 202
-            path = f"/api/requests/{answer.json()['request']}"
+            path = f"/api/v1/requests/{answer.json()['request']}"
             return eventually(lambda: (found := api.get(path).json())["outcome"] and found, what="what came of it")
 
         found = at_once(lambda _: request())

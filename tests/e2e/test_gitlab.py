@@ -53,7 +53,9 @@ def test_a_merge_request_is_planned_shown_moved_merged_and_deployed(project):
         project.status(merged, f"tidegate/deploy: {root}", succeeded)
         assert project.value(root) == "three"
     eventually(lambda: deployed(project, iid) == 2, what="a note that says that both are deployed, with their pages")
-    eventually(lambda: project.api("GET", f"/api/pulls/{project.name}/{iid}")["merged"], what="the end of the record")
+    eventually(
+        lambda: project.api("GET", f"/api/v1/pulls/{project.name}/{iid}")["merged"], what="the end of the record"
+    )
     for sha in (first, head, newer, merged):
         assert {name: link for name, link in project.links(sha).items() if not link.startswith(f"{web}/")} == {}
 
@@ -79,7 +81,7 @@ def test_commands_in_notes_are_answered_and_what_closes_leaves_nothing(project):
     )
     project.status(head, "tidegate/plan", lambda state, _: state != "pending")
     developer.close(project.name, iid)
-    eventually(lambda: project.api("GET", f"/api/pulls/{project.name}/{iid}")["closed_at"], what="the end")
+    eventually(lambda: project.api("GET", f"/api/v1/pulls/{project.name}/{iid}")["closed_at"], what="the end")
 
 
 @pytest.mark.nightly
@@ -91,7 +93,7 @@ def test_a_fork_is_answered_and_nothing_of_it_runs(project):
     iid = visitor.open_merge_request(fork, "offer", title="Offer")
     (told,) = eventually(lambda: project.notes(iid), what="a note")
     assert "fork" in told
-    pull = project.api("GET", f"/api/pulls/{project.name}/{iid}")
+    pull = project.api("GET", f"/api/v1/pulls/{project.name}/{iid}")
     assert (pull["from_fork"], pull["layers"]) == (True, [])
 
 
@@ -117,7 +119,7 @@ class TestWhileItIsPlanned:
     def pull(self, project, iid):
         """Return the merge request as Tidegate knows it; before it does, nothing of it."""
         try:
-            return project.api("GET", f"/api/pulls/{project.name}/{iid}")
+            return project.api("GET", f"/api/v1/pulls/{project.name}/{iid}")
         except HTTPError as error:
             if error.code != HTTPStatus.NOT_FOUND:
                 raise

@@ -204,7 +204,7 @@ def test_drift_has_one_issue_which_is_updated_in_place_closed_and_opened_again(p
     tamper(project, "db", "by hand")
     assert schedule.fire().issue == number
     assert "| `db` | drifted" in person.issue(project.name, number)["description"]
-    listed = project.api("GET", f"/api/drift?repository={project.name}")
+    listed = project.api("GET", f"/api/v1/drift?repository={project.name}")
     assert issue["web_url"] in json.dumps(listed)
     for root in ("app", "db"):
         tamper(project, root, "one")

@@ -24,7 +24,7 @@ def test_a_person_signs_in_looks_around_confirms_and_follows_the_log(project, br
     assert "is recorded" in press(browser, page, "/review", decision="approve").text
 
     job = f"{deployment}-apply-1"
-    log = f"/api/jobs/{job}/log"
+    log = f"/api/v1/jobs/{job}/log"
     told, after = [], 0
     with httpx.Client(
         base_url=project.tidegate.cloud.api_url,
@@ -56,21 +56,21 @@ def test_an_operator_deploys_through_the_api_and_unlocks_by_the_command_line(pro
     before = project.newest(first, "app")["external_id"]
     asked = {"repository": project.name, "roots": ["app"]}
     with httpx.Client(base_url=project.tidegate.cloud.api_url, trust_env=False, timeout=SECONDS) as api:
-        strange = api.post("/api/deployments", json=asked, headers={"Authorization": "Bearer developer"})
+        strange = api.post("/api/v1/deployments", json=asked, headers={"Authorization": "Bearer developer"})
         assert strange.status_code == 403
         api.headers["Authorization"] = "Bearer reviewer"
-        answer = api.post("/api/deployments", json=asked)
+        answer = api.post("/api/v1/deployments", json=asked)
         assert answer.status_code == 202
-        path = f"/api/requests/{answer.json()['request']}"
+        path = f"/api/v1/requests/{answer.json()['request']}"
         [deployment] = eventually(lambda: api.get(path).json()["deployments"], what="the deployment")
         assert deployment["id"] != before
-        path = f"/api/deployments/{deployment['id']}"
+        path = f"/api/v1/deployments/{deployment['id']}"
         eventually(lambda: api.get(path).json()["state"] == "no_changes", what="the end of the deployment")
         where = {"repository": project.name, "root": "app"}
-        assert api.get("/api/queue", params=where).json()["lock"]["by"] == "reviewer"
+        assert api.get("/api/v1/queue", params=where).json()["lock"]["by"] == "reviewer"
         unlocked = run_tidegate(project, "unlock", project.name, "app")
         assert unlocked.returncode == 0, unlocked.stderr
-        assert api.get("/api/queue", params=where).json()["lock"] is None
+        assert api.get("/api/v1/queue", params=where).json()["lock"] is None
     assert "not locked" in run_tidegate(project, "unlock", project.name, "app").stdout
 
 
@@ -97,9 +97,9 @@ def test_a_change_is_drawn_and_searched_while_one_stack_waits_for_another(projec
         timeout=SECONDS,
     ) as api:
         query = {"repository": project.name, "query": "stack_name:prod and state:gated"}
-        [found] = api.get("/api/deployments", params=query).json()["deployments"]
+        [found] = api.get("/api/v1/deployments", params=query).json()["deployments"]
         assert found["id"] == waiting
-        dev, prod = api.get(f"/api/changes/{found['change_set']}").json()["stacks"]
+        dev, prod = api.get(f"/api/v1/changes/{found['change_set']}").json()["stacks"]
     assert (dev["state"], prod["state"], prod["apply_after"]) == ("awaiting_review", "gated", ["dev"])
     assert [one["deployment"] for one in prod["members"][0]["gated_by"]] == [first]
     page = sign_in(browser, f"/changes/{found['change_set']}").text

@@ -47,7 +47,7 @@ def test_a_merge_without_its_approval_waits_until_somebody_approves_and_a_push_u
     first = project.push({"app": thing("one")}, **{"tidegate.yaml": REQUIRED})
     deployment = project.wait(first, "app", "Waiting for its requirements")["external_id"]
     wish = {"decision": "override", "reason": "There is nobody else yet."}
-    gate = f"/api/deployments/{deployment}/gate"
+    gate = f"/api/v1/deployments/{deployment}/gate"
     assert [post(cloud, gate, wish, by=person)[0] for person in ("developer", "reviewer")] == [403, 200]
     assert title(project.ended(first, "app")).startswith("Applied")
     assert tidegate.audited(deployment) == ["OVERRIDDEN", "RUNNING", "SUCCESS"]

@@ -89,4 +89,4 @@ def held_up(tidegate):
 def read(cloud, deployment):
     token = {"Authorization": "Bearer reviewer"}
     with httpx.Client(base_url=cloud.api_url, headers=token, trust_env=False, timeout=30) as api:
-        return api.get(f"/api/deployments/{deployment}").json()
+        return api.get(f"/api/v1/deployments/{deployment}").json()

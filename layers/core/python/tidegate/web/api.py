@@ -91,12 +91,12 @@ class Api:
     def _people(self, app: APIGatewayHttpResolver) -> None:
         parts, shapes = self._parts, self._shapes
 
-        @app.get("/api/me", summary="Who you are", tags=["people"], responses=described(200, "You", models.Me))
+        @app.get("/api/v1/me", summary="Who you are", tags=["people"], responses=described(200, "You", models.Me))
         def me() -> models.Me:
             return models.Me(login=_access(app).login)
 
         @app.get(
-            "/api/repositories",
+            "/api/v1/repositories",
             summary="The repositories that you may read",
             tags=["repositories"],
             responses=described(200, "The repositories", models.Repositories),
@@ -110,7 +110,7 @@ class Api:
         parts, shapes = self._parts, self._shapes
 
         @app.get(
-            "/api/repositories/<owner>/<name>/roots",
+            "/api/v1/repositories/<owner>/<name>/roots",
             summary="The roots of a repository: what is deployed, runs and waits; `query` searches them",
             tags=["repositories"],
             responses=described(200, "The roots", models.Roots, 404),
@@ -124,7 +124,7 @@ class Api:
             return models.Roots(repository=repository, roots=listed, locks=shapes.locks(found.locks), hint=found.hint)
 
         @app.get(
-            "/api/queue",
+            "/api/v1/queue",
             summary="A root's queue: lock, what runs, what waits",
             tags=["queues"],
             responses=described(200, "The queue", models.QueueModel, 404),
@@ -137,7 +137,7 @@ class Api:
             return shapes.queue(name, root, view)
 
         @app.post(
-            "/api/queue/lock",
+            "/api/v1/queue/lock",
             summary="Lock a queue: merges wait until somebody unlocks it",
             tags=["queues"],
             responses=described(200, "It is locked", models.Locked, 403, 404, 409),
@@ -151,7 +151,7 @@ class Api:
             return models.Locked(message=decision.reason)
 
         @app.post(
-            "/api/queue/unlock",
+            "/api/v1/queue/unlock",
             summary="Take a queue's lock away",
             tags=["queues"],
             responses=described(200, "What came of it", models.Unlocked, 403, 404, 409),
@@ -166,7 +166,7 @@ class Api:
         parts, shapes = self._parts, self._shapes
 
         @app.get(
-            "/api/deployments",
+            "/api/v1/deployments",
             summary="Deployments of a repository or a root, newest first; `query` searches them, or all repositories",
             tags=["deployments"],
             responses=described(200, "Deployments", models.DeploymentsPage, 404),
@@ -189,7 +189,7 @@ class Api:
             return shapes.history(parts.catalog.of_queue(queue_id(name, root), limit, after))
 
         @app.get(
-            "/api/deployments/<id>",
+            "/api/v1/deployments/<id>",
             summary="Everything about a deployment",
             tags=["deployments"],
             responses=described(200, "The deployment", models.DeploymentDetails, 404),
@@ -202,7 +202,7 @@ class Api:
         parts, shapes = self._parts, self._shapes
 
         @app.post(
-            "/api/deployments/<id>/review",
+            "/api/v1/deployments/<id>/review",
             summary="Approve or reject a plan that waits for review",
             tags=["deployments"],
             responses=described(200, "What came of it", models.Decided, 403, 404, 409),
@@ -214,7 +214,7 @@ class Api:
             return models.Decided(message=decision.reason, deployment=shapes.brief(parts.deployments.get(id)))
 
         @app.post(
-            "/api/deployments/<id>/cancel",
+            "/api/v1/deployments/<id>/cancel",
             summary="Cancel a deployment that waits or plans, or, if that is meant, interrupt its apply",
             tags=["deployments"],
             responses=described(200, "What came of it", models.Decided, 403, 404, 409),
@@ -240,7 +240,7 @@ class Api:
         parts, shapes = self._parts, self._shapes
 
         @app.post(
-            "/api/deployments",
+            "/api/v1/deployments",
             summary="Deploy the default branch's head to roots, or destroy what they made (operators only)",
             tags=["deployments"],
             status_code=202,
@@ -253,7 +253,7 @@ class Api:
             return models.Accepted(request=made)
 
         @app.get(
-            "/api/requests/<id>",
+            "/api/v1/requests/<id>",
             summary="What came of a request for deployments",
             tags=["deployments"],
             responses=described(200, "The request", models.RequestOutcome, 404),
@@ -270,7 +270,7 @@ class Api:
         parts, shapes = self._parts, self._shapes
 
         @app.get(
-            "/api/changes/<id>",
+            "/api/v1/changes/<id>",
             summary="A change: its stacks, how far each is, and what each deployment waits for",
             tags=["changes"],
             responses=described(200, "The change", ChangeModel, 404),
@@ -279,7 +279,7 @@ class Api:
             return shapes.change(parts.change_looker.look(id))
 
         @app.post(
-            "/api/deployments/<id>/gate",
+            "/api/v1/deployments/<id>/gate",
             summary="Run again what a deployment waits for, approve it or override what it requires, or reject it",
             tags=["changes"],
             responses=described(200, "What came of it", models.Decided, 403, 404, 409),
@@ -294,7 +294,7 @@ class Api:
         parts, shapes = self._parts, self._shapes
 
         @app.get(
-            "/api/jobs/<id>",
+            "/api/v1/jobs/<id>",
             summary="A job",
             tags=["jobs"],
             responses=described(200, "The job", models.JobModel, 404),
@@ -304,7 +304,7 @@ class Api:
             return shapes.job(id, subject, parts.log_reader.read(subject, id, 0))
 
         @app.get(
-            "/api/jobs/<id>/log",
+            "/api/v1/jobs/<id>/log",
             summary="Lines of a job's log, from number `after` on",
             tags=["jobs"],
             responses=described(200, "Lines", models.LogLines, 404),

@@ -106,7 +106,7 @@ class WebApplication:
         DriftPages(parts, self._authorization, shapes, self._rendering).add_to(self.app)
         self._signing_in.add_to(self.app)
         OpenId(parts.url, parts.public_keys).add_to(self.app)
-        self.app.get("/api/openapi.json", include_in_schema=False, enable_validation=False)(self._description)
+        self.app.get("/api/v1/openapi.json", include_in_schema=False, enable_validation=False)(self._description)
         self._described = ""
 
     def answer(self, event: Mapping[str, Any], context: Any) -> dict[str, Any]:
@@ -206,7 +206,7 @@ class WebApplication:
 
     def _invalid(self, error: RequestValidationError) -> Response[str]:
         problems = [f"{'.'.join(str(part) for part in found['loc'])}: {found['msg']}" for found in error.errors()[:10]]
-        message = f"The request is not as /api/openapi.json describes it. {'; '.join(problems)}."
+        message = f"The request is not as /api/v1/openapi.json describes it. {'; '.join(problems)}."
         problem = Answered(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_field", message)
         return self._problem(self.app.current_event.path, problem)
 

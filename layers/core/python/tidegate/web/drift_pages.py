@@ -47,7 +47,7 @@ class DriftPages:
         app.post("/drift/look", **hidden)(lambda: self._look(app))
 
         @app.get(
-            "/api/drift",
+            "/api/v1/drift",
             summary="Schedules that look for drift in a repository, or in all that you may read, and what they found",
             tags=["drift"],
             responses=described(200, "Schedules", DriftList, 404),
@@ -57,7 +57,7 @@ class DriftPages:
             return DriftList(schedules=[drift_schedule(self._shapes, each) for each in found], unchecked=unchecked)
 
         @app.post(
-            "/api/drift/look",
+            "/api/v1/drift/look",
             summary="Look for drift now, without waiting for the schedule's time",
             tags=["drift"],
             status_code=202,

@@ -36,7 +36,7 @@ class LockPages:
 
     def _api(self, app: APIGatewayHttpResolver) -> None:
         @app.post(
-            "/api/locks",
+            "/api/v1/locks",
             summary="Lock all roots of a repository, or of a stack: merges wait",
             tags=["queues"],
             responses=described(200, "It is locked", models.Locked, 403, 404, 409),
@@ -47,7 +47,7 @@ class LockPages:
             return models.Locked(message=decision.reason)
 
         @app.post(
-            "/api/locks/remove",
+            "/api/v1/locks/remove",
             summary="Take away the lock of a repository, or of a stack",
             tags=["queues"],
             responses=described(200, "What came of it", models.Unlocked, 403, 404, 409),

@@ -339,7 +339,7 @@ class Decided(Shown):
 
 
 class Accepted(Shown):
-    """The request is stored; what came of it is at `/api/requests/{request}`."""
+    """The request is stored; what came of it is at `/api/v1/requests/{request}`."""
 
     request: str
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _BETWEEN = ":"
-_OF_A_REPOSITORY = re.compile(r"(?P<before>(/api)?/(?P<kind>repositories|pulls)/)(?P<rest>.+)")
+_OF_A_REPOSITORY = re.compile(r"(?P<before>(/api/v1)?/(?P<kind>repositories|pulls)/)(?P<rest>.+)")
 #: What comes after a repository's name. A project in a group of groups that has such a name is not found here.
 _AFTER = frozenset({"deployments", "roots"})
 _OWNER_AND_NAME = 2

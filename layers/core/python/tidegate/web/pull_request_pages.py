@@ -52,7 +52,7 @@ class PullRequestPages:
 
     def _api(self, app: APIGatewayHttpResolver) -> None:
         @app.get(
-            "/api/pulls",
+            "/api/v1/pulls",
             summary="Open pull requests of a repository, or of all that you may read, newest first",
             tags=["pull requests"],
             responses=described(200, "Pull requests", PullRequestsList, 404),
@@ -66,7 +66,7 @@ class PullRequestPages:
             return PullRequestsList(pull_requests=listed, hint=found.hint, unchecked=unchecked)
 
         @app.get(
-            "/api/pulls/<owner>/<name>/<number>",
+            "/api/v1/pulls/<owner>/<name>/<number>",
             summary="A pull request: its conditions, and the plan of each root that it affects",
             tags=["pull requests"],
             responses=described(200, "The pull request", PullRequestDetails, 404),
