@@ -1,25 +1,43 @@
-"""Tidegate's HTTP API as a client sees it: one method for each route, typed answers, refusals as problems."""
+"""Tidegate's HTTP API as a client sees it: one method for each route, answers by attributes, refusals as problems."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, cast
 from urllib.parse import quote
 
 import httpx
-from pydantic import BaseModel, ValidationError
 
 from tidegate_cli import refusals
-from tidegate_cli.answers.catalog import Me, Repositories, Repository
-from tidegate_cli.answers.changes import Change
-from tidegate_cli.answers.deployments import Accepted, Brief, Decided, Deployment, Deployments, Job, Log, Request
-from tidegate_cli.answers.drift import Drift, Looking
-from tidegate_cli.answers.pulls import Pull, Pulls
-from tidegate_cli.answers.queues import Locked, Queue, Root, Roots, Unlocked
+from tidegate_cli.answer import CHECK_INSTALLATION, Answer
 from tidegate_cli.connection import Connection, is_loopback
 from tidegate_cli.problems import Unavailable
 
+if TYPE_CHECKING:
+    from tidegate.web.change_models import ChangeModel
+    from tidegate.web.drift_models import DriftList, Looking
+    from tidegate.web.models import (
+        Accepted,
+        Decided,
+        DeploymentBrief,
+        DeploymentDetails,
+        DeploymentsPage,
+        JobModel,
+        Locked,
+        LogLines,
+        Me,
+        QueueModel,
+        Repositories,
+        RepositoryModel,
+        RequestOutcome,
+        RootModel,
+        Roots,
+        Unlocked,
+    )
+    from tidegate.web.pull_request_models import PullRequestDetails, PullRequestsList
+
+_API = "/api/v1"
 #: A Lambda function behind API Gateway answers within 30 s, or never.
 _ANSWER_SECONDS = 35.0
 _CONNECT_SECONDS = 5.0
@@ -28,7 +46,6 @@ PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 #: What a server may ask us to wait at most (Retry-After) before we rather tell the person.
 _LONGEST_PAUSE = 30.0
 
-_Answer = TypeVar("_Answer", bound=BaseModel)
 Waiting = Callable[[str, float], None]
 """Is told why a request waits, and for how many seconds; it does the waiting."""
 
@@ -43,7 +60,7 @@ class ApiClient:
         self._connection = connection
         self._waiting = waiting if waiting is not None else _sleep
         self._http = httpx.Client(
-            base_url=connection.url,
+            base_url=f"{connection.url}{_API}",
             headers={"Authorization": f"Bearer {connection.token}", "Accept": "application/json"},
             timeout=httpx.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS),
             follow_redirects=False,
@@ -63,73 +80,75 @@ class ApiClient:
 
     def me(self) -> Me:
         """Return who the token says that we are."""
-        return self._get("/api/v1/me", Me)
+        return cast("Me", self._get("/me"))
 
-    def repositories(self) -> list[Repository]:
+    def repositories(self) -> list[RepositoryModel]:
         """Return the repositories that we may read."""
-        return self._get("/api/v1/repositories", Repositories).repositories
+        return cast("Repositories", self._get("/repositories")).repositories
 
-    def roots(self, repository: str) -> list[Root]:
+    def roots(self, repository: str) -> list[RootModel]:
         """Return the roots of a repository with their queues' states."""
         return self.search_roots(repository, "").roots
 
     def search_roots(self, repository: str, query: str) -> Roots:
         """Return the roots of a repository that match a tag query, all if it is empty."""
         given = {"query": query} if query else None
-        return self._get(f"/api/v1/repositories/{_path(repository, '/')}/roots", Roots, given)
+        return cast("Roots", self._get(f"/repositories/{_path(repository, '/')}/roots", given))
 
-    def pulls(self, repository: str | None, query: str = "") -> Pulls:
+    def pulls(self, repository: str | None, query: str = "") -> PullRequestsList:
         """Return open pull requests that match, newest first: of a repository, or of all that we may read."""
         given = {"repository": repository or "", "query": query}
-        return self._get("/api/v1/pulls", Pulls, {name: value for name, value in given.items() if value} or None)
+        return cast(
+            "PullRequestsList", self._get("/pulls", {name: value for name, value in given.items() if value} or None)
+        )
 
-    def pull(self, repository: str, number: int) -> Pull:
+    def pull(self, repository: str, number: int) -> PullRequestDetails:
         """Return a pull request with its layers."""
-        return self._get(f"/api/v1/pulls/{_path(repository, '/')}/{number}", Pull)
+        return cast("PullRequestDetails", self._get(f"/pulls/{_path(repository, '/')}/{number}"))
 
-    def drift(self, repository: str | None) -> Drift:
+    def drift(self, repository: str | None) -> DriftList:
         """Return what schedules found: of a repository, or of all that we may read."""
-        return self._get("/api/v1/drift", Drift, {"repository": repository} if repository else None)
+        return cast("DriftList", self._get("/drift", {"repository": repository} if repository else None))
 
     def look_for_drift(self, repository: str, schedule: str) -> str:
         """Have a schedule look for drift now; return what there is to say about it."""
         asked = {"repository": repository, "schedule": schedule}
-        return self._post("/api/v1/drift/look", Looking, asked).message
+        return cast("Looking", self._post("/drift/look", asked)).message
 
-    def queue(self, repository: str, root: str) -> Queue:
+    def queue(self, repository: str, root: str) -> QueueModel:
         """Return a root's queue."""
-        return self._get("/api/v1/queue", Queue, {"repository": repository, "root": root})
+        return cast("QueueModel", self._get("/queue", {"repository": repository, "root": root}))
 
     def lock(self, repository: str, root: str, reason: str, duration: str = "") -> Locked:
         """Lock a root's queue."""
         asked = {"repository": repository, "root": root, "reason": reason}
-        return self._post("/api/v1/queue/lock", Locked, asked | ({"duration": duration} if duration else {}))
+        return cast("Locked", self._post("/queue/lock", asked | ({"duration": duration} if duration else {})))
 
     def lock_many(self, repository: str, stack: str, reason: str, duration: str) -> Locked:
         """Lock all roots of a stack, or of the repository if that is empty."""
         asked = {"repository": repository, "stack": stack, "reason": reason, "duration": duration}
-        return self._post("/api/v1/locks", Locked, asked)
+        return cast("Locked", self._post("/locks", asked))
 
     def unlock_many(self, repository: str, stack: str) -> Unlocked:
         """Take away the lock of a stack, or of the repository if that is empty."""
-        return self._post("/api/v1/locks/remove", Unlocked, {"repository": repository, "stack": stack})
+        return cast("Unlocked", self._post("/locks/remove", {"repository": repository, "stack": stack}))
 
     def unlock(self, repository: str, root: str) -> Unlocked:
         """Take away the lock of a root's queue."""
-        return self._post("/api/v1/queue/unlock", Unlocked, {"repository": repository, "root": root})
+        return cast("Unlocked", self._post("/queue/unlock", {"repository": repository, "root": root}))
 
-    def deployments(self, repository: str, root: str | None = None, limit: int = 20) -> list[Brief]:
+    def deployments(self, repository: str, root: str | None = None, limit: int = 20) -> list[DeploymentBrief]:
         """Return deployments, newest first."""
         query = {"repository": repository, "limit": str(limit)} | ({"root": root} if root else {})
-        return self._get("/api/v1/deployments", Deployments, query).deployments
+        return cast("DeploymentsPage", self._get("/deployments", query)).deployments
 
-    def deployment(self, deployment: str) -> Deployment:
+    def deployment(self, deployment: str) -> DeploymentDetails:
         """Return one deployment."""
-        return self._get(f"/api/v1/deployments/{_path(deployment)}", Deployment)
+        return cast("DeploymentDetails", self._get(f"/deployments/{_path(deployment)}"))
 
-    def change(self, change: str) -> Change:
+    def change(self, change: str) -> ChangeModel:
         """Return one change."""
-        return self._get(f"/api/v1/changes/{_path(change)}", Change)
+        return cast("ChangeModel", self._get(f"/changes/{_path(change)}"))
 
     def deploy(self, repository: str, roots: Sequence[str], **how: Any) -> str:
         """Ask for the default branch's head to be deployed to these roots; return the request's id.
@@ -139,16 +158,16 @@ class ApiClient:
         """
         more = {"roots": list(roots), **how}
         asked = {"repository": repository, **{word: value for word, value in more.items() if value}}
-        return self._post("/api/v1/deployments", Accepted, asked).request
+        return cast("Accepted", self._post("/deployments", asked)).request
 
-    def request(self, request: str) -> Request:
+    def request(self, request: str) -> RequestOutcome:
         """Return what became of a request."""
-        return self._get(f"/api/v1/requests/{_path(request)}", Request)
+        return cast("RequestOutcome", self._get(f"/requests/{_path(request)}"))
 
     def review(self, deployment: str, decision: str, plan_digest: str | None) -> Decided:
         """Answer a plan review: ``approve``, which needs the plan's digest, or ``reject``."""
         answer = {"decision": decision, **({"plan_digest": plan_digest} if plan_digest else {})}
-        return self._post(f"/api/v1/deployments/{_path(deployment)}/review", Decided, answer)
+        return cast("Decided", self._post(f"/deployments/{_path(deployment)}/review", answer))
 
     def gate(self, deployment: str, decision: str, reason: str = "") -> Decided:
         """Answer for a deployment that waits at a gate.
@@ -156,27 +175,27 @@ class ApiClient:
         ``retry`` what failed of others, ``approve`` it, ``override`` what it requires for a ``reason``, or ``reject``.
         """
         told = {"decision": decision, **({"reason": reason} if reason else {})}
-        return self._post(f"/api/v1/deployments/{_path(deployment)}/gate", Decided, told)
+        return cast("Decided", self._post(f"/deployments/{_path(deployment)}/gate", told))
 
     def cancel(self, deployment: str, *, is_apply: bool) -> Decided:
         """Cancel a deployment; ``is_apply`` interrupts its apply, too."""
-        return self._post(f"/api/v1/deployments/{_path(deployment)}/cancel", Decided, {"apply": is_apply})
+        return cast("Decided", self._post(f"/deployments/{_path(deployment)}/cancel", {"apply": is_apply}))
 
-    def job(self, job: str) -> Job:
+    def job(self, job: str) -> JobModel:
         """Return one job."""
-        return self._get(f"/api/v1/jobs/{_path(job)}", Job)
+        return cast("JobModel", self._get(f"/jobs/{_path(job)}"))
 
-    def log(self, job: str, after: int) -> Log:
+    def log(self, job: str, after: int) -> LogLines:
         """Return lines of a job's log from position ``after`` on."""
-        return self._get(f"/api/v1/jobs/{_path(job)}/log", Log, {"after": str(after)})
+        return cast("LogLines", self._get(f"/jobs/{_path(job)}/log", {"after": str(after)}))
 
-    def _get(self, path: str, kind: type[_Answer], query: Mapping[str, str] | None = None) -> _Answer:
-        return self._ask("GET", path, kind, query, None)
+    def _get(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
+        return self._ask("GET", path, query, None)
 
-    def _post(self, path: str, kind: type[_Answer], body: Mapping[str, Any]) -> _Answer:
-        return self._ask("POST", path, kind, None, body)
+    def _post(self, path: str, body: Mapping[str, Any]) -> Answer:
+        return self._ask("POST", path, None, body)
 
-    def _ask(self, method: str, path: str, kind: type[_Answer], query: Mapping[str, str] | None, body: Any) -> _Answer:
+    def _ask(self, method: str, path: str, query: Mapping[str, str] | None, body: Any) -> Answer:
         pauses = iter(PAUSES)
         while True:
             response = self._send(method, path, query, body, pauses)
@@ -188,13 +207,10 @@ class ApiClient:
             self._waiting(f"{self.url} is busy ({response.status_code}).", pause)
         if not response.is_success:
             raise refusals.problem(self._connection, response)
-        try:
-            return kind.model_validate_json(response.content)
-        except ValidationError as error:
-            raise Unavailable(
-                f"{self.url} answered {path} in a form that this version does not know.",
-                "Look whether the address is Tidegate's, and whether `tidegate --version` fits the installation.",
-            ) from error
+        document = refusals.document(response)
+        if not document:
+            raise Unavailable(f"{self.url} answered {path} with no JSON object.", CHECK_INSTALLATION)
+        return Answer(document)
 
     def _send(
         self, method: str, path: str, query: Mapping[str, str] | None, body: Any, pauses: Iterator[float]

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tidegate_cli.answer import as_json
 from tidegate_cli.exits import Exit
-from tidegate_cli.options import Json, Person, Query, Repository, Url, as_json, complete_root, open_client
+from tidegate_cli.options import Json, Person, Query, Repository, Url, complete_root, open_client
 from tidegate_cli.problems import NotFound, NotYet, WrongUsage
 from tidegate_cli.waiting import Deadline, until_ended
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tidegate_cli.answers.deployments import Brief, Request
+    from tidegate.web.models import DeploymentBrief, DeploymentDetails, RequestOutcome
     from tidegate_cli.api_client import ApiClient
 
 #: Root discovery clones the repository first.
@@ -109,7 +110,7 @@ def _ask(client: ApiClient, asked: _Asked, deadline: Deadline, *, wait: bool, js
         for root in dict.fromkeys(item.root for item in made):
             console.print(screen.text(f"  → tidegate unlock {repository} {root}"))
     if wait and made:
-        made = follow(client, [item.id for item in made], console, deadline)
+        made = [*follow(client, [item.id for item in made], console, deadline)]
     if json:
         screen.print_json(as_json(answer) | {"deployments": [as_json(item) for item in made]})
     if not made or (wait and not all(screen.succeeded(item.state) for item in made)):
@@ -122,7 +123,7 @@ def check_timeout(timeout: float | None, *, wait: bool) -> None:
         raise WrongUsage("--timeout says how long to wait, and nothing is waited for.", "Add --wait, or leave it out.")
 
 
-def _answer(client: ApiClient, request: str, console: Console) -> Request:
+def _answer(client: ApiClient, request: str, console: Console) -> RequestOutcome:
     end = time.monotonic() + _REQUEST_SECONDS
     with console.status("Reading the repository …"):
         while not (answer := client.request(request)).outcome:
@@ -134,7 +135,7 @@ def _answer(client: ApiClient, request: str, console: Console) -> Request:
     return answer
 
 
-def _check_roots(client: ApiClient, answer: Request, repository: str, roots: Sequence[str]) -> None:
+def _check_roots(client: ApiClient, answer: RequestOutcome, repository: str, roots: Sequence[str]) -> None:
     """Raise NotFound for roots that the repository does not have: only its files tell."""
     from tidegate_cli import finding
 
@@ -145,7 +146,7 @@ def _check_roots(client: ApiClient, answer: Request, repository: str, roots: Seq
         raise NotFound(outcome, hint)
 
 
-def _show_made(client: ApiClient, made: Sequence[Brief], console: Console) -> None:
+def _show_made(client: ApiClient, made: Sequence[DeploymentBrief], console: Console) -> None:
     from tidegate_cli import views
 
     for item in made:
@@ -156,14 +157,17 @@ def _show_made(client: ApiClient, made: Sequence[Brief], console: Console) -> No
         console.print(views.command(f"tidegate queue {first.repository} {first.root}"), crop=False)
 
 
-def follow(client: ApiClient, ids: list[str], console: Console, deadline: Deadline) -> list[Brief]:
+def follow(client: ApiClient, ids: list[str], console: Console, deadline: Deadline) -> list[DeploymentDetails]:
     """Return deployments once they have ended, and print each state that they come to."""
     from tidegate_cli import screen, views
 
-    def changed(now: Brief) -> None:
+    def changed(now: DeploymentDetails) -> None:
         console.print(screen.state(now.state), screen.text(now.root, "bold"), screen.text(now.reason), sep="  ")
         if now.state in {"awaiting_review", "awaiting_requirements"}:
-            for line in (views.changes(now.changes), *views.next_steps(now, has_log=False)):
+            for line in (
+                views.changes(now.changes),
+                *views.next_steps(now, has_log=False, approvable=now.requirements.approvable),
+            ):
                 console.print(line, crop=False)
 
     with console.status("Waiting for the end; Ctrl-C leaves it alone …"):

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tidegate_cli.options import Json, Person, Url, as_json, complete_repository, open_client
+from tidegate_cli.answer import as_json
+from tidegate_cli.options import Json, Person, Url, complete_repository, open_client
 from tidegate_cli.problems import NotFound, WrongUsage
 from tidegate_cli.waiting import until_looked
 
 if TYPE_CHECKING:
-    from tidegate_cli.answers.drift import Drift
+    from tidegate.web.drift_models import DriftList
     from tidegate_cli.api_client import ApiClient
 
 
@@ -67,7 +68,7 @@ def drift(
         screen.console().print(drift_view.drift(found), crop=False)
 
 
-def _looked(client: ApiClient, repository: str, schedule: str, *, wait: bool, json: bool) -> Drift:
+def _looked(client: ApiClient, repository: str, schedule: str, *, wait: bool, json: bool) -> DriftList:
     """Have a schedule look, and return what is known then; if waited for, what that run found. Raise NotYet."""
     from tidegate_cli import screen, views
 

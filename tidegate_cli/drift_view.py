@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegate_cli import screen, views
-from tidegate_cli.answers.drift import Drift, DriftFinding, DriftSchedule
+
+if TYPE_CHECKING:
+    from tidegate.web.drift_models import DriftFindingModel, DriftList, DriftScheduleModel
 
 _STATES = {
     "drifted": ("drifted", "yellow"),
@@ -18,14 +21,14 @@ _STATES = {
 }
 
 
-def drift(found: Drift) -> RenderableType:
+def drift(found: DriftList) -> RenderableType:
     """Return schedules, each with the roots that it looked at."""
     if not found.schedules:
         return screen.text("Nothing is looked at for drift: name a schedule in tidegate.yaml.")
     return Group(*(part for one in found.schedules for part in _schedule(one)))
 
 
-def _schedule(one: DriftSchedule) -> Iterator[RenderableType]:
+def _schedule(one: DriftScheduleModel) -> Iterator[RenderableType]:
     yield Text.assemble(screen.text(f"{one.repository}  {one.schedule}", "bold"), "  ", screen.text(one.when, "dim"))
     yield screen.text(f"  {_last(one)}")
     yield from views.indented(one.problem)
@@ -37,7 +40,7 @@ def _schedule(one: DriftSchedule) -> Iterator[RenderableType]:
     yield Text()
 
 
-def _last(one: DriftSchedule) -> str:
+def _last(one: DriftScheduleModel) -> str:
     now = "A run goes on. " if one.running else ""
     if one.looked_at is None:
         return f"{now}It has not run yet."
@@ -45,7 +48,7 @@ def _last(one: DriftSchedule) -> str:
     return f"{now}Looked {screen.ago(one.looked_at)}{at}."
 
 
-def _root(root: DriftFinding) -> Iterator[RenderableType]:
+def _root(root: DriftFindingModel) -> Iterator[RenderableType]:
     name = root.root if root.stack == "default" else f"{root.root} ({root.stack})"
     words, style = ("undone", "green") if root.undoing == "undone" else _STATES.get(root.state, (root.state, ""))
     since = f", since {screen.ago(root.drifted_since)}" if root.drifted_since else ""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from tidegate_cli.answers.deployments import Deployment
 from tidegate_cli.api_client import ApiClient
 from tidegate_cli.problems import NotFound, Problem, WrongUsage
+
+if TYPE_CHECKING:
+    from tidegate.web.models import DeploymentDetails
 
 _JOB = re.compile(r"(?P<deployment>.+)-(?P<kind>plan|apply|speculate)-[0-9]+")
 #: What short ids are looked for in: the newest deployments of this many repositories.
@@ -60,7 +63,7 @@ def repository(text: str) -> str:
     return text
 
 
-def find_deployment(client: ApiClient, text: str) -> Deployment:
+def find_deployment(client: ApiClient, text: str) -> DeploymentDetails:
     """Return the deployment with this id, or the only one whose id begins or ends so. Raise NotFound, WrongUsage."""
     wanted = id_in(text)
     if not wanted or "/" in wanted:

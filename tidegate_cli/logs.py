@@ -14,7 +14,7 @@ from tidegate_cli.options import Json, Person, Url, open_client
 from tidegate_cli.problems import Refused
 
 if TYPE_CHECKING:
-    from tidegate_cli.answers.deployments import Deployment
+    from tidegate.web.models import DeploymentDetails
     from tidegate_cli.api_client import ApiClient
 
 #: How long after a log's end its result is waited for: the state machine records it within seconds.
@@ -68,7 +68,7 @@ def _job_of(client: ApiClient, wanted: str, kind: Kind | None, *, follow: bool) 
 
     found = finding.find_deployment(client, wanted)
     told = False
-    while not (jobs := [job.id for job in found.jobs if kind is None or job.kind == kind]):
+    while not (jobs := [job.id for job in found.jobs if kind is None or job.kind == kind.value]):
         what = f"no {kind} job" if kind else "no job"
         if not follow or screen.is_final(found.state):
             raise Refused(f"{found.id} has {what}: it is {screen.state_word(found.state)}.", found.reason)
@@ -130,7 +130,7 @@ def _conclude(client: ApiClient, job: str, *, json: bool) -> None:
         raise typer.Exit(int(Exit.FAILED))
 
 
-def _past(client: ApiClient, deployment: str, job: str) -> Deployment:
+def _past(client: ApiClient, deployment: str, job: str) -> DeploymentDetails:
     """Return the deployment once it is past the job, whose log ends a moment before its result is recorded."""
     from tidegate_cli.problems import NotYet
 
@@ -145,11 +145,11 @@ def _past(client: ApiClient, deployment: str, job: str) -> Deployment:
     return found
 
 
-def succeeded(found: Deployment, job: str) -> bool:
+def succeeded(found: DeploymentDetails, job: str) -> bool:
     """Tell whether a job of this deployment did its work. A plan that was tried again had failed."""
     if _kind(job) == Kind.APPLY:
         return found.state == "applied"
-    plans = [item.id for item in found.jobs if item.kind == Kind.PLAN]
+    plans = [item.id for item in found.jobs if item.kind == "plan"]
     return found.changes is not None and plans[-1:] == [job]
 
 

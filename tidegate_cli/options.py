@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -123,8 +123,3 @@ def wait(why: str, seconds: float) -> None:
     if seconds >= 1:
         note(f"{why} Asking again in {seconds:.0f} s.")
     time.sleep(seconds)
-
-
-def as_json(answer: Any) -> Any:
-    """Return an answer of the API as plain data."""
-    return answer.model_dump(mode="json")

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from tidegate_cli.options import Json, Person, Query, Url, as_json, complete_repository, open_client, whole_number
+from tidegate_cli.answer import as_json
+from tidegate_cli.options import Json, Person, Query, Url, complete_repository, open_client, whole_number
 from tidegate_cli.problems import NotFound, WrongUsage
 
 _Repository = Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -12,7 +13,15 @@ from tidegate.comments.rules.command import MAXIMUM_ROOTS
 from tidegate.deploys.rules.left_behind import stays
 from tidegate.vcs.rules.forge_words import words_of
 from tidegate_cli import screen, views
-from tidegate_cli.answers.pulls import Layer, Pull, PullBrief, Pulls, Verdict
+
+if TYPE_CHECKING:
+    from tidegate.web.pull_request_models import (
+        LayerModel,
+        PullRequestBrief,
+        PullRequestDetails,
+        PullRequestsList,
+        VerdictModel,
+    )
 
 #: Lines of a failed engine that are shown: the error is among them, and the log has all.
 _LAST_LINES = 12
@@ -35,7 +44,7 @@ _VERDICTS = {
 _STYLES = {"success": "green", "failure": "red", "action_required": "yellow"}
 
 
-def pulls(listed: Pulls, *, with_repository: bool, query: str = "") -> RenderableType:
+def pulls(listed: PullRequestsList, *, with_repository: bool, query: str = "") -> RenderableType:
     """Return open pull requests, one a line, or more where the terminal is narrow: titles and states share the room."""
     if not listed.pull_requests and query:
         return screen.text(f"No open pull or merge request matches. {listed.hint}".rstrip())
@@ -48,7 +57,7 @@ def pulls(listed: Pulls, *, with_repository: bool, query: str = "") -> Renderabl
     columns = [number, "STATE", "HEAD", "BY", "OPENED", *(["STACKS"] if with_stacks else []), "TITLE"]
     table = screen.table(*columns, whole=whole)
     for one in listed.pull_requests:
-        name = f"{one.repository}{_reference(one)}" if with_repository else _reference(one)
+        name = f"{one.repository}{one.reference}" if with_repository else one.reference
         title = screen.text(f"{one.title}{'  (draft)' if one.draft else ''}")
         stacks = [screen.text(", ".join(one.stacks))] if with_stacks else []
         opened = screen.ago(one.opened_at)
@@ -58,11 +67,11 @@ def pulls(listed: Pulls, *, with_repository: bool, query: str = "") -> Renderabl
     return table
 
 
-def pull(one: Pull) -> RenderableType:
+def pull(one: PullRequestDetails) -> RenderableType:
     """Return one pull request: what a merge would do, and what is left out."""
     passed = {each.name: each.approved_by for each in one.policy_sets if not each.blocking}
     return Group(
-        screen.text(f"{one.repository}{_reference(one)}  {one.title}", "bold"),
+        screen.text(f"{one.repository}{one.reference}  {one.title}", "bold"),
         screen.facts(
             [
                 ("State", _told(one)),
@@ -79,18 +88,13 @@ def pull(one: Pull) -> RenderableType:
     )
 
 
-def _reference(one: PullBrief) -> str:
-    """Return how the forge's people write its number; an older Tidegate does not say it."""
-    return one.reference or f"#{one.number}"
-
-
-def _listed(one: PullBrief) -> Text:
+def _listed(one: PullRequestBrief) -> Text:
     """Return the state for a line of a list, which has no room for the verdict's title."""
     older = screen.text(", out of date", "yellow") if one.outdated else ""
     return Text.assemble(_state(one), older)
 
 
-def _state(one: PullBrief) -> Text:
+def _state(one: PullRequestBrief) -> Text:
     if one.closed_at:
         return screen.text("merged" if one.merged else "closed")
     if one.verdict and one.verdict.kind in _VERDICTS:
@@ -100,14 +104,14 @@ def _state(one: PullBrief) -> Text:
     return screen.text(_WORDS.get(one.state, one.state))
 
 
-def _told(one: PullBrief) -> Text:
+def _told(one: PullRequestBrief) -> Text:
     """Return the state, and the verdict's title where it says more."""
     state, title = _state(one), one.verdict.title if one.verdict else ""
     says_more = title and not state.plain.lower().endswith(f" {title.lower()}")
     return Text.assemble(state, screen.text(f": {title}")) if says_more else state
 
 
-def _notice(one: Pull) -> Iterator[RenderableType]:
+def _notice(one: PullRequestDetails) -> Iterator[RenderableType]:
     conflict = next((layer.reason for layer in one.layers if layer.conflict), "")
     rules = [f"What runs, or who may do what, changes: {', '.join(one.rule_changes)}."] if one.rule_changes else []
     for line in (*conflict.splitlines(), *one.notice.splitlines(), *rules):
@@ -115,13 +119,13 @@ def _notice(one: Pull) -> Iterator[RenderableType]:
         yield from views.indented(line)
 
 
-def _layer(layer: Layer, passed: Mapping[str, Sequence[str]]) -> Iterator[RenderableType]:
+def _layer(layer: LayerModel, passed: Mapping[str, Sequence[str]]) -> Iterator[RenderableType]:
     yield Text()
     name = layer.root if layer.stack == "default" else f"{layer.root} ({layer.stack})"
     if layer.conflict:  # All have the same reason, which is said once.
         yield Text.assemble(screen.text(name, "bold"), "  ", screen.text("↷ not planned", "dim"))
         return
-    if layer.is_gone:
+    if _is_gone(layer):
         yield Text.assemble(screen.text(name, "bold"), "  ", screen.text(f"gone: {stays(layer.left)}", "yellow"))
     else:
         yield Text.assemble(screen.text(name, "bold"), "  ", screen.state(layer.state))
@@ -137,9 +141,14 @@ def _layer(layer: Layer, passed: Mapping[str, Sequence[str]]) -> Iterator[Render
         yield views.unfolded(f"  {layer.job.url}", "dim")
 
 
-def _left_behind(one: Pull) -> Iterator[RenderableType]:
+def _is_gone(layer: LayerModel) -> bool:
+    """Tell whether the pull request takes the root away, and it is known what stays behind, or why it is not."""
+    return layer.gone and layer.state == "no_changes"
+
+
+def _left_behind(one: PullRequestDetails) -> Iterator[RenderableType]:
     """Yield what destroys what stays behind of roots that are gone."""
-    left = [layer.root for layer in one.layers if layer.leaves_resources]
+    left = [layer.root for layer in one.layers if _is_gone(layer) and layer.left != 0]
     if not left or (one.closed_at and not one.merged):
         return
     yield Text()
@@ -150,7 +159,7 @@ def _left_behind(one: Pull) -> Iterator[RenderableType]:
         yield views.unfolded(f"  tidegate destroy {one.repository} {some}", "dim")
 
 
-def _sets(one: Pull) -> Iterator[RenderableType]:
+def _sets(one: PullRequestDetails) -> Iterator[RenderableType]:
     """Yield what lets the policy sets pass that hold up the merge."""
     for each in one.policy_sets:
         if each.blocking:
@@ -161,7 +170,7 @@ def _sets(one: Pull) -> Iterator[RenderableType]:
             )
 
 
-def _verdict(verdict: Verdict, passed: Mapping[str, Sequence[str]]) -> Iterator[RenderableType]:
+def _verdict(verdict: VerdictModel, passed: Mapping[str, Sequence[str]]) -> Iterator[RenderableType]:
     """Yield what a set says of a plan. ``passed`` are the sets that their owners let pass, and who approved."""
     if verdict.failed and verdict.policy_set in passed:
         by = ", ".join(passed[verdict.policy_set]) or "its owners"

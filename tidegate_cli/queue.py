@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidegate_cli.options import Json, Person, Repository, RootName, Url, as_json, complete_root, open_client
+from tidegate_cli.answer import as_json
+from tidegate_cli.options import Json, Person, Repository, RootName, Url, complete_root, open_client
 from tidegate_cli.problems import NotFound, Refused, WrongUsage
 
 if TYPE_CHECKING:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tidegate_cli import screen, views
-from tidegate_cli.answers.queues import Place, Queue
+
+if TYPE_CHECKING:
+    from tidegate.web.models import PlaceModel, QueueModel
 
 _SHOWN = 20
 
 
-def queue(shown: Queue, *, everything: bool) -> RenderableType:
+def queue(shown: QueueModel, *, everything: bool) -> RenderableType:
     """Return a root's queue: its lock, what runs, what waits (the first 20 unless ``everything``)."""
     return Group(
         screen.text(f"{shown.repository} · {shown.root}", "bold"),
@@ -26,7 +29,7 @@ def queue(shown: Queue, *, everything: bool) -> RenderableType:
     )
 
 
-def _lock(shown: Queue) -> Iterator[RenderableType]:
+def _lock(shown: QueueModel) -> Iterator[RenderableType]:
     lock = shown.lock
     if lock is None:
         return
@@ -39,7 +42,7 @@ def _lock(shown: Queue) -> Iterator[RenderableType]:
     yield views.command(views.unlocking(shown.repository, shown.root, lock))
 
 
-def _running(shown: Queue) -> Iterator[RenderableType]:
+def _running(shown: QueueModel) -> Iterator[RenderableType]:
     now = shown.running
     yield Text()
     if now is None:
@@ -54,7 +57,7 @@ def _running(shown: Queue) -> Iterator[RenderableType]:
     yield from views.next_steps(now, has_log=now.state != "queued")
 
 
-def _line(waiting: Sequence[Place], *, everything: bool) -> Iterator[RenderableType]:
+def _line(waiting: Sequence[PlaceModel], *, everything: bool) -> Iterator[RenderableType]:
     yield Text()
     if not waiting:
         yield Text("Nobody waits.")

@@ -55,7 +55,7 @@ def broken(url: str, method: str, error: httpx.HTTPError) -> Problem:
 
 def is_ours(response: httpx.Response) -> bool:
     """Tell whether Tidegate itself answered, and not the gateway before it."""
-    return isinstance(_document(response).get("error"), dict)
+    return isinstance(document(response).get("error"), dict)
 
 
 def _unknown_token(connection: Connection, message: str, code: str) -> Problem:
@@ -71,18 +71,19 @@ def _unknown_token(connection: Connection, message: str, code: str) -> Problem:
     )
 
 
-def _document(response: httpx.Response) -> dict[str, Any]:
+def document(response: httpx.Response) -> dict[str, Any]:
+    """Return the JSON object of an answer, an empty one where it has none."""
     try:
-        document = response.json()
+        found = response.json()
     except ValueError:
         return {}
-    return document if isinstance(document, dict) else {}
+    return found if isinstance(found, dict) else {}
 
 
 def _error(response: httpx.Response) -> tuple[str, str]:
     """Return the error's code and message, as Tidegate or API Gateway says them."""
-    document = _document(response)
-    error = document.get("error")
+    found = document(response)
+    error = found.get("error")
     if isinstance(error, dict):
         return str(error.get("code", "")), plain(str(error.get("message", "")))[:_LONGEST_MESSAGE]
-    return "", plain(str(document.get("message") or response.reason_phrase))[:_LONGEST_MESSAGE]
+    return "", plain(str(found.get("message") or response.reason_phrase))[:_LONGEST_MESSAGE]

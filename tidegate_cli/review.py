@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tidegate_cli.answer import as_json
 from tidegate_cli.deploy import Timeout, check_timeout, follow
 from tidegate_cli.exits import Exit
-from tidegate_cli.options import DeploymentId, Json, Person, Url, as_json, open_client
+from tidegate_cli.options import DeploymentId, Json, Person, Url, open_client
 from tidegate_cli.problems import Refused
 from tidegate_cli.waiting import Deadline
 
 if TYPE_CHECKING:
-    from tidegate_cli.answers.deployments import Brief, Decided
+    from tidegate.web.models import Decided, DeploymentBrief
     from tidegate_cli.api_client import ApiClient
 
 #: States of deployments that wait for others of their change.
@@ -108,7 +109,7 @@ def _review(
         raise typer.Exit(int(Exit.FAILED))
 
 
-def _answered(client: ApiClient, found: Brief, decision: str) -> Decided:
+def _answered(client: ApiClient, found: DeploymentBrief, decision: str) -> Decided:
     """Give an answer where the deployment waits: at its gate or for its review. Raise Refused."""
     waits_for_others = found.state in _AT_A_GATE
     lacks = found.state == "awaiting_requirements"

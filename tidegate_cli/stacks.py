@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidegate_cli.options import Json, Person, Url, as_json, complete_repository, open_client
+from tidegate_cli.answer import as_json
+from tidegate_cli.options import Json, Person, Url, complete_repository, open_client
 from tidegate_cli.problems import NotFound, WrongUsage
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from tidegate_cli.answers.changes import Change
-    from tidegate_cli.answers.deployments import Brief
+    from tidegate.web.change_models import ChangeModel
+    from tidegate.web.models import DeploymentBrief
     from tidegate_cli.api_client import ApiClient
 
 #: Deployments among which the newest change of a repository is looked for.
@@ -75,7 +76,7 @@ def stacks(
         screen.console().print(view, crop=False)
 
 
-def _shown(found: Change) -> tuple[Any, RenderableType]:
+def _shown(found: ChangeModel) -> tuple[Any, RenderableType]:
     from tidegate_cli import stacks_view
 
     return as_json(found), stacks_view.change(found)
@@ -94,7 +95,7 @@ def _configured(file: Path | None) -> tuple[Any, RenderableType]:
     return stacks_view.configured_document(named, loaded, leaves), stacks_view.configured(loaded, leaves)
 
 
-def _named(client: ApiClient, text: str) -> Change:
+def _named(client: ApiClient, text: str) -> ChangeModel:
     """Return the change with this id, or that of the deployment that is named. Raise NotFound, WrongUsage."""
     from tidegate_cli import finding
 
@@ -118,7 +119,7 @@ def _named(client: ApiClient, text: str) -> Change:
     return client.change(deployment.change_set)
 
 
-def _newest(client: ApiClient, name: str) -> Change:
+def _newest(client: ApiClient, name: str) -> ChangeModel:
     """Return the newest change of a repository. Raise NotFound, WrongUsage."""
     from tidegate_cli import finding
 
@@ -134,7 +135,7 @@ def _newest(client: ApiClient, name: str) -> Change:
     return client.change(listed[place].change_set or "")
 
 
-def _tell_later(later: Sequence[Brief]) -> None:
+def _tell_later(later: Sequence[DeploymentBrief]) -> None:
     """Say which roots were deployed on their own since the newest change of several."""
     from tidegate_cli import screen
 

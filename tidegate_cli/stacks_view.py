@@ -16,11 +16,10 @@ from tidegate.changes.rules.stack import Stack
 from tidegate.changes.rules.stack_order import nearest, tiers
 from tidegate.deploys.texts.advice import REPLACED
 from tidegate_cli import screen, views
-from tidegate_cli.answers.changes import Change, Member
-from tidegate_cli.answers.changes import Stack as ShownStack
 
 if TYPE_CHECKING:
     from tidegate.config.loaded import LoadedConfiguration
+    from tidegate.web.change_models import ChangeModel, MemberModel, StackModel
 
 #: Members of a stack that are named below it.
 _MEMBERS = 12
@@ -38,7 +37,7 @@ class _Node:
     apply_after: Sequence[str]
 
 
-def change(shown: Change) -> RenderableType:
+def change(shown: ChangeModel) -> RenderableType:
     """Return a change as a graph of its stacks, with the state of each and of their roots."""
     by_name = {stack.name: stack for stack in shown.stacks}
     members = [member for stack in shown.stacks for member in stack.members]
@@ -53,7 +52,7 @@ def change(shown: Change) -> RenderableType:
     return Group(title, *graph, *left_out, *page)
 
 
-def _stack(stack: ShownStack) -> RenderableType:
+def _stack(stack: StackModel) -> RenderableType:
     count = len(stack.members)
     line = Text.assemble(
         screen.text(stack.name, "bold"), "  ", screen.state(stack.state), f"  {stack.done} of {count} done"
@@ -63,7 +62,7 @@ def _stack(stack: ShownStack) -> RenderableType:
     return Group(line, *rows, *more)
 
 
-def _member(one: Member) -> Iterator[RenderableType]:
+def _member(one: MemberModel) -> Iterator[RenderableType]:
     yield Text.assemble("  ", views.state_of(one, one.replaced_by), "  ", screen.text(one.root))
     if one.replaced_by:
         replaced = REPLACED.format(one.replaced_by.revision[:7])

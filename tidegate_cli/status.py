@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from tidegate_cli.options import Json, Person, Query, Url, as_json, complete_repository, open_client
+from tidegate_cli.answer import as_json
+from tidegate_cli.options import Json, Person, Query, Url, complete_repository, open_client
 from tidegate_cli.problems import NotFound, WrongUsage
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -14,9 +15,20 @@ from tidegate.deploys.rules.needs import Need, needs, runs
 from tidegate.deploys.texts.advice import REPLACED_SENTENCE, advice
 from tidegate.vcs.rules.forge_words import words_of
 from tidegate_cli import screen
-from tidegate_cli.answers.catalog import Repository
-from tidegate_cli.answers.deployments import Awaited, Brief, Changes, Deployment, Replacement, Step
-from tidegate_cli.answers.queues import Lock, Place, Root
+
+if TYPE_CHECKING:
+    from tidegate.web.models import (
+        AwaitedModel,
+        Changes,
+        DeploymentBrief,
+        DeploymentDetails,
+        LockModel,
+        PlaceModel,
+        ReplacementModel,
+        RepositoryModel,
+        RootModel,
+        StepModel,
+    )
 
 #: Deployments that are named of those that one waits for.
 _NAMED = 5
@@ -66,7 +78,7 @@ def unfolded(line: str, style: str = "") -> Text:
     return text
 
 
-def repositories(shown: Sequence[tuple[Repository, Sequence[Root]]]) -> RenderableType:
+def repositories(shown: Sequence[tuple[RepositoryModel, Sequence[RootModel]]]) -> RenderableType:
     """Return all repositories with counts of their roots."""
     table = screen.table("REPOSITORY", *_COUNTS, right=_COUNTS)
     for repository, its in shown:
@@ -84,11 +96,11 @@ def repositories(shown: Sequence[tuple[Repository, Sequence[Root]]]) -> Renderab
     return Group(table, Text(), command("tidegate status OWNER/NAME"))
 
 
-def _needs_of(root: Root) -> tuple[Need, ...]:
+def _needs_of(root: RootModel) -> tuple[Need, ...]:
     return needs(_running(root), root.last.state if root.last else None, locked=root.lock is not None)
 
 
-def _running(root: Root) -> str | None:
+def _running(root: RootModel) -> str | None:
     return root.running.state if root.running else None
 
 
@@ -96,7 +108,7 @@ def _count(number: int, style: str = "") -> Text:
     return Text(str(number), style) if number else Text("-", "dim")
 
 
-def roots(repository: str, shown: Sequence[Root], query: str = "", hint: str = "") -> RenderableType:
+def roots(repository: str, shown: Sequence[RootModel], query: str = "", hint: str = "") -> RenderableType:
     """Return the roots of a repository, and below them what needs a person."""
     if not shown and query:
         return screen.text(f"No root of {repository} matches. {hint}".rstrip())
@@ -121,7 +133,7 @@ def roots(repository: str, shown: Sequence[Root], query: str = "", hint: str = "
     return Group(table, *needed)
 
 
-def _state(root: Root) -> Text:
+def _state(root: RootModel) -> Text:
     now = root.running or root.last
     state = screen.state(now.state) if now else Text("never deployed", "dim")
     if root.running is None and (root.destroyed or root.orphaned):
@@ -129,7 +141,7 @@ def _state(root: Root) -> Text:
     return Text.assemble(state, (", locked", "bold red")) if root.lock else state
 
 
-def _needs(repository: str, root: Root) -> Iterator[RenderableType]:
+def _needs(repository: str, root: RootModel) -> Iterator[RenderableType]:
     found = _needs_of(root)
     if root.lock:
         yield Text()
@@ -159,23 +171,23 @@ def _needs(repository: str, root: Root) -> Iterator[RenderableType]:
         yield command(f"tidegate destroy {repository} {root.name}")
 
 
-def locked_scope(lock: Lock) -> str:
+def locked_scope(lock: LockModel) -> str:
     """Return what a lock is of, if it is of more than one root."""
     return "" if not lock.scope else "all roots" if lock.scope == "*" else f"stack {lock.scope}"
 
 
-def lock_end(lock: Lock) -> str:
+def lock_end(lock: LockModel) -> str:
     """Return until when a lock holds, if it ends by itself."""
     return f", until {screen.moment(lock.expires_at)} UTC" if lock.expires_at else ""
 
 
-def unlocking(repository: str, root: str, lock: Lock) -> str:
+def unlocking(repository: str, root: str, lock: LockModel) -> str:
     """Return the command line that takes a lock away."""
     many = "--all" if lock.scope == "*" else f"--stack {lock.scope}"
     return f"tidegate unlock {repository} {many if lock.scope else root}"
 
 
-def _failure(last: Brief) -> Iterator[RenderableType]:
+def _failure(last: DeploymentBrief) -> Iterator[RenderableType]:
     """Yield why the newest deployment of a root failed, and what to do about it."""
     yield Text()
     yield Text.assemble(screen.text(last.root, "bold"), ": ", screen.state(last.state))
@@ -184,7 +196,7 @@ def _failure(last: Brief) -> Iterator[RenderableType]:
     yield command(f"tidegate status {last.id}")
 
 
-def title(shown: Brief) -> Text:
+def title(shown: DeploymentBrief) -> Text:
     """Return a deployment in a line: state, root, revision."""
     return Text.assemble(
         screen.state(shown.state),
@@ -195,13 +207,13 @@ def title(shown: Brief) -> Text:
     )
 
 
-def made(shown: Brief, check_run: str | None = None) -> RenderableType:
+def made(shown: DeploymentBrief, check_run: str | None = None) -> RenderableType:
     """Return a deployment that was made just now, with where to look."""
     addresses = [unfolded(f"  {line}", "dim") for line in (shown.id, check_run or shown.url) if line]
     return Group(title(shown), *addresses)
 
 
-def deployment(shown: Deployment) -> RenderableType:
+def deployment(shown: DeploymentDetails) -> RenderableType:
     """Return one deployment with all that is known of it."""
     asked = f"{trigger(shown)} by {shown.requested_by}, {screen.moment(shown.requested_at)} UTC"
     forced, reference = ", forced" if shown.forced else "", shown.pull_request_reference or ""
@@ -238,33 +250,33 @@ def deployment(shown: Deployment) -> RenderableType:
         parts += [Text(), _timeline(shown.history)]
     if shown.last_lines:
         parts += [Text(), Text("Last lines", "bold"), *(screen.text(line) for line in shown.last_lines.splitlines())]
-    steps = list(next_steps(shown, has_log=bool(shown.jobs)))
+    steps = list(next_steps(shown, has_log=bool(shown.jobs), approvable=shown.requirements.approvable))
     return Group(*parts, *([Text(), *steps] if steps else []))
 
 
-def trigger(shown: Brief | Place) -> str:
+def trigger(shown: DeploymentBrief | PlaceModel) -> str:
     """Return what asked for a deployment, and that it destroys, if it does."""
     return f"{shown.trigger}, to destroy" if shown.destroy else shown.trigger
 
 
-def state_of(shown: Brief, replaced_by: Replacement | None) -> Text:
+def state_of(shown: DeploymentBrief, replaced_by: ReplacementModel | None) -> Text:
     """Return a deployment's state; what is deployed in its place needs nobody, and has no colour that says so."""
     state = screen.state(shown.state)
     return Text(state.plain, "dim") if replaced_by else state
 
 
-def stack(shown: Brief) -> str:
+def stack(shown: DeploymentBrief) -> str:
     """Return the stack of a deployment, with the nests around it."""
     return f"{shown.stack} ({', '.join(shown.within)})" if shown.within else shown.stack
 
 
-def next_steps(shown: Brief, *, has_log: bool) -> Iterator[RenderableType]:
+def next_steps(shown: DeploymentBrief, *, has_log: bool, approvable: bool = True) -> Iterator[RenderableType]:
     """Return what to type next."""
     if shown.state == "awaiting_review":
         yield command(f"tidegate approve {shown.id}")
         yield command(f"tidegate reject {shown.id}")
     if _lacks(shown):
-        if not isinstance(shown, Deployment) or shown.requirements.approvable:
+        if approvable:
             yield command(f"tidegate approve {shown.id}")
         yield command(f"tidegate reject {shown.id}")
         yield command(f"tidegate override {shown.id} --reason '…'")
@@ -282,30 +294,30 @@ def next_steps(shown: Brief, *, has_log: bool) -> Iterator[RenderableType]:
         yield command(f"tidegate unlock {shown.repository} {shown.root}")
 
 
-def _lacks(shown: Brief) -> bool:
+def _lacks(shown: DeploymentBrief) -> bool:
     """Tell whether a deployment waits for what its root requires."""
     return shown.state == "awaiting_requirements"
 
 
-def _cancelled(shown: Deployment) -> str:
+def _cancelled(shown: DeploymentDetails) -> str:
     """Return how it is called that somebody cancelled it: an apply that was interrupted may have changed something."""
     return "Cancelled by" if shown.state == "cancelled" else "Interrupted by"
 
 
-def _overridden(shown: Deployment) -> str:
+def _overridden(shown: DeploymentDetails) -> str:
     override = shown.requirements.override
     return f"by {override.by}: {override.reason}" if override else ""
 
 
-def awaited(waits: Sequence[Awaited], own: str) -> str:
+def awaited(waits: Sequence[AwaitedModel], own: str) -> str:
     """Return what a deployment of a stack waits for, in words: roots of this stack by name, others stack by stack."""
-    stacks: dict[str, list[Awaited]] = {}
+    stacks: dict[str, list[AwaitedModel]] = {}
     for one in waits:
         stacks.setdefault(one.stack, []).append(one)
     return "; ".join(_awaited(stack, its, own) for stack, its in stacks.items())
 
 
-def _awaited(stack: str, waits: Sequence[Awaited], own: str) -> str:
+def _awaited(stack: str, waits: Sequence[AwaitedModel], own: str) -> str:
     named = [f"{one.root} ({screen.state_word(one.state)})" for one in waits[: _NAMED if stack == own else 1]]
     if stack == own:
         more = [f"{len(waits) - _NAMED} more"] if len(waits) > _NAMED else []
@@ -315,7 +327,7 @@ def _awaited(stack: str, waits: Sequence[Awaited], own: str) -> str:
     return f"stack {stack}: {len(waits)} left, such as {named[0]}"
 
 
-def _review(shown: Deployment) -> str:
+def _review(shown: DeploymentDetails) -> str:
     review = shown.review
     if review is None:
         return ""
@@ -327,7 +339,7 @@ def _review(shown: Deployment) -> str:
     return f"{len(review.approvals)} of {needed} approvals{who}" + (f": {given}" if given else "")
 
 
-def _timeline(history: Sequence[Step]) -> RenderableType:
+def _timeline(history: Sequence[StepModel]) -> RenderableType:
     table = screen.table("TIME (UTC)", "STATE", "BY", "REASON", whole=["TIME (UTC)", "STATE"])
     for step in history:
         table.add_row(screen.moment(step.at), screen.state(step.state), screen.text(step.by), screen.text(step.reason))

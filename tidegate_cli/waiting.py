@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 from tidegate_cli.problems import NotYet, Unavailable
 
 if TYPE_CHECKING:
-    from tidegate_cli.answers.deployments import Brief
-    from tidegate_cli.answers.drift import Drift, DriftSchedule
+    from tidegate.web.drift_models import DriftList, DriftScheduleModel
+    from tidegate.web.models import DeploymentDetails
     from tidegate_cli.api_client import ApiClient
 
 T = TypeVar("T")
@@ -40,12 +40,12 @@ class Deadline:
 
 
 def until_ended(
-    client: ApiClient, ids: Sequence[str], changed: Callable[[Brief], None], deadline: Deadline
-) -> list[Brief]:
+    client: ApiClient, ids: Sequence[str], changed: Callable[[DeploymentDetails], None], deadline: Deadline
+) -> list[DeploymentDetails]:
     """Return the deployments once all have ended; ``changed`` is told each new state. Raise NotYet, Unavailable."""
     from tidegate_cli.screen import is_final
 
-    known: dict[str, Brief] = {}
+    known: dict[str, DeploymentDetails] = {}
     patience = _Patience()
     while left := [one for one in ids if one not in known or not is_final(known[one].state)]:
         for one in left:
@@ -79,7 +79,7 @@ class _Patience:
         return answer
 
 
-def until_looked(client: ApiClient, repository: str, schedule: str, before: Drift) -> Drift:
+def until_looked(client: ApiClient, repository: str, schedule: str, before: DriftList) -> DriftList:
     """Return what schedules found, once this one has ended a run that ``before`` does not know.
 
     Raise NotYet, Unavailable.
@@ -101,10 +101,10 @@ def until_looked(client: ApiClient, repository: str, schedule: str, before: Drif
         time.sleep(SECONDS)
 
 
-def _schedule(found: Drift, name: str) -> DriftSchedule | None:
+def _schedule(found: DriftList, name: str) -> DriftScheduleModel | None:
     return next((one for one in found.schedules if one.schedule == name), None)
 
 
-def _looked_at(found: Drift, name: str) -> str | None:
+def _looked_at(found: DriftList, name: str) -> str | None:
     one = _schedule(found, name)
     return one.looked_at if one else None

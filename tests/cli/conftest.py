@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import pytest
 from typer.testing import CliRunner
 
+from tests.cli.answers import completed
 from tidegate_cli.main import app
 
 TOKEN = "a-token-that-nobody-may-see"
@@ -49,6 +50,8 @@ class Api:
         if callable(found):
             found = found(asked)
         status, document, *headers = found if isinstance(found, tuple) else (200, found)
+        if status < 400:  # An error.
+            document = completed(f"{asked.method} {asked.path}", document)
         return status, document, headers[0] if headers else {}
 
     def bodies(self, route: str) -> list[Any]:

@@ -124,8 +124,8 @@ def test_a_token_that_cannot_be_sent_is_refused_without_showing_it(tidegate, tok
         (refused(422, "invalid", "Names are plain."), 2, "Names are plain."),
         (refused(500, "", "Oh."), 5, "failed (500)"),
         ((502, b"<html>bad gateway</html>"), 5, "502"),
-        ((200, b"<html>not Tidegate</html>"), 5, "form that this version does not know"),
-        ((200, {"unlocked": "perhaps"}), 5, "form that this version does not know"),
+        ((200, b"<html>not Tidegate</html>"), 5, "no JSON object"),
+        ((200, b'{"surprise": 1}'), 5, "no field `unlocked`"),
         ((302, b"", {"Location": "https://elsewhere.example.com/login"}), 5, "elsewhere"),
     ],
 )

@@ -13,7 +13,7 @@ from tidegate_cli.smoke.names import Names
 from tidegate_cli.smoke.places import Place
 
 if TYPE_CHECKING:
-    from tidegate_cli.answers.deployments import Brief, Deployment
+    from tidegate.web.models import DeploymentBrief, DeploymentDetails
     from tidegate_cli.api_client import ApiClient
 
 #: What cdk.json says of roles, secrets, hosts and mail is the real installation's: a throwaway one has nothing of it.
@@ -77,19 +77,19 @@ class Scene:
         with ApiClient(connection) as client:
             return question(client)
 
-    def await_deployment(self, sha: str, state: str, within: Within) -> Deployment:
+    def await_deployment(self, sha: str, state: str, within: Within) -> DeploymentDetails:
         """Return the root's deployment of a commit when it is in this state. Raise StepFailed."""
         from tidegate_cli.screen import is_final
 
         seen: list[str] = ["No deployment of this commit is known."]
 
-        def look() -> Deployment | None:
+        def look() -> DeploymentDetails | None:
             found = self._newest(sha, seen)
             if found is None:
                 return None
             seen[0] = f"{found.id} is {found.state}. {found.reason}".strip()
             if found.state == state:
-                whole: Deployment = self.ask(lambda client: client.deployment(found.id))
+                whole: DeploymentDetails = self.ask(lambda client: client.deployment(found.id))
                 return whole
             if is_final(found.state):
                 raise StepFailed(seen[0], self.where(found.id))
@@ -97,7 +97,7 @@ class Scene:
 
         return within.until(look, lambda: seen[0], self.where())
 
-    def _newest(self, sha: str, seen: list[str]) -> Brief | None:
+    def _newest(self, sha: str, seen: list[str]) -> DeploymentBrief | None:
         try:
             listed = self.ask(lambda client: client.deployments(self.scratch.repository, self.names.root))
         except NotFound:
