@@ -94,7 +94,7 @@ def cloud() -> Iterator[dict[str, str]]:
             "AWS_SECRET_ACCESS_KEY": "test",
             "TIDEGATE_TABLE": "table",
             "TIDEGATE_PUSH_QUEUE": "https://sqs/push",
-            "TIDEGATE_PRESS_QUEUE": "https://sqs/press",
+            "TIDEGATE_ACTION_QUEUE": "https://sqs/press",
             "TIDEGATE_WEBHOOK_SECRET_NAME": "secret",
         }
         process.terminate()

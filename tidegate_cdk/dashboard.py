@@ -70,7 +70,7 @@ class Dashboard(Construct):
     def _waiting(self) -> Iterable[cloudwatch.IWidget]:
         queues = {
             "pushes and comments": self._messaging.push,
-            "buttons": self._messaging.press,
+            "buttons": self._messaging.action,
             "check runs": self._messaging.check_run,
             "gates": self._messaging.change,
             "positions": self._messaging.line,

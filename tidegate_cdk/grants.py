@@ -97,10 +97,10 @@ def _catalog(*more: str) -> Callable[[Surroundings], Grant]:
 
 
 def _send_events(around: Surroundings) -> Grant:
-    push, press = around.messaging.push.queue, around.messaging.press.queue
+    push, action = around.messaging.push.queue, around.messaging.action.queue
     return Grant(
-        (allow("sqs:SendMessage", on=push.queue_arn), allow("sqs:SendMessage", on=press.queue_arn)),
-        {"TIDEGATE_PUSH_QUEUE": push.queue_url, "TIDEGATE_PRESS_QUEUE": press.queue_url},
+        (allow("sqs:SendMessage", on=push.queue_arn), allow("sqs:SendMessage", on=action.queue_arn)),
+        {"TIDEGATE_PUSH_QUEUE": push.queue_url, "TIDEGATE_ACTION_QUEUE": action.queue_url},
     )
 
 
@@ -279,8 +279,8 @@ def _push_queue(around: Surroundings) -> Grant:
     return Grant((), {"TIDEGATE_PUSH_QUEUE": around.messaging.push.queue.queue_url})
 
 
-def _press_queue(around: Surroundings) -> Grant:
-    return Grant((), {"TIDEGATE_PRESS_QUEUE": around.messaging.press.queue.queue_url})
+def _action_queue(around: Surroundings) -> Grant:
+    return Grant((), {"TIDEGATE_ACTION_QUEUE": around.messaging.action.queue.queue_url})
 
 
 def _check_run_queue(around: Surroundings) -> Grant:
@@ -423,7 +423,7 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.ROUNDS: _rounds,
     Capability.FORGE_ADDRESS: _forge_address,
     Capability.PUSH_QUEUE: _push_queue,
-    Capability.PRESS_QUEUE: _press_queue,
+    Capability.ACTION_QUEUE: _action_queue,
     Capability.CHECK_RUN_QUEUE: _check_run_queue,
     Capability.LINES: _records("line", actions=("dynamodb:Query", "dynamodb:PutItem", "dynamodb:BatchWriteItem")),
     Capability.READ_LINES: _records("line", actions=_READ),

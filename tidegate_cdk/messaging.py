@@ -16,7 +16,7 @@ from constructs import Construct
 #: Six times the time limit of the function behind the queue (AWS's advice), which leaves room for throttled starts. As
 #: soon as discovery runs, it holds its message for much less (docs/decisions/0205).
 _PUSH_VISIBILITY = Duration.seconds(6 * 300)
-_PRESS_VISIBILITY = Duration.seconds(6 * 29)
+_ACTION_VISIBILITY = Duration.seconds(6 * 29)
 _VISIBILITY = Duration.seconds(6 * 60)
 #: What is sent about a queue within one second is one message; a second later, with another to spare for clocks that
 #: differ, all that asked for it can be read.
@@ -42,7 +42,7 @@ class Messaging(Construct):
         self.dead_in_order = self._dead("DeadInOrder", f"{prefix}-dead.fifo")
         # While the forge is down, attempts come after 1, 2, 4, … seconds: the last one after a quarter of an hour.
         self.push = self._standard("Push", _PUSH_VISIBILITY, attempts=11)
-        self.press = self._standard("Press", _PRESS_VISIBILITY, attempts=11)
+        self.action = self._standard("Action", _ACTION_VISIBILITY, attempts=11)
         # The forge may refuse for a long time (limits by the hour): many attempts before a check run is given up.
         self.check_run = self._fifo("CheckRun", f"{prefix}-check-run", attempts=30)
         self.line = self._fifo("Line", f"{prefix}-line", attempts=8, delay=_LINE_DELAY)

@@ -81,7 +81,7 @@ class Triggers(Construct):
             )
         )
         self._function("answer_button").add_event_source(
-            SqsEventSource(messaging.press.queue, batch_size=1, report_batch_item_failures=True)
+            SqsEventSource(messaging.action.queue, batch_size=1, report_batch_item_failures=True)
         )
         self._function("publish_check_run").add_event_source(
             SqsEventSource(messaging.check_run.queue, batch_size=5, report_batch_item_failures=True, max_concurrency=5)

@@ -48,7 +48,7 @@ NEEDS: Mapping[str, tuple[Capability, ...]] = {
         _C.CHANGE_SETS,
         _C.ASK_GATES,
         _C.DELIVERIES,
-        _C.PRESS_QUEUE,
+        _C.ACTION_QUEUE,
         _C.SEND_EVENTS,
         _C.JOBS,
         _C.AUDIT,

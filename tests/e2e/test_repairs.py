@@ -135,7 +135,7 @@ def lost(tidegate, word):
     try:
         yield
         # Whoever answers a press announces it last.
-        eventually(lambda: _is_empty(tidegate, "Press"), what="the press to be answered")
+        eventually(lambda: _is_empty(tidegate, "Action"), what="the press to be answered")
         sqs.purge_queue(QueueUrl=url)
     finally:
         sqs.set_queue_attributes(QueueUrl=url, Attributes=before)

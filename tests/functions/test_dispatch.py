@@ -66,7 +66,7 @@ def test_a_queue_is_known_by_its_whole_name(wires):
 
 
 def test_a_queue_that_the_function_does_not_know_is_none_of_its_own(wires):
-    del wires.environ["TIDEGATE_PRESS_QUEUE"]
+    del wires.environ["TIDEGATE_ACTION_QUEUE"]
     with pytest.raises(UnknownKind):
         call_function("api", {"Records": [{**sqs_event("{}")["Records"][0], "eventSourceARN": ""}]})
 

@@ -49,7 +49,7 @@ def test_every_kind_of_message_leads_to_a_verb_that_reads_it():
 
 def test_an_event_is_sent_to_a_queue_where_a_verb_takes_it():
     taken = {kind: variable for variable, kind, verb in ROWS if issubclass(verb.message, Event)}
-    assert taken == queues_of_events("TIDEGATE_PUSH_QUEUE", "TIDEGATE_PRESS_QUEUE")
+    assert taken == queues_of_events("TIDEGATE_PUSH_QUEUE", "TIDEGATE_ACTION_QUEUE")
 
 
 def test_what_webhooks_are_accepted_as_is_sent_to_a_queue():

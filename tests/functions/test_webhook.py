@@ -62,7 +62,7 @@ class Cloud:
     names: dict[str, str]
 
     def queued(self, event: str) -> list[dict[str, Any]]:
-        url = self.names["TIDEGATE_PUSH_QUEUE" if event == "push" else "TIDEGATE_PRESS_QUEUE"]
+        url = self.names["TIDEGATE_PUSH_QUEUE" if event == "push" else "TIDEGATE_ACTION_QUEUE"]
         messages = self.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", [])
         return [json.loads(message["Body"]) for message in messages]
 
@@ -127,7 +127,7 @@ def cloud(endpoint, monkeypatch):
         "AWS_SECRET_ACCESS_KEY": "test",
         "TIDEGATE_TABLE": f"table-{mark}",
         "TIDEGATE_PUSH_QUEUE": sqs.create_queue(QueueName=f"push-{mark}")["QueueUrl"],
-        "TIDEGATE_PRESS_QUEUE": sqs.create_queue(QueueName=f"press-{mark}")["QueueUrl"],
+        "TIDEGATE_ACTION_QUEUE": sqs.create_queue(QueueName=f"press-{mark}")["QueueUrl"],
         "TIDEGATE_WEBHOOK_SECRET_NAME": f"secret-{mark}",
     }
     for name, value in names.items():

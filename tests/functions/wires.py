@@ -83,7 +83,7 @@ class MemoryBootstrap(Bootstrap):
                 "TIDEGATE_LINE_LATER_QUEUE": "https://sqs.example/later-lines",
                 "TIDEGATE_PULL_REQUEST_PLANS": "1",
                 "TIDEGATE_RUNNER_SLOTS": "100",
-                "TIDEGATE_PRESS_QUEUE": "https://sqs.example/presses",
+                "TIDEGATE_ACTION_QUEUE": "https://sqs.example/presses",
                 "TIDEGATE_PUSH_QUEUE": "https://sqs.example/pushes",
             }
         )

@@ -111,7 +111,7 @@ def test_the_information_names_all_that_a_script_needs(clouds):
         "aws_environment",
         "operators_team",
     }
-    assert {"push", "press", "check_run"} <= set(cloud["queues"])
+    assert {"push", "action", "check_run"} <= set(cloud["queues"])
     assert {"webhook", "forge_steps", "runners", "deploy", "terraform"} <= set(cloud["log_groups"])
     people = {person["login"]: person for person in cloud["users"]}
     reviewer = {"login": "reviewer", "password": "reviewer", "token": "reviewer", "permission": "write"}

@@ -131,13 +131,13 @@ class PushQueueSettings(Settings):
     push_queue: str = Field(alias="TIDEGATE_PUSH_QUEUE")
 
 
-class PressQueueSettings(Settings):
-    """The URL of the queue of presses."""
+class ActionQueueSettings(Settings):
+    """The URL of the action queue: buttons, and comments that decide."""
 
-    press_queue: str = Field(alias="TIDEGATE_PRESS_QUEUE")
+    action_queue: str = Field(alias="TIDEGATE_ACTION_QUEUE")
 
 
-class EventQueueSettings(PushQueueSettings, PressQueueSettings):
+class EventQueueSettings(PushQueueSettings, ActionQueueSettings):
     """The URLs of both queues of events."""
 
 

@@ -185,7 +185,7 @@ class Adapters:
         from tidegate.vcs.adapters.deliveries import SqsEventQueue, queues_of_events
 
         settings = EventQueueSettings.from_env(self.environ)
-        return SqsEventQueue(Aws(), queues_of_events(settings.push_queue, settings.press_queue))
+        return SqsEventQueue(Aws(), queues_of_events(settings.push_queue, settings.action_queue))
 
     @cached_property
     def announcements(self) -> Announcements:

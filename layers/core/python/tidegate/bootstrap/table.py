@@ -226,7 +226,7 @@ QUEUES: Mapping[str, Mapping[str, Queue]] = {
         ),
     },
     "api": {
-        "TIDEGATE_PRESS_QUEUE": Queue(
+        "TIDEGATE_ACTION_QUEUE": Queue(
             "answer_button",
             "any",
             _events(

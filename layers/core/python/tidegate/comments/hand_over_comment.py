@@ -20,7 +20,7 @@ class CommentHandover:
     events: EventQueue
 
     def carry_out(self, comment: Comment, command: Command) -> DeliveryOutcome:
-        """Store what the comment asks for as a delivery of its own, and put it on the queue of presses."""
+        """Store what the comment asks for as a delivery of its own, and put it on the action queue."""
         fields = {
             "repository": comment.repository,
             "pull_request": comment.pull_request,

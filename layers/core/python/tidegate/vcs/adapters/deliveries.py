@@ -195,9 +195,9 @@ _DISCOVERED = (
 _ANSWERED = ("check_run", "decision")
 
 
-def queues_of_events(discovery: str, presses: str) -> dict[str, str]:
+def queues_of_events(discovery: str, actions: str) -> dict[str, str]:
     """Return the queue (a URL) of each kind of event."""
-    return {**dict.fromkeys(_DISCOVERED, discovery), **dict.fromkeys(_ANSWERED, presses)}
+    return {**dict.fromkeys(_DISCOVERED, discovery), **dict.fromkeys(_ANSWERED, actions)}
 
 
 class SqsEventQueue:
