@@ -20,7 +20,7 @@ from tidegate_local.client import LocalCloud
 @pytest.fixture(scope="module")
 def cloud(tmp_path_factory):
     log = tmp_path_factory.mktemp("gitlab") / "cloud.log"
-    with LocalCloud(gitlab=True, clock=False, warm=True, preload=True, log=log) as cloud:
+    with LocalCloud(gitlab=True, clock=False, warm=True, log=log) as cloud:
         yield cloud
 
 
@@ -131,7 +131,7 @@ class TestWhileItIsPlanned:
     def test_a_branch_that_is_forced_elsewhere_takes_the_plans_of_what_it_left_with_it(self, project, change):
         iid, left, job = change
         aside = project.push({"app": "aside"}, branch="aside", base="main")
-        project.person("developer").force_push_by_git(project.name, "feature", aside)
+        project.person("developer").force_push(project.name, "feature", aside)
         project.status(left, "tidegate/plan", lambda state, words: (state, words) == ended(aside))
         project.status(aside, "tidegate/plan", succeeded)
         eventually(lambda: not running(project, job), what="the runner of what was left to stop")

@@ -97,8 +97,7 @@ def test_a_clone_token_reads_the_listed_repositories_too_and_no_others(forge, ad
         maintainer.push(name, {"main.tf": ""}, "Begin")
     token = adapter.clone_token(installation, REPOSITORY, ["acme/modules"])
     read = {
-        name: api.ask("GET", f"/repos/{name}/contents/main.tf", token=token)[0]
-        for name in ("acme/modules", "acme/secret")
+        name: api.ask("GET", f"/repos/{name}/branches/main", token=token)[0] for name in ("acme/modules", "acme/secret")
     }
     assert read == {"acme/modules": 200, "acme/secret": 404}
 

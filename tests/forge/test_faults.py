@@ -43,17 +43,17 @@ def test_a_call_can_take_effect_although_its_answer_fails(api, maintainer, sha):
 
 
 def test_a_connection_can_be_closed_without_an_answer(api, maintainer, sha):
-    maintainer.inject("close", path="/api/v3/rate_limit")
+    maintainer.inject("close", path="/api/v3/user")
     with pytest.raises((urllib.error.URLError, http.client.HTTPException, ConnectionError)):
-        api.ask("GET", "/rate_limit", token="maintainer")
-    assert api.ask("GET", "/rate_limit", token="maintainer")[0] == 200
+        api.ask("GET", "/user", token="maintainer")
+    assert api.ask("GET", "/user", token="maintainer")[0] == 200
 
 
 def test_a_call_can_hang_before_its_connection_is_closed(forge, api, maintainer, sha):
-    maintainer.inject("hang", path="/api/v3/rate_limit", seconds=0.05)
+    maintainer.inject("hang", path="/api/v3/user", seconds=0.05)
     started = time.monotonic()
     with pytest.raises((urllib.error.URLError, http.client.HTTPException, ConnectionError)):
-        api.ask("GET", "/rate_limit", token="maintainer")
+        api.ask("GET", "/user", token="maintainer")
     assert time.monotonic() - started >= 0.05
 
 
@@ -66,7 +66,7 @@ def test_git_fails_too_when_asked(maintainer, sha):
 def test_faults_can_be_taken_back(api, maintainer, sha):
     maintainer.inject("server_error", times=9)
     maintainer.clear_faults()
-    assert api.ask("GET", "/rate_limit", token="maintainer")[0] == 200
+    assert api.ask("GET", "/user", token="maintainer")[0] == 200
 
 
 def test_webhooks_are_pointed_elsewhere_over_http(forge, maintainer):
@@ -85,10 +85,10 @@ def test_a_page_of_another_site_cannot_use_the_switches(maintainer):
 
 def test_the_forge_tells_which_calls_programs_made(api, maintainer, sha):
     maintainer.page("/acme/infra")
-    api.ask("GET", "/rate_limit", token="maintainer")
+    api.ask("GET", "/user", token="maintainer")
     maintainer.push("acme/infra", {"a": "a"}, "More")
     calls = [(call["method"], call["path"]) for call in maintainer.calls()]
-    rest = calls.index(("GET", "/api/v3/rate_limit"))
+    rest = calls.index(("GET", "/api/v3/user"))
     assert ("POST", "/acme/infra.git/git-receive-pack") in calls[rest:]
     assert all("/_local/" not in path and path != "/acme/infra" for _, path in calls)
     assert all(call["agent"] and call["at"] > 0 for call in maintainer.calls())

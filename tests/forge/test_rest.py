@@ -41,7 +41,6 @@ class TestApp:
         found = api.call("GET", f"{IN}/installation", token=app)
         assert found["account"]["login"] == "acme"
         assert api.call("GET", f"/app/installations/{found['id']}", token=app)["id"] == found["id"]
-        assert [one["id"] for one in api.call("GET", "/app/installations", token=app)] == [found["id"]]
 
     def test_a_token_is_limited_to_the_repositories_and_permissions_that_were_asked_for(self, api, maintainer, sha):
         maintainer.push("acme/other", {"a": "a"}, "Begin")
@@ -50,8 +49,6 @@ class TestApp:
         answer = api.call("POST", f"/app/installations/{owner}/access_tokens", wanted, token=app)
         assert answer["permissions"] == {"metadata": "read", "contents": "read"}
         assert [one["name"] for one in answer["repositories"]] == ["infra"]
-        seen = api.call("GET", "/installation/repositories", token=answer["token"])
-        assert seen["total_count"] == 1
         assert api.ask("GET", "/repos/acme/other", token=answer["token"])[0] == 404
         status, _, body = api.ask("POST", f"{IN}/check-runs", {"name": "x", "head_sha": sha}, token=answer["token"])
         assert (status, body["message"]) == (403, "Resource not accessible by integration")
@@ -125,21 +122,6 @@ class TestRepositories:
         assert (answer["status"], (answer["ahead_by"], answer["behind_by"])) == (status, counts)
         assert answer["merge_base_commit"]["sha"] == sha
 
-    def test_comparing_lists_a_renamed_file_with_both_names(self, api, token, maintainer, sha):
-        content = 'resource "terraform_data" "a" {}\n'
-        head = maintainer.push("acme/infra", {"network/main.tf": None, "net/main.tf": content}, "Rename")
-        (file,) = api.call("GET", f"{IN}/compare/{sha}...{head}", token=token)["files"]
-        assert (file["status"], file["filename"], file["previous_filename"]) == (
-            "renamed",
-            "net/main.tf",
-            "network/main.tf",
-        )
-
-    def test_comparing_lists_at_most_300_files(self, api, token, maintainer, sha):
-        files = {f"many/{number:03}.txt": f"{number}\n" for number in range(320)}
-        head = maintainer.push("acme/infra", files, "Much")
-        assert len(api.call("GET", f"{IN}/compare/{sha}...{head}", token=token)["files"]) == 300
-
     def test_commits_are_listed_newest_first(self, api, token, maintainer, sha):
         second = maintainer.push("acme/infra", {"b.tf": "# b\n"}, "Second")
         assert [one["sha"] for one in api.call("GET", f"{IN}/commits", token=token)] == [second, sha]
@@ -151,11 +133,6 @@ class TestRepositories:
     def test_unknown_commits_are_refused_as_github_does(self, api, token):
         assert api.ask("GET", f"{IN}/compare/{'0' * 40}...main", token=token)[0] == 404
         assert api.ask("GET", f"{IN}/commits/{'1' * 40}", token=token)[0] == 422
-
-    def test_files_are_read_at_a_commit(self, api, token, sha):
-        answer = api.call("GET", f"{IN}/contents/network/main.tf?ref={sha}", token=token)
-        assert answer["path"] == "network/main.tf"
-        assert api.ask("GET", f"{IN}/contents/absent?ref={sha}", token=token)[0] == 404
 
     @pytest.mark.parametrize(
         ("user", "permission", "pushes"),
@@ -178,16 +155,9 @@ class TestRepositories:
         for state in ("pending", "success"):
             api.call("POST", f"{IN}/statuses/{sha}", {"state": state, "context": "ci"}, token=token)
         assert api.call("GET", f"{IN}/commits/{sha}/status", token=token)["state"] == "success"
-        assert [one["state"] for one in api.call("GET", f"{IN}/commits/{sha}/statuses", token=token)] == [
-            "success",
-            "pending",
-        ]
 
-    def test_the_rate_limit_and_the_person_are_told(self, api, token):
-        assert api.call("GET", "/rate_limit", token=token)["rate"]["limit"] == 5000
+    def test_the_person_is_told(self, api, token):
         assert api.call("GET", "/user", token="reviewer")["login"] == "reviewer"
-        assert api.call("GET", "/users/visitor", token=token)["login"] == "visitor"
-        assert api.ask("GET", "/users/stranger", token=token)[0] == 404
 
     def test_an_empty_repository_is_made_for_a_person(self, api, maintainer):
         api.call("POST", "/orgs/globex/repos", {"name": "empty"}, token="maintainer")
@@ -224,8 +194,6 @@ class TestCheckRuns:
         assert ids("") == [other["id"], second["id"]]
         assert ids("filter=all") == [other["id"], second["id"], first["id"]]
         assert ids("check_name=other&filter=all") == [other["id"]]
-        assert ids("app_id=1") == []
-        assert ids("status=completed") == []
 
     def test_lists_are_paged_with_links(self, api, token, sha, forge):
         for number in range(5):
@@ -245,8 +213,7 @@ class TestCheckRuns:
         made = run(api, token, sha, output={"title": "t", "summary": "s", "annotations": [note]})
         more = {"output": {"title": "t", "summary": "s", "annotations": [{**note, "title": "again"}]}}
         api.call("PATCH", f"{IN}/check-runs/{made['id']}", more, token=token)
-        found = api.call("GET", f"{IN}/check-runs/{made['id']}/annotations", token=token)
-        assert [one["title"] for one in found] == [None, "again"]
+        assert api.call("GET", f"{IN}/check-runs/{made['id']}", token=token)["output"]["annotations_count"] == 2
 
     @pytest.mark.parametrize(
         "wrong",
@@ -283,15 +250,6 @@ class TestCheckRuns:
         status, _, body = api.ask("POST", f"{IN}/check-runs", {"name": "x", "head_sha": sha}, token="maintainer")
         assert (status, body["message"]) == (403, "You must authenticate via a GitHub App.")
 
-    def test_a_run_and_its_suite_are_requested_again(self, api, token, sha, receiver):
-        made = run(api, token, sha)
-        api.call("POST", f"{IN}/check-runs/{made['id']}/rerequest", token=token)
-        api.call("POST", f"{IN}/check-suites/{made['check_suite']['id']}/rerequest", token=token)
-        assert receiver.wait_for("check_run", "rerequested")
-        (came,) = receiver.wait_for("check_suite", "rerequested")
-        validate(DESCRIPTION["webhooks"]["check-suite-rerequested"], came["payload"])
-        assert api.ask("POST", f"{IN}/check-suites/1/rerequest", token=token)[0] == 404
-
     @pytest.mark.parametrize("body", [b"{", b"[]", b"\xff"])
     def test_a_body_that_is_no_json_object_is_refused(self, api, token, body):
         assert api.ask("POST", f"{IN}/check-runs", body, token=token)[0] == 400
@@ -305,9 +263,8 @@ class TestPullRequests:
 
     def test_a_pull_request_is_opened_listed_and_read(self, api, token, number):
         one = api.call("GET", f"{IN}/pulls/{number}", token=token)
-        assert (one["title"], one["mergeable"], one["commits"], one["additions"]) == ("More", True, 1, 1)
-        assert [pull["number"] for pull in api.call("GET", f"{IN}/pulls?head=acme:more", token=token)] == [number]
-        assert [file["filename"] for file in api.call("GET", f"{IN}/pulls/{number}/files", token=token)] == ["b.tf"]
+        assert (one["title"], one["mergeable"]) == ("More", True)
+        assert [pull["number"] for pull in api.call("GET", f"{IN}/pulls", token=token)] == [number]
         assert api.call("GET", f"{IN}/pulls?state=closed", token=token) == []
 
     def test_a_pull_request_without_commits_or_branch_or_a_second_one_is_refused(self, api, number):
@@ -341,11 +298,6 @@ class TestPullRequests:
             (came,) = receiver.wait_for("pull_request", action)
             validate(DESCRIPTION["webhooks"][f"pull-request-{action}"], came["payload"])
         assert api.ask("PATCH", f"{IN}/pulls/{number}", {"state": "gone"}, token=token)[0] == 422
-
-    def test_whether_a_pull_request_was_merged_is_told_by_status(self, api, token, maintainer, number):
-        assert api.ask("GET", f"{IN}/pulls/{number}/merge", token=token)[0] == 404
-        maintainer.merge_pull_request("acme/infra", number)
-        assert api.ask("GET", f"{IN}/pulls/{number}/merge", token=token)[0] == 204
 
     def test_comments_are_written_and_changed(self, api, token, number):
         made = api.call("POST", f"{IN}/issues/{number}/comments", {"body": "Plan"}, token=token)

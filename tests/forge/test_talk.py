@@ -65,30 +65,15 @@ class TestComments:
         assert (made["user"]["login"], made["user"]["type"]) == ("visitor", "User")
         assert made["performed_via_github_app"]["slug"] == "tidegate-local"
 
-    def test_an_edited_and_a_deleted_comment_are_told(self, api, people, number, receiver):
+    def test_an_edited_comment_is_told(self, api, people, number, receiver):
         made = people["visitor"].comment(REPOSITORY, number, "helo")
-        people["visitor"].edit_comment(REPOSITORY, made, "hello")
-        api.ask("DELETE", f"{IN}/issues/comments/{made}", token="visitor")
-        for action in ("edited", "deleted"):
-            (came,) = receiver.wait_for("issue_comment", action)
-            hold_against_github(came, "issue_comment", action)
-            assert came["payload"]["comment"]["body"] == "hello"
+        status, _, _ = api.ask("PATCH", f"{IN}/issues/comments/{made}", {"body": "mine"}, token="outsider")
+        assert status == 404
+        api.call("PATCH", f"{IN}/issues/comments/{made}", {"body": "hello"}, token="visitor")
         (edited,) = receiver.wait_for("issue_comment", "edited")
+        hold_against_github(edited, "issue_comment", "edited")
+        assert edited["payload"]["comment"]["body"] == "hello"
         assert edited["payload"]["changes"] == {"body": {"from": "helo"}}
-        assert api.ask("GET", f"{IN}/issues/comments/{made}", token="visitor")[0] == 404
-        assert people["visitor"].comments(REPOSITORY, number) == []
-
-    def test_the_id_of_a_deleted_comment_is_not_given_again(self, api, people, number):
-        made = people["visitor"].comment(REPOSITORY, number, "one")
-        api.ask("DELETE", f"{IN}/issues/comments/{made}", token="visitor")
-        assert people["visitor"].comment(REPOSITORY, number, "two") > made
-
-    def test_others_comments_are_changed_by_who_may_write_only(self, people, number):
-        made = people["developer"].comment(REPOSITORY, number, "mine")
-        with pytest.raises(ForgeAnswered, match="403"):
-            people["visitor"].edit_comment(REPOSITORY, made, "yours")
-        people["reviewer"].edit_comment(REPOSITORY, made, "ours")
-        assert people["developer"].comments(REPOSITORY, number)[0]["body"] == "ours"
 
     @pytest.mark.parametrize("body", ["", "  \n", None, 7, "x" * 65_537])
     def test_a_text_that_github_does_not_take_is_refused(self, api, number, body):
@@ -101,13 +86,12 @@ class TestComments:
     def test_a_reaction_is_kept_once_and_counted(self, api, people, number):
         comment = people["developer"].comment(REPOSITORY, number, "tidegate plan")
         path, token = f"{IN}/issues/comments/{comment}/reactions", api.installation_token()
-        first = api.call("POST", path, {"content": "eyes"}, token=token)
+        api.call("POST", path, {"content": "eyes"}, token=token)
         assert api.ask("POST", path, {"content": "eyes"}, token=token)[0] == 200
         api.call("POST", path, {"content": "rocket"}, token="visitor")
         assert api.ask("POST", path, {"content": "shrug"}, token=token)[0] == 422
-        assert api.call("GET", path, token=token)[0] == first
-        counts = api.call("GET", f"{IN}/issues/comments/{comment}", token=token)["reactions"]
-        assert (counts["total_count"], counts["eyes"], counts["rocket"], counts["+1"]) == (2, 1, 1, 0)
+        counts = people["developer"].comments(REPOSITORY, number)[0]["reactions"]
+        assert counts == {"total_count": 2, "eyes": 1, "rocket": 1}
 
 
 class TestReviews:
@@ -157,12 +141,6 @@ class TestReviews:
     def test_a_review_that_github_does_not_take_is_refused(self, api, number, login, body):
         assert api.ask("POST", f"{IN}/pulls/{number}/reviews", body, token=login)[0] == 422
 
-    def test_a_pending_review_is_seen_by_its_author_alone(self, api, number):
-        made = api.call("POST", f"{IN}/pulls/{number}/reviews", {"body": "so far"}, token="reviewer")
-        assert made["state"] == "PENDING"
-        assert [one["id"] for one in api.call("GET", f"{IN}/pulls/{number}/reviews", token="reviewer")] == [made["id"]]
-        assert api.call("GET", f"{IN}/pulls/{number}/reviews", token="developer") == []
-
 
 class TestPage:
     def post(self, forge, number, action, login, **form):
@@ -184,18 +162,6 @@ class TestPage:
         page = f"/acme/infra/pull/{number}"
         assert 'value="APPROVE"' not in ask(forge, "GET", page, user="developer")[2]
         assert 'value="APPROVE"' in ask(forge, "GET", page, user="reviewer")[2]
-
-    def test_comments_are_changed_and_deleted_on_the_page(self, forge, people, number):
-        made = people["visitor"].comment(REPOSITORY, number, "helo")
-        assert self.post(forge, number, f"comments/{made}", "visitor", do="edit", body="hello") == 303
-        assert people["visitor"].comments(REPOSITORY, number)[0]["body"] == "hello"
-        assert self.post(forge, number, f"comments/{made}", "maintainer", do="delete") == 303
-        assert people["visitor"].comments(REPOSITORY, number) == []
-        assert self.post(forge, number, f"comments/{made}", "maintainer", do="delete") == 404
-
-    def test_others_comments_are_not_changed_by_a_reader(self, forge, people, number):
-        made = people["developer"].comment(REPOSITORY, number, "mine")
-        assert self.post(forge, number, f"comments/{made}", "visitor", do="edit", body="yours") == 403
 
     def test_a_pull_request_is_closed_and_reopened_by_its_author_or_who_may_write(self, forge, api, number):
         def state():

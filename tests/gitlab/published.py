@@ -11,36 +11,6 @@ import jsonschema
 
 _FILE = Path(__file__).parents[1] / "data/gitlab/schemas.json"
 
-#: Published fields that are not there for what is asked here: paid features, administrators, other places.
-ABSENT = {
-    "GroupSchema": {
-        "default_branch_protection",
-        "lfs_enabled",
-        "project_creation_level",
-        "request_access_enabled",
-        "require_two_factor_authentication",
-        "share_with_group_lock",
-        "subgroup_creation_level",
-        "two_factor_grace_period",
-    },
-    # Only a group's owners see addresses and SAML.
-    "MemberSchema": {"email", "group_saml_identity"},
-    # A webhook is of its project by ``project_id``.
-    "ProjectHookSchema": {"projectId", "resource_access_token_events"},
-    # Only who makes a token is shown it.
-    "PersonalAccessTokenSchema": {"token"},
-    "UserSchema": {"skype"},
-    # Nobody is assigned, and GitLab leaves such fields of a note's merge request out or null.
-    "WebhookMergeRequestNoteEventSchema": {"event_name"},
-    "WebhookMergeRequestNoteEventSchema.merge_request": {"assignee", "position"},
-    "WebhookMergeRequestEventSchema": {"event_name"},
-    # ``changes`` holds what changed, never all that can.
-    "WebhookMergeRequestEventSchema.changes": {"*"},
-    # People of lists carry no date.
-    "AwardEmojiSchema.user": {"created_at"},
-    "WebhookMergeRequestEventSchema.user": {"state", "web_url"},
-    "WebhookMergeRequestNoteEventSchema.user": {"state", "web_url"},
-}
 #: Fields that are published as never null, and are null or missing until there is something to say.
 NULLABLE = {
     "CommitStatusSchema": {"description", "finished_at", "started_at", "target_url"},
@@ -84,30 +54,6 @@ NULLABLE = {
     "WebhookMergeRequestNoteEventSchema.merge_request": {"assignee_id", "milestone_id"},
     "WebhookMergeRequestNoteEventSchema.object_attributes": {"commit_id", "line_code"},
 }
-#: The rest of a project is settings that nobody here reads.
-PROJECT = {
-    "archived",
-    "created_at",
-    "creator_id",
-    "default_branch",
-    "empty_repo",
-    "forks_count",
-    "http_url_to_repo",
-    "id",
-    "last_activity_at",
-    "merge_method",
-    "merge_requests_enabled",
-    "name",
-    "name_with_namespace",
-    "namespace",
-    "only_allow_merge_if_pipeline_succeeds",
-    "path",
-    "path_with_namespace",
-    "permissions",
-    "ssh_url_to_repo",
-    "visibility",
-    "web_url",
-}
 
 
 def _corrected() -> dict[str, Any]:
@@ -118,24 +64,24 @@ def _corrected() -> dict[str, Any]:
     # Who closed an issue is a user, not a name.
     issue = schemas["IssueSchemaWithBasicLabels"]["properties"]
     issue["closed_by"] = issue["author"]
-    # Only pushes name a repository's addresses for git.
-    event = schemas["WebhookMergeRequestEventSchema"]["properties"]
-    event["repository"] = {**schemas["WebhookRepositorySchema"], "required": ["description", "homepage", "name", "url"]}
     permissions = schemas["ProjectSchema"]["properties"]["permissions"]["properties"]
     for name, one in permissions.items():
         permissions[name] = {"anyOf": [one, {"type": "null"}]}
-    schemas["ProjectSchema"]["properties"]["allow_merge_on_skipped_pipeline"] = {"type": ["boolean", "null"]}
-    schemas["ProjectSchema"]["required"] = sorted(PROJECT)
     schemas["MergeRequestSchema"]["properties"]["detailed_merge_status"]["enum"] += ["conflict", "need_rebase"]
     schemas["ExpandedMergeRequestSchema"]["properties"]["detailed_merge_status"]["enum"] += ["conflict", "need_rebase"]
-    for where, names in ABSENT.items():
-        one = _at(schemas, where)
-        one["required"] = [] if names == {"*"} else [name for name in one["required"] if name not in names]
     for where, names in NULLABLE.items():
         properties = _at(schemas, where)["properties"]
         for name in names:
             properties[name] = {"anyOf": [properties[name], {"type": "null"}]}
-    return schemas
+    return _without_required(schemas)
+
+
+def _without_required(schema: Any) -> Any:
+    """Return schemas that ask for no field: the stand-in has those that somebody reads, and these as published."""
+    if isinstance(schema, dict):
+        asks = isinstance(schema.get("required"), list)
+        return {name: _without_required(one) for name, one in schema.items() if not (asks and name == "required")}
+    return [_without_required(one) for one in schema] if isinstance(schema, list) else schema
 
 
 def _at(schemas: dict[str, Any], where: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.gitlab.conftest import IN, PROJECT
+from tests.gitlab.conftest import PROJECT
 from tests.gitlab.git import address, clones, git
 from tidegate_local.gitlab.client import ForgeAnswered
 
@@ -56,26 +56,11 @@ def test_a_developer_cannot_push_to_the_protected_default_branch(developer, sha)
         developer.push(PROJECT, {"a": "a"}, "No")
 
 
-def test_nobody_moves_the_protected_branch_aside_until_it_is_protected_no_more(maintainer, sha):
+def test_nobody_moves_the_protected_branch_aside(maintainer, sha):
     second = maintainer.push(PROJECT, {"b": "b"}, "Second")
     with pytest.raises(ForgeAnswered, match="force push"):
-        maintainer.force_push_by_git(PROJECT, "main", sha)
+        maintainer.force_push(PROJECT, "main", sha)
     assert maintainer.branches(PROJECT) == {"main": second}
-    maintainer.unprotect(PROJECT)
-    maintainer.force_push_by_git(PROJECT, "main", sha)
-    assert maintainer.branches(PROJECT) == {"main": sha}
-
-
-def test_a_deploy_token_reads_its_project_until_it_is_revoked(api, gitlab, tmp_path, maintainer, *, sha):
-    maintainer.push("acme/live/other", {"a": "a"}, "Begin")
-    made = api.call("POST", f"{IN}/deploy_tokens", {"name": "clone", "scopes": ["read_repository"]})
-    (tmp_path / "first").mkdir()
-    assert clones(gitlab, made["token"], tmp_path / "first", user=made["username"])
-    assert not clones(gitlab, made["token"], tmp_path, project="acme/live/other")
-    assert api.ask("GET", IN, token=made["token"])[0] == 403
-    assert [one["name"] for one in api.call("GET", f"{IN}/deploy_tokens")] == ["clone"]
-    api.call("DELETE", f"{IN}/deploy_tokens/{made['id']}")
-    assert not clones(gitlab, made["token"], tmp_path)
 
 
 def test_what_is_stored_survives_a_restart(tmp_path, sha, gitlab):

@@ -79,12 +79,5 @@ def test_unknown_applications_and_addresses_get_no_page(gitlab, fields):
         GitLabClient(gitlab.url).page(f"/oauth/authorize?{urllib.parse.urlencode(known)}")
 
 
-def test_a_revoked_token_holds_no_longer(gitlab, person):
-    token = person("reviewer").user_token()
-    person("reviewer").send("POST", "/oauth/revoke", {}, urllib.parse.urlencode({"token": token}).encode())
-    with pytest.raises(urllib.error.HTTPError, match="401"):
-        whose(gitlab, token)
-
-
 def test_a_script_signs_in_as_anybody(gitlab, person):
     assert whose(gitlab, person("developer").user_token()) == "developer"

@@ -6,29 +6,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tidegate_local.forge import check_shapes, clock, commit_shapes
+from tidegate_local.forge import clock, shapes
 from tidegate_local.forge.git import GitRefused
 from tidegate_local.forge.hosting import Hosting
-from tidegate_local.forge.records import CheckRun, CheckSuite, PullRequest, Repository
+from tidegate_local.forge.records import CheckRun, CheckSuite, Repository
 from tidegate_local.forge.refusals import Refusal, invalid
 from tidegate_local.forge.shapes import Json
 
 STATUSES = ("queued", "in_progress", "completed")
-CONCLUSIONS = (
-    "action_required",
-    "cancelled",
-    "failure",
-    "neutral",
-    "success",
-    "skipped",
-    "stale",
-    "timed_out",
-)
 #: What "Re-run failed checks" runs again. GitHub itself concludes a check with stale or startup_failure.
 FAILED = frozenset({"failure", "timed_out", "cancelled", "action_required", "stale", "startup_failure"})
+CONCLUSIONS = FAILED - {"startup_failure"} | {"neutral", "success", "skipped"}
 MAXIMUM_TEXT, MAXIMUM_ANNOTATIONS, MAXIMUM_ACTIONS = 65_535, 50, 3
 _ACTION_LENGTHS = {"label": 20, "description": 40, "identifier": 20}
-_LEVELS = ("notice", "warning", "failure")
+_ANNOTATION = {"path": str, "start_line": int, "end_line": int, "annotation_level": str, "message": str}
 _RESOURCE = "CheckRun"
 
 
@@ -38,7 +29,7 @@ def create(hosting: Hosting, repository: Repository, body: Mapping[str, Any]) ->
         if not isinstance(body.get(field), str) or not body[field]:
             raise invalid(_RESOURCE, field, "missing_field", f"{field} wasn't supplied.")
     try:
-        sha = hosting.git(repository).commit(hosting.git(repository).resolve(body["head_sha"])).sha
+        sha = hosting.git(repository).resolve(body["head_sha"])
     except GitRefused:
         raise Refusal(422, f"No commit found for SHA: {body['head_sha']}") from None
     changes = {"status": "queued", "started_at": clock.now(), **_changes(body)}
@@ -75,73 +66,56 @@ def update(hosting: Hosting, repository: Repository, run: CheckRun, body: Mappin
 
 def _changes(body: Mapping[str, Any]) -> dict[str, Any]:
     changes = {name: body[name] for name in ("external_id", "details_url") if isinstance(body.get(name), str)}
-    return changes | _state(body) | _output(body.get("output")) | _actions(body.get("actions"))
+    changes |= _state(body)
+    if body.get("output") is not None:
+        changes |= _output(body["output"])
+    if body.get("actions") is not None:
+        changes["actions"] = _actions(body["actions"])
+    return changes
 
 
 def _state(body: Mapping[str, Any]) -> dict[str, Any]:
     status, conclusion = body.get("status"), body.get("conclusion")
-    if status is not None and status not in STATUSES:
+    if status not in {None, *STATUSES}:
         raise invalid(_RESOURCE, "status", "invalid")
-    if conclusion is not None and conclusion not in CONCLUSIONS:
+    if conclusion not in {None, *CONCLUSIONS}:
         raise invalid(_RESOURCE, "conclusion", "invalid")
-    if conclusion is None and (status == "completed" or body.get("completed_at")):
+    if conclusion is None and status == "completed":
         raise invalid(_RESOURCE, "conclusion", "missing_field", "conclusion wasn't supplied.")
     state: dict[str, Any] = {} if status is None else {"status": status}
     if conclusion is not None:
-        state = {"status": "completed", "conclusion": conclusion}
-        state["completed_at"] = _time(body, "completed_at") or clock.now()
-    started = _time(body, "started_at")
-    return state | ({"started_at": started} if started else {})
-
-
-def _time(body: Mapping[str, Any], field: str) -> str | None:
-    if body.get(field) is None:
-        return None
+        state = {"status": "completed", "conclusion": conclusion, "completed_at": clock.now()}
     try:
-        return clock.written(clock.read(body[field]))
+        return state | ({"started_at": clock.written(clock.read(body["started_at"]))} if "started_at" in body else {})
     except (ValueError, TypeError):
-        raise invalid(_RESOURCE, field, "invalid", f"{field} is not an ISO 8601 time.") from None
+        raise invalid(_RESOURCE, "started_at", "invalid", "started_at is not an ISO 8601 time.") from None
 
 
 def _output(output: Any) -> dict[str, Any]:
-    if output is None:
-        return {}
     if not isinstance(output, dict) or not isinstance(output.get("summary"), str):
         raise invalid(_RESOURCE, "summary", "missing_field", "summary wasn't supplied.")
     texts = {name: output[name] for name in ("title", "summary", "text") if output.get(name) is not None}
     for name, text in texts.items():
-        if not isinstance(text, str):
-            raise invalid(_RESOURCE, name, "invalid", f"{name} is not a string.")
-        if len(text) > MAXIMUM_TEXT:
-            problem = f"Only {MAXIMUM_TEXT} characters are allowed; {len(text)} were supplied."
-            raise invalid(_RESOURCE, name, "custom", problem)
+        if not isinstance(text, str) or len(text) > MAXIMUM_TEXT:
+            raise invalid(_RESOURCE, name, "custom", f"A text of at most {MAXIMUM_TEXT} characters is allowed.")
     return texts | ({"annotations": _annotations(output["annotations"])} if output.get("annotations") else {})
 
 
-def _annotations(annotations: Any) -> list[dict[str, Any]]:
-    if not isinstance(annotations, list) or len(annotations) > MAXIMUM_ANNOTATIONS:
+def _annotations(annotations: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    if len(annotations) > MAXIMUM_ANNOTATIONS:
         raise invalid(_RESOURCE, "annotations", "custom", f"at most {MAXIMUM_ANNOTATIONS} annotations in one request")
-    for one in annotations:
-        needed = {"path": str, "start_line": int, "end_line": int, "annotation_level": str, "message": str}
-        wrong = [
-            name for name, kind in needed.items() if not isinstance(one, dict) or not isinstance(one.get(name), kind)
-        ]
-        if wrong or one["annotation_level"] not in _LEVELS:
-            raise invalid(_RESOURCE, "annotations", "invalid", f"wrong: {', '.join(wrong) or 'annotation_level'}")
+    if not all(isinstance(one.get(name), kind) for one in annotations for name, kind in _ANNOTATION.items()):
+        raise invalid(_RESOURCE, "annotations", "invalid")
     return annotations
 
 
-def _actions(actions: Any) -> dict[str, Any]:
-    if actions is None:
-        return {}
-    if not isinstance(actions, list) or len(actions) > MAXIMUM_ACTIONS:
+def _actions(actions: list[dict[str, str]]) -> list[dict[str, str]]:
+    if len(actions) > MAXIMUM_ACTIONS:
         raise invalid(_RESOURCE, "actions", "custom", f"at most {MAXIMUM_ACTIONS} actions are allowed")
-    for action in actions:
-        for name, length in _ACTION_LENGTHS.items():
-            value = action.get(name) if isinstance(action, dict) else None
-            if not isinstance(value, str) or not 0 < len(value) <= length:
-                raise invalid(_RESOURCE, f"actions.{name}", "custom", f"1 to {length} characters are allowed")
-    return {"actions": [{name: action[name] for name in _ACTION_LENGTHS} for action in actions]}
+    for name, length in _ACTION_LENGTHS.items():
+        if not all(0 < len(action.get(name, "")) <= length for action in actions):
+            raise invalid(_RESOURCE, f"actions.{name}", "custom", f"1 to {length} characters are allowed")
+    return [{name: action[name] for name in _ACTION_LENGTHS} for action in actions]
 
 
 def ensure_suite(
@@ -168,42 +142,35 @@ def latest(runs: list[CheckRun]) -> list[CheckRun]:
     return list({run.name: run for run in runs}.values())
 
 
-def pulls_json(hosting: Hosting, repository: Repository, sha: str) -> list[Json]:
-    """Return the open pull requests of a commit as checks carry them."""
-    pulls: list[PullRequest] = hosting.open_pulls_of(repository.repository, sha)
-    return [check_shapes.pull_request_minimal(hosting.urls, repository, pull) for pull in pulls]
+def _pulls(hosting: Hosting, repository: Repository, sha: str) -> list[Json]:
+    pulls = hosting.open_pulls_of(repository.repository, sha)
+    return [shapes.pull_in_check(hosting, repository, pull) for pull in pulls]
 
 
 def run_json(hosting: Hosting, repository: Repository, run: CheckRun) -> Json:
     """Return a check run as the API answers it."""
-    pulls = pulls_json(hosting, repository, run.head_sha)
-    return check_shapes.check_run(hosting.urls, run, hosting.app_json(), pulls)
+    return shapes.check_run(hosting, run, _pulls(hosting, repository, run.head_sha))
 
 
-def suite_json(hosting: Hosting, repository: Repository, suite: CheckSuite) -> Json:
-    """Return a suite as a check run's webhook carries it."""
-    status = check_shapes.suite_status(latest(hosting.store.find(CheckRun, repository.repository, suite=suite.id)))
-    pulls = pulls_json(hosting, repository, suite.head_sha)
-    return check_shapes.suite_in_run(hosting.urls, suite, status, hosting.app_json(), pulls)
+def _suite_json(hosting: Hosting, repository: Repository, suite: CheckSuite) -> Json:
+    runs = latest(hosting.store.find(CheckRun, repository.repository, suite=suite.id))
+    return shapes.check_suite(hosting, suite, runs, _pulls(hosting, repository, suite.head_sha))
 
 
 def tell(
     hosting: Hosting, repository: Repository, run: CheckRun, action: str, sender: str, *, identifier: str | None = None
 ) -> None:
     """Send the check_run webhook; ``identifier`` is the pressed button's."""
-    suite = hosting.store.get(CheckSuite, run.suite)
-    check_run = {**run_json(hosting, repository, run), "check_suite": suite_json(hosting, repository, suite)}
+    suite = _suite_json(hosting, repository, hosting.store.get(CheckSuite, run.suite))
+    check_run = {**run_json(hosting, repository, run), "check_suite": suite}
     pressed = {} if identifier is None else {"requested_action": {"identifier": identifier}}
     hosting.tell("check_run", repository, sender, {"action": action, "check_run": check_run, **pressed})
 
 
 def tell_suite(hosting: Hosting, repository: Repository, suite: CheckSuite, action: str, sender: str) -> None:
     """Send the check_suite webhook."""
-    commit = hosting.git(repository).commit(suite.head_sha)
-    runs = len(latest(hosting.store.find(CheckRun, repository.repository, suite=suite.id)))
-    shape = check_shapes.suite_in_webhook(
-        suite_json(hosting, repository, suite), commit_shapes.simple_commit(commit), runs
-    )
+    head = shapes.simple_commit(hosting.git(repository).commit(suite.head_sha))
+    shape = {**_suite_json(hosting, repository, suite), "head_commit": head}
     hosting.tell("check_suite", repository, sender, {"action": action, "check_suite": shape})
 
 

@@ -34,10 +34,6 @@ class ForgeClient(Pusher):
         self.send("PUT", path, {"Authorization": f"Bearer {self.credential}"}, content)
         return large_files.pointer(content)
 
-    def set_private(self, repository: str, *, private: bool) -> None:
-        """Make a repository private, or let everybody read it (maintainers only)."""
-        self.call("PATCH", f"/repos/{repository}", {"private": private})
-
     def fork(self, repository: str) -> str:
         """Fork a repository into this person's account, and return the fork's full name."""
         return str(self.call("POST", f"/repos/{repository}/forks")["full_name"])
@@ -51,14 +47,6 @@ class ForgeClient(Pusher):
             "restrictions": None,
         }
         self.call("PUT", f"/repos/{repository}/branches/{branch}/protection", body)
-
-    def delete_branch(self, repository: str, branch: str) -> None:
-        """Delete a branch; pull requests from it are closed."""
-        self.call("DELETE", f"/repos/{repository}/git/refs/heads/{branch}")
-
-    def force_push(self, repository: str, branch: str, sha: str) -> None:
-        """Move a branch to any commit of the repository, also back or aside."""
-        self.call("PATCH", f"/repos/{repository}/git/refs/heads/{branch}", {"sha": sha, "force": True})
 
     def open_pull_request(
         self, repository: str, head: str, *, title: str, base: str = "main", body: str = "", draft: bool = False
@@ -91,10 +79,6 @@ class ForgeClient(Pusher):
     def comment(self, repository: str, number: int, body: str) -> int:
         """Comment on a pull request and return the comment's id."""
         return int(self.call("POST", f"/repos/{repository}/issues/{number}/comments", {"body": body})["id"])
-
-    def edit_comment(self, repository: str, comment: int, body: str) -> None:
-        """Change the text of a comment."""
-        self.call("PATCH", f"/repos/{repository}/issues/comments/{comment}", {"body": body})
 
     def comments(self, repository: str, number: int) -> list[dict[str, Any]]:
         """Return the first 100 comments on a pull request, oldest first."""

@@ -53,11 +53,12 @@ class Pusher(Levers):
             self._git(tree, "push", "--quiet", self.clone_url(repository), f"HEAD:refs/heads/{branch}")
             return self._git(tree, "rev-parse", "HEAD").strip()
 
-    def force_push_by_git(self, repository: str, branch: str, sha: str) -> None:
-        """Move a branch to any commit that a branch holds, also back or aside, by ``git push --force``."""
+    def force_push(self, repository: str, branch: str, sha: str) -> None:
+        """Move a branch to any commit of the repository, also back or aside."""
         with tempfile.TemporaryDirectory(prefix="tidegate-push-") as directory:
             tree = Path(directory)
-            self._check_out(tree, repository, branch, None)
+            self._git(tree, "init", "--quiet")
+            self._git(tree, "fetch", "--quiet", self.clone_url(repository), sha)
             self._git(tree, "push", "--quiet", "--force", self.clone_url(repository), f"{sha}:refs/heads/{branch}")
 
     def _check_out(self, tree: Path, repository: str, branch: str, base: str | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tidegate_local.forge import clock, comment_shapes, pull_shapes, pulls
+from tidegate_local.forge import clock, pulls, shapes
 from tidegate_local.forge.hosting import Hosting
 from tidegate_local.forge.records import Comment, PullRequest, Reaction, Repository
 from tidegate_local.forge.refusals import invalid
@@ -57,15 +57,6 @@ def edit(hosting: Hosting, repository: Repository, comment: Comment, user: str, 
     return changed
 
 
-def delete(hosting: Hosting, repository: Repository, comment: Comment, user: str) -> None:
-    """Delete a comment and the reactions to it."""
-    shape = comment_shapes.comment(hosting, comment)
-    for reaction in hosting.store.find(Reaction, repository.repository, comment=comment.id):
-        hosting.store.remove(Reaction, reaction.id)
-    hosting.store.remove(Comment, comment.id)
-    _tell(hosting, repository, comment, "deleted", user, shown=shape)
-
-
 def react(hosting: Hosting, comment: Comment, user: str, content: Any) -> tuple[Reaction, bool]:
     """React to a comment; return the reaction and whether it is new. Raise Refusal (422)."""
     if content not in REACTIONS:
@@ -80,20 +71,10 @@ def react(hosting: Hosting, comment: Comment, user: str, content: Any) -> tuple[
 
 
 def _tell(
-    hosting: Hosting,
-    repository: Repository,
-    comment: Comment,
-    action: str,
-    user: str,
-    *,
-    shown: Json | None = None,
-    **more: Any,
+    hosting: Hosting, repository: Repository, comment: Comment, action: str, user: str, *, changes: Json | None = None
 ) -> None:
     pull = pulls.by_number(hosting, repository, comment.number)
-    if pull is None:
-        return
-    shapes: Json = {
-        "issue": pull_shapes.issue(hosting, repository, pull),
-        "comment": shown or comment_shapes.comment(hosting, comment),
-    }
-    hosting.tell("issue_comment", repository, user, {"action": action, **shapes, **more})
+    if pull is not None:
+        shown = {"issue": shapes.issue(hosting, pull), "comment": shapes.comment(hosting, comment)}
+        changed = {} if changes is None else {"changes": changes}
+        hosting.tell("issue_comment", repository, user, {"action": action, **shown, **changed})

@@ -95,29 +95,13 @@ class Hosting:
 
     def account_json(self, login: str) -> Json:
         """Return an account as JSON."""
-        return shapes.account(self.urls, self.identities.account(login))
+        return shapes.account(self, self.identities.account(login))
 
     def linked_account(self, email: str) -> Json | None:
         """Return the account that a commit's e-mail address belongs to; None for addresses of nobody here."""
         login, at, domain = email.partition("@")
         known = bool(at) and domain == NO_REPLY and self.identities.person(login) is not None
         return self.account_json(login) if known else None
-
-    def app_json(self) -> Json:
-        """Return the App as JSON."""
-        return shapes.app(self.urls, self.settings, self.identities.account("tidegate"))
-
-    def repository_json(self, repository: Repository) -> Json:
-        """Return a repository as JSON."""
-        return shapes.repository(self.urls, repository, self.owner(repository))
-
-    def full_repository_json(self, one: Repository, permission: str) -> Json:
-        """Return a repository as its own address answers somebody with a permission."""
-        parent = self.repository(one.fork_of) if one.fork_of else None
-        shape = shapes.full_repository(self.urls, one, self.owner(one), permission)
-        return (
-            shape if parent is None else {**shape, **dict.fromkeys(("parent", "source"), self.repository_json(parent))}
-        )
 
     def open_pulls_of(self, repository: str, sha: str) -> list[PullRequest]:
         """Return the open pull requests whose head is this commit; as in GitHub's checks, without those from forks."""
@@ -128,27 +112,12 @@ class Hosting:
         owner = self.owner(repository)
         if not self.is_installed(owner):
             return
-        installation = {"id": owner.id, "node_id": shapes.node_id("Integration", owner.id)}
+        organization = {"id": owner.id, "login": owner.login, "node_id": shapes.node_id("Organization", owner.id)}
         whole = {
             **payload,
-            "repository": payload.get("repository") or self.repository_json(repository),
-            **({"organization": self.organization_json(owner)} if owner.type == "Organization" else {}),
+            "repository": shapes.repository(self, repository),
+            "organization": organization,
             "sender": self.account_json(sender),
-            "installation": installation,
+            "installation": {"id": owner.id, "node_id": shapes.node_id("Integration", owner.id)},
         }
         self.webhooks.send(Event(name, repository.repository, whole, repository.id, owner.id))
-
-    def organization_json(self, owner: Account) -> Json:
-        """Return an organization as webhooks carry it."""
-        address = f"{self.urls.api}/orgs/{owner.login}"
-        return {
-            "login": owner.login,
-            "id": owner.id,
-            "node_id": shapes.node_id("Organization", owner.id),
-            "url": address,
-            **{f"{what}_url": f"{address}/{what}" for what in ("repos", "events", "hooks", "issues")},
-            "members_url": f"{address}/members{{/member}}",
-            "public_members_url": f"{address}/public_members{{/member}}",
-            "avatar_url": f"{self.urls.home}/_local/avatars/{owner.login}.svg",
-            "description": "",
-        }

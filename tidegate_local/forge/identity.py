@@ -84,9 +84,10 @@ class Identities:
         return caller if named and repository.owner == caller.owner else None
 
     def membership(self, slug: str, login: str) -> str | None:
-        """Return active or pending for somebody in a team, None for others. Raise KeyError for an unknown team."""
-        team = {team.slug: team for team in self._settings.teams}[slug]
-        return "active" if login in team.members else "pending" if login in team.pending else None
+        """Return active or pending for somebody in a team, None for others."""
+        teams = [team for team in self._settings.teams if team.slug == slug]
+        states = {name: "pending" for team in teams for name in team.pending}
+        return (states | {name: "active" for team in teams for name in team.members}).get(login)
 
     def association(self, login: str, repository: Repository) -> str:
         """Return how an author belongs to a repository, in GitHub's words."""

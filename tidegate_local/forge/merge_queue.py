@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate_local.forge import commit_shapes, merging, pushes
+from tidegate_local.forge import merging, pushes, shapes
 from tidegate_local.forge.hosting import Hosting
 from tidegate_local.forge.records import PullRequest, Repository
 from tidegate_local.forge.refusals import Refusal
@@ -28,7 +28,7 @@ def enqueue(hosting: Hosting, repository: Repository, pull: PullRequest, user: s
         "head_ref": ref,
         "base_sha": base,
         "base_ref": f"refs/heads/{pull.base_ref}",
-        "head_commit": commit_shapes.simple_commit(git.commit(sha)),
+        "head_commit": shapes.simple_commit(git.commit(sha)),
     }
     hosting.tell("merge_group", repository, user, {"action": "checks_requested", "merge_group": group})
     return sha

@@ -10,7 +10,6 @@ from tidegate_local.forge import checks, reviews
 from tidegate_local.forge.hosting import Hosting
 from tidegate_local.forge.records import CommitStatus, Protection, PullRequest, Repository
 from tidegate_local.forge.refusals import invalid
-from tidegate_local.forge.shapes import Json
 
 _DONE = {"success", "neutral", "skipped"}
 
@@ -31,31 +30,6 @@ def protect(hosting: Hosting, repository: Repository, branch: str, body: Mapping
         Protection, lambda fresh: Protection(fresh, repository.repository, branch), repository.repository, branch=branch
     )
     return hosting.store.change(Protection, found.id, lambda old: replace(old, approvals=approvals, contexts=contexts))
-
-
-def shape(hosting: Hosting, one: Protection) -> Json:
-    """Return a branch's protection as GitHub's JSON has it."""
-    address = hosting.urls.rest(one.repository, "branches", one.branch, "protection")
-    asked = {
-        "url": f"{address}/required_pull_request_reviews",
-        "dismiss_stale_reviews": False,
-        "require_code_owner_reviews": False,
-        "required_approving_review_count": one.approvals,
-        "require_last_push_approval": False,
-    }
-    status = {
-        "url": f"{address}/required_status_checks",
-        "strict": False,
-        "contexts": one.contexts,
-        "contexts_url": f"{address}/required_status_checks/contexts",
-        "checks": [{"context": context, "app_id": None} for context in one.contexts],
-    }
-    return {
-        "url": address,
-        "enforce_admins": {"url": f"{address}/enforce_admins", "enabled": True},
-        **({"required_pull_request_reviews": asked} if one.approvals else {}),
-        **({"required_status_checks": status} if one.contexts else {}),
-    }
 
 
 def missing(hosting: Hosting, repository: Repository, pull: PullRequest) -> list[str]:

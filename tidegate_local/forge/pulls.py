@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tidegate_local.forge import clock, forks, protections, pull_shapes
+from tidegate_local.forge import clock, forks, protections, shapes
 from tidegate_local.forge.git import BareRepository, GitRefused
 from tidegate_local.forge.hosting import Hosting
 from tidegate_local.forge.records import Issue, PullRequest, Repository
@@ -113,20 +113,11 @@ def _other_base(hosting: Hosting, repository: Repository, base: object) -> dict[
     return {"base_ref": str(base), "base_sha": sha}
 
 
-def to_draft(hosting: Hosting, repository: Repository, pull: PullRequest, user: str) -> PullRequest:
-    """Let a pull request be a draft again."""
-    changed = hosting.store.change(PullRequest, pull.id, lambda old: replace(old, draft=True, updated_at=clock.now()))
-    if not pull.draft:
-        tell(hosting, repository, changed, "converted_to_draft", user)
-    return changed
-
-
-def ready(hosting: Hosting, repository: Repository, pull: PullRequest, user: str) -> PullRequest:
-    """Let a draft be a draft no more."""
-    changed = hosting.store.change(PullRequest, pull.id, lambda old: replace(old, draft=False, updated_at=clock.now()))
-    if pull.draft:
-        tell(hosting, repository, changed, "ready_for_review", user)
-    return changed
+def set_draft(hosting: Hosting, repository: Repository, pull: PullRequest, user: str, *, draft: bool) -> None:
+    """Let a pull request be a draft, or one no more."""
+    changed = hosting.store.change(PullRequest, pull.id, lambda old: replace(old, draft=draft, updated_at=clock.now()))
+    if pull.draft != draft:
+        tell(hosting, repository, changed, "converted_to_draft" if draft else "ready_for_review", user)
 
 
 def synchronize(hosting: Hosting, repository: Repository, pull: PullRequest, sha: str, user: str) -> None:
@@ -166,24 +157,12 @@ def is_mergeable(hosting: Hosting, repository: Repository, pull: PullRequest) ->
         return False
 
 
-def details(hosting: Hosting, repository: Repository, pull: PullRequest, *, merge: Json | None = None) -> Json:
-    """Return a pull request with the numbers that its own address answers; ``merge`` replaces what is found out."""
-    git = hosting.git(repository)
-    try:
-        files = git.changed_files(merge_base(git, pull), pull.head_sha)
-        commits = git.count(f"{merge_base(git, pull)}..{pull.head_sha}")
-    except GitRefused:
-        files, commits = [], 0
-    numbers = {
-        "additions": sum(file.additions for file in files),
-        "deletions": sum(file.deletions for file in files),
-        "changed_files": len(files),
-        "commits": commits,
-    }
-    return pull_shapes.full(hosting, repository, pull, numbers, merge or merge_state(hosting, repository, pull))
+def details(hosting: Hosting, repository: Repository, pull: PullRequest) -> Json:
+    """Return a pull request as its own address answers: with whether it can be merged."""
+    return shapes.pull(hosting, pull, _merge_state(hosting, repository, pull))
 
 
-def merge_state(hosting: Hosting, repository: Repository, pull: PullRequest) -> Json:
+def _merge_state(hosting: Hosting, repository: Repository, pull: PullRequest) -> Json:
     """Return whether a pull request can be merged, and what is in the way, in GitHub's words."""
     if pull.state != "open":
         return UNKNOWN
@@ -223,6 +202,6 @@ def merge_base(git: BareRepository, pull: PullRequest) -> str:
 def tell(hosting: Hosting, repository: Repository, pull: PullRequest, action: str, user: str, **more: Any) -> None:
     """Send the pull_request webhook."""
     merge = UNKNOWN if action in {"opened", "reopened", "synchronize"} else None
-    shape = details(hosting, repository, pull, merge=merge)
+    shape = shapes.pull(hosting, pull, merge or _merge_state(hosting, repository, pull))
     payload = {"action": action, "number": pull.number, "pull_request": shape, **more}
     hosting.tell("pull_request", repository, user, payload)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tidegate_local.forge import checks, clock, commit_shapes, pulls
-from tidegate_local.forge.git import NO_COMMIT, BareRepository, Commit, GitRefused
+from tidegate_local.forge import checks, clock, pulls, shapes
+from tidegate_local.forge.git import NO_COMMIT, BareRepository, Commit
 from tidegate_local.forge.hosting import Hosting
 from tidegate_local.forge.records import PullRequest, Repository
-from tidegate_local.forge.refusals import Refusal
 from tidegate_local.forge.shapes import Json
 
 #: GitHub lists at most this many commits in a push, and sends nothing when more tags come at once.
@@ -95,56 +94,13 @@ def _close_pulls(hosting: Hosting, repository: Repository, branch: str, user: st
         pulls.edit(hosting, where, pull, {"state": "closed"}, user)
 
 
-def create_ref(hosting: Hosting, repository: Repository, ref: str, sha: str, user: str) -> None:
-    """Make a branch or tag without a push. Raise Refusal (422)."""
-    if ref in hosting.git(repository).refs():
-        raise Refusal(422, "Reference already exists")
-    _set_ref(hosting, repository, ref, sha, user)
-
-
-def move_ref(hosting: Hosting, repository: Repository, ref: str, sha: str, user: str, *, force: bool) -> None:
-    """Move a branch or tag without a push, anywhere with ``force``. Raise Refusal (422)."""
-    git = hosting.git(repository)
-    old = git.refs().get(ref)
-    if old is None:
-        raise Refusal(422, "Reference does not exist")
-    if not force and not git.is_ancestor(old, sha):
-        raise Refusal(422, "Update is not a fast forward")
-    _set_ref(hosting, repository, ref, sha, user)
-
-
-def delete_ref(hosting: Hosting, repository: Repository, ref: str, user: str) -> None:
-    """Delete a branch or tag without a push. Raise Refusal (422)."""
-    if ref not in hosting.git(repository).refs():
-        raise Refusal(422, "Reference does not exist")
-    if ref == f"refs/heads/{repository.default_branch}":
-        raise Refusal(422, "Cannot delete the default branch")
-    _set_ref(hosting, repository, ref, None, user)
-
-
-def _set_ref(hosting: Hosting, repository: Repository, ref: str, sha: str | None, user: str) -> None:
-    if not ref.startswith(("refs/heads/", "refs/tags/")):
-        raise Refusal(422, "Reference name must be below refs/heads or refs/tags")
-    with hosting.writing(repository):
-        git = hosting.git(repository)
-        before = git.refs()
-        try:
-            if sha is not None:
-                git.run("cat-file", "-e", f"{sha}^{{commit}}")
-            git.run("update-ref", "--end-of-options", ref, sha or NO_COMMIT)
-        except GitRefused:
-            raise Refusal(422, "Object does not exist") from None
-        changed(hosting, repository, before, git.refs(), user)
-
-
 def push_payload(hosting: Hosting, repository: Repository, move: Move) -> Json:
     """Return the push webhook's payload."""
     git, urls, name = hosting.git(repository), hosting.urls, repository.repository
     commits = _new_commits(git, repository, move)
     head = None if move.deleted else git.commit(git.resolve(move.after))
     changes = git.changes_of([*commits, *([head] if head else [])])
-    linked = hosting.linked_account
-    shown = {sha: commit_shapes.pushed_commit(urls, name, one, files, linked) for sha, (one, files) in changes.items()}
+    shown = {sha: shapes.pushed_commit(hosting, name, one, files) for sha, (one, files) in changes.items()}
     end = move.after[:12] if move.created else f"{move.before[:12]}...{move.after[:12]}"
     return {
         "ref": move.ref,
@@ -158,7 +114,6 @@ def push_payload(hosting: Hosting, repository: Repository, move: Move) -> Json:
         "commits": [shown[one.sha] for one in commits],
         "head_commit": shown[head.sha] if head else None,
         "pusher": {"name": move.pusher, "email": f"{move.pusher}@users.noreply.forge.invalid"},
-        "repository": _repository_in_push(hosting, repository),
     }
 
 
@@ -169,17 +124,3 @@ def _new_commits(git: BareRepository, repository: Repository, move: Move) -> lis
     before = git.branches().get(repository.default_branch) if move.created else move.before
     revisions = move.after if before in {None, move.after} else f"{before}..{move.after}"
     return git.log(revisions, MAXIMUM_COMMITS)[::-1]
-
-
-def _repository_in_push(hosting: Hosting, repository: Repository) -> Json:
-    """Return the repository as push webhooks have it: with epoch seconds, and the owner's name and address."""
-    shape = hosting.repository_json(repository)
-    owner = shape["owner"]
-    seconds = {name: int(clock.read(shape[name]).timestamp()) for name in ("created_at", "pushed_at")}
-    return {
-        **shape,
-        **seconds,
-        "owner": {**owner, "name": owner["login"], "email": None},
-        "stargazers": 0,
-        "master_branch": repository.default_branch,
-    }

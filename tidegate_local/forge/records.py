@@ -137,7 +137,7 @@ class Reaction:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A review of a pull request: ``state`` is APPROVED, CHANGES_REQUESTED, COMMENTED, DISMISSED or PENDING."""
+    """A review of a pull request: ``state`` is APPROVED, CHANGES_REQUESTED, COMMENTED or DISMISSED."""
 
     id: int
     repository: str
@@ -146,7 +146,7 @@ class Review:
     state: str
     body: str
     sha: str
-    submitted_at: str | None
+    submitted_at: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from werkzeug.wrappers import Request, Response
 
 from tidegate_local.forge.identity import Caller
 from tidegate_local.forge.records import Repository
-from tidegate_local.forge.refusals import Refusal
+from tidegate_local.forge.refusals import Refusal, not_found
+from tidegate_local.forge.store import R
 
 if TYPE_CHECKING:
     from tidegate_local.forge.hosting import Hosting
@@ -37,6 +38,16 @@ class Call:
         if self.found is None:
             raise RuntimeError("this route names no repository")
         return self.found
+
+    def found_record(self, kind: type[R]) -> R:
+        """Return the record of the repository that the path names by ``id``. Raise Refusal (404)."""
+        try:
+            record: R = self.hosting.store.get(kind, self.path["id"])
+        except KeyError:
+            raise not_found() from None
+        if record.repository != self.repository.repository:
+            raise not_found()
+        return record
 
     def body(self) -> dict[str, Any]:
         """Return the request's JSON object. Raise Refusal (400)."""

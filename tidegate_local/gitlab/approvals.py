@@ -13,14 +13,8 @@ from tidegate_local.gitlab.settings import DEVELOPER
 
 def may_approve(hosting: Hosting, project: Project, one: MergeRequest, who: User) -> bool:
     """Tell whether somebody may approve a merge request, and has not yet."""
-    if one.author == who.username and not hosting.settings.author_may_approve:
-        return False
-    return hosting.identities.level(who.username, project.repository) >= DEVELOPER and not has(hosting, one, who)
-
-
-def has(hosting: Hosting, one: MergeRequest, who: User) -> bool:
-    """Tell whether somebody approves a merge request."""
-    return any(each.user == who.username for each in mergeability.approvals(hosting, one))
+    known = any(each.user == who.username for each in mergeability.approvals(hosting, one))
+    return hosting.identities.level(who.username, project.repository) >= DEVELOPER and not known
 
 
 def approve(hosting: Hosting, project: Project, one: MergeRequest, who: User, sha: str | None = None) -> None:

@@ -60,10 +60,6 @@ class GitLabClient(Pusher):
         found: dict[str, Any] = self.call("GET", f"/projects/{encoded(project)}")
         return found
 
-    def change_project(self, project: str, **fields: Any) -> None:
-        """Change settings of a project: visibility, default_branch, merge_method (merge, ff) and so on."""
-        self.call("PUT", f"/projects/{encoded(project)}", fields)
-
     def require_approvals(self, project: str, count: int) -> None:
         """Let merges into a project need approvals."""
         self.call("POST", f"/projects/{encoded(project)}/approvals", {"approvals_before_merge": count})
@@ -75,30 +71,6 @@ class GitLabClient(Pusher):
     def fork(self, project: str) -> str:
         """Fork a project into this person's own namespace, and return the fork's path."""
         return str(self.call("POST", f"/projects/{encoded(project)}/fork")["path_with_namespace"])
-
-    def set_member(self, path: str, user: str, access_level: int, *, group: bool = False) -> None:
-        """Give somebody an access level in a project or (``group``) a group; 0 takes it away."""
-        kind, number = "groups" if group else "projects", self.user_id(user)
-        members = f"/{kind}/{encoded(path)}/members"
-        known = {one["username"] for one in self.everything(f"{members}?")}
-        if user not in known:
-            self.call("POST", members, {"user_id": number, "access_level": access_level})
-        elif access_level:
-            self.call("PUT", f"{members}/{number}", {"access_level": access_level})
-        else:
-            self.call("DELETE", f"{members}/{number}")
-
-    def user_id(self, user: str) -> int:
-        """Return somebody's number."""
-        return int(self.call("GET", f"/users?username={encoded(user)}")[0]["id"])
-
-    def delete_branch(self, project: str, branch: str) -> None:
-        """Delete a branch; merge requests from it are closed."""
-        self.call("DELETE", f"/projects/{encoded(project)}/repository/branches/{encoded(branch)}")
-
-    def unprotect(self, project: str, branch: str = "main") -> None:
-        """Let everybody who may push move the default branch, also back or aside."""
-        self.call("DELETE", f"/projects/{encoded(project)}/protected_branches/{encoded(branch)}")
 
     def branches(self, project: str) -> dict[str, str]:
         """Return every branch's name → SHA."""

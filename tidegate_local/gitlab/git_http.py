@@ -24,7 +24,7 @@ def answer(hosting: Hosting, request: Request, path: str, rest: str) -> Response
     project = hosting.project(path)
     if project is None and pushing and _may_create(hosting, caller, path):
         project = hosting.create_project(path)
-    if project is None or not _may_see(hosting, caller, project):
+    if project is None or not hosting.sees(caller.user, project):
         raise Refusal(404, _NOT_FOUND)
     _check(hosting, caller, project, pushing=pushing)
     git = hosting.git(project)
@@ -45,11 +45,6 @@ def _may_create(hosting: Hosting, caller: Caller, path: str) -> bool:
     namespace = path.rpartition("/")[0]
     level = hosting.identities.level(caller.user.username, namespace)
     return "/" in path and "write_repository" in caller.scopes and level >= MAINTAINER
-
-
-def _may_see(hosting: Hosting, caller: Caller, project: Project) -> bool:
-    named = caller.project in {None, project.repository}
-    return named and hosting.sees(caller.user, project)
 
 
 def _check(hosting: Hosting, caller: Caller, project: Project, *, pushing: bool) -> None:

@@ -135,8 +135,8 @@ class Hosting:
         return level >= (MAINTAINER if ref == self.protected_ref(project) else DEVELOPER)
 
     def protected_ref(self, project: Project) -> str | None:
-        """Return the ref that is protected: the default branch, once it is there, if the project wants it."""
-        there = project.protected and project.default_branch in self.git(project).branches()
+        """Return the ref that is protected: the default branch, once it is there."""
+        there = project.default_branch in self.git(project).branches()
         return f"refs/heads/{project.default_branch}" if there else None
 
 

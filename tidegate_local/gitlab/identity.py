@@ -21,11 +21,10 @@ ALL_SCOPES = ("api", "read_api", "read_user", "read_repository", "write_reposito
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody whose credentials held; ``project`` is the only one that their token is for, until ``expires_at``."""
+    """Somebody whose credentials hold until ``expires_at``."""
 
     user: User
     scopes: tuple[str, ...] = ALL_SCOPES
-    project: str | None = None
     expires_at: str | None = None
 
 
@@ -48,10 +47,6 @@ class Identities:
     def users(self) -> list[User]:
         """Return everybody."""
         return self._store.find(User)
-
-    def by_id(self, number: int) -> User | None:
-        """Return a user by id."""
-        return self._store.first(User, id=number)
 
     def named(self, username: str) -> User:
         """Return a user whom a record names."""
@@ -95,12 +90,12 @@ class Identities:
         """Return somebody's access level in a group or project: 0 for those who are no members."""
         return max((one.access_level for one in self.members(path) if one.user == username), default=NO_ACCESS)
 
-    def set_level(self, path: str, username: str, level: int, expires_at: str | None = None) -> Member:
+    def set_level(self, path: str, username: str, level: int) -> Member:
         """Give somebody an access level in a group or project; 0 takes it away."""
         member = self._store.first_or_add(
             Member, lambda fresh: Member(fresh, path, username, level, clock.now()), path=path, user=username
         )
-        fresh = Member(member.id, path, username, level, member.created_at, expires_at)
+        fresh = Member(member.id, path, username, level, member.created_at)
         return self._store.change(Member, member.id, lambda _: fresh)
 
     def caller(self, request: Request) -> Caller | None:
@@ -133,21 +128,13 @@ class Identities:
         for secret, (username, scopes) in known.items():
             if hmac.compare_digest(secret.encode(), token.encode()):
                 return Caller(self.named(username), scopes)
-        found = self.given(token)
+        found = self._store.first(AccessToken, digest=_digest(token))
         if found is None:
             raise unauthorized()
-        self._check(found)
-        return Caller(self.named(found.user), tuple(found.scopes), found.project, found.expires_at)
-
-    def given(self, token: str) -> AccessToken | None:
-        """Return the record of a token that was given out."""
-        return self._store.first(AccessToken, digest=_digest(token))
-
-    def _check(self, token: AccessToken) -> None:
-        if token.revoked:
-            raise _invalid_token("Token was revoked. You have to re-authorize from the user.")
-        if token.expires_at and clock.is_past(token.expires_at):
-            raise _invalid_token("Token is expired. You can either do re-authorization or token refresh.")
+        if found.expires_at and clock.is_past(found.expires_at):
+            why = "Token is expired. You can either do re-authorization or token refresh."
+            raise Refusal(401, {"error": "invalid_token", "error_description": why})
+        return Caller(self.named(found.user), tuple(found.scopes), found.expires_at)
 
     def give(self, prefix: str, **fields: object) -> tuple[str, AccessToken]:
         """Return a fresh token and its record; ``fields`` are the record's."""
@@ -160,10 +147,6 @@ class Identities:
         for team in self._settings.teams:
             for username in team.members:
                 self.set_level(f"{path}/{team.path}", username, DEVELOPER)
-
-
-def _invalid_token(why: str) -> Refusal:
-    return Refusal(401, {"error": "invalid_token", "error_description": why})
 
 
 def _digest(token: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tidegate_local.forge.git import GitRefused
-from tidegate_local.gitlab import clock, hook_merge_requests, notes, webhooks
+from tidegate_local.gitlab import clock, notes, shapes, webhooks
 from tidegate_local.gitlab.hosting import Hosting
 from tidegate_local.gitlab.records import DRAFT, MergeRequest, Project, User, Version
 from tidegate_local.gitlab.refusals import Refusal, forbidden, improper, invalid
@@ -220,14 +220,11 @@ def tell(
     oldrev: str | None = None,
 ) -> None:
     """Send the merge request hook; ``oldrev`` is the commit before a push."""
-    shape = hook_merge_requests.attributes(hosting, project, one)
+    shape = shapes.hook_merge_request(hosting, project, one)
     shape |= {"action": action} | ({"oldrev": oldrev} if oldrev else {})
     parts = {
         "object_kind": "merge_request",
         "object_attributes": shape,
-        "labels": [],
         "changes": {name: {"previous": old, "current": new} for name, (old, new) in changes.items()},
-        "assignees": [],
-        "reviewers": [],
     }
     webhooks.tell_of(hosting, project, "Merge Request Hook", who, parts)

@@ -4,40 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegate_local.gitlab import clock, hook_merge_requests, webhooks
+from tidegate_local.gitlab import clock, shapes, webhooks
 from tidegate_local.gitlab.hosting import Hosting
 from tidegate_local.gitlab.records import Award, MergeRequest, Note, Project, User
 from tidegate_local.gitlab.refusals import message
-from tidegate_local.gitlab.shapes import Json
 
 MAXIMUM_BODY = 1_000_000
 #: The emoji that can be awarded here: some of GitLab's.
-EMOJI = frozenset(
-    {
-        "100",
-        "arrows_counterclockwise",
-        "boom",
-        "confused",
-        "eyes",
-        "heart",
-        "hourglass",
-        "hourglass_flowing_sand",
-        "laughing",
-        "no_entry",
-        "ok_hand",
-        "question",
-        "rocket",
-        "smile",
-        "speech_balloon",
-        "tada",
-        "thinking",
-        "thumbsdown",
-        "thumbsup",
-        "warning",
-        "white_check_mark",
-        "x",
-    }
-)
+EMOJI = frozenset({"confused", "eyes", "heart", "laughing", "rocket", "tada", "thumbsdown", "thumbsup", "x"})
 _ALIASES = {"+1": "thumbsup", "-1": "thumbsdown"}
 
 
@@ -98,47 +72,24 @@ def award(hosting: Hosting, note: Note, who: User, name: str) -> Award:
     name = _ALIASES.get(name, name)
     if name not in EMOJI:
         raise message(404, "404 Award Emoji Name is not a valid emoji name Not Found")
-    made: list[int] = []
+    fresh: list[int] = []
 
-    def make(fresh: int) -> Award:
-        made.append(fresh)
-        return Award(fresh, note.repository, note.id, who.username, name, clock.now())
+    def make(number: int) -> Award:
+        fresh.append(number)
+        return Award(number, note.repository, note.id, who.username, name, clock.now())
 
     same = {"note": note.id, "user": who.username, "name": name}
     found = hosting.store.first_or_add(Award, make, note.repository, **same)
-    if not made:
+    if not fresh:
         raise message(404, "404 Award Emoji Name has already been taken Not Found")
     return found
-
-
-def attributes(hosting: Hosting, project: Project, one: MergeRequest, note: Note) -> Json:
-    """Return a note as webhooks carry it."""
-    author = hosting.identities.named(note.author)
-    nothing = ("attachment", "change_position", "commit_id", "line_code", "original_position", "position", "type")
-    more = ("resolved_at", "resolved_by_id", "resolved_by_push", "st_diff", "updated_by_id")
-    return {
-        **dict.fromkeys((*nothing, *more)),
-        "author_id": author.id,
-        "created_at": clock.in_hook(note.created_at),
-        "description": note.body,
-        "discussion_id": f"{note.id:040x}",
-        "id": note.id,
-        "internal": False,
-        "note": note.body,
-        "noteable_id": one.id,
-        "noteable_type": "MergeRequest",
-        "project_id": project.id,
-        "system": note.system,
-        "updated_at": clock.in_hook(note.updated_at),
-        "url": f"{hosting.urls.page(one.repository, 'merge_requests', one.iid)}#note_{note.id}",
-    }
 
 
 def _tell(hosting: Hosting, project: Project, one: MergeRequest, note: Note, *, who: User, action: str) -> None:
     parts = {
         "object_kind": "note",
         "project_id": project.id,
-        "object_attributes": {**attributes(hosting, project, one, note), "action": action},
-        "merge_request": hook_merge_requests.attributes(hosting, project, one),
+        "object_attributes": {**shapes.hook_note(hosting, project, one, note), "action": action},
+        "merge_request": shapes.hook_merge_request(hosting, project, one),
     }
     webhooks.tell_of(hosting, project, "Note Hook", who, parts)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import time
-from dataclasses import replace
 
 from markupsafe import escape
 from werkzeug.utils import redirect
@@ -16,7 +14,7 @@ from tidegate_local.forge.routing import answer
 from tidegate_local.gitlab import clock
 from tidegate_local.gitlab.hosting import Hosting
 from tidegate_local.gitlab.identity import ALL_SCOPES
-from tidegate_local.gitlab.records import AccessToken, User
+from tidegate_local.gitlab.records import User
 from tidegate_local.gitlab.refusals import Refusal
 
 COOKIE = "gitlab_user"
@@ -39,7 +37,6 @@ def respond(hosting: Hosting, request: Request) -> Response:
         ("GET", "/oauth/authorize"): ask,
         ("POST", "/oauth/authorize"): agree,
         ("POST", "/oauth/token"): token,
-        ("POST", "/oauth/revoke"): revoke,
     }
     handler = handlers.get((request.method, request.path))
     if handler is None:
@@ -103,19 +100,9 @@ def token(hosting: Hosting, request: Request) -> Response:
             "access_token": secret,
             "token_type": "Bearer",
             "expires_in": LIFETIME,
-            "refresh_token": "",
             "scope": " ".join(scopes),
-            "created_at": int(time.time()),
         }
     )
-
-
-def revoke(hosting: Hosting, request: Request) -> Response:
-    """Let a token hold no longer; unknown ones are no error."""
-    found = hosting.identities.given(request.values.get("token", ""))
-    if found is not None:
-        hosting.store.change(AccessToken, found.id, lambda old: replace(old, revoked=True))
-    return answer({})
 
 
 def _error(status: int, name: str, description: str) -> Response:

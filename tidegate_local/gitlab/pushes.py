@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate_local.forge.git import NO_COMMIT, Commit, GitRefused
-from tidegate_local.gitlab import clock, following, hook_shapes, webhooks
+from tidegate_local.gitlab import clock, following, shapes, webhooks
 from tidegate_local.gitlab.hosting import Hosting
 from tidegate_local.gitlab.records import Project, PushEvent, User
 from tidegate_local.gitlab.refusals import forbidden, message
 from tidegate_local.gitlab.shapes import Json
 
-#: GitLab names at most this many commits in a push, and tells nothing of pushes that move more branches or tags.
+#: GitLab names at most this many commits in a push, and tells nothing of pushes that move more branches.
 MAXIMUM_COMMITS, MAXIMUM_REFS = 20, 3
-_HEADS, _TAGS = "refs/heads/", "refs/tags/"
+_HEADS = "refs/heads/"
 
 
 def changed(hosting: Hosting, project: Project, before: dict[str, str], after: dict[str, str], who: User) -> None:
@@ -24,33 +24,23 @@ def changed(hosting: Hosting, project: Project, before: dict[str, str], after: d
     time = clock.now()
     project = hosting.store.change(Project, project.id, lambda old: replace(old, last_activity_at=time))
     project = _settle_default_branch(hosting, project, before, after)
-    for start in (_HEADS, _TAGS):
-        refs = [ref for ref in moved if ref.startswith(start)]
-        _remember(hosting, project, {ref: (before.get(ref), after.get(ref)) for ref in refs}, who, time)
-        for ref in refs:
-            ends = before.get(ref, NO_COMMIT), after.get(ref, NO_COMMIT)
-            if len(refs) <= MAXIMUM_REFS:
-                name = "Push Hook" if start == _HEADS else "Tag Push Hook"
-                webhooks.tell(hosting, project, name, payload(hosting, project, ref, ends, who))
-            if start == _HEADS:
-                following.branch_moved(hosting, project, ref.removeprefix(_HEADS), ends, who)
+    refs = [ref for ref in moved if ref.startswith(_HEADS)]
+    _remember(hosting, project, {ref: (before.get(ref), after.get(ref)) for ref in refs}, who, time)
+    for ref in refs:
+        ends = before.get(ref, NO_COMMIT), after.get(ref, NO_COMMIT)
+        if len(refs) <= MAXIMUM_REFS:
+            webhooks.tell(hosting, project, "Push Hook", payload(hosting, project, ref, ends, who))
+        following.branch_moved(hosting, project, ref.removeprefix(_HEADS), ends, who)
 
 
 def _remember(
     hosting: Hosting, project: Project, refs: dict[str, tuple[str | None, str | None]], who: User, time: str
 ) -> None:
-    """Add a push to the project's list of what happened, before webhooks tell of it."""
-
-    def keep(ref: str | None, before: str | None, after: str | None, commits: int, many: int | None) -> None:
-        event = project.repository, who.username, ref, before, after, commits, time, many
-        hosting.store.add(lambda fresh: PushEvent(fresh, *event))
-
-    if len(refs) > MAXIMUM_REFS:
-        keep(None, None, None, 0, len(refs))
-        return
-    for ref, (before, after) in refs.items():
-        _, count = _new_commits(hosting, project, ref, (before or NO_COMMIT, after or NO_COMMIT))
-        keep(ref, before, after, count, None)
+    """Add a push to the project's list of what happened, before webhooks tell of it. Of many, only how many is kept."""
+    many = len(refs) if len(refs) > MAXIMUM_REFS else None
+    for ref, (old, new) in {None: (None, None)}.items() if many else refs.items():
+        event = project.repository, who.username, ref, old, new, time, many
+        hosting.store.add(lambda fresh, event=event: PushEvent(fresh, *event))  # type: ignore[misc]
 
 
 def _settle_default_branch(
@@ -82,39 +72,30 @@ def set_ref(hosting: Hosting, project: Project, ref: str, sha: str | None, who: 
 
 def payload(hosting: Hosting, project: Project, ref: str, ends: tuple[str, str], who: User) -> Json:
     """Return what a push hook carries; forty zeros stand for a ref that was not there, or is not any more."""
-    kind = "tag_push" if ref.startswith(_TAGS) else "push"
-    commits, count = _new_commits(hosting, project, ref, ends)
+    commits = _new_commits(hosting, project, ref, ends)
     changes = hosting.git(project).changes_of(commits)
     return {
-        "object_kind": kind,
-        "event_name": kind,
+        "object_kind": "push",
+        "event_name": "push",
         "before": ends[0],
         "after": ends[1],
         "ref": ref,
         "ref_protected": ref == hosting.protected_ref(project),
-        "checkout_sha": None if ends[1] == NO_COMMIT else ends[1],
-        "message": None,
         "user_id": who.id,
         "user_name": who.name,
         "user_username": who.username,
-        "user_email": "",
-        "user_avatar": hosting.urls.avatar(who.username),
         "project_id": project.id,
-        "project": hook_shapes.project(hosting, project),
-        "commits": [hook_shapes.pushed_commit(hosting, project, one, files) for one, files in changes.values()],
-        "total_commits_count": count,
-        "push_options": {},
-        "repository": hook_shapes.pushed_repository(hosting, project),
+        "project": shapes.hook_project(hosting, project),
+        "commits": [shapes.pushed_commit(hosting, project, one, files) for one, files in changes.values()],
     }
 
 
-def _new_commits(hosting: Hosting, project: Project, ref: str, ends: tuple[str, str]) -> tuple[list[Commit], int]:
-    """Return the newest commits that a branch gained, oldest first, and how many it gained."""
+def _new_commits(hosting: Hosting, project: Project, ref: str, ends: tuple[str, str]) -> list[Commit]:
+    """Return the newest commits that a branch gained, oldest first."""
     git, (before, after) = hosting.git(project), ends
-    if after == NO_COMMIT or ref.startswith(_TAGS):
-        return [], 0
+    if after == NO_COMMIT:
+        return []
     known = git.branches().get(project.default_branch) if before == NO_COMMIT else before
     if before == NO_COMMIT and ref == f"{_HEADS}{project.default_branch}":
         known = None
-    revisions = after if known is None else f"{known}..{after}"
-    return git.log(revisions, MAXIMUM_COMMITS)[::-1], git.count(revisions)
+    return git.log(after if known is None else f"{known}..{after}", MAXIMUM_COMMITS)[::-1]

@@ -36,7 +36,6 @@ class Member:
     user: str
     access_level: int
     created_at: str
-    expires_at: str | None = None
     repository: str = ""
 
 
@@ -55,8 +54,6 @@ class Project:
     approvals: int = 0
     reset_approvals: bool = False
     only_green: bool = False
-    protected: bool = True
-    description: str = ""
 
     @property
     def name(self) -> str:
@@ -77,10 +74,9 @@ class Hook:
     token: str
     created_at: str
     push_events: bool = True
-    tag_push_events: bool = False
     merge_requests_events: bool = False
     note_events: bool = False
-    name: str | None = None
+    push_events_branch_filter: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +156,6 @@ class PushEvent:
     ref: str | None
     before: str | None
     after: str | None
-    commits: int
     created_at: str
     refs: int | None = None
 
@@ -220,7 +215,6 @@ class Status:
     updated_at: str
     description: str | None = None
     target_url: str | None = None
-    coverage: float | None = None
     started_at: str | None = None
     finished_at: str | None = None
     retried: bool = False
@@ -228,7 +222,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class AccessToken:
-    """A token that was given out, by its SHA-256. ``project`` limits it to one; ``purpose`` is oauth or deploy."""
+    """A token that was given out, by its SHA-256; ``purpose`` is oauth or personal."""
 
     id: int
     digest: str
@@ -237,7 +231,4 @@ class AccessToken:
     scopes: list[str]
     created_at: str
     expires_at: str | None = None
-    project: str | None = None
-    name: str = ""
-    revoked: bool = False
     repository: str = field(default="")

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 #: GitLab's access levels.
 NO_ACCESS, GUEST, REPORTER, DEVELOPER, MAINTAINER, OWNER = 0, 10, 20, 30, 40, 50
-LEVELS = (NO_ACCESS, 5, GUEST, 15, REPORTER, 25, DEVELOPER, MAINTAINER, OWNER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,6 @@ class Settings:
     client_id: str = "tidegate-local"
     client_secret: str = "local-client-secret"
     application: str = "Tidegate"
-    author_may_approve: bool = True
     people: tuple[Person, ...] = PEOPLE
     teams: tuple[Team, ...] = TEAMS
     webhook_url: str | None = None

@@ -1,29 +1,29 @@
-"""People, projects and commits as GitLab's API writes them."""
+"""GitLab's JSON of people, projects, commits and merge requests: the fields that somebody reads."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidegate_local.forge.git import ChangedFile, Commit
-from tidegate_local.gitlab import clock
-from tidegate_local.gitlab.hosting import Hosting
-from tidegate_local.gitlab.records import Group, Member, Project, User
+from tidegate_local.forge.shapes import names_of
+from tidegate_local.gitlab import clock, mergeability
+from tidegate_local.gitlab.records import Award, Group, Issue, Member, MergeRequest, Note, Pipeline, Project, User
+
+if TYPE_CHECKING:
+    from tidegate_local.gitlab.hosting import Hosting
 
 Json = dict[str, Any]
-SINCE = "2020-01-01T00:00:00.000Z"
-_LINKS = {"self": "", "repo_branches": "/repository/branches"}
-VISIBILITY_LEVELS = {"private": 0, "internal": 10, "public": 20}
+#: People here publish no address, and GitLab's webhooks then write this.
+NO_EMAIL = "[REDACTED]"
 
 
 def user(hosting: Hosting, who: User) -> Json:
-    """Return a user as everything else carries them."""
+    """Return a user."""
     return {
         "id": who.id,
         "username": who.username,
-        "public_email": "",
         "name": who.name,
         "state": "active",
-        "locked": False,
         "avatar_url": hosting.urls.avatar(who.username),
         "web_url": hosting.urls.user(who.username),
     }
@@ -34,136 +34,47 @@ def named(hosting: Hosting, username: str | None) -> Json | None:
     return None if username is None else user(hosting, hosting.identities.named(username))
 
 
-def full_user(hosting: Hosting, who: User) -> Json:
-    """Return a user as their own address answers."""
-    nothing = dict.fromkeys(("bio", "location", "linkedin", "twitter", "discord", "website_url", "github"), "")
-    return {
-        **user(hosting, who),
-        "created_at": SINCE,
-        **nothing,
-        "organization": "",
-        "job_title": "",
-        "pronouns": None,
-        "bot": who.bot,
-        "work_information": None,
-        "followers": 0,
-        "following": 0,
-        "local_time": None,
-        "is_followed": False,
-    }
-
-
 def member(hosting: Hosting, one: Member) -> Json:
     """Return a member of a group or project."""
-    return {
-        **user(hosting, hosting.identities.named(one.user)),
-        "access_level": one.access_level,
-        "created_at": one.created_at,
-        "expires_at": one.expires_at,
-        "membership_state": "active",
-    }
-
-
-def namespace(hosting: Hosting, path: str) -> Json:
-    """Return the namespace of a project."""
-    group = hosting.namespace(path)
-    above = path.rpartition("/")[0]
-    page = hosting.urls.user(path) if group.user else f"{hosting.urls.home}/groups/{path}"
-    return {
-        "id": group.id,
-        "name": path.rpartition("/")[2],
-        "path": path.rpartition("/")[2],
-        "kind": "user" if group.user else "group",
-        "full_path": path,
-        "parent_id": hosting.namespace(above).id if above else None,
-        "avatar_url": None,
-        "web_url": page,
-    }
+    who = user(hosting, hosting.identities.named(one.user))
+    return {**who, "access_level": one.access_level, "created_at": one.created_at, "membership_state": "active"}
 
 
 def group(hosting: Hosting, one: Group) -> Json:
-    """Return a group."""
-    above = one.path.rpartition("/")[0]
-    return {
-        "id": one.id,
-        "web_url": f"{hosting.urls.home}/groups/{one.path}",
-        "name": one.path.rpartition("/")[2],
-        "path": one.path.rpartition("/")[2],
-        "description": "",
-        "visibility": "private",
-        "avatar_url": None,
-        "full_name": one.path.replace("/", " / "),
-        "full_path": one.path,
-        "created_at": one.created_at,
-        "parent_id": hosting.namespace(above).id if above else None,
-    }
+    """Return a group, or the namespace of a project."""
+    name, home = one.path.rpartition("/")[2], hosting.urls.home
+    page = f"{home}/{one.path}" if one.user else f"{home}/groups/{one.path}"
+    return {"id": one.id, "name": name, "path": name, "full_path": one.path, "web_url": page}
 
 
-def basic_project(hosting: Hosting, one: Project) -> Json:
-    """Return a project as lists of limited detail have it."""
+def project(hosting: Hosting, one: Project, caller: User | None = None) -> Json:
+    """Return a project as its own address answers somebody."""
     urls, path = hosting.urls, one.repository
+    origin = hosting.project(one.forked_from) if one.forked_from else None
+    level = hosting.identities.level(caller.username, path) if caller else 0
     return {
         "id": one.id,
-        "description": one.description,
         "name": one.name,
-        "name_with_namespace": path.replace("/", " / "),
         "path": one.name,
         "path_with_namespace": path,
         "created_at": one.created_at,
         "default_branch": one.default_branch if hosting.git(one).branches() else None,
-        "tag_list": [],
-        "topics": [],
-        "ssh_url_to_repo": urls.ssh(path),
         "http_url_to_repo": urls.clone(path),
         "web_url": urls.project(path),
-        "readme_url": None,
-        "forks_count": len(hosting.store.find(Project, forked_from=path)),
-        "avatar_url": None,
-        "star_count": 0,
         "last_activity_at": one.last_activity_at,
         "visibility": one.visibility,
-        "namespace": namespace(hosting, one.namespace),
-    }
-
-
-def project(hosting: Hosting, one: Project, caller: User | None) -> Json:
-    """Return a project as its own address answers somebody."""
-    address = f"{hosting.urls.api}/projects/{one.id}"
-    origin = hosting.project(one.forked_from) if one.forked_from else None
-    levels = None if caller is None else _permissions(hosting, one, caller)
-    links = {name: f"/{name}" for name in ("issues", "merge_requests", "labels", "events", "members", "cluster_agents")}
-    return {
-        **basic_project(hosting, one),
-        "_links": {name: f"{address}{path}" for name, path in (links | _LINKS).items()},
-        "empty_repo": not hosting.git(one).branches(),
+        "namespace": group(hosting, hosting.namespace(one.namespace)),
         "archived": False,
-        "merge_requests_enabled": True,
-        "jobs_enabled": True,
-        "creator_id": hosting.identities.users()[0].id,
-        **({"forked_from_project": basic_project(hosting, origin)} if origin else {}),
+        **({"forked_from_project": project(hosting, origin)} if origin else {}),
         "only_allow_merge_if_pipeline_succeeds": one.only_green,
-        "allow_merge_on_skipped_pipeline": None,
-        "only_allow_merge_if_all_discussions_are_resolved": False,
-        "remove_source_branch_after_merge": True,
         "merge_method": one.merge_method,
-        "squash_option": "default_off",
         "approvals_before_merge": one.approvals,
-        **({"permissions": levels} if levels else {}),
+        **({"permissions": {"group_access": {"access_level": level}}} if level else {}),
     }
 
 
-def _permissions(hosting: Hosting, one: Project, caller: User) -> Json:
-    direct = [each for each in hosting.identities.direct(one.repository) if each.user == caller.username]
-    inherited = hosting.identities.level(caller.username, one.namespace)
-    level = max((each.access_level for each in direct), default=0)
-    return {
-        "project_access": {"access_level": level, "notification_level": 3} if level else None,
-        "group_access": {"access_level": inherited, "notification_level": 3} if inherited else None,
-    }
-
-
-def commit(hosting: Hosting, project: Project, one: Commit) -> Json:
-    """Return a commit as lists have it."""
+def commit(hosting: Hosting, where: Project, one: Commit) -> Json:
+    """Return a commit."""
     return {
         "id": one.sha,
         "short_id": one.sha[:8],
@@ -177,31 +88,164 @@ def commit(hosting: Hosting, project: Project, one: Commit) -> Json:
         "committer_name": one.committer.name,
         "committer_email": one.committer.email,
         "committed_date": clock.of_commit(one.committer.date),
-        "trailers": {},
-        "extended_trailers": {},
-        "web_url": hosting.urls.page(project.repository, "commit", one.sha),
+        "web_url": hosting.urls.page(where.repository, "commit", one.sha),
     }
 
 
-def diff(file: ChangedFile, patch: str | None) -> Json:
-    """Return a changed file."""
+def merge_request(hosting: Hosting, where: Project, one: MergeRequest) -> Json:
+    """Return a merge request as lists have it."""
+    source = hosting.project(one.source) or where
+    status, reference = mergeability.of(hosting, where, one), f"!{one.iid}"
     return {
-        "diff": f"{patch}\n" if patch else "",
-        "collapsed": False,
-        "too_large": False,
-        "new_path": file.name,
-        "old_path": file.previous or file.name,
-        "a_mode": file.modes[0].removeprefix(":").replace("000000", "0"),
-        "b_mode": file.modes[1].replace("000000", "0"),
-        "new_file": file.status == "added",
-        "renamed_file": file.status == "renamed",
-        "deleted_file": file.status == "removed",
-        "generated_file": False,
+        "id": one.id,
+        "iid": one.iid,
+        "project_id": where.id,
+        "title": one.title,
+        "description": one.description,
+        "state": one.state,
+        "created_at": one.created_at,
+        "updated_at": one.updated_at,
+        "merge_user": named(hosting, one.merged_by),
+        "merged_at": one.merged_at,
+        "closed_by": named(hosting, one.closed_by),
+        "closed_at": one.closed_at,
+        "target_branch": one.target_branch,
+        "source_branch": one.source_branch,
+        "author": named(hosting, one.author),
+        "source_project_id": source.id,
+        "target_project_id": where.id,
+        "draft": one.draft,
+        "merge_status": status.short,
+        "detailed_merge_status": status.detailed,
+        "sha": one.head_sha,
+        "merge_commit_sha": one.merge_commit_sha,
+        "squash_commit_sha": one.squash_commit_sha,
+        "references": {"short": reference, "relative": reference, "full": f"{one.repository}{reference}"},
+        "web_url": hosting.urls.page(one.repository, "merge_requests", one.iid),
+        "has_conflicts": status.short == "cannot_be_merged",
     }
 
 
-def diffs(hosting: Hosting, project: Project, before: str, after: str) -> list[Json]:
-    """Return the files that differ between two commits."""
-    git = hosting.git(project)
-    patches = git.patches(before, after)
-    return [diff(file, patches.get(file.name)) for file in git.changed_files(before, after)]
+def full_merge_request(hosting: Hosting, where: Project, one: MergeRequest) -> Json:
+    """Return a merge request as its own address answers."""
+    ends = {"base_sha": one.base_sha, "head_sha": one.head_sha, "start_sha": one.start_sha}
+    return {**merge_request(hosting, where, one), "diff_refs": ends}
+
+
+def pipeline(hosting: Hosting, where: Project, one: Pipeline) -> Json:
+    """Return a pipeline."""
+    page = hosting.urls.page(where.repository, "pipelines", one.id)
+    known = {name: getattr(one, name) for name in ("id", "iid", "sha", "ref", "source", "created_at")}
+    return {**known, "project_id": where.id, "web_url": page}
+
+
+def note(hosting: Hosting, where: Project, one: MergeRequest, note: Note) -> Json:
+    """Return a note below a merge request."""
+    return {
+        "id": note.id,
+        "body": note.body,
+        "author": named(hosting, note.author),
+        "created_at": note.created_at,
+        "updated_at": note.updated_at,
+        "system": note.system,
+        "noteable_id": one.id,
+        "noteable_type": "MergeRequest",
+        "noteable_iid": one.iid,
+        "project_id": where.id,
+    }
+
+
+def award(hosting: Hosting, one: Award) -> Json:
+    """Return an emoji that was awarded to a note."""
+    who = {"user": named(hosting, one.user), "created_at": one.created_at}
+    return {"id": one.id, "name": one.name, **who, "awardable_id": one.note, "awardable_type": "Note"}
+
+
+def issue(hosting: Hosting, where: Project, one: Issue) -> Json:
+    """Return an issue."""
+    return {
+        "id": one.id,
+        "iid": one.iid,
+        "project_id": where.id,
+        "title": one.title,
+        "description": one.description,
+        "state": one.state,
+        "created_at": one.created_at,
+        "updated_at": one.updated_at,
+        "closed_at": one.closed_at,
+        "closed_by": named(hosting, one.closed_by),
+        "author": named(hosting, one.author),
+        "web_url": hosting.urls.page(one.repository, "issues", one.iid),
+    }
+
+
+def hook_user(who: User) -> Json:
+    """Return a user as webhooks carry one."""
+    return {"id": who.id, "name": who.name, "username": who.username, "email": NO_EMAIL}
+
+
+def hook_project(hosting: Hosting, one: Project) -> Json:
+    """Return a project as webhooks carry it."""
+    urls, path = hosting.urls, one.repository
+    return {
+        "id": one.id,
+        "name": one.name,
+        "web_url": urls.project(path),
+        "git_http_url": urls.clone(path),
+        "path_with_namespace": path,
+        "default_branch": one.default_branch,
+    }
+
+
+def hook_commit(hosting: Hosting, where: Project, one: Commit) -> Json:
+    """Return a commit as webhooks carry it."""
+    return {
+        "id": one.sha,
+        "message": one.message,
+        "title": one.title,
+        "timestamp": one.committer.date,
+        "url": hosting.urls.page(where.repository, "commit", one.sha),
+        "author": {"name": one.author.name, "email": NO_EMAIL},
+    }
+
+
+def pushed_commit(hosting: Hosting, where: Project, one: Commit, files: list[ChangedFile]) -> Json:
+    """Return a commit with the names of the files that it changed."""
+    return {**hook_commit(hosting, where, one), **names_of(files)}
+
+
+def hook_merge_request(hosting: Hosting, where: Project, one: MergeRequest) -> Json:
+    """Return a merge request as webhooks carry it."""
+    source = hosting.project(one.source) or where
+    status = mergeability.unchecked(one)
+    same = ("id", "iid", "title", "description", "state", "draft", "source_branch", "target_branch", "merge_commit_sha")
+    return {
+        **{name: getattr(one, name) for name in same},
+        "author_id": hosting.identities.named(one.author).id,
+        "created_at": clock.in_hook(one.created_at),
+        "updated_at": clock.in_hook(one.updated_at),
+        "detailed_merge_status": status.detailed,
+        "merge_status": status.short,
+        "last_commit": hook_commit(hosting, where, hosting.git(where).commit(one.head_sha)),
+        "source": hook_project(hosting, source),
+        "source_project_id": source.id,
+        "target": hook_project(hosting, where),
+        "target_project_id": where.id,
+        "url": hosting.urls.page(one.repository, "merge_requests", one.iid),
+    }
+
+
+def hook_note(hosting: Hosting, where: Project, one: MergeRequest, note: Note) -> Json:
+    """Return a note as webhooks carry it."""
+    return {
+        "author_id": hosting.identities.named(note.author).id,
+        "created_at": clock.in_hook(note.created_at),
+        "updated_at": clock.in_hook(note.updated_at),
+        "id": note.id,
+        "note": note.body,
+        "noteable_id": one.id,
+        "noteable_type": "MergeRequest",
+        "project_id": where.id,
+        "system": note.system,
+        "url": f"{hosting.urls.page(one.repository, 'merge_requests', one.iid)}#note_{note.id}",
+    }

@@ -8,7 +8,7 @@ from typing import Any
 from tidegate_local.forge.git import GitRefused
 from tidegate_local.gitlab import clock
 from tidegate_local.gitlab.hosting import Hosting
-from tidegate_local.gitlab.records import MergeRequest, Pipeline, Project, Status, User
+from tidegate_local.gitlab.records import Pipeline, Project, Status, User
 from tidegate_local.gitlab.refusals import Refusal, invalid, message, not_found
 from tidegate_local.gitlab.shapes import Json
 
@@ -72,9 +72,7 @@ def _branch_with(hosting: Hosting, project: Project, sha: str) -> str | None:
 
 
 def _fields(request: Json) -> dict[str, Any]:
-    fields = {
-        name: request[name] for name in ("target_url", "description", "coverage") if request.get(name) is not None
-    }
+    fields = {name: request[name] for name in ("target_url", "description") if request.get(name) is not None}
     for name in ("target_url", "description"):
         if len(str(fields.get(name, ""))) > LONGEST:
             raise invalid(name, f"is too long (maximum is {LONGEST} characters)")
@@ -136,27 +134,6 @@ def _begin(hosting: Hosting, pipeline: Pipeline, ref: str, *, who: User, fields:
             fresh, pipeline.repository, pipeline=pipeline.id, sha=pipeline.sha, ref=ref, user=who.username, **whole
         )
     )
-
-
-def of_commit(hosting: Hosting, project: Project, sha: str, *, everything: bool = False) -> list[Status]:
-    """Return a commit's statuses, oldest first; of each name and pipeline the newest, unless ``everything``."""
-    found = hosting.store.find(Status, project.repository, sha=sha)
-    return [one for one in found if everything or not one.retried]
-
-
-def pipelines_of(hosting: Hosting, one: MergeRequest) -> list[Pipeline]:
-    """Return the pipelines of a merge request's head, newest first."""
-    return hosting.store.find(Pipeline, one.repository, sha=one.head_sha)[::-1]
-
-
-def pipeline_status(hosting: Hosting, pipeline: Pipeline) -> str:
-    """Return what a pipeline's statuses come to."""
-    found = hosting.store.find(Status, pipeline.repository, pipeline=pipeline.id, retried=0)
-    states = {one.status for one in found}
-    for state in ("running", "pending", "failed", "canceled"):
-        if state in states:
-            return state
-    return "skipped" if states == {"skipped"} else "success"
 
 
 def check_state(state: object) -> None:

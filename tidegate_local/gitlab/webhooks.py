@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tidegate_local.forge.hooks import Event
-from tidegate_local.forge.records import Delivery
-from tidegate_local.gitlab import disabling, hook_shapes
+from tidegate_local.gitlab import disabling, shapes
 from tidegate_local.gitlab.hosting import Hosting
 from tidegate_local.gitlab.records import Hook, Project, User
 from tidegate_local.gitlab.shapes import Json
@@ -15,7 +14,6 @@ from tidegate_local.gitlab.shapes import Json
 EVERYWHERE = 1
 _SWITCHES = {
     "Push Hook": "push_events",
-    "Tag Push Hook": "tag_push_events",
     "Merge Request Hook": "merge_requests_events",
     "Note Hook": "note_events",
 }
@@ -44,9 +42,8 @@ def tell_of(hosting: Hosting, project: Project, name: str, who: User, payload: d
     shared: Json = {
         "object_kind": kind,
         "event_type": kind,
-        "user": hook_shapes.user(hosting, who),
-        "project": hook_shapes.project(hosting, project),
-        "repository": hook_shapes.repository(hosting, project),
+        "user": shapes.hook_user(who),
+        "project": shapes.hook_project(hosting, project),
     }
     tell(hosting, project, name, {**shared, **payload})
 
@@ -54,22 +51,3 @@ def tell_of(hosting: Hosting, project: Project, name: str, who: User, payload: d
 def of(hosting: Hosting, project: Project) -> list[Hook]:
     """Return a project's own webhooks."""
     return hosting.store.find(Hook, project.repository)
-
-
-def everywhere(hosting: Hosting, project: Project) -> Hook | None:
-    """Return the webhook that every project has, if it goes anywhere."""
-    url = hosting.webhooks.url
-    if url is None:
-        return None
-    return Hook(EVERYWHERE, project.repository, url, "", project.created_at, True, True, True, True, "everywhere")
-
-
-def deliveries(hosting: Hosting, project: Project, hook: int) -> list[Delivery]:
-    """Return what a webhook of a project was told, newest first."""
-    return hosting.store.find(Delivery, project.repository, installation=hook)[::-1]
-
-
-def send_again(hosting: Hosting, hook: Hook, delivery: int) -> Delivery:
-    """Send an event once more, under the same Idempotency-Key, and return how it went."""
-    own = None if hook.id == EVERYWHERE else (hook.url, hook.token)
-    return hosting.webhooks.send_again(delivery, own, wait=True)

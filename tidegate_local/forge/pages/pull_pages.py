@@ -10,12 +10,11 @@ from werkzeug.wrappers import Response
 from tidegate_local.forge import comments, forks, merge_queue, merging, protections, pulls, reviews
 from tidegate_local.forge.comments import Author
 from tidegate_local.forge.git import GitRefused
-from tidegate_local.forge.pages.repository_pages import shown
+from tidegate_local.forge.pages.repository_pages import changes, shown
 from tidegate_local.forge.pages.visit import Visit
 from tidegate_local.forge.records import Comment, PullRequest, Reaction
 from tidegate_local.forge.refusals import Refusal, not_found
 
-_FILES = 300
 _EMOJI = dict(zip(comments.REACTIONS, "👍👎😄😕❤🎉🚀👀", strict=True))
 
 
@@ -39,7 +38,6 @@ def compare(visit: Visit) -> Response:
     if not dots:
         raise not_found()
     commits = [shown(visit, one) for one in visit.git.log(f"{which.merge_base}..{which.head}", 100)]
-    files = visit.git.changed_files(which.merge_base, which.head)
     source = forks.head(visit.hosting, visit.repository, head)
     may_offer = source is not None and visit.permission(source.repository) in {"write", "admin"}
     return visit.show(
@@ -48,9 +46,7 @@ def compare(visit: Visit) -> Response:
         base=base,
         head=head,
         commits=commits,
-        files=files[:_FILES],
-        left_out=max(0, len(files) - _FILES),
-        patches=visit.git.patches(which.merge_base, which.head),
+        **changes(visit, which.merge_base, which.head),
         can_open=base in visit.git.branches() and bool(commits) and may_offer,
     )
 
@@ -81,16 +77,13 @@ def one(visit: Visit) -> Response:
     """Show a pull request: description, comments, checks, files, the merge button."""
     pull, git = _pull(visit), visit.git
     merge_base = pulls.merge_base(git, pull)
-    files = git.changed_files(merge_base, pull.head_sha)
     return visit.show(
         "pull.html",
         repository=visit.repository,
         pull=pull,
         shown=shown(visit, git.commit(pull.head_sha)),
         commits=[shown(visit, commit) for commit in git.log(f"{merge_base}..{pull.head_sha}", 100)],
-        files=files[:_FILES],
-        left_out=max(0, len(files) - _FILES),
-        patches=git.patches(merge_base, pull.head_sha),
+        **changes(visit, merge_base, pull.head_sha),
         talk=_talk(visit, pull),
         verdicts=reviews.verdicts(visit.hosting, visit.repository, pull),
         missing=protections.missing(visit.hosting, visit.repository, pull) if pull.state == "open" else [],
@@ -121,11 +114,8 @@ class Said:
 def _talk(visit: Visit, pull: PullRequest) -> list[Said]:
     """Return comments and reviews, oldest first."""
     said = [_comment_said(visit, one) for one in comments.of(visit.hosting, pull)]
-    said += [
-        Said(one.id, one.user, one.body, one.submitted_at, one.state.lower())
-        for one in reviews.of(visit.hosting, pull)
-        if one.submitted_at
-    ]
+    written = reviews.of(visit.hosting, pull)
+    said += [Said(one.id, one.user, one.body, one.submitted_at, one.state.lower()) for one in written]
     return sorted(said, key=lambda one: (one.at, one.id))
 
 
@@ -151,21 +141,6 @@ def comment(visit: Visit) -> Response:
     return visit.go("pull", pull.number)
 
 
-def edit_comment(visit: Visit) -> Response:
-    """Change or delete a comment."""
-    form, pull = visit.form(), _pull(visit)
-    found = next((one for one in comments.of(visit.hosting, pull) if one.id == visit.path["id"]), None)
-    if found is None:
-        raise not_found()
-    if found.user != visit.person.login:
-        _may_write(visit)
-    if form.get("do") == "delete":
-        comments.delete(visit.hosting, visit.repository, found, visit.person.login)
-    else:
-        comments.edit(visit.hosting, visit.repository, found, visit.person.login, form.get("body"))
-    return visit.go("pull", pull.number)
-
-
 def review(visit: Visit) -> Response:
     """Review a pull request; everybody who sees it may, and the verdicts of those who may write count."""
     form, pull = visit.form(), _pull(visit)
@@ -176,17 +151,14 @@ def review(visit: Visit) -> Response:
 
 def close(visit: Visit) -> Response:
     """Close, reopen, offer for review, make a draft, or queue a pull request; its author may, and who may write."""
-    form, pull = visit.form(), _pull(visit)
-    if pull.user != visit.person.login:
+    what, pull = visit.form().get("do"), _pull(visit)
+    where = visit.hosting, visit.repository, pull
+    if pull.user != visit.person.login or what == "queue":
         _may_write(visit)
-    if form.get("do") == "ready":
-        pulls.ready(visit.hosting, visit.repository, pull, visit.person.login)
-    elif form.get("do") == "draft":
-        pulls.to_draft(visit.hosting, visit.repository, pull, visit.person.login)
-    elif form.get("do") == "queue":
-        _may_write(visit)
-        merge_queue.enqueue(visit.hosting, visit.repository, pull, visit.person.login)
+    if what == "queue":
+        merge_queue.enqueue(*where, visit.person.login)
+    elif what in {"ready", "draft"}:
+        pulls.set_draft(*where, visit.person.login, draft=what == "draft")
     else:
-        state = "open" if form.get("do") == "reopen" else "closed"
-        pulls.edit(visit.hosting, visit.repository, pull, {"state": state}, visit.person.login)
+        pulls.edit(*where, {"state": "open" if what == "reopen" else "closed"}, visit.person.login)
     return visit.go("pull", pull.number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import quote
 
 from werkzeug.utils import redirect
@@ -117,17 +118,20 @@ def commit(visit: Visit) -> Response:
     except GitRefused:
         raise not_found() from None
     before = one.parents[0] if one.parents else visit.git.empty_tree()
-    files, patches = visit.git.changed_files(before, one.sha), visit.git.patches(before, one.sha)
     return visit.show(
         "commit.html",
         repository=visit.repository,
         shown=shown(visit, one),
-        files=files[:_FILES],
-        left_out=max(0, len(files) - _FILES),
-        patches=patches,
+        **changes(visit, before, one.sha),
         sent=_sent(visit.request.args.get("pressed", "")),
         live=True,
     )
+
+
+def changes(visit: Visit, before: str, after: str) -> dict[str, Any]:
+    """Return what pages show of the files that differ between two commits."""
+    files, patches = visit.git.changed_files(before, after), visit.git.patches(before, after)
+    return {"files": files[:_FILES], "left_out": max(0, len(files) - _FILES), "patches": patches}
 
 
 def _sent(pressed: str) -> str:

@@ -66,7 +66,6 @@ _MAP = Map(
         Rule(f"{_IN}/pull/<int:number>", methods=["GET"], endpoint=pull_pages.one),
         Rule(f"{_IN}/pull/<int:number>/merge", methods=["POST"], endpoint=pull_pages.merge),
         Rule(f"{_IN}/pull/<int:number>/comments", methods=["POST"], endpoint=pull_pages.comment),
-        Rule(f"{_IN}/pull/<int:number>/comments/<int:id>", methods=["POST"], endpoint=pull_pages.edit_comment),
         Rule(f"{_IN}/pull/<int:number>/reviews", methods=["POST"], endpoint=pull_pages.review),
         Rule(f"{_IN}/pull/<int:number>/state", methods=["POST"], endpoint=pull_pages.close),
         Rule(f"{_IN}/fork", methods=["POST"], endpoint=repository_pages.fork),

@@ -13,16 +13,14 @@ from tidegate_local.forge.hosting import Hosting
 from tidegate_local.forge.identity import Caller
 from tidegate_local.forge.records import Repository
 from tidegate_local.forge.refusals import Refusal, not_found
-from tidegate_local.forge.rest import apps, branches, checks, comments, issues, pulls, repositories, reviews, users
+from tidegate_local.forge.rest import apps, pulls, repositories, users
 from tidegate_local.forge.routing import Call, Route, answer
 
 PREFIX = "/api/v3"
 LIMIT = 5000
 
 ROUTES: tuple[Route, ...] = tuple(
-    route
-    for module in (apps, branches, checks, comments, issues, pulls, repositories, reviews, users)
-    for route in module.ROUTES.routes
+    route for module in (apps, pulls, repositories, users) for route in module.ROUTES.routes
 )
 _MAP = Map([Rule(f"{PREFIX}{route.path}", methods=[route.method], endpoint=route) for route in ROUTES])
 

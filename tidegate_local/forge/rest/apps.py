@@ -13,7 +13,7 @@ from werkzeug.wrappers import Response
 from tidegate_local.forge import shapes
 from tidegate_local.forge.records import Account, Delivery, Repository
 from tidegate_local.forge.refusals import Refusal, not_found
-from tidegate_local.forge.routing import Call, Routes, answer, page_of
+from tidegate_local.forge.routing import Call, Routes, answer
 
 ROUTES = Routes()
 _APP = ("app",)
@@ -24,22 +24,13 @@ _OUTCOMES = {"success": range(200, 400), "failure": range(400, 600)}
 
 @ROUTES.add("GET", "/app", who=_APP)
 def app(call: Call) -> Response:
-    return answer({**call.hosting.app_json(), "installations_count": len(_installed(call))})
+    return answer(shapes.app(call.hosting))
 
 
 def _installed(call: Call) -> list[Account]:
     owners = {one.owner for one in call.hosting.repositories()}
     accounts = [call.hosting.identities.account(owner) for owner in sorted(owners)]
     return [one for one in accounts if call.hosting.is_installed(one)]
-
-
-@ROUTES.add("GET", "/app/installations", who=_APP)
-def installations(call: Call) -> Response:
-    return page_of(call, _installed(call), lambda one: _installation(call, one))
-
-
-def _installation(call: Call, owner: Account) -> dict[str, Any]:
-    return shapes.installation(call.hosting.urls, call.hosting.settings, owner)
 
 
 def _owner(call: Call) -> Account:
@@ -51,7 +42,7 @@ def _owner(call: Call) -> Account:
 
 @ROUTES.add("GET", "/app/installations/<int:id>", who=_APP)
 def installation(call: Call) -> Response:
-    return answer(_installation(call, _owner(call)))
+    return answer(shapes.installation(call.hosting, _owner(call)))
 
 
 @ROUTES.add("GET", "/repos/<owner>/<name>/installation", who=_APP)
@@ -59,7 +50,7 @@ def installation_of_repository(call: Call) -> Response:
     owner = call.hosting.owner(call.repository)
     if not call.hosting.is_installed(owner):
         raise not_found()
-    return answer(_installation(call, owner))
+    return answer(shapes.installation(call.hosting, owner))
 
 
 @ROUTES.add("POST", "/app/installations/<int:id>/access_tokens", who=_APP)
@@ -76,7 +67,7 @@ def access_token(call: Call) -> Response:
         "repository_selection": "all" if chosen is None else "selected",
     }
     if chosen is not None:
-        body["repositories"] = [call.hosting.repository_json(one) for one in chosen]
+        body["repositories"] = [shapes.repository(call.hosting, one) for one in chosen]
     return answer(body, 201)
 
 
@@ -91,22 +82,16 @@ def _permissions(call: Call, wanted: Any) -> dict[str, str]:
 
 
 def _repositories(call: Call, owner: Account, wanted: dict[str, Any]) -> list[Repository] | None:
-    names, ids = wanted.get("repositories") or [], wanted.get("repository_ids") or []
-    if not names and not ids:
+    names = wanted.get("repositories")
+    if not names:
         return None
     accessible = [one for one in call.hosting.repositories() if one.owner == owner.login]
-    chosen = [one for one in accessible if one.name in names or one.id in ids]
-    if len(chosen) < len(set(names)) + len(set(ids)):
+    chosen = [one for one in accessible if one.name in names]
+    if len(chosen) < len(set(names)):
         raise Refusal(
             422, "There is at least one repository that does not exist or is not accessible to the parent installation."
         )
     return chosen
-
-
-@ROUTES.add("GET", "/installation/repositories", who=("installation",))
-def installation_repositories(call: Call) -> Response:
-    seen = [one for one in call.hosting.repositories() if call.hosting.identities.at(call.caller, one)]
-    return page_of(call, seen, call.hosting.repository_json, "repositories")
 
 
 def _delivery(call: Call) -> Delivery:

@@ -14,45 +14,13 @@ from tidegate_local.gitlab.hosting import Hosting
 from tidegate_local.gitlab.identity import Caller
 from tidegate_local.gitlab.records import Project
 from tidegate_local.gitlab.refusals import Refusal, forbidden, insufficient_scope, not_found, unauthorized
-from tidegate_local.gitlab.rest import (
-    approvals,
-    commits,
-    events,
-    groups,
-    hooks,
-    issues,
-    itself,
-    members,
-    merge_requests,
-    notes,
-    projects,
-    repository,
-    statuses,
-    tokens,
-    users,
-)
+from tidegate_local.gitlab.rest import hooks, issues, merge_requests, projects, repository
 from tidegate_local.gitlab.routing import Call, Route
 
 PREFIX = "/api/v4"
 LIMIT = 2000
 
-_MODULES = (
-    approvals,
-    commits,
-    events,
-    groups,
-    hooks,
-    issues,
-    itself,
-    members,
-    merge_requests,
-    notes,
-    projects,
-    repository,
-    statuses,
-    tokens,
-    users,
-)
+_MODULES = (hooks, issues, merge_requests, projects, repository)
 ROUTES: tuple[Route, ...] = tuple(route for module in _MODULES for route in module.ROUTES.routes)
 
 
@@ -92,8 +60,6 @@ def _match(request: Request) -> tuple[Route, dict[str, Any]]:
 def _project(hosting: Hosting, caller: Caller | None, path: dict[str, Any]) -> Project:
     project = hosting.project(path["id"])
     if project is None or not hosting.sees(caller.user if caller else None, project):
-        raise not_found("Project")
-    if caller and caller.project not in {None, project.repository}:
         raise not_found("Project")
     return project
 

@@ -1,27 +1,24 @@
-"""Merge requests: opened, read, changed, merged."""
+"""Merge requests: opened, read, changed, approved, merged, and the notes below them."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from werkzeug.wrappers import Response
 
 from tidegate_local.forge.routing import answer
-from tidegate_local.gitlab import merge_request_shapes, merge_requests, merging, shapes, statuses
-from tidegate_local.gitlab.records import MergeRequest, Project, Version
-from tidegate_local.gitlab.refusals import improper, not_found
+from tidegate_local.gitlab import approvals, merge_requests, mergeability, merging, notes, shapes
+from tidegate_local.gitlab.records import MergeRequest, Note, Project, Version
+from tidegate_local.gitlab.refusals import forbidden, not_found
 from tidegate_local.gitlab.routing import Call, Routes, page_of
-from tidegate_local.gitlab.settings import REPORTER
+from tidegate_local.gitlab.settings import GUEST, MAINTAINER, REPORTER
 from tidegate_local.gitlab.shapes import Json
 
 ROUTES = Routes()
 _ALL = "/projects/:id/merge_requests"
 _ONE = f"{_ALL}/:iid"
-_STATES = ("opened", "closed", "locked", "merged", "all")
-_MANY = 1000
+_NOTES = f"{_ONE}/notes"
 
 
-def merge_request_of(call: Call) -> MergeRequest:
+def _found(call: Call) -> MergeRequest:
     """Return the merge request that the path names. Raise Refusal (404)."""
     iid = call.path["iid"]
     found = merge_requests.by_iid(call.hosting, call.project, int(iid)) if iid.isdecimal() else None
@@ -30,44 +27,27 @@ def merge_request_of(call: Call) -> MergeRequest:
     return found
 
 
-def _full(call: Call, one: MergeRequest, status: int = 200) -> Response:
-    who = call.caller.user if call.caller else None
-    return answer(merge_request_shapes.full(call.hosting, call.project, one, who), status)
+def _full(call: Call, one: MergeRequest) -> Response:
+    return answer(shapes.full_merge_request(call.hosting, call.project, one))
 
 
 @ROUTES.add("GET", _ALL, REPORTER)
 def list_merge_requests(call: Call) -> Response:
-    """List merge requests, newest first, limited by ``state``, branches, author and ``iids[]``."""
-    args = call.request.args
-    if args.get("state", "all") not in _STATES:
-        raise improper("state")
-    found = merge_requests.of(call.hosting, call.project)
-    found = [one for one in found if args.get("state", "all") in {"all", one.state}]
-    for name, field in {"source_branch": "source_branch", "target_branch": "target_branch"}.items():
-        found = [one for one in found if args.get(name) in {None, getattr(one, field)}]
-    found = [one for one in found if args.get("author_username") in {None, one.author}]
-    if iids := args.getlist("iids[]"):
-        found = [one for one in found if str(one.iid) in iids]
-    return page_of(call, _sorted(call, found), lambda one: merge_request_shapes.basic(call.hosting, call.project, one))
-
-
-def _sorted(call: Call, found: list[MergeRequest]) -> list[MergeRequest]:
-    by = call.request.args.get("order_by", "created_at")
-    if by not in {"created_at", "updated_at", "title", "merged_at"}:
-        raise improper("order_by")
-    found = sorted(found, key=lambda one: (str(getattr(one, by)), one.id))
-    return found if call.request.args.get("sort", "desc") == "asc" else found[::-1]
+    """List merge requests, newest first unless ``sort`` is asc, limited by ``state``."""
+    state = call.request.args.get("state", "all")
+    found = [one for one in merge_requests.of(call.hosting, call.project) if state in {"all", one.state}]
+    found = found if call.request.args.get("sort") == "asc" else found[::-1]
+    return page_of(call, found, lambda one: shapes.merge_request(call.hosting, call.project, one))
 
 
 @ROUTES.add("POST", _ALL)
 def create(call: Call) -> Response:
     """Open a merge request from a branch of this project, to it or (``target_project_id``) to where it was forked."""
-    given = call.needed("source_branch", "target_branch", "title")
-    target = call.project
+    given, target = call.needed("source_branch", "target_branch", "title"), call.project
     if given.get("target_project_id") is not None:
         target = _target(call, str(given["target_project_id"]))
     one = merge_requests.open_one(call.hosting, call.project, target, call.user, given)
-    return answer(merge_request_shapes.full(call.hosting, target, one, call.user), 201)
+    return answer(shapes.full_merge_request(call.hosting, target, one), 201)
 
 
 def _target(call: Call, number: str) -> Project:
@@ -80,68 +60,118 @@ def _target(call: Call, number: str) -> Project:
 
 @ROUTES.add("GET", _ONE, REPORTER)
 def get(call: Call) -> Response:
-    return _full(call, merge_request_of(call))
+    return _full(call, _found(call))
 
 
 @ROUTES.add("PUT", _ONE, REPORTER)
 def change(call: Call) -> Response:
     """Change fields, or close and reopen by ``state_event``."""
-    return _full(call, merge_requests.edit(call.hosting, call.project, merge_request_of(call), call.user, call.given()))
+    return _full(call, merge_requests.edit(call.hosting, call.project, _found(call), call.user, call.given()))
 
 
 @ROUTES.add("PUT", f"{_ONE}/merge", REPORTER)
 def merge(call: Call) -> Response:
-    return _full(call, merging.merge(call.hosting, call.project, merge_request_of(call), call.user, call.given()))
-
-
-@ROUTES.add("GET", f"{_ONE}/commits", REPORTER)
-def commits(call: Call) -> Response:
-    """List a merge request's commits, newest first."""
-    one = merge_request_of(call)
-    found = call.hosting.git(call.project).log(f"{one.base_sha}..{one.head_sha}", _MANY)
-    return page_of(call, found, lambda each: shapes.commit(call.hosting, call.project, each))
-
-
-@ROUTES.add("GET", f"{_ONE}/diffs", REPORTER)
-def diffs(call: Call) -> Response:
-    found = merge_request_shapes.files(call.hosting, call.project, merge_request_of(call))
-    return page_of(call, found, lambda each: each)
-
-
-@ROUTES.add("GET", f"{_ONE}/changes", REPORTER)
-def changes(call: Call) -> Response:
-    """Answer the merge request with all its files (deprecated by GitLab, still there)."""
-    one, who = merge_request_of(call), call.caller.user if call.caller else None
-    whole = merge_request_shapes.full(call.hosting, call.project, one, who)
-    files = merge_request_shapes.files(call.hosting, call.project, one)
-    return answer({**whole, "changes": files, "overflow": False})
+    return _full(call, merging.merge(call.hosting, call.project, _found(call), call.user, call.given()))
 
 
 @ROUTES.add("GET", f"{_ONE}/versions", REPORTER)
 def versions(call: Call) -> Response:
     """List what a merge request showed after each push, newest first."""
-    one = merge_request_of(call)
+    one = _found(call)
     found = call.hosting.store.find(Version, one.repository, iid=one.iid)[::-1]
-    return page_of(call, found, lambda each: _version(one, each))
+    return page_of(call, found, _version)
 
 
-def _version(one: MergeRequest, each: Version) -> Json:
-    shown: dict[str, Any] = {
-        "id": each.id,
-        "head_commit_sha": each.head_sha,
-        "base_commit_sha": each.base_sha,
-        "start_commit_sha": each.start_sha,
-        "created_at": each.created_at,
-        "merge_request_id": one.id,
-        "state": "collected",
-        "real_size": "1",
-        "patch_id_sha": None,
-    }
-    return shown
+def _version(each: Version) -> Json:
+    ends = {"base_commit_sha": each.base_sha, "start_commit_sha": each.start_sha}
+    return {"id": each.id, "head_commit_sha": each.head_sha, **ends, "created_at": each.created_at}
 
 
-@ROUTES.add("GET", f"{_ONE}/pipelines", REPORTER)
-def pipelines(call: Call) -> Response:
-    """List the pipelines of a merge request's head, newest first."""
-    found = statuses.pipelines_of(call.hosting, merge_request_of(call))
-    return page_of(call, found, lambda each: merge_request_shapes.pipeline(call.hosting, call.project, each))
+def _approvals(call: Call, one: MergeRequest, status: int = 200) -> Response:
+    """Answer who approves a merge request; with no approvals needed, GitLab calls it approved at once."""
+    found, needed = mergeability.approvals(call.hosting, one), call.project.approvals
+    by = [{"user": shapes.named(call.hosting, each.user), "approved_at": each.created_at} for each in found]
+    counts = {"approvals_required": needed, "approvals_left": max(0, needed - len(found))}
+    return answer({"iid": one.iid, "approved": len(found) >= needed, **counts, "approved_by": by}, status)
+
+
+@ROUTES.add("GET", f"{_ONE}/approvals", REPORTER)
+def list_approvals(call: Call) -> Response:
+    return _approvals(call, _found(call))
+
+
+@ROUTES.add("POST", f"{_ONE}/approve", REPORTER)
+def approve(call: Call) -> Response:
+    one = _found(call)
+    approvals.approve(call.hosting, call.project, one, call.user, call.given().get("sha"))
+    return _approvals(call, one, 201)
+
+
+@ROUTES.add("POST", f"{_ONE}/unapprove", REPORTER)
+def unapprove(call: Call) -> Response:
+    one = _found(call)
+    approvals.unapprove(call.hosting, call.project, one, call.user)
+    return _approvals(call, one, 201)
+
+
+def _note(call: Call, one: MergeRequest) -> Note:
+    for note in notes.of(call.hosting, one):
+        if str(note.id) == call.path["note"]:
+            return note
+    raise not_found()
+
+
+def _own(call: Call, one: MergeRequest) -> Note:
+    """Return one's own note; maintainers change those of others too."""
+    note = _note(call, one)
+    if note.system or (note.author != call.user.username and call.level < MAINTAINER):
+        raise forbidden()
+    return note
+
+
+@ROUTES.add("GET", _NOTES, GUEST)
+def list_notes(call: Call) -> Response:
+    """List notes, newest first unless ``sort`` is asc; GitLab's own are among them."""
+    one = _found(call)
+    found = notes.of(call.hosting, one)
+    found = found if call.request.args.get("sort") == "asc" else found[::-1]
+    return page_of(call, found, lambda note: shapes.note(call.hosting, call.project, one, note))
+
+
+@ROUTES.add("POST", _NOTES, GUEST)
+def create_note(call: Call) -> Response:
+    one, text = _found(call), str(call.needed("body")["body"])
+    made = notes.create(call.hosting, call.project, one, call.user, text)
+    return answer(shapes.note(call.hosting, call.project, one, made), 201)
+
+
+@ROUTES.add("GET", f"{_NOTES}/:note", GUEST)
+def get_note(call: Call) -> Response:
+    one = _found(call)
+    return answer(shapes.note(call.hosting, call.project, one, _note(call, one)))
+
+
+@ROUTES.add("PUT", f"{_NOTES}/:note", GUEST)
+def edit_note(call: Call) -> Response:
+    one, text = _found(call), str(call.needed("body")["body"])
+    changed = notes.edit(call.hosting, call.project, one, _own(call, one), who=call.user, text=text)
+    return answer(shapes.note(call.hosting, call.project, one, changed))
+
+
+@ROUTES.add("DELETE", f"{_NOTES}/:note", GUEST)
+def delete_note(call: Call) -> Response:
+    notes.delete(call.hosting, _own(call, _found(call)))
+    return Response(status=204)
+
+
+@ROUTES.add("GET", f"{_NOTES}/:note/award_emoji", GUEST)
+def awards(call: Call) -> Response:
+    found = notes.awards(call.hosting, _note(call, _found(call)))
+    return page_of(call, found, lambda one: shapes.award(call.hosting, one))
+
+
+@ROUTES.add("POST", f"{_NOTES}/:note/award_emoji", GUEST)
+def award(call: Call) -> Response:
+    """Award an emoji (``name``); a second time is refused as not found, as GitLab does."""
+    note, name = _note(call, _found(call)), str(call.needed("name")["name"])
+    return answer(shapes.award(call.hosting, notes.award(call.hosting, note, call.user, name)), 201)

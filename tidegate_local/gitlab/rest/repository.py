@@ -1,49 +1,37 @@
-"""Branches, comparisons, merge bases and files of a project's repository."""
+"""A project's repository: branches, commits and what they have in common, statuses of commits."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from werkzeug.wrappers import Response
 
-from tidegate_local.forge.git import BareRepository, GitRefused
+from tidegate_local.forge.git import GitRefused
 from tidegate_local.forge.routing import answer
-from tidegate_local.gitlab import pushes, shapes
-from tidegate_local.gitlab.records import Project
-from tidegate_local.gitlab.refusals import message, missing, not_found
+from tidegate_local.gitlab import merge_requests, shapes, statuses
+from tidegate_local.gitlab.records import MergeRequest, Status, Version
+from tidegate_local.gitlab.refusals import message, not_found
 from tidegate_local.gitlab.routing import Call, Routes, page_of
-from tidegate_local.gitlab.settings import DEVELOPER, MAINTAINER, REPORTER
+from tidegate_local.gitlab.settings import DEVELOPER, REPORTER
 from tidegate_local.gitlab.shapes import Json
 
 ROUTES = Routes()
 _IN = "/projects/:id/repository"
-#: GitLab shows at most this many files and commits of a comparison.
-MAXIMUM_FILES, MAXIMUM_COMMITS = 1000, 100
+_COMMITS = f"{_IN}/commits"
+_MANY = 1000
 
 
 def _branch(call: Call, name: str, sha: str) -> Json:
     hosting, project = call.hosting, call.project
-    git = hosting.git(project)
-    default, protected = name == project.default_branch, hosting.protected_ref(project) == f"refs/heads/{name}"
-    head = git.branches().get(project.default_branch)
     return {
         "name": name,
-        "commit": shapes.commit(call.hosting, project, git.commit(sha)),
-        "merged": not default and head is not None and git.is_ancestor(sha, head),
-        "protected": protected,
-        "developers_can_push": False,
-        "developers_can_merge": False,
-        "can_push": call.caller is not None and hosting.may_push(call.user, project, f"refs/heads/{name}"),
-        "default": default,
-        "web_url": call.hosting.urls.page(project.repository, "tree", name),
+        "commit": shapes.commit(hosting, project, hosting.git(project).commit(sha)),
+        "protected": hosting.protected_ref(project) == f"refs/heads/{name}",
+        "default": name == project.default_branch,
     }
 
 
 @ROUTES.add("GET", f"{_IN}/branches", REPORTER)
 def branches(call: Call) -> Response:
-    """List branches; ``search`` is a part of their names."""
-    part = call.request.args.get("search", "")
-    found = sorted((name, sha) for name, sha in call.hosting.git(call.project).branches().items() if part in name)
+    found = sorted(call.hosting.git(call.project).branches().items())
     return page_of(call, found, lambda one: _branch(call, *one))
 
 
@@ -56,104 +44,101 @@ def branch(call: Call) -> Response:
     return answer(_branch(call, name, sha))
 
 
-@ROUTES.add("POST", f"{_IN}/branches", DEVELOPER)
-def create_branch(call: Call) -> Response:
-    """Make a branch at ``ref``."""
-    given, git = call.needed("branch", "ref"), call.hosting.git(call.project)
-    name = str(given["branch"])
-    if name in git.branches():
-        raise message(400, "Branch already exists")
-    try:
-        sha = git.resolve(str(given["ref"]))
-    except GitRefused:
-        raise message(400, f"Invalid reference name: {given['ref']}") from None
-    pushes.set_ref(call.hosting, call.project, f"refs/heads/{name}", sha, call.user)
-    return answer(_branch(call, name, sha), 201)
-
-
-@ROUTES.add("DELETE", f"{_IN}/branches/:branch", DEVELOPER)
-def delete_branch(call: Call) -> Response:
-    name = call.path["branch"]
-    if name not in call.hosting.git(call.project).branches():
-        raise not_found("Branch")
-    if name == call.project.default_branch:
-        raise message(405, "The default branch of a project cannot be deleted.")
-    pushes.set_ref(call.hosting, call.project, f"refs/heads/{name}", None, call.user)
-    return Response(status=204)
-
-
-@ROUTES.add("DELETE", "/projects/:id/protected_branches/:branch", MAINTAINER)
-def unprotect(call: Call) -> Response:
-    """Let everybody who may push move the default branch, anywhere."""
-    if call.path["branch"] != call.project.default_branch or not call.project.protected:
-        raise not_found()
-    call.hosting.store.change(Project, call.project.id, lambda old: replace(old, protected=False))
-    return Response(status=204)
-
-
 @ROUTES.add("GET", f"{_IN}/compare", REPORTER)
 def compare(call: Call) -> Response:
-    """Tell what ``to`` has that ``from`` has not; files against the merge base, or (``straight``) ``from``."""
+    """List the commits that ``to`` has and ``from`` has not."""
     given, git = call.needed("from", "to"), call.hosting.git(call.project)
     try:
         base, head = (git.resolve(str(given[name])) for name in ("from", "to"))
     except GitRefused:
         raise not_found("Ref") from None
-    start = base if call.flag("straight") else _start(git, base, head)
-    log = git.log(f"{base}..{head}", MAXIMUM_COMMITS)[::-1]
-    commits = [shapes.commit(call.hosting, call.project, one) for one in log]
-    ends = f"{given['from']}...{given['to']}"
-    files = shapes.diffs(call.hosting, call.project, start, head)
-    return answer(
-        {
-            "commit": commits[-1] if commits else None,
-            "commits": commits,
-            "diffs": files[:MAXIMUM_FILES],
-            "compare_timeout": len(files) > MAXIMUM_FILES,
-            "compare_same_ref": given["from"] == given["to"],
-            "web_url": call.hosting.urls.page(call.project.repository, "compare", ends),
-        }
-    )
-
-
-def _start(git: BareRepository, base: str, head: str) -> str:
-    """Return where two commits parted, or the first where they have nothing in common."""
-    try:
-        return git.compare(base, head).merge_base
-    except GitRefused:
-        return base
+    found = git.log(f"{base}..{head}", _MANY)[::-1]
+    return answer({"commits": [shapes.commit(call.hosting, call.project, one) for one in found]})
 
 
 @ROUTES.add("GET", f"{_IN}/merge_base", REPORTER)
 def merge_base(call: Call) -> Response:
-    """Answer the newest commit that all ``refs[]`` have in common."""
-    refs, git = call.request.args.getlist("refs[]"), call.hosting.git(call.project)
-    if not refs:
-        raise missing("refs")
-    if len(refs) == 1:
-        raise message(400, "Provide at least 2 refs")
-    shas, unknown = [], []
-    for ref in refs:
-        try:
-            shas.append(git.resolve(ref))
-        except GitRefused:
-            unknown.append(ref)
-    if unknown:
-        raise message(400, f"Could not find ref{'s' if len(unknown) > 1 else ''}: {', '.join(unknown)}")
+    """Answer the newest commit that both ``refs[]`` have in common."""
+    git = call.hosting.git(call.project)
     try:
-        base = git.run("merge-base", "--octopus", *shas).strip()
+        shas = [git.resolve(ref) for ref in call.request.args.getlist("refs[]")]
+    except GitRefused as unknown:
+        raise message(400, f"Could not find ref: {str(unknown).rpartition(' ')[2]}") from None
+    try:
+        base = git.run("merge-base", *shas).strip()
     except GitRefused:
         raise not_found("Merge Base") from None
     return answer(shapes.commit(call.hosting, call.project, git.commit(base)))
 
 
-@ROUTES.add("GET", f"{_IN}/files/:file/raw", REPORTER)
-def raw_file(call: Call) -> Response:
-    """Answer a file's content at ``ref``."""
-    git = call.hosting.git(call.project)
+@ROUTES.add("GET", _COMMITS, REPORTER)
+def commits(call: Call) -> Response:
+    """List commits of ``ref_name`` (a branch, tag or SHA), newest first."""
+    git, name = call.hosting.git(call.project), call.request.args.get("ref_name", call.project.default_branch)
     try:
-        sha = git.resolve(call.request.args.get("ref", call.project.default_branch))
-        content = git.file(sha, call.path["file"])
+        found = git.log(git.resolve(name), _MANY)
     except GitRefused:
-        raise not_found("File") from None
-    return Response(content, content_type="text/plain; charset=utf-8")
+        raise not_found("Repository") from None
+    return page_of(call, found, lambda one: shapes.commit(call.hosting, call.project, one))
+
+
+def _sha(call: Call) -> str:
+    return statuses.commit_of(call.hosting, call.project, call.path["sha"])
+
+
+@ROUTES.add("GET", f"{_COMMITS}/:sha", REPORTER)
+def commit(call: Call) -> Response:
+    return answer(shapes.commit(call.hosting, call.project, call.hosting.git(call.project).commit(_sha(call))))
+
+
+@ROUTES.add("GET", f"{_COMMITS}/:sha/merge_requests", REPORTER)
+def merge_requests_of(call: Call) -> Response:
+    """List the merge requests that a commit is or was part of, newest first."""
+    sha = _sha(call)
+    found = [one for one in merge_requests.of(call.hosting, call.project) if _has(call, one, sha)]
+    return page_of(call, found[::-1], lambda one: shapes.merge_request(call.hosting, call.project, one))
+
+
+def _has(call: Call, one: MergeRequest, sha: str) -> bool:
+    if sha in {one.merge_commit_sha, one.squash_commit_sha}:
+        return True
+    git, versions = call.hosting.git(call.project), call.hosting.store.find(Version, one.repository, iid=one.iid)
+    return any(git.is_ancestor(sha, each.head_sha) and not git.is_ancestor(sha, each.base_sha) for each in versions)
+
+
+def _status(call: Call, one: Status) -> Json:
+    fields = ("id", "sha", "ref", "status", "name", "target_url", "description", "created_at", "started_at")
+    return {
+        **{field: getattr(one, field) for field in fields},
+        "finished_at": one.finished_at,
+        "allow_failure": False,
+        "pipeline_id": one.pipeline,
+        "author": shapes.named(call.hosting, one.user),
+    }
+
+
+@ROUTES.add("POST", "/projects/:id/statuses/:sha", DEVELOPER)
+def set_status(call: Call) -> Response:
+    """Set a status; GitLab answers 201 also when it changed one."""
+    given = call.given()
+    statuses.check_state(given.get("state"))
+    return answer(_status(call, statuses.set_one(call.hosting, call.project, call.path["sha"], call.user, given)), 201)
+
+
+@ROUTES.add("POST", "/projects/:id/pipeline", DEVELOPER)
+def start_pipeline(call: Call) -> Response:
+    """Make a pipeline of a ref, as GitLab does for what it builds itself: statuses of that commit go there from now."""
+    ref, hosting = str(call.needed("ref")["ref"]), call.hosting
+    sha = statuses.commit_of(hosting, call.project, ref)
+    with hosting.writing(call.project):
+        made = statuses.start_pipeline(hosting, call.project, sha, ref, call.user, source="api")
+    return answer(shapes.pipeline(hosting, call.project, made), 201)
+
+
+@ROUTES.add("GET", f"{_COMMITS}/:sha/statuses", REPORTER)
+def list_statuses(call: Call) -> Response:
+    """List statuses, limited by ``name``; of each name and pipeline the newest, unless ``all``."""
+    name, everything = call.request.args.get("name"), call.flag("all")
+    found = call.hosting.store.find(Status, call.project.repository, sha=_sha(call))
+    found = [one for one in found if name in {None, one.name} and (everything or not one.retried)]
+    return page_of(call, found, lambda one: _status(call, one))
