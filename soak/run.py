@@ -117,7 +117,6 @@ class Soak:
                 environment=lambda_plans.environment(self.plan_runner),
                 clock=False,
                 warm=True,
-                preload=True,
                 log=self.log,
             ) as cloud,
         ):

@@ -30,7 +30,7 @@ from tidegate_local.moto import shims
 from tidegate_local.moto.application import MotoApplication
 from tidegate_local.moto.hub import HUB
 from tidegate_local.options import ACCOUNT, Options
-from tidegate_local.processes.lambdas import IMPORTED, Lambdas, modules
+from tidegate_local.processes.lambdas import Lambdas
 from tidegate_local.processes.lambdas import Surroundings as LambdaSurroundings
 from tidegate_local.processes.logs import Logs
 from tidegate_local.processes.tasks import Surroundings as TaskSurroundings
@@ -54,12 +54,12 @@ class Cloud:
         shims.install()
         LATENCY.follow(options.latency, options.latency_scale)
         packages = (project / "layers" / "core" / "python",)
-        self.warden = Warden((*IMPORTED, *modules(packages[0])) if options.preload else IMPORTED)
+        self.warden = Warden()
         self.credentials, self.faults = Credentials(), Faults()
         self.policies, self.logs = Policies(ACCOUNT), Logs(ACCOUNT, region)
         self.gateway = Gateway(MotoApplication(), self.credentials, self.policies, Needs(ACCOUNT), self.faults)
         self.aws = HttpServer(self.gateway, options.aws_port)
-        self.clients = Clients(self.aws.url, region, self.credentials, self.gateway)
+        self.clients = Clients(self.aws.url, region, self.credentials)
         engine = {**mirror.environment(self.work, os.environ), **_passed_on(os.environ), **options.environment}
         where = LambdaSurroundings(self.aws.url, region, packages, self.work, (project, *packages), engine)
         self.lambdas = Lambdas(where, self.warden, self.credentials, self.policies, self.logs)

@@ -21,8 +21,7 @@ class Options(BaseModel):
     """Options of a local cloud. Port 0 takes any free one.
 
     ``limits`` replaces fields of states (machine → state → fields), ``context`` is added to the CDK
-    context, ``warm`` starts an instance of each function at once, ``preload`` lets instances find most of the package
-    imported (a change of it takes effect in the next local cloud), ``clock`` runs the schedules,
+    context, ``warm`` starts an instance of each function at once, ``clock`` runs the schedules,
     ``runner`` is the entry point of the runner's image. ``forge`` starts a forge: a GitHub, or a GitLab with
     ``gitlab``. With ``installs`` false the account and the forge are there, and nothing is deployed until somebody
     asks for it. ``prefix`` is the installation's; for each prefix of ``beside`` another one comes up beside it in
@@ -47,7 +46,6 @@ class Options(BaseModel):
     assembly: Path | None = None
     environment: dict[str, str] = Field(default_factory=dict)
     warm: bool = False
-    preload: bool = False
     clock: bool = True
     runner: tuple[str, ...] = ("python", "-m", "runner")
     forge: bool = True

@@ -6,7 +6,6 @@ information as one JSON line, and runs until SIGINT, SIGTERM or the end of stand
 
 from __future__ import annotations
 
-import gc
 import json
 import logging
 import os
@@ -50,7 +49,6 @@ def main() -> int:
     code = 0
     try:
         cloud.start()
-        _spare_the_collector()
         print(json.dumps(cloud.info()), file=answers, flush=True)
         end.wait()
     except Exception as error:  # noqa: BLE001 - the edge of the process: the caller is told.
@@ -66,16 +64,6 @@ def _told(error: Exception) -> dict[str, str]:
     if isinstance(error, SynthFailed):
         return {"error": str(error)}
     return {"error": f"{type(error).__name__}: {error}", "trace": "".join(traceback.format_exception(error))}
-
-
-def _spare_the_collector() -> None:
-    """Let the garbage collector leave alone what was there from the start, and look seldom at what has grown old.
-
-    moto's models and tables are hundreds of thousands of objects, which it would walk again and again.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(10_000, 20, 100)
 
 
 def _until_left_alone(end: threading.Event) -> None:

@@ -39,7 +39,7 @@ def whole_run(request, tmp_path_factory):
     """The installation that the tests share. Its schedules run only when a test fires them, and no call is denied."""
     log = tmp_path_factory.mktemp("e2e") / "cloud.log"
     context = {"operators_team": "acme/platform"}
-    with LocalCloud(limits=_SHORTER, context=context, clock=False, warm=True, preload=True, log=log) as cloud:
+    with LocalCloud(limits=_SHORTER, context=context, clock=False, warm=True, log=log) as cloud:
         yield Installation(cloud)
         if any(item.get_closest_marker("nightly") for item in request.session.items):
             tell(request.config, "permissions that nothing used", unused_permissions(cloud))

@@ -27,9 +27,7 @@ def whole_run(tmp_path_factory):
     log = tmp_path_factory.mktemp("lambda") / "cloud.log"
     limits = {"terraform": {"Wait before planning again": {"Seconds": 1}}}
     context, environment = {"plan_runner": "lambda"}, {TRIAL_SECONDS: "30"}
-    with LocalCloud(
-        limits=limits, context=context, environment=environment, clock=False, preload=True, log=log
-    ) as cloud:
+    with LocalCloud(limits=limits, context=context, environment=environment, clock=False, log=log) as cloud:
         yield Installation(cloud)
         assert denied(cloud) == set()
 

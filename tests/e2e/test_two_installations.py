@@ -28,7 +28,7 @@ ROOT, REPOSITORY, OTHER = "live/app", "acme/both", "acme-prod"
 @pytest.fixture(scope="module")
 def cloud(tmp_path_factory) -> Iterator[LocalCloud]:
     log = tmp_path_factory.mktemp("two") / "cloud.log"
-    with LocalCloud(beside=(OTHER,), clock=False, preload=True, log=log) as cloud:
+    with LocalCloud(beside=(OTHER,), clock=False, log=log) as cloud:
         yield cloud
 
 

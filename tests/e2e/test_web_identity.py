@@ -44,7 +44,7 @@ def installation(tmp_path_factory) -> Iterator[Installation]:
         },
     }
     log = tmp_path_factory.mktemp("identity") / "cloud.log"
-    with LocalCloud(context=context, clock=False, preload=True, log=log) as cloud:
+    with LocalCloud(context=context, clock=False, log=log) as cloud:
         for name in roles:
             iam(cloud).create_role(RoleName=name, AssumeRolePolicyDocument="{}")
             iam(cloud).put_role_policy(RoleName=name, PolicyName="all", PolicyDocument=json.dumps(EVERYTHING))

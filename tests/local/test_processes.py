@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -54,43 +53,6 @@ def test_an_engine_without_its_runners_environment_ends_when_that_is_killed(tmp_
     assert process.wait(60) == -signal.SIGKILL
     until(lambda: not alive(engine))
     warden.close()
-
-
-def test_a_forked_process_has_what_a_new_one_would_have(tmp_path):
-    program = (
-        "import json, os, sys\n"
-        "print(json.dumps([sys.argv[1:], os.environ['GIVEN'], 'HOME' in os.environ, os.getcwd(), os.getsid(0)]))\n"
-        "print('colorsys' in sys.modules, sys.stdin.read(), sorted(os.listdir('/proc/self/fd'))[:3], flush=True)\n"
-        "sys.exit(int(sys.argv[1]))\n"
-    )
-    (tmp_path / "told.py").write_text(program)
-    warden = Warden(("colorsys",))
-    process = warden.fork("p", ["told", "3"], {"GIVEN": "a", "PYTHONPATH": str(tmp_path)}, tmp_path)
-    with os.fdopen(process.output) as output:
-        told, rest = json.loads(output.readline()), output.read()
-    assert process.wait(60) == 3
-    assert told == [["3"], "a", False, str(tmp_path), process.pid]
-    assert rest == "True  ['0', '1', '2']\n"
-    warden.close()
-
-
-def test_a_forked_process_that_fails_says_why(tmp_path):
-    warden = Warden(("colorsys",))
-    process = warden.fork("p", ["no_such_module"], {}, tmp_path)
-    with os.fdopen(process.output) as output:
-        assert "No module named no_such_module" in output.read()
-    assert process.wait(60) == 1
-    warden.close()
-
-
-def test_closing_the_warden_ends_what_it_forked(tmp_path):
-    (tmp_path / "forgets.py").write_text(FORGETS)
-    warden = Warden(("colorsys",))
-    process = warden.fork("p", ["forgets", "600"], {**os.environ, "PYTHONPATH": str(tmp_path)}, tmp_path)
-    with os.fdopen(process.output, "rb", buffering=0) as output:
-        grandchild = int(output.readline())
-    warden.close()
-    until(lambda: not alive(process.pid) and not alive(grandchild))
 
 
 def test_closing_the_warden_ends_everything(tmp_path):

@@ -141,7 +141,7 @@ class LocalPlace:
         self.names = names
         self.log = PROJECT / "build" / "smoke" / f"{names.prefix}.log"
         self.log.parent.mkdir(parents=True, exist_ok=True)
-        self.cloud = LocalCloud(prefix=names.prefix, installs=False, preload=True, environment=stop, log=self.log)
+        self.cloud = LocalCloud(prefix=names.prefix, installs=False, environment=stop, log=self.log)
         try:
             self.cloud.start()
         except LocalCloudFailed as error:

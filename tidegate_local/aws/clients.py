@@ -1,22 +1,17 @@
 """boto3 clients that the parts of the local cloud use, each with the role it acts for.
 
-Their requests are signed and checked as everybody's, and do not leave the process.
+Their requests are signed and checked as everybody's.
 """
 
 from __future__ import annotations
 
-import io
 import threading
-import urllib.parse
-from collections.abc import Iterator
 from typing import Any
 
 import boto3
-from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.config import Config
 
 from tidegate_local.aws.credentials import Credentials
-from tidegate_local.httpd import Application
 
 _SETTINGS = Config(
     parameter_validation=False,
@@ -30,10 +25,9 @@ _SETTINGS = Config(
 class Clients:
     """Keeps one client for each role, region and service: to make one takes 20 ms and more."""
 
-    def __init__(self, endpoint: str, region: str, credentials: Credentials, application: Application) -> None:
+    def __init__(self, endpoint: str, region: str, credentials: Credentials) -> None:
         self._endpoint, self._region, self._credentials = endpoint, region, credentials
         self._session = boto3.Session(aws_access_key_id="operator", aws_secret_access_key="operator")  # noqa: S106 - any key is an operator's.
-        self._session.events.register("before-send", lambda request, **_: _answer(application, request))
         self._kept: dict[tuple[str, str, str], Any] = {}
         self._lock = threading.Lock()
 
@@ -60,43 +54,3 @@ class Clients:
             aws_secret_access_key=keys.secret_access_key if keys else "operator",
             aws_session_token=keys.session_token if keys else None,
         )
-
-
-class _Body(io.BytesIO):
-    """A response's body, with the one method that botocore needs besides a file's."""
-
-    def stream(self, **_more: Any) -> Iterator[bytes]:
-        yield self.read()
-
-
-def _answer(application: Application, request: AWSPreparedRequest) -> AWSResponse:
-    """Have a WSGI application answer a request."""
-    begun: list[Any] = []
-    body = b"".join(application(_environ(request), lambda status, headers, *_: begun.extend((status, headers))))
-    status, headers = begun
-    return AWSResponse(request.url, int(status.split(" ", 1)[0]), dict(headers), _Body(body))
-
-
-def _environ(request: AWSPreparedRequest) -> dict[str, Any]:
-    address = urllib.parse.urlsplit(request.url)
-    body = request.body or b""
-    content = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else body.read()
-    headers = {
-        f"HTTP_{name.upper().replace('-', '_')}": value.decode() if isinstance(value, bytes) else str(value)
-        for name, value in request.headers.items()
-    }
-    return {
-        **headers,
-        "CONTENT_TYPE": headers.get("HTTP_CONTENT_TYPE", ""),
-        "CONTENT_LENGTH": str(len(content)),
-        "HTTP_HOST": address.netloc,
-        "PATH_INFO": urllib.parse.unquote(address.path) or "/",
-        "QUERY_STRING": address.query,
-        "RAW_URI": urllib.parse.urlunsplit(("", "", address.path or "/", address.query, "")),
-        "REQUEST_METHOD": request.method,
-        "SCRIPT_NAME": "",
-        "SERVER_NAME": address.hostname,
-        "SERVER_PORT": str(address.port),
-        "wsgi.input": io.BytesIO(content),
-        "wsgi.url_scheme": address.scheme,
-    }

@@ -8,12 +8,10 @@ in tidegate_local/stack/template.py; what is not moto's at all (Lambda, ECS task
 # mypy: disable-error-code="method-assign,assignment,attr-defined,arg-type,call-arg,typeddict-item,no-any-return"
 from __future__ import annotations
 
-import functools
 import json
 from typing import Any
 
 from moto.cloudformation.models import Stack
-from moto.core import responses
 from moto.core.common_models import BaseModel
 from moto.core.config import default_user_config
 from moto.ecs.models import TaskDefinition
@@ -36,7 +34,6 @@ def install() -> None:
     quota_shims.install()
     for shim in (
         _instances,
-        _methods,
         _templates,
         _rule_targets,
         _message_signal,
@@ -51,11 +48,6 @@ def install() -> None:
 def _instances() -> None:
     """Nothing keeps what was deleted; moto keeps each item, message and copy that was ever made, for its own page."""
     BaseModel.__new__ = lambda cls, *_arguments, **_more: object.__new__(cls)
-
-
-def _methods() -> None:
-    """The actions of a service are listed once; moto looks through all of its handler's members for each call."""
-    responses.method_names_from_class = functools.cache(responses.method_names_from_class)
 
 
 def _templates() -> None:

@@ -31,38 +31,11 @@ from tidegate_local.processes.warden import Process, Warden
 _INIT_SECONDS = 10.0
 """Lambda gives a function 10 s to initialise."""
 _END_SECONDS = 10.0
-IMPORTED = (
-    "aws_lambda_powertools.logging",
-    "aws_lambda_powertools.utilities.batch",
-    "boto3",
-    "botocore.auth",
-    "botocore.httpsession",
-    "github",
-    "http.client",
-    "pydantic.main",
-    "pydantic.types",
-    "simplejson",
-    "snapshot_restore_py",
-    "yaml",
-)
-"""What the package's functions and their runtime client import of others, so that an instance need not. Only what
-looks at no environment when it is imported may stand here."""
-_NOT_PRELOADED = frozenset({"adapters", "aws", "bootstrap", "git", "github", "gitlab", "rego", "web"})
-"""Packages of ours that look at their environment, or import what few functions need."""
 #: A function's ARN, a part of it, or its name, each with or without a version or alias, as Invoke takes them.
 _NAME = re.compile(r"(arn:[\w-]+:lambda:[\w-]+:)?(\d{12}:)?(function:)?(?P<name>[\w-]+)(:(?P<version>[\w$-]+))?")
 _DIED = b"the process ended without an answer"
 REQUEST_LIMIT = 6 * 1024 * 1024
 ANSWER_LIMIT = 6_291_556
-
-
-def modules(python_path: Path) -> tuple[str, ...]:
-    """Return the names of the package's modules that look at no environment: all but what is outermost."""
-    package = python_path / "tidegate"
-    files = package.glob("*/**/*.py")
-    parts = [file.relative_to(python_path).with_suffix("").parts for file in files]
-    names = (".".join(part) for part in parts if not _NOT_PRELOADED & set(part))
-    return tuple(sorted(name.removesuffix(".__init__") for name in names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +111,8 @@ class Instance:
         """Start the runtime client, or the image's own program: its /tmp is a directory that nobody else has."""
         function, mark = self.function, f"lambda-{self.id}"
         if not function.entry_point:
-            return warden.fork(mark, ["awslambdaric", function.handler], environment, function.code)
+            client = [sys.executable, "-m", "awslambdaric", function.handler]
+            return warden.start(mark, client, environment, function.code)
         own = {"HOME": temporary, "TMPDIR": temporary, "PYTHONPATH": os.pathsep.join(map(str, around.programs))}
         endpoints = {f"AWS_ENDPOINT_URL_{service}": around.aws_endpoint for service in ("S3", "STS")}
         program = [sys.executable, *function.entry_point[1:]]

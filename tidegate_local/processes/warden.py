@@ -4,12 +4,8 @@ It is a process of its own because the local cloud may die by SIGKILL: its end o
 closes, and the warden ends every descendant, also those that a task started and forgot. (A child
 subreaper inherits orphans; without Linux's prctl only direct children's groups are ended.)
 
-It also forks: a process that would import what a hundred others import as well starts as a copy of the warden, which
-has these modules already (``imports``). That takes some milliseconds where a new interpreter takes 0.3 s.
-
 Protocol, one JSON object a message: ``{"id", "argv", "env", "cwd"}`` with the write end of a pipe for
-stdout and stderr attached starts a process, with ``"fork": true`` as a copy of the warden that runs the module in
-``argv``; ``{"id", "signal"}`` signals its group. Answers:
+stdout and stderr attached starts a process; ``{"id", "signal"}`` signals its group. Answers:
 ``{"id", "pid"}``, ``{"id", "error"}`` and ``{"id", "exit"}`` with Python's return code (negative: signal).
 """
 
@@ -18,23 +14,18 @@ from __future__ import annotations
 import array
 import contextlib
 import ctypes
-import gc
-import importlib
 import json
 import os
-import runpy
 import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
-import time
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 _PR_SET_CHILD_SUBREAPER = 36
 _MESSAGE_LIMIT = 512 * 1024
@@ -68,8 +59,7 @@ class Process:
 class Warden:
     """The local cloud's side: starts the warden process and talks to it."""
 
-    def __init__(self, imports: tuple[str, ...] = ()) -> None:
-        """Start it. ``imports`` are the modules that processes find imported when they are forked."""
+    def __init__(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         for end in (ours, theirs):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MESSAGE_LIMIT)
@@ -77,7 +67,7 @@ class Warden:
         self._lock = threading.Lock()
         self._processes: dict[str, Process] = {}
         self._child = subprocess.Popen(
-            [sys.executable, "-P", *([] if imports else ["-S"]), __file__, str(theirs.fileno()), *imports],
+            [sys.executable, "-P", "-S", __file__, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
             start_new_session=True,
         )
@@ -87,17 +77,10 @@ class Warden:
 
     def start(self, mark: str, argv: list[str], env: Mapping[str, str], cwd: Path) -> Process:
         """Start a process in a session of its own. Raise OSError when the program cannot be started."""
-        return self._begin(mark, {"argv": argv, "env": {**env, _MARK: mark}, "cwd": str(cwd)})
-
-    def fork(self, mark: str, argv: list[str], env: Mapping[str, str], cwd: Path) -> Process:
-        """Run a Python module (the first of ``argv``) as ``start`` would, in a copy of the warden."""
-        return self._begin(mark, {"argv": argv, "env": {**env, _MARK: mark}, "cwd": str(cwd), "fork": True})
-
-    def _begin(self, mark: str, wanted: Mapping[str, Any]) -> Process:
         read, write = os.pipe()
         process = Process(mark=mark, output=read, warden=self)
         self._processes[mark] = process
-        message = {"id": mark, **wanted}
+        message = {"id": mark, "argv": argv, "env": {**env, _MARK: mark}, "cwd": str(cwd)}
         with self._lock:
             socket.send_fds(self._socket, [json.dumps(message).encode()], [write])
         os.close(write)
@@ -184,52 +167,6 @@ def _start(connection: socket.socket, message: Mapping[str, Any], output: int) -
     return child.pid
 
 
-def _fork(connection: socket.socket, message: Mapping[str, Any], output: int) -> int:
-    pid = os.fork()
-    if not pid:
-        _become(message, output)
-    os.close(output)
-    connection.send(json.dumps({"id": message["id"], "pid": pid}).encode())
-    return pid
-
-
-def _become(message: Mapping[str, Any], output: int) -> NoReturn:
-    """Be the process that a new interpreter with this environment would be, until the module ends."""
-    code = 1
-    try:
-        _leave_the_warden(output)
-        os.environ.clear()
-        os.environ.update(message["env"])
-        time.tzset()
-        os.chdir(message["cwd"])
-        sys.pycache_prefix = message["env"].get("PYTHONPYCACHEPREFIX")
-        sys.path[:0] = message["env"].get("PYTHONPATH", "").split(os.pathsep)
-        sys.argv = [*message["argv"]]
-        sys.stdout, sys.stderr = (open(number, "w", buffering=1, encoding="utf-8") for number in (1, 2))  # noqa: PTH123, SIM115 - they stay open.
-        runpy.run_module(message["argv"][0], run_name="__main__", alter_sys=True)
-        code = 0
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:  # noqa: BLE001 - the edge of the process.
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        os._exit(code)
-
-
-def _leave_the_warden(output: int) -> None:
-    os.setsid()
-    signal.set_wakeup_fd(-1)
-    for number in (signal.SIGCHLD, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    for stream in (1, 2):
-        os.dup2(output, stream)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.closerange(3, 256)
-
-
 def _reap(ended: Callable[[int, int], None]) -> None:
     with contextlib.suppress(ChildProcessError):
         while True:
@@ -302,8 +239,7 @@ def _handle(connection: socket.socket, pids: dict[int, str]) -> bool:
         return False
     message = json.loads(data)
     if "argv" in message:
-        start = _fork if message.get("fork") else _start
-        pid = start(connection, message, descriptors[0])
+        pid = _start(connection, message, descriptors[0])
         if pid is not None:
             pids[pid] = message["id"]
         return True
@@ -322,10 +258,6 @@ def _main() -> None:
     signal.signal(signal.SIGINT, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda *_: None)
     with socket.socket(fileno=int(sys.argv[1])) as connection:
-        for name in sys.argv[2:]:
-            importlib.import_module(name)
-        gc.collect()
-        gc.freeze()  # Copies share this memory as long as nobody looks at it.
         _serve(connection)
 
 
