@@ -75,7 +75,7 @@ mutants: setup ## Change 400 places in rules and verbs, one at a time: a unit or
 soak: setup ## Random work and trouble, then the rules are checked from outside (MINUTES=10 SEED= ROOTS=8 PLANS=fargate|lambda|auto)
 	$(PYTHON) -m soak --minutes $(or $(MINUTES),10) --roots $(or $(ROOTS),8) $(if $(SEED),--seed $(SEED)) $(if $(PLANS),--plans $(PLANS))
 
-soak-mutants: setup ## Break the rules on purpose, one at a time: a soak, or the test that is named, must see it (ONLY=7)
+soak-mutants: setup ## Break the rules on purpose, one at a time: a soak must see it (ONLY=7)
 	$(PYTHON) -m soak.mutation $(if $(ONLY),--only "$(ONLY)")
 
 bench: setup ## Benchmarks: one line of JSON each, for people on stderr (ONLY='webhook queues', QUICK=1: each once, times mean nothing)

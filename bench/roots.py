@@ -64,8 +64,6 @@ resource "terraform_data" "run" {{
 }}
 """
 _MODULES = {"aws": _AWS, "data": _DATA}
-#: What can be deployed.
-KINDS = tuple(_MODULES)
 
 
 def files(kind: str, key: str, bucket: str) -> dict[str, str | None]:

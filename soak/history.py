@@ -6,7 +6,6 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,34 +223,3 @@ class History:
     def to_json(self) -> str:
         """Return the history as JSON, to be looked at again."""
         return json.dumps(dataclasses.asdict(self), indent=1)
-
-    @classmethod
-    def from_json(cls, text: str) -> History:
-        """Return the history that ``to_json`` wrote."""
-        kinds: dict[str, Any] = {
-            "pushes": Push,
-            "checks": Check,
-            "acts": Act,
-            "audits": Audit,
-            "states": StateVersion,
-            "effects": Effect,
-            "plans": Planned,
-            "runners": Runner,
-            "gates": Gated,
-            "pulls": Pull,
-            "verdicts": Verdict,
-            "looks": Look,
-        }
-        fields = json.loads(text)
-        names = ("repository", "writers", "leaks", "searched", "struck")
-        plain: dict[str, Any] = {name: _tuples(fields[name]) for name in names}
-        lists = {name: tuple(kind(**_tuples(item)) for item in fields[name]) for name, kind in kinds.items()}
-        commits = {sha: Commit(**_tuples(item)) for sha, item in fields["commits"].items()}
-        return cls(**plain | lists, commits=commits)
-
-
-def _tuples(value: Any) -> Any:
-    """Return what was read with tuples instead of lists, as it was written."""
-    if isinstance(value, dict):
-        return {name: _tuples(item) for name, item in value.items()}
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value

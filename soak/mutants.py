@@ -1,7 +1,4 @@
-"""What ``make soak-mutants`` breaks: each mutant is texts of the product that are replaced by others.
-
-Those of rules 1 to 7 and 9 are found by a soak, those of rules 8, 10 and 11 by tests that are named here.
-"""
+"""What ``make soak-mutants`` breaks: each mutant is texts of the product that are replaced by others."""
 
 from __future__ import annotations
 
@@ -32,7 +29,6 @@ class Mutant:
     """A broken product: the rule that it breaks, in words how, and the replacements (file, old text, new text).
 
     A soak of a few ``roots`` does more of what ``focus`` names, for ``minutes``: what is lost shows when all rests.
-    ``test`` is for mutants that a test finds.
     """
 
     rule: int
@@ -41,7 +37,6 @@ class Mutant:
     focus: tuple[str, ...] = ()
     minutes: float = 8
     roots: int = 4
-    test: str = ""
 
     @property
     def name(self) -> str:
@@ -57,8 +52,7 @@ class Mutant:
             (tree / file).write_text(text.replace(old, new), encoding="utf-8")
 
 
-#: Found by the soak.
-SOAKED = (
+MUTANTS = (
     Mutant(
         1,
         "a queue has a second worker while a deployment is in flight",
@@ -195,79 +189,5 @@ SOAKED = (
             ),
         ),
         ("open pull request",),
-    ),
-)
-
-_MARKDOWN, _TEMPLATE = "tests/unit/test_markdown.py", "tests/cdk/test_permissions.py"
-_OF_THE_APPLY = """]
-        Comment: The function was not run, so the apply"""
-_MACHINES = "tests/stepfunctions/test_rules.py"
-#: Found by the test that is named.
-TESTED = (
-    Mutant(
-        8,
-        "escape sequences of others reach a comment or a log",
-        ((f"{_CORE}/texts/markdown.py", '_ESCAPE_SEQUENCES.sub("", text)', "text"),),
-        test=f"{_MARKDOWN}::test_escape_sequences_and_control_characters_are_taken_out",
-    ),
-    Mutant(
-        8,
-        "what a fork proposes is planned",
-        (
-            (
-                f"{_CORE}/pull_requests/affected_layers.py",
-                "            if record.spec.from_fork:",
-                "            if record.spec.from_fork and not record:",
-            ),
-        ),
-        test="tests/unit/usecases/test_told_not_planned.py",
-    ),
-    Mutant(
-        8,
-        "a known secret stays in a log",
-        (("runner/masking.py", "expression.sub(MASK, text)", "text"),),
-        test="tests/runner/test_output.py::test_a_known_value_is_masked",
-    ),
-    Mutant(
-        10,
-        "a task waits without a limit",
-        (("stepfunctions/deploy.asl.yaml", "    TimeoutSeconds: 3600  # 1 hour\n", ""),),
-        test=f"{_MACHINES}::test_every_task_has_a_time_limit",
-    ),
-    Mutant(
-        10,
-        "a retry names no error",
-        (
-            (
-                "stepfunctions/terraform.asl.yaml",
-                f"Lambda.TooManyRequestsException{_OF_THE_APPLY}",
-                f"States.ALL{_OF_THE_APPLY}",
-            ),
-        ),
-        test=f"{_MACHINES}::test_every_retry_names_its_errors_and_is_bounded",
-    ),
-    Mutant(
-        11,
-        "an engine may touch what is tagged as Tidegate's own",
-        (
-            (
-                "tidegate_cdk/engine_denials.py",
-                '_deny("*", on=["*"], under={"StringEquals": {"aws:ResourceTag/tidegate": settings.prefix}}),',
-                "",
-            ),
-        ),
-        test=f"{_TEMPLATE}::test_every_engine_is_denied_everything_of_the_installation_by_tag",
-    ),
-    Mutant(
-        11,
-        "a function answers task tokens without a need",
-        (
-            (
-                "tidegate_cdk/verbs.py",
-                '"hand_over_job": (_C.READ_DEPLOYMENTS, _C.JOBS,',
-                '"hand_over_job": (_C.ANSWER_JOBS, _C.READ_DEPLOYMENTS, _C.JOBS,',
-            ),
-        ),
-        test=f"{_TEMPLATE}::test_only_what_answers_tokens_may_answer_them",
     ),
 )

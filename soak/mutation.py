@@ -1,6 +1,6 @@
 """``python -m soak.mutation [--only TEXT]``: every mutant is found, or the exit code is 1. It works in copies.
 
-A mutant of rules 1 to 7 and 9 is found by a soak that stops at the first broken rule, others by the test they name.
+A mutant is found by a soak that stops at the first broken rule.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from soak.mutants import SOAKED, TESTED, DoesNotApply, Mutant
+from soak.mutants import MUTANTS, DoesNotApply, Mutant
 from soak.verdict import BROKEN
 
 TOP = Path(__file__).parents[1]
@@ -22,7 +22,6 @@ TOP = Path(__file__).parents[1]
 _LONGEST = 600
 #: Seconds in which nothing moves in a soak of a mutant: what was lost does not come any more.
 _PATIENCE = 60
-_TESTS_FAILED = 1
 #: How a soak begins to tell of a broken rule.
 _FOUND = re.compile(r"[0-9]+\. rule (.+?)(?: [a-z]+-[0-9]+)?\s*(?:[0-9a-f]{7})?\s*$")
 
@@ -34,7 +33,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the soaks (default 1)")
     given = parser.parse_args(arguments)
     missed = []
-    for mutant in (each for each in (*TESTED, *SOAKED) if given.only in each.name):
+    for mutant in (each for each in MUTANTS if given.only in each.name):
         began = time.monotonic()
         try:
             found = _try(mutant, given.seed)
@@ -57,8 +56,6 @@ def _try(mutant: Mutant, seed: int) -> str:
         tree = Path(directory, "tree")
         copy_tree(tree)
         mutant.apply(tree)
-        if mutant.test:
-            return _tested(mutant, tree)
         return _soaked(mutant, tree, seed)
 
 
@@ -71,14 +68,6 @@ def copy_tree(place: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes((TOP / name).read_bytes())
         target.chmod((TOP / name).stat().st_mode)
-
-
-def _tested(mutant: Mutant, tree: Path) -> str:
-    arguments = ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", mutant.test]
-    done = _run(arguments, tree)
-    if done.returncode not in {0, _TESTS_FAILED}:
-        raise DoesNotApply(f"{mutant.name}: {mutant.test} cannot be run:\n{done.stdout[-2000:]}")
-    return mutant.test if done.returncode == _TESTS_FAILED else ""
 
 
 def _soaked(mutant: Mutant, tree: Path, seed: int) -> str:

@@ -26,7 +26,7 @@ from soak.checker import (
     never_backwards,
 )
 from soak.gate_rules import gates_hold
-from soak.history import Act, Commit, Effect, History, Push
+from soak.history import Act, Commit, Effect, Push
 from tests.soak.histories import (
     BESIDE,
     BROKEN,
@@ -177,11 +177,6 @@ def test_an_engine_that_fails_at_once_and_is_tried_with_another_deployment_is_no
         )
     )
     assert found == []
-
-
-@pytest.mark.parametrize("written", [GOOD, PROMOTED])
-def test_a_history_is_read_as_it_was_written(written):
-    assert History.from_json(written.to_json()) == written
 
 
 def test_the_checker_imports_nothing_of_the_product():
