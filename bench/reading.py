@@ -6,15 +6,15 @@ each with the time at which it was written; only the engine is left out.
 
 from __future__ import annotations
 
-import json
 import re
 import statistics
 import time
 import urllib.parse
-import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import httpx
 
 from bench import scripted_runner
 from bench.lines import Line
@@ -30,7 +30,6 @@ TARGET_SECONDS = 1.0
 LINE_SECONDS = 0.05
 FEW, MANY = 100, 10_000
 _WRITTEN = re.compile(r"written (\d+\.\d+)")
-_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 _BATCH = 25
 #: Part of the name of the role that pages and the API read with.
 _API = "ApiFunction"
@@ -123,6 +122,4 @@ def _reads(cloud: LocalCloud, path: str) -> int:
 
 def _get(cloud: LocalCloud, path: str) -> Any:
     headers = {"Authorization": "Bearer reviewer"}
-    request = urllib.request.Request(f"{cloud.info['api_url']}{path}", headers=headers)  # noqa: S310 - the local cloud.
-    with _OPENER.open(request, timeout=60) as answer:
-        return json.load(answer)
+    return httpx.get(f"{cloud.info['api_url']}{path}", headers=headers, timeout=60, trust_env=False).json()

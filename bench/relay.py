@@ -6,16 +6,16 @@ the forge again and again whether a check run has changed: asking would slow dow
 
 from __future__ import annotations
 
-import http.client
 import json
 import queue
 import threading
 import time
-import urllib.parse
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
+
+import httpx
 
 PATIENCE_SECONDS = 300.0
 
@@ -59,7 +59,7 @@ class _Server(ThreadingHTTPServer):
     def __init__(
         self, address: tuple[str, int], target: str, repository: str, arrived: queue.SimpleQueue[Sent]
     ) -> None:
-        self.target, self.repository, self.arrived = urllib.parse.urlsplit(target), repository, arrived
+        self.target, self.repository, self.arrived = target, repository, arrived
         super().__init__(address, _Handler)
 
 
@@ -83,15 +83,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def _pass_on(self, body: bytes) -> tuple[int, bytes]:
-        target = self.server.target
-        connection = http.client.HTTPConnection(target.netloc, timeout=30)
         headers = {name: value for name, value in self.headers.items() if name.lower() not in {"host", "connection"}}
-        try:
-            connection.request("POST", target.path, body, headers)
-            answer = connection.getresponse()
-            return answer.status, answer.read()
-        finally:
-            connection.close()
+        answer = httpx.post(self.server.target, content=body, headers=headers, timeout=30, trust_env=False)
+        return answer.status_code, answer.content
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its name in the base class.
         """Say nothing."""

@@ -31,14 +31,13 @@ _CALLED = (
 
 
 def webhooks_go_wrong(world: World) -> str:
-    """Lose, double, delay or reorder the next webhooks, or lose their answers."""
+    """Lose, double or delay the next webhooks, or lose their answers."""
     forge = world.maintainer
     mishaps: dict[str, Callable[[str, int], None]] = {
         "lost": forge.lose_webhooks,
         "answered by nobody": forge.lose_webhook_answers,
         "doubled": forge.duplicate_webhooks,
         "late": lambda event, times: forge.delay_webhooks(event, times, seconds=2),
-        "reordered": lambda event, times: forge.reorder_webhooks(event, times, seconds=2),
     }
     kind = world.chance.choice(sorted(mishaps))
     times = world.chance.randint(1, 3)

@@ -15,14 +15,13 @@ import os
 import signal
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import boto3
+import httpx
 
 from tidegate_local.caches import keeping_compiled
 from tidegate_local.options import Options
@@ -178,13 +177,12 @@ class LocalCloud:
 
 def ask(aws_endpoint_url: str, method: str, path: str, body: Any = None) -> Any:
     """Call the control interface of a running local cloud. Raise LocalCloudFailed."""
-    data = None if body is None and method == "GET" else json.dumps(body or {}).encode()
-    request = urllib.request.Request(f"{aws_endpoint_url}/_tidegate/{path}", data=data, method=method)  # noqa: S310 - the address of the local cloud.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    address = f"{aws_endpoint_url}/_tidegate/{path}"
+    content = None if body is None and method == "GET" else json.dumps(body or {})
     try:
-        with opener.open(request, timeout=180) as response:
-            return json.load(response)
-    except urllib.error.HTTPError as error:
-        raise LocalCloudFailed(error.read().decode()) from error
-    except OSError as error:
+        answer = httpx.request(method, address, content=content, timeout=180, trust_env=False)
+    except httpx.HTTPError as error:
         raise LocalCloudFailed(f"the local cloud does not answer: {error}") from error
+    if not answer.is_success:
+        raise LocalCloudFailed(answer.text)
+    return answer.json()

@@ -109,15 +109,6 @@ def test_a_branch_becomes_a_pull_request_and_is_merged(forge, receiver, page, sh
     assert came["payload"]["pull_request"]["merged"] is True
 
 
-def test_a_delivery_is_sent_again_from_its_page(forge, receiver, page, sha):
-    receiver.wait_for("push")
-    page.goto(f"{forge.url}/_deliveries")
-    page.get_by_role("row", name="push").get_by_role("button", name="Redeliver").click()
-    first, second = receiver.wait_for("push", count=2)
-    assert first["headers"]["X-GitHub-Delivery"] == second["headers"]["X-GitHub-Delivery"]
-    expect(page.get_by_text("202 OK")).to_be_visible()
-
-
 def test_what_a_person_writes_is_not_lost_when_the_page_changes(forge, page, waiting):
     client = ForgeClient(forge.url)
     client.push("acme/infra", {"b.tf": "# b\n"}, "Add b", branch="b", base="main")

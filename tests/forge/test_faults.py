@@ -139,21 +139,6 @@ class TestWebhooksThatGoWrong:
         receiver.wait_for("push", after=after)
         assert time.monotonic() - started >= 0.3
 
-    def test_a_reordered_webhook_comes_after_the_one_that_follows_it(self, maintainer, receiver):
-        maintainer.reorder_webhooks("push", seconds=30)
-        after = maintainer.push("acme/infra", {"b": "b"}, "First")
-        receiver.wait_for("push", after=after)
-        order = [(one["headers"]["X-GitHub-Event"], one["payload"].get("after")) for one in receiver.came()]
-        suite = next(place for place, one in enumerate(receiver.came()) if _head(one) == after)
-        assert order.index(("push", after)) > suite
-
-    def test_a_reordered_webhook_that_nothing_follows_comes_in_the_end(self, maintainer, receiver):
-        maintainer.reorder_webhooks("check_suite", seconds=0.2)
-        after = maintainer.push("acme/infra", {"b": "b"}, "Alone")
-        deadline = time.monotonic() + 60
-        while not any(_head(one) == after for one in receiver.came()):
-            assert time.monotonic() < deadline
-
     def test_mishaps_are_of_one_event_and_action_and_are_taken_back(self, maintainer, receiver):
         maintainer.lose_webhooks("check_suite", action="completed", times=3)
         after = maintainer.push("acme/infra", {"b": "b"}, "Kept")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from werkzeug.wrappers import Request
 
 from tidegate_local.forge.http_server import Hangup
+from tidegate_local.forge.pending import Pending
 from tidegate_local.forge.refusals import Refusal
 
 #: How long a call hangs at most before its connection is closed, in seconds.
@@ -39,13 +40,12 @@ SILENT = ("hang", "close")
 Refusals = Mapping[str, Callable[[str], Exception]]
 
 
-class Faults:
+class Faults(Pending[Fault]):
     """The faults that wait for their calls. Safe for threads."""
 
     def __init__(self, refusals: Refusals | None = None) -> None:
+        super().__init__()
         self._refusals = GITHUB if refusals is None else refusals
-        self._lock = threading.Lock()
-        self._left: list[tuple[Fault, int]] = []
         self._closing = threading.Event()
 
     def inject(self, fault: Fault) -> None:
@@ -57,18 +57,7 @@ class Faults:
             re.compile(fault.path)
         except re.error as error:
             raise ValueError(f"path is no pattern: {error}") from None
-        with self._lock:
-            self._left.append((fault, fault.times))
-
-    def clear(self) -> None:
-        """Forget all faults."""
-        with self._lock:
-            self._left.clear()
-
-    def left(self) -> int:
-        """Return how many calls are still to fail."""
-        with self._lock:
-            return sum(times for _, times in self._left)
+        self.add(fault)
 
     def close(self) -> None:
         """End all hangs."""
@@ -76,20 +65,17 @@ class Faults:
 
     def take(self, request: Request) -> Fault | None:
         """Return the fault of this call, if there is one, and count it."""
-        with self._lock:
-            for place, (fault, times) in enumerate(self._left):
-                if fault.method in {"*", request.method} and re.fullmatch(fault.path, request.path):
-                    self._left[place : place + 1] = [(fault, times - 1)] if times > 1 else []
-                    return fault
-        return None
+        return self.first(
+            lambda one: one.method in {"*", request.method} and bool(re.fullmatch(one.path, request.path))
+        )
 
-    def raise_it(self, fault: Fault) -> None:
-        """Fail in the fault's way: raise Refusal or Hangup."""
+    def failure(self, fault: Fault) -> Exception:
+        """Return how a call fails in the fault's way: a refusal or Hangup, after its time."""
         if fault.kind == "hang":
             self._closing.wait(min(fault.seconds, LONGEST_HANG))
         if fault.kind in SILENT:
-            raise Hangup
-        raise self._refusals[fault.kind](str(int(fault.seconds)))
+            return Hangup()
+        return self._refusals[fault.kind](str(int(fault.seconds)))
 
 
 def _refusal(status: int, message: str, **headers: str) -> Callable[[str], Refusal]:

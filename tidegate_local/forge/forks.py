@@ -24,8 +24,7 @@ def fork(hosting: Hosting, repository: Repository, owner: str) -> Repository:
     if found is not None:
         return found
     made = hosting.create_repository(owner, repository.name, repository.default_branch, private=repository.private)
-    source = str(hosting.git(repository).path)
-    hosting.git(made).run("fetch", "--quiet", source, "refs/heads/*:refs/heads/*", "refs/tags/*:refs/tags/*")
+    hosting.copy(repository, made)
     return hosting.store.change(Repository, made.id, lambda old: replace(old, fork_of=repository.repository))
 
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +12,7 @@ from tidegate_local.forge.hooks import Event, Webhooks
 from tidegate_local.forge.identity import Identities
 from tidegate_local.forge.records import Account, PullRequest, Repository
 from tidegate_local.forge.refusals import invalid
+from tidegate_local.forge.repositories import Repositories
 from tidegate_local.forge.settings import Settings
 from tidegate_local.forge.shapes import Json
 from tidegate_local.forge.store import Store
@@ -28,16 +26,14 @@ NO_REPLY = "users.noreply.forge.invalid"
 RESERVED = frozenset({"api", "login", "settings", "apps", "static", "orgs", "users"})
 
 
-class Hosting:
+class Hosting(Repositories):
     """Everything behind the forge's pages and API."""
 
     def __init__(self, settings: Settings, store: Store, identities: Identities, urls: Urls, directory: Path) -> None:
-        self.settings, self.store, self.identities, self.urls = settings, store, identities, urls
+        super().__init__(store, directory)
+        self.settings, self.identities, self.urls = settings, identities, urls
         target = (settings.webhook_url, settings.webhook_secret)
         self.webhooks = Webhooks(store, webhook_headers.of_app(settings), settings.webhook_timeout, target)
-        self._directory = directory
-        self._locks: dict[str, threading.RLock] = {}
-        self._lock = threading.RLock()
 
     def repository(self, name: str) -> Repository | None:
         """Return the repository called ``owner/name``, whatever the case."""
@@ -65,21 +61,6 @@ class Hosting:
             return self.store.add(
                 lambda fresh: Repository(fresh, full_name, default_branch, time, time, private=private)
             )
-
-    def _path(self, full_name: str) -> Path:
-        return self._directory / f"{full_name}.git"
-
-    def git(self, repository: Repository) -> BareRepository:
-        """Return the repository's bare git repository."""
-        return BareRepository(self._path(repository.repository))
-
-    @contextmanager
-    def writing(self, repository: Repository) -> Iterator[None]:
-        """Keep other writers of this repository's refs waiting."""
-        with self._lock:
-            lock = self._locks.setdefault(repository.repository, threading.RLock())
-        with lock:
-            yield
 
     def owner(self, repository: Repository) -> Account:
         """Return the account that owns a repository."""

@@ -26,9 +26,9 @@ def respond(webhooks: Webhooks, faults: Faults, request: Request) -> Response:
     if (request.method, what) == ("PUT", "webhook"):
         return _point_webhook(webhooks, _body(request))
     if what == "faults":
-        return _faults(faults, request)
+        return _inject(faults, Fault, request)
     if what == "mishaps":
-        return _mishaps(webhooks.mishaps, request)
+        return _inject(webhooks.mishaps, Mishap, request)
     raise not_found()
 
 
@@ -50,23 +50,12 @@ def _point_webhook(webhooks: Webhooks, body: dict[str, object]) -> Response:
     return answer({"webhook_url": url})
 
 
-def _faults(faults: Faults, request: Request) -> Response:
+def _inject(pending: Faults | Mishaps, kind: type[Fault | Mishap], request: Request) -> Response:
     if request.method == "POST":
         try:
-            faults.inject(Fault(**_body(request)))  # type: ignore[arg-type]
+            pending.inject(kind(**_body(request)))  # type: ignore[arg-type]
         except (TypeError, ValueError) as error:
             raise Refusal(422, str(error)) from None
     elif request.method == "DELETE":
-        faults.clear()
-    return answer({"left": faults.left()})
-
-
-def _mishaps(mishaps: Mishaps, request: Request) -> Response:
-    if request.method == "POST":
-        try:
-            mishaps.inject(Mishap(**_body(request)))  # type: ignore[arg-type]
-        except (TypeError, ValueError) as error:
-            raise Refusal(422, str(error)) from None
-    elif request.method == "DELETE":
-        mishaps.clear()
-    return answer({"left": mishaps.left()})
+        pending.clear()
+    return answer({"left": pending.left()})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tidegate_local.forge import checks, clock, pulls, shapes
 from tidegate_local.forge.git import NO_COMMIT, BareRepository, Commit
@@ -39,24 +39,12 @@ def changed(
     moved = {ref for ref in before.keys() | after.keys() if before.get(ref) != after.get(ref)}
     if not moved:
         return
-    repository = hosting.store.change(Repository, repository.id, lambda old: replace(old, pushed_at=clock.now()))
-    repository = _settle_default_branch(hosting, repository, before, after)
+    repository = hosting.settled(repository, before, after, pushed_at=clock.now())
     tags = [ref for ref in moved if ref.startswith("refs/tags/")]
     silent = set(tags) if len(tags) > MAXIMUM_TAGS else set()
     for ref in sorted(moved - silent):
         move = Move(ref, before.get(ref, NO_COMMIT), after.get(ref, NO_COMMIT), pusher)
         _ref_changed(hosting, repository, move)
-
-
-def _settle_default_branch(
-    hosting: Hosting, repository: Repository, before: dict[str, str], after: dict[str, str]
-) -> Repository:
-    """Make the first branch of an empty repository its default branch, when ``main`` did not come."""
-    heads = sorted(ref.removeprefix("refs/heads/") for ref in after if ref.startswith("refs/heads/"))
-    if before or not heads or repository.default_branch in heads:
-        return repository
-    hosting.git(repository).run("symbolic-ref", "HEAD", f"refs/heads/{heads[0]}")
-    return hosting.store.change(Repository, repository.id, lambda old: replace(old, default_branch=heads[0]))
 
 
 def _ref_changed(hosting: Hosting, repository: Repository, move: Move) -> None:

@@ -2,24 +2,69 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
+from werkzeug.wrappers import Request, Response
+
+from tidegate_local.forge import local_api
+from tidegate_local.forge.calls import Calls
 from tidegate_local.forge.faults import Fault, Faults
-from tidegate_local.forge.http_server import BackgroundServer
+from tidegate_local.forge.hooks import Webhooks
+from tidegate_local.forge.http_server import BackgroundServer, Hangup
+from tidegate_local.forge.routing import answer
 from tidegate_local.forge.store import Store
 
+log = logging.getLogger(__name__)
 
-class Webhooks(Protocol):
-    """Sends webhooks in the background."""
 
-    def start(self) -> None:
-        """Begin to send."""
+class Answering:
+    """Answers requests as a forge does, fails those that somebody asked to fail, and remembers those of programs."""
 
-    def stop(self) -> None:
-        """Stop to send; what was not sent stays."""
+    def __init__(self, webhooks: Webhooks, faults: Faults) -> None:
+        self._webhooks, self._faults, self._calls = webhooks, faults, Calls()
+
+    def is_program(self, request: Request) -> bool:
+        """Tell whether a program sends a request: others never fail on demand."""
+        raise NotImplementedError
+
+    def answer(self, request: Request) -> Response:
+        """Return the forge's answer to a request. Raise what ``refused`` knows."""
+        raise NotImplementedError
+
+    def refused(self, request: Request, error: Exception) -> Response:
+        """Return the answer that tells of an error."""
+        raise NotImplementedError
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        request = Request(environ)
+        try:
+            response = self._respond(request)
+        except Hangup:
+            raise
+        except Exception as error:
+            if not hasattr(error, "status"):  # It is no refusal.
+                log.exception("%s %s failed", request.method, request.path)
+            response = self.refused(request, error)
+        return response(environ, start_response)
+
+    def _respond(self, request: Request) -> Response:
+        if (request.method, request.path) == ("GET", "/_local/calls"):
+            return answer({"calls": self._calls.described()})
+        if request.path.startswith("/_local/"):
+            return local_api.respond(self._webhooks, self._faults, request)
+        if not self.is_program(request):
+            return self.answer(request)
+        self._calls.add(request)
+        fault = self._faults.take(request)
+        if fault is None:
+            return self.answer(request)
+        if fault.after:
+            self.answer(request)
+        raise self._faults.failure(fault)
 
 
 class StandIn:

@@ -1,67 +1,41 @@
-"""The WSGI application of a local GitLab: git, REST, OAuth and the local switches, each under its own addresses."""
+"""The WSGI application of the stand-in for GitLab: git, REST and OAuth, each under its own addresses."""
 
 from __future__ import annotations
 
-import logging
 import re
-from collections.abc import Iterable
-from wsgiref.types import StartResponse, WSGIEnvironment
 
 from werkzeug.wrappers import Request, Response
 
-from tidegate_local.forge import local_api
-from tidegate_local.forge.calls import Calls
 from tidegate_local.forge.faults import Faults
-from tidegate_local.forge.http_server import Hangup
 from tidegate_local.forge.refusals import Refusal as LocalRefusal
 from tidegate_local.forge.routing import answer
+from tidegate_local.forge.stand_in import Answering
 from tidegate_local.gitlab import git_http, oauth
 from tidegate_local.gitlab.hosting import Hosting
 from tidegate_local.gitlab.refusals import Refusal, message
 from tidegate_local.gitlab.rest import api
 
-log = logging.getLogger(__name__)
 _GIT = re.compile(r"/(?P<path>.+)\.git/(?P<rest>info/refs|git-upload-pack|git-receive-pack)")
 
 
-class Application:
-    """Answers every request. Faults hit REST, git and OAuth, never the switches."""
+class Application(Answering):
+    """Answers every request. Faults hit REST, git and OAuth."""
 
     def __init__(self, hosting: Hosting, faults: Faults) -> None:
-        self._hosting, self._faults, self._calls = hosting, faults, Calls()
+        super().__init__(hosting.webhooks, faults)
+        self._hosting = hosting
 
-    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        return self.respond(Request(environ))(environ, start_response)
+    def is_program(self, _request: Request) -> bool:
+        return True
 
-    def respond(self, request: Request) -> Response:
-        """Return the answer to one request. Raise Hangup when the connection is to be closed instead."""
-        try:
-            return self._dispatch(request)
-        except Refusal as refusal:
-            return api.with_limits(refusal.response())
-        except LocalRefusal as refusal:
-            return answer({"error": refusal.message}, refusal.status)
-        except Hangup:
-            raise
-        except Exception:
-            log.exception("%s %s failed", request.method, request.path)
-            return message(500, "500 Internal Server Error").response()
+    def refused(self, _request: Request, error: Exception) -> Response:
+        if isinstance(error, LocalRefusal):
+            return answer({"error": error.message}, error.status)
+        if isinstance(error, Refusal):
+            return api.with_limits(error.response())
+        return message(500, "500 Internal Server Error").response()
 
-    def _dispatch(self, request: Request) -> Response:
-        if (request.method, request.path) == ("GET", "/_local/calls"):
-            return answer({"calls": self._calls.described()})
-        if request.path.startswith("/_local/"):
-            return local_api.respond(self._hosting.webhooks, self._faults, request)
-        self._calls.add(request)
-        fault = self._faults.take(request)
-        if fault and not fault.after:
-            self._faults.raise_it(fault)
-        response = self._answer(request)
-        if fault:
-            self._faults.raise_it(fault)
-        return response
-
-    def _answer(self, request: Request) -> Response:
+    def answer(self, request: Request) -> Response:
         if request.path.startswith(f"{api.PREFIX}/"):
             return api.respond(self._hosting, request)
         if request.path.startswith("/oauth/"):

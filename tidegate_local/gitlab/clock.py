@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from tidegate_local.forge.clock import read
+from tidegate_local.forge.clock import is_past, read
 
 
 def now() -> str:
@@ -22,11 +22,6 @@ def later(seconds: float) -> str:
     return written(datetime.now(UTC) + timedelta(seconds=seconds))
 
 
-def is_past(text: str) -> bool:
-    """Tell whether a time is over."""
-    return read(text) <= datetime.now(UTC)
-
-
 def in_hook(text: str | None) -> str | None:
     """Return a time as webhooks about merge requests and notes carry it: ``2026-01-31 12:00:00 UTC``."""
     return None if text is None else f"{read(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
@@ -36,3 +31,6 @@ def of_commit(text: str) -> str:
     """Return git's time of a commit as GitLab's API writes it: with milliseconds, in the zone of who made it."""
     moment = read(text)
     return moment.isoformat(timespec="milliseconds")
+
+
+__all__ = ["in_hook", "is_past", "later", "now", "of_commit", "read", "written"]

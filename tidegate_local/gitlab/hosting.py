@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from tidegate_local.forge.git import BareRepository
 from tidegate_local.forge.hooks import Webhooks
+from tidegate_local.forge.repositories import Repositories
 from tidegate_local.forge.store import Store
 from tidegate_local.gitlab import clock, hook_headers, protection
 from tidegate_local.gitlab.identity import Identities
@@ -27,16 +25,14 @@ RESERVED = frozenset({"api", "oauth", "-", "_local", "users", "groups", "project
 NO_REPLY = "users.noreply.forge.invalid"
 
 
-class Hosting:
+class Hosting(Repositories):
     """Everything behind a local GitLab's API."""
 
     def __init__(self, settings: Settings, store: Store, identities: Identities, urls: Urls, directory: Path) -> None:
-        self.settings, self.store, self.identities, self.urls = settings, store, identities, urls
+        super().__init__(store, directory)
+        self.settings, self.identities, self.urls = settings, identities, urls
         target = (settings.webhook_url, settings.webhook_secret)
         self.webhooks = Webhooks(store, hook_headers.of_instance(urls.home), settings.webhook_timeout, target)
-        self._directory = directory
-        self._locks: dict[str, threading.RLock] = {}
-        self._lock = threading.RLock()
 
     def project(self, which: str) -> Project | None:
         """Return a project by its number or its full path, whatever the case."""
@@ -102,24 +98,8 @@ class Hosting:
         if self.project(path):
             raise Refusal(409, {"message": {"name": ["has already been taken"], "path": ["has already been taken"]}})
         made = self.create_project(path, project.default_branch, project.visibility)
-        source = str(self.git(project).path)
-        self.git(made).run("fetch", "--quiet", source, "refs/heads/*:refs/heads/*", "refs/tags/*:refs/tags/*")
+        self.copy(project, made)
         return self.store.change(Project, made.id, lambda old: replace(old, forked_from=project.repository))
-
-    def _path(self, path: str) -> Path:
-        return self._directory / f"{path}.git"
-
-    def git(self, project: Project) -> BareRepository:
-        """Return a project's bare git repository."""
-        return BareRepository(self._path(project.repository))
-
-    @contextmanager
-    def writing(self, project: Project) -> Iterator[None]:
-        """Keep other writers of this project's refs waiting."""
-        with self._lock:
-            lock = self._locks.setdefault(project.repository, threading.RLock())
-        with lock:
-            yield
 
     def sees(self, user: User | None, project: Project) -> bool:
         """Tell whether somebody may know that a project is there."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tidegate_local.forge.git import NO_COMMIT, Commit, GitRefused
 from tidegate_local.gitlab import clock, following, shapes, webhooks
 from tidegate_local.gitlab.hosting import Hosting
@@ -22,8 +20,7 @@ def changed(hosting: Hosting, project: Project, before: dict[str, str], after: d
     if not moved:
         return
     time = clock.now()
-    project = hosting.store.change(Project, project.id, lambda old: replace(old, last_activity_at=time))
-    project = _settle_default_branch(hosting, project, before, after)
+    project = hosting.settled(project, before, after, last_activity_at=time)
     refs = [ref for ref in moved if ref.startswith(_HEADS)]
     _remember(hosting, project, {ref: (before.get(ref), after.get(ref)) for ref in refs}, who, time)
     for ref in refs:
@@ -41,17 +38,6 @@ def _remember(
     for ref, (old, new) in {None: (None, None)}.items() if many else refs.items():
         event = project.repository, who.username, ref, old, new, time, many
         hosting.store.add(lambda fresh, event=event: PushEvent(fresh, *event))  # type: ignore[misc]
-
-
-def _settle_default_branch(
-    hosting: Hosting, project: Project, before: dict[str, str], after: dict[str, str]
-) -> Project:
-    """Make the first branch of an empty project its default branch, when ``main`` did not come."""
-    heads = sorted(ref.removeprefix(_HEADS) for ref in after if ref.startswith(_HEADS))
-    if before or not heads or project.default_branch in heads:
-        return project
-    hosting.git(project).run("symbolic-ref", "HEAD", f"{_HEADS}{heads[0]}")
-    return hosting.store.change(Project, project.id, lambda old: replace(old, default_branch=heads[0]))
 
 
 def set_ref(hosting: Hosting, project: Project, ref: str, sha: str | None, who: User) -> None:

@@ -10,7 +10,6 @@ from werkzeug.wrappers import Request, Response
 from tidegate_local.forge.hosting import Hosting
 from tidegate_local.forge.pages import (
     check_pages,
-    delivery_pages,
     issue_pages,
     oauth,
     pull_pages,
@@ -47,9 +46,6 @@ _MAP = Map(
         Rule("/login/oauth/authorize", methods=["GET"], endpoint=oauth.ask),
         Rule("/login/oauth/authorize", methods=["POST"], endpoint=oauth.agree),
         Rule("/login/oauth/access_token", methods=["POST"], endpoint=oauth.token),
-        Rule("/_deliveries", methods=["GET"], endpoint=delivery_pages.index),
-        Rule("/_deliveries/<int:id>", methods=["GET"], endpoint=delivery_pages.one),
-        Rule("/_deliveries/<int:id>", methods=["POST"], endpoint=delivery_pages.redeliver),
         Rule(_IN, methods=["GET"], endpoint=repository_pages.repository),
         Rule(f"{_IN}/tree/<path:branch>", methods=["GET"], endpoint=repository_pages.repository),
         Rule(f"{_IN}/commit/<sha>", methods=["GET"], endpoint=repository_pages.commit),
