@@ -10,7 +10,6 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from tidegate_local.aws.faults import Fault
-from tidegate_local.aws.unused import unused_permissions
 from tidegate_local.httpd import Environ, StartResponse
 from tidegate_local.latency import LATENCY
 from tidegate_local.pages import Page, execution_page, log_page
@@ -119,15 +118,9 @@ class Control:
         return {"Cluster": described["clusterArn"], "TaskARN": described["taskArn"]}
 
     def _permissions(self) -> dict[str, Any]:
-        policies = self._cloud.policies
+        granted = self._cloud.policies.granted()
         denied = [dataclasses.asdict(call) for call in self._cloud.gateway.recorded() if not call.allowed]
-        granted, used = policies.granted(), policies.used()
-        unused = unused_permissions(granted, used)
-        listed = {"unused": unused, "granted": granted}
-        return {name: [dataclasses.asdict(item) for item in items] for name, items in listed.items()} | {
-            "used": len(used),
-            "denied": denied,
-        }
+        return {"granted": [dataclasses.asdict(item) for item in granted], "denied": denied}
 
 
 def _show(page: Page, start_response: StartResponse) -> Iterable[bytes]:

@@ -12,7 +12,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.conftest import tell
 from tests.e2e.installation import Installation
 from tests.e2e.pages import SECONDS
 from tests.e2e.project import Project
@@ -20,8 +19,6 @@ from tidegate_local.client import LocalCloud
 from tidegate_local.forge.pages.visit import COOKIE
 
 _HERE = Path(__file__).parent
-#: What CloudFormation appends to the names of what it makes: each time something else.
-_CHANCE = re.compile(r"-[0-9A-Z]{12}(?![0-9A-Za-z])")
 #: What takes long on AWS for good reasons and would only make tests wait.
 _SHORTER = {"terraform": {"Wait before planning again": {"Seconds": 1}}}
 
@@ -35,14 +32,12 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="session")
-def whole_run(request, tmp_path_factory):
+def whole_run(tmp_path_factory):
     """The installation that the tests share. Its schedules run only when a test fires them, and no call is denied."""
     log = tmp_path_factory.mktemp("e2e") / "cloud.log"
     context = {"operators_team": "acme/platform"}
     with LocalCloud(limits=_SHORTER, context=context, clock=False, warm=True, log=log) as cloud:
         yield Installation(cloud)
-        if any(item.get_closest_marker("nightly") for item in request.session.items):
-            tell(request.config, "permissions that nothing used", unused_permissions(cloud))
         assert denied(cloud) == set()
 
 
@@ -50,15 +45,6 @@ def denied(cloud):
     """Return role and call of all calls of the run that one of Tidegate's own roles was not allowed to make."""
     calls = cloud.read("permissions")["denied"]
     return {(call["role"].rpartition("/")[2], call["call"]) for call in calls if "EngineRole" not in call["role"]}
-
-
-def unused_permissions(cloud):
-    """Return a line for each permission that the run had no use for. What an engine may do, its owner decides."""
-    every = cloud.read("permissions")["unused"]
-    lines = (
-        f"{item['role']} {item['action']} {item['resource']}" for item in every if "EngineRole" not in item["role"]
-    )
-    return [_CHANCE.sub("", line) for line in lines]
 
 
 @pytest.fixture

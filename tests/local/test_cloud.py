@@ -95,11 +95,6 @@ def test_operators_may_do_everything(cloud):
     assert cloud.client("dynamodb").scan(TableName=cloud.table, Limit=1)["Count"] <= 1
 
 
-def test_unused_permissions_are_listed(cloud):
-    unused = {(item["action"], item["resource"]) for item in cloud.read("permissions")["unused"]}
-    assert ("s3:GetObject", "arn:aws:s3:::never-used/*") in unused
-
-
 def test_a_state_machine_runs_functions_and_evaluates_jsonata(cloud):
     found = ended(cloud, start(cloud, "Chain", n=1))
     assert (found["status"], json.loads(found["output"])) == ("SUCCEEDED", {"n": 3})

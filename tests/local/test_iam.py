@@ -63,12 +63,6 @@ def test_a_condition_has_to_hold(policies):
     assert not held.allows(ROLE, "iam:PassRole", "x")
 
 
-def test_what_was_used_is_remembered(policies):
-    held = policies(allow(["s3:GetObject", "s3:PutObject"], "arn:aws:s3:::b/*"))
-    held.allows(ROLE, "s3:GetObject", "arn:aws:s3:::b/k")
-    assert {item.action for item in held.granted() - held.used()} == {"s3:PutObject"}
-
-
 def test_a_role_is_assumed_only_by_whom_it_trusts(policies):
     trust = {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"AWS": "arn:aws:iam::1:role/runner"}}
     held = policies(trust=[trust])

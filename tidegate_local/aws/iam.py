@@ -1,7 +1,6 @@
 """Decides whether a role may make a call, as IAM does, from the policies that moto holds for it.
 
-Explicit deny wins, then any allow, else denied. Every statement that allowed a call is remembered, so
-that a test run can end with what the template grants and nothing used.
+Explicit deny wins, then any allow, else denied.
 """
 
 from __future__ import annotations
@@ -129,18 +128,17 @@ def _resource_matches(statement: Mapping[str, Any], resource: str) -> bool:
 
 
 class Policies:
-    """The policies of all roles of one account, as moto holds them, and what was used of them."""
+    """The policies of all roles of one account, as moto holds them."""
 
     def __init__(self, account: str) -> None:
         self._account = account
-        self._used: set[Permission] = set()
 
     def refusal(self, role: str, checks: Iterable[Check]) -> str | None:
         """Return why the role may not do this (AWS's wording), or None when it may."""
         statements = list(self._statements(role))
         for check in checks:
             for resource in check.resources:
-                if not self._allowed(role, statements, check, resource):
+                if not self._allowed(statements, check, resource):
                     return (
                         f"User: {_session(role)} is not authorized to perform: {check.action} on resource: "
                         f"{resource or '*'} because no identity-based policy allows the {check.action} action"
@@ -148,7 +146,7 @@ class Policies:
         return None
 
     def allows(self, role: str, action: str, resource: str, context: Context | None = None) -> bool:
-        """Tell whether the role may do this, and count it as used."""
+        """Tell whether the role may do this."""
         return self.refusal(role, [Check(action, (resource,), context or {})]) is None
 
     def trust_refusal(self, role: str, caller: str) -> str | None:
@@ -194,11 +192,8 @@ class Policies:
             for resource in _listed(statement.get("Resource"))
         }
 
-    def used(self) -> set[Permission]:
-        """Return the granted permissions that a call needed so far."""
-        return set(self._used)
-
-    def _allowed(self, role: str, statements: list[Mapping[str, Any]], check: Check, resource: str) -> bool:
+    @staticmethod
+    def _allowed(statements: list[Mapping[str, Any]], check: Check, resource: str) -> bool:
         fitting = [
             statement
             for statement in statements
@@ -206,18 +201,7 @@ class Policies:
             and _resource_matches(statement, resource)
             and _conditions_hold(statement, check.context)
         ]
-        if any(statement["Effect"] == "Deny" for statement in fitting):
-            return False
-        for statement in fitting:
-            self._remember(role, statement, check.action, resource)
-        return bool(fitting)
-
-    def _remember(self, role: str, statement: Mapping[str, Any], action: str, resource: str) -> None:
-        name = role.rpartition("/")[2]
-        for item in _fitting(tuple(_listed(statement.get("Action"))), action):
-            for pattern in _listed(statement.get("Resource")):
-                if not resource or matches(pattern, resource):
-                    self._used.add(Permission(name, item, pattern))
+        return bool(fitting) and all(statement["Effect"] != "Deny" for statement in fitting)
 
     def _roles(self) -> list[str]:
         return [role.name for role in iam_backends[self._account]["aws"].roles.values()]

@@ -93,12 +93,12 @@ class Hosting(Repositories):
         owner = self.owner(repository)
         if not self.is_installed(owner):
             return
-        organization = {"id": owner.id, "login": owner.login, "node_id": shapes.node_id("Organization", owner.id)}
+        organization = {"id": owner.id, "login": owner.login}
         whole = {
             **payload,
             "repository": shapes.repository(self, repository),
             "organization": organization,
             "sender": self.account_json(sender),
-            "installation": {"id": owner.id, "node_id": shapes.node_id("Integration", owner.id)},
+            "installation": {"id": owner.id},
         }
         self.webhooks.send(Event(name, repository.repository, whole, repository.id, owner.id))

@@ -24,7 +24,6 @@ class Repository:
     default_branch: str
     created_at: str
     pushed_at: str
-    description: str = ""
     private: bool = True
     fork_of: str | None = None
 
@@ -45,7 +44,6 @@ class CheckSuite:
     head_branch: str | None
     before: str | None
     created_at: str
-    completed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

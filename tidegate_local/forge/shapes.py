@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -28,18 +27,12 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
-def node_id(kind: str, number: int) -> str:
-    """Return a GraphQL id in GitHub's old form."""
-    return base64.b64encode(f"{len(kind):03}:{kind}{number}".encode()).decode()
-
-
 def account(hosting: Hosting, who: Account) -> Json:
     """Return a user, an organization or a bot."""
     home = hosting.urls.home
     return {
         "login": who.login,
         "id": who.id,
-        "node_id": node_id("User", who.id),
         "avatar_url": f"{home}/_local/avatars/{who.login}.svg",
         "url": hosting.urls.user(who.login),
         "html_url": f"{home}/{who.login}",
@@ -52,7 +45,6 @@ def repository(hosting: Hosting, one: Repository) -> Json:
     urls, name = hosting.urls, one.repository
     return {
         "id": one.id,
-        "node_id": node_id("Repository", one.id),
         "name": one.name,
         "full_name": name,
         "owner": account(hosting, hosting.owner(one)),
@@ -203,7 +195,6 @@ def check_run(hosting: Hosting, run: CheckRun, pulls: list[Json]) -> Json:
     return {
         "id": run.id,
         "head_sha": run.head_sha,
-        "node_id": node_id("CheckRun", run.id),
         "external_id": run.external_id,
         "url": hosting.urls.rest(run.repository, "check-runs", run.id),
         "html_url": page,
@@ -285,12 +276,6 @@ def reaction(hosting: Hosting, one: Reaction) -> Json:
     }
 
 
-def association(hosting: Hosting, user: str, name: str) -> str:
-    """Return how an author belongs to the repository ``name``, in GitHub's words."""
-    found = hosting.repository(name)
-    return hosting.identities.association(user, found) if found else "NONE"
-
-
 def comment(hosting: Hosting, one: Comment) -> Json:
     """Return a comment on a pull request."""
     urls, name = hosting.urls, one.repository
@@ -303,7 +288,6 @@ def comment(hosting: Hosting, one: Comment) -> Json:
         "user": hosting.account_json(one.user),
         "created_at": one.created_at,
         "updated_at": one.updated_at,
-        "author_association": association(hosting, one.user, name),
         "body": one.body,
         "reactions": {"total_count": counts.total(), **counts},
         "performed_via_github_app": app(hosting) if one.by_app else None,
@@ -320,7 +304,6 @@ def review(hosting: Hosting, one: Review) -> Json:
         "state": one.state,
         "html_url": f"{urls.page(name, 'pull', one.number)}#pullrequestreview-{one.id}",
         "pull_request_url": urls.rest(name, "pulls", one.number),
-        "author_association": association(hosting, one.user, name),
         "commit_id": one.sha,
         "submitted_at": one.submitted_at,
     }
@@ -344,7 +327,6 @@ def issue(hosting: Hosting, one: Issue | PullRequest) -> Json:
         "created_at": one.created_at,
         "updated_at": one.updated_at,
         "closed_at": one.closed_at,
-        "author_association": association(hosting, one.user, name),
         **({"pull_request": pull} if is_pull else {}),
     }
 
@@ -360,7 +342,6 @@ def pull(hosting: Hosting, one: PullRequest, merge: Json | None = None) -> Json:
         "title": one.title,
         "body": one.body,
         "user": hosting.account_json(one.user),
-        "author_association": association(hosting, one.user, name),
         "draft": one.draft,
         "created_at": one.created_at,
         "updated_at": one.updated_at,

@@ -32,7 +32,7 @@ class Application(Answering):
         if isinstance(error, LocalRefusal):
             return answer({"error": error.message}, error.status)
         if isinstance(error, Refusal):
-            return api.with_limits(error.response())
+            return error.response()
         return message(500, "500 Internal Server Error").response()
 
     def answer(self, request: Request) -> Response:

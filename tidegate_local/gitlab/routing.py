@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlencode
 
 from werkzeug.wrappers import Request, Response
 
@@ -115,26 +114,6 @@ class Routes:
 
 
 def page_of(call: Call, everything: list[Any], show: Callable[[Any], Any]) -> Response:
-    """Return one page of a list with GitLab's headers."""
+    """Return one page of a list."""
     number, size = call.page()
-    last = max(1, -(-len(everything) // size))
-    part = [show(one) for one in everything[(number - 1) * size : number * size]]
-    pages = {"prev": number - 1 if number > 1 else None, "next": number + 1 if number < last else None}
-    links = {**pages, "first": 1, "last": last}
-    headers = {
-        "X-Next-Page": str(pages["next"] or ""),
-        "X-Page": str(number),
-        "X-Per-Page": str(size),
-        "X-Prev-Page": str(pages["prev"] or ""),
-        "X-Total": str(len(everything)),
-        "X-Total-Pages": str(last),
-        "Link": ", ".join(f'<{_address(call, page)}>; rel="{name}"' for name, page in links.items() if page),
-    }
-    return answer(part, headers=headers)
-
-
-def _address(call: Call, number: int) -> str:
-    _, size = call.page()
-    query = {**call.request.args.to_dict(), "page": number, "per_page": size}
-    raw = call.request.environ.get("RAW_URI") or call.request.path
-    return f"{call.hosting.urls.home}{str(raw).partition('?')[0]}?{urlencode(query)}"
+    return answer([show(one) for one in everything[(number - 1) * size : number * size]])

@@ -9,29 +9,8 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markupsafe import Markup, escape
 
-_TAGS = frozenset(
-    {
-        "a",
-        "blockquote",
-        "br",
-        "code",
-        "dd",
-        "del",
-        "details",
-        "div",
-        "dl",
-        "dt",
-        "em",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-    }
-    | {"hr", "ins", "kbd", "li", "ol", "p", "pre", "q", "s", "samp", "span", "strong", "sub", "summary", "sup", "table"}
-    | {"tbody", "td", "th", "thead", "tr", "ul"}
-)
+#: All that nh3 allows but what loads something.
+_TAGS = nh3.ALLOWED_TAGS - {"area", "img", "map"}
 _ATTRIBUTES = {"a": {"href", "title"}, "details": {"open"}, "td": {"align"}, "th": {"align"}, "ol": {"start"}}
 _ALERTS = {"note", "tip", "important", "warning", "caution"}
 _CLASSES = {"blockquote": {"alert", *_ALERTS}, "span": {"added", "removed", "changed", "hunk"}, "code": {"diff"}}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from werkzeug.exceptions import HTTPException
@@ -17,7 +16,6 @@ from tidegate_local.forge.rest import apps, pulls, repositories, users
 from tidegate_local.forge.routing import Call, Route, answer
 
 PREFIX = "/api/v3"
-LIMIT = 5000
 
 ROUTES: tuple[Route, ...] = tuple(
     route for module in (apps, pulls, repositories, users) for route in module.ROUTES.routes
@@ -34,8 +32,8 @@ def respond(hosting: Hosting, request: Request) -> Response:
         caller = _at(hosting, caller, repository)
     if not route.allows(caller):
         raise _not_permitted(caller)
-    response = route.handler(Call(hosting, request, caller, path, repository))
-    return _with_limits(response)
+    response: Response = route.handler(Call(hosting, request, caller, path, repository))
+    return response
 
 
 def _match(request: Request) -> tuple[Route, dict[str, Any]]:
@@ -79,14 +77,6 @@ def _repository(hosting: Hosting, path: dict[str, Any]) -> Repository | None:
 def _not_permitted(caller: Caller) -> Refusal:
     by_app = caller.kind == "installation"
     return Refusal(403, f"Resource not accessible by {'integration' if by_app else 'personal access token'}")
-
-
-def _with_limits(response: Response) -> Response:
-    response.headers["X-RateLimit-Limit"] = str(LIMIT)
-    response.headers["X-RateLimit-Remaining"] = str(LIMIT - 1)
-    response.headers["X-RateLimit-Reset"] = str(int(time.time()) + 3600)
-    response.headers["X-GitHub-Media-Type"] = "github.v3; format=json"
-    return response
 
 
 def refuse(refusal: Refusal) -> Response:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
-import uuid
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,7 +16,6 @@ from tidegate_local.gitlab.rest import hooks, issues, merge_requests, projects, 
 from tidegate_local.gitlab.routing import Call, Route
 
 PREFIX = "/api/v4"
-LIMIT = 2000
 
 _MODULES = (hooks, issues, merge_requests, projects, repository)
 ROUTES: tuple[Route, ...] = tuple(route for module in _MODULES for route in module.ROUTES.routes)
@@ -44,7 +41,7 @@ def respond(hosting: Hosting, request: Request) -> Response:
     call = Call(hosting, request, caller, path, project)
     if project is not None and call.level < route.level and not _is_public(call, route):
         raise forbidden() if caller else unauthorized()
-    return with_limits(route.handler(call))
+    return route.handler(call)
 
 
 def _match(request: Request) -> tuple[Route, dict[str, Any]]:
@@ -66,14 +63,3 @@ def _project(hosting: Hosting, caller: Caller | None, path: dict[str, Any]) -> P
 
 def _is_public(call: Call, route: Route) -> bool:
     return route.method == "GET" and call.project.visibility != "private"
-
-
-def with_limits(response: Response) -> Response:
-    """Return an answer with the headers that all of GitLab's have."""
-    response.headers.setdefault("RateLimit-Limit", str(LIMIT))
-    response.headers.setdefault("RateLimit-Observed", "1")
-    response.headers.setdefault("RateLimit-Remaining", str(LIMIT - 1))
-    response.headers.setdefault("RateLimit-Reset", str(int(time.time()) // 60 * 60 + 60))
-    response.headers.setdefault("RateLimit-Name", "throttle_authenticated_api")
-    response.headers.setdefault("X-Request-Id", uuid.uuid4().hex[:26].upper())
-    return response
