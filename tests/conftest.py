@@ -52,7 +52,6 @@ _LONGEST_FIRST = (
     "tests/cli",
     "tests/api",
 )
-_TOLD = pytest.StashKey[dict[str, list[str]]]()
 
 
 class OneWorkerForEachCloud(LoadScopeScheduling):
@@ -122,31 +121,3 @@ def pytest_collection_finish():
 
 def _rank(nodeid):
     return next((rank for rank, start in enumerate(_LONGEST_FIRST) if nodeid.startswith(start)), len(_LONGEST_FIRST))
-
-
-def tell(config, heading, lines):
-    """Have these lines printed under a heading when the whole run ends."""
-    config.stash.setdefault(_TOLD, {})[heading] = lines
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session):
-    """Hand what was told in a worker to the process that prints."""
-    output = getattr(session.config, "workeroutput", None)
-    if output is not None:
-        output["told"] = session.config.stash.get(_TOLD, {})
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node):
-    """Under one heading, keep what each worker told that told something."""
-    for heading, lines in getattr(node, "workeroutput", {}).get("told", {}).items():
-        before = node.config.stash.get(_TOLD, {}).get(heading, lines)
-        tell(node.config, heading, [line for line in lines if line in before])
-
-
-def pytest_terminal_summary(terminalreporter, config):
-    for heading, lines in config.stash.get(_TOLD, {}).items():
-        terminalreporter.section(f"{heading}: {len(lines)}")
-        for line in lines:
-            terminalreporter.write_line(line)

@@ -98,7 +98,6 @@ def deploy(cloudformation: Any, adapted: Adapted, account: str, stack: str) -> D
         raise StackFailed(f"{made['StackStatus']}: {made.get('StackStatusReason', '')}")
     resources = cloudformation.describe_stack_resources(StackName=stack)["StackResources"]
     physical = {item["LogicalResourceId"]: item.get("PhysicalResourceId", "") for item in resources}
-    _attach_managed_policies(adapted.template["Resources"], physical, account)
     outputs = {item["OutputKey"]: item["OutputValue"] for item in made.get("Outputs", [])}
     values = {place: outputs[key] for key, place in adapted.outputs.items() if key in outputs}
     return Deployed(physical, values, adapted)
@@ -119,16 +118,6 @@ def _provide_managed_policies(text: str, account: str) -> None:
         if any(item.endswith(name) for item in names):
             policy = AWSManagedPolicy.from_data(name, account, "us-east-1", data)
             backend.managed_policies[policy.arn] = policy
-
-
-def _attach_managed_policies(resources: Mapping[str, Any], physical: Mapping[str, str], account: str) -> None:
-    """Moto's CloudFormation leaves the managed policies of a role away."""
-    backend = iam_backends[account]["aws"]
-    for name, resource in resources.items():
-        if resource["Type"] == "AWS::IAM::Role":
-            wanted = _MANAGED.findall(json.dumps(resource.get("Properties", {}).get("ManagedPolicyArns", [])))
-            for arn in [arn for arn in backend.managed_policies if any(arn.endswith(item) for item in wanted)]:
-                backend.attach_role_policy(arn, physical[name])
 
 
 def functions(
