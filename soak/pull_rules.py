@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from soak.history import History, Pull
 from soak.violation import Violation
 
-WHOLE, OF_POLICIES, OF_DRIFT = "tidegate/plan", "tidegate/policy: ", "tidegate/drift: "
+WHOLE, OF_POLICIES = "tidegate/plan", "tidegate/policy: "
 _RULE = "9 what failed is never green"
 _GREEN = "success"
 _UNDER_WAY = frozenset({"queued", "in_progress"})

@@ -50,10 +50,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A file of a diff. ``status`` is in GitHub's words; ``previous`` is the name before a renaming.
-
-    ``modes`` are git's octal modes before and after; 000000 is a file that is not there.
-    """
+    """A file of a diff. ``status`` is in GitHub's words; ``previous`` is the name before a renaming."""
 
     name: str
     status: str
@@ -61,7 +58,6 @@ class ChangedFile:
     deletions: int
     blob: str
     previous: str | None = None
-    modes: tuple[str, str] = ("100644", "100644")
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,9 +245,9 @@ _STATUS = {"A": "added", "D": "removed", "M": "modified", "R": "renamed", "C": "
 
 
 def _raw_entry(entry: str, names: Iterator[str]) -> ChangedFile:
-    before, after, _, blob, status = entry.removeprefix(":").split(" ")
+    *_, blob, status = entry.split(" ")
     previous = next(names) if status[0] in "RC" else None
-    return ChangedFile(next(names), _STATUS[status[0]], 0, 0, blob, previous, (before, after))
+    return ChangedFile(next(names), _STATUS[status[0]], 0, 0, blob, previous)
 
 
 def _changed_files(parts: list[str]) -> Iterator[ChangedFile]:
