@@ -1,4 +1,4 @@
-"""The stores under one contract: in memory, and in DynamoDB as moto plays it in this process."""
+"""The stores under one contract: in memory, and in DynamoDB as moto alone plays it in this process (decision 235)."""
 
 from __future__ import annotations
 
@@ -59,11 +59,9 @@ from tidegate.ports import (
 from tidegate.pull_requests.adapters.pull_requests import DynamoPullRequests, DynamoTemporaryLayers
 from tidegate.vcs.adapters.deliveries import DynamoDeliveries
 from tidegate_cdk.indexes import INDEXES
-from tidegate_local.moto import dynamodb_shims
 
 KINDS = ("memory", "dynamodb")
 
-dynamodb_shims.install()
 
 #: The table's keys and indexes, as the CDK stack defines them.
 TABLE: dict[str, Any] = {

@@ -48,7 +48,7 @@ def test_the_newest_of_one_call_counts(stores):
 
 
 def test_the_same_again_changes_nothing_and_what_is_missing_is_added(stores):
-    every = [member(f"root-{number:03}") for number in range(250)]
+    every = [member(f"root-{number:03}") for number in range(120)]
     stores.change_sets.enroll("change", every[::3])
     stores.change_sets.enroll("change", every)
     stores.change_sets.enroll("change", every)

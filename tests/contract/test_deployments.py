@@ -62,10 +62,12 @@ def test_a_deployment_that_was_never_stored_cannot_be_saved(stores):
 
 
 def test_many_are_read_at_once_and_those_that_do_not_exist_are_left_out(stores):
-    deployments = [any_deployment(number, requested_at=f"2026-03-02T08:{number:03}") for number in range(120)]
+    """DynamoDB reads 100 items at a time: the second one is not among the first hundred."""
+    deployments = [any_deployment(1), any_deployment(2, requested_at="2026-03-02T08:002")]
     for deployment in deployments:
         stores.queues.enqueue(deployment)
-    found = stores.deployments.many([*(deployment.id for deployment in deployments), "unknown"])
+    unknown = [f"unknown-{number}" for number in range(120)]
+    found = stores.deployments.many([deployments[0].id, *unknown, deployments[1].id])
     assert found == {deployment.id: deployment for deployment in deployments}
     assert stores.deployments.many([]) == {}
 

@@ -70,6 +70,26 @@ def test_an_index_has_the_items_with_its_key(table):
     assert found(table.query(**asked, ExclusiveStartKey=first["LastEvaluatedKey"])) == [("a", "1")]
 
 
+@pytest.mark.parametrize("key", ["1", "2"])
+def test_a_transaction_that_fails_leaves_what_was_there(table, key):
+    put(table, "a", "1", n={"N": "1"})
+    changes = [
+        {"Update": {**where, "UpdateExpression": "SET n = :n", "ExpressionAttributeValues": {":n": {"N": "2"}}}}
+        for where in ({"TableName": "t", "Key": {"pk": {"S": "a"}, "sk": {"S": key}}},)
+    ]
+    check = {"TableName": "t", "Key": {"pk": {"S": "b"}, "sk": {"S": "1"}}}
+    with pytest.raises(ClientError) as refused:
+        table.transact_write_items(
+            TransactItems=[*changes, {"ConditionCheck": {**check, "ConditionExpression": "attribute_exists(pk)"}}]
+        )
+    assert [reason["Code"] for reason in refused.value.response["CancellationReasons"]] == [
+        "None",
+        "ConditionalCheckFailed",
+    ]
+    assert found(table.scan(TableName="t")) == [("a", "1")]
+    assert item(table, "a", "1")["n"] == {"N": "1"}
+
+
 def test_a_scan_goes_through_pages_without_missing_any(table):
     names = [str(number) for number in range(12)]
     for name in names:
