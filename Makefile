@@ -69,8 +69,8 @@ test-nightly: setup ## What make test leaves out: long stories, the stand-ins' o
 	$(MAKE) soak PLANS=lambda
 	$(MAKE) soak-mutants
 
-mutants: setup ## Change 400 places in rules and verbs, one at a time: a unit or contract test must fail (NUMBER= ONLY=)
-	$(PYTHON) -m tests.mutants $(if $(NUMBER),--number $(NUMBER)) $(if $(ONLY),--only $(ONLY))
+mutants: setup ## Change 400 places in rules and verbs and 100 in state machines, one at a time: a test must fail (NUMBER= MACHINES= ONLY=)
+	$(PYTHON) -m tests.mutants $(if $(NUMBER),--number $(NUMBER)) $(if $(MACHINES),--machines $(MACHINES)) $(if $(ONLY),--only $(ONLY))
 
 soak: setup ## Random work and trouble, then the rules are checked from outside (MINUTES=10 SEED= ROOTS=8 PLANS=fargate|lambda|auto)
 	$(PYTHON) -m soak --minutes $(or $(MINUTES),10) --roots $(or $(ROOTS),8) $(if $(SEED),--seed $(SEED)) $(if $(PLANS),--plans $(PLANS))

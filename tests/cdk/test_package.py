@@ -29,9 +29,6 @@ PAGE = ROOT / "docs/construct.md"
 OF_FUNCTIONS = {"aws_lambda_powertools", "boto3", "github", "jinja2", "pathspec", "pydantic"}
 
 
-pytestmark = pytest.mark.xdist_group("package")
-
-
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the interpreter of a new environment with the wheel, and the locked packages to import from."""

@@ -17,8 +17,6 @@ UV = shutil.which("uv") or str(TOP / ".uv" / "bin" / "uv")
 #: What the wheel may install: nobody else's names.
 OURS = {"tidegate", "tidegate_cli", "tidegate_cdk", "tidegate_local"}
 
-pytestmark = pytest.mark.xdist_group("wheel")
-
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:

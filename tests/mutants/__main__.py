@@ -1,10 +1,10 @@
-"""`make mutants`: does a test fail when a rule or a verb is changed? A fixed sample of changes, one at a time.
+"""`make mutants`: does a test fail when a rule, a verb or a state machine is changed? A fixed sample, one at a time.
 
 Decision 170 says why this is no tool of others.
 
 Unit and contract tests are collected once. A first run notes which test runs which line. Then each mutant is a fork of
 the process in which one function's code is replaced; it runs the tests that run the changed line, the quickest first,
-until one fails.
+until one fails. A mutant of a state machine has its definition changed, and runs the tests that read or execute it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import sys
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import _lru_cache_wrapper, partial
 from pathlib import Path
@@ -30,6 +30,7 @@ import pytest
 from coverage import Coverage
 
 from tests.mutants.changes import Mutant, changed, mutants, unchanged
+from tests.mutants.machines import change_machine, machine_items, machine_mutants
 
 TOP = Path(__file__).parents[2]
 PACKAGE = TOP / "layers/core/python/tidegate"
@@ -37,12 +38,14 @@ PACKAGE = TOP / "layers/core/python/tidegate"
 _NOT_CHANGED = frozenset({"adapters", "aws", "bootstrap", "git", "github", "gitlab", "model", "ports", "rego", "web"})
 #: A mutant that loops for ever is killed: its tests need a few seconds, or as long as before and these.
 _CPU_SECONDS = 20
+_SECONDS_OF_WAYS = 30
 _BYTES_MORE = 2 << 30
 _SURVIVED, _KILLED, _BROKEN = 0, 1, 2
 #: So many functions are first replaced by themselves: no test may fail for the replacing.
 _CONTROLS = 5
 #: What makes the sample: the same mutants for ever, and with new functions some new ones in place of old ones.
 _SEED = "tidegate"
+_OF_MACHINES = "tests/stepfunctions/"
 
 
 @dataclass
@@ -60,8 +63,8 @@ class Measured:
 class Runs:
     """A plugin of pytest: what runs in place of its loop, and whether a test has failed."""
 
-    def __init__(self, number: int, jobs: int, only: str) -> None:
-        self.number, self.jobs, self.only = number, jobs, only
+    def __init__(self, number: int, machines: int, jobs: int, only: str) -> None:
+        self.number, self.machines, self.jobs, self.only = number, machines, jobs, only
         self.failed = False
         self.verdicts: dict[str, tuple[Mutant, bool]] = {}
         self._caches: list[_lru_cache_wrapper[object]] = []
@@ -76,10 +79,12 @@ class Runs:
         gc.freeze()
         session.config.get_terminal_writer()._file = io.StringIO()  # Its dots say nothing.
         items = {item.nodeid: item for item in session.items}
-        measured: Measured = _in_a_fork(lambda: self._measure(items))
-        _say(f"{len(items)} tests run {len(measured.tests)} lines in {sum(measured.seconds.values()):.0f} s")
-        sample = _sample(self.number, self.only, functions)
-        controls = [unchanged(mutant) for mutant in sample[:_CONTROLS]]
+        of_code = {name: item for name, item in items.items() if not name.startswith(_OF_MACHINES)}
+        measured: Measured = _in_a_fork(lambda: self._measure(of_code)) if self.number else Measured()
+        _say(f"{len(of_code)} tests run {len(measured.tests)} lines in {sum(measured.seconds.values()):.0f} s")
+        machines = _first(self.machines, self.only, machine_mutants())
+        sample = [*machines, *_sample(self.number, self.only, functions)]
+        controls = [unchanged(mutant) for mutant in [*machines[:1], *sample[-_CONTROLS:]]]
         for mutant, survived in self._judged([*controls, *sample], functions, items, measured):
             if mutant in controls and not survived:
                 raise RuntimeError(f"killed without a change: {mutant.name}")
@@ -138,25 +143,21 @@ class Runs:
                     _say(f"{'survived' if survived else 'killed  '} {done.name}: {done.before!r} -> {done.after!r}")
                 yield done, survived
             if mutant is not None:
-                names = measured.of(mutant)
-                seconds = sum(measured.seconds[name] for name in names)
-                touching = [items[name] for name in names]
-                running[_fork(partial(self._try, mutant, functions, touching, seconds))] = mutant
+                if _is_of_a_machine(mutant):
+                    change, seconds = partial(change_machine, mutant), _SECONDS_OF_WAYS
+                    touching = machine_items(mutant, list(items.values()))
+                else:
+                    names = measured.of(mutant)
+                    change, seconds = partial(_replace, mutant, functions), sum(map(measured.seconds.get, names))
+                    touching = [items[name] for name in names]
+                running[_fork(partial(self._try, change, touching, seconds))] = mutant
 
-    def _try(
-        self,
-        mutant: Mutant,
-        functions: dict[tuple[str, str], list[FunctionType]],
-        items: list[pytest.Item],
-        seconds: float,
-    ) -> int:
+    def _try(self, change: Callable[[], None], items: list[pytest.Item], seconds: float) -> int:
         limit = int(seconds * 3) + _CPU_SECONDS
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
         size = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (size + _BYTES_MORE,) * 2)
-        code = _code(mutant)
-        for function in functions[mutant.path, mutant.function]:
-            function.__code__ = code
+        change()
         for cache in self._caches:
             cache.cache_clear()
         try:
@@ -164,6 +165,16 @@ class Runs:
         except MemoryError:  # Where pytest itself had none left.
             return _KILLED
         return _KILLED if self.failed else _SURVIVED
+
+
+def _is_of_a_machine(mutant: Mutant) -> bool:
+    return mutant.path.startswith("stepfunctions/")
+
+
+def _replace(mutant: Mutant, functions: dict[tuple[str, str], list[FunctionType]]) -> None:
+    code = _code(mutant)
+    for function in functions[mutant.path, mutant.function]:
+        function.__code__ = code
 
 
 def _functions() -> dict[tuple[str, str], list[FunctionType]]:
@@ -178,8 +189,7 @@ def _functions() -> dict[tuple[str, str], list[FunctionType]]:
 
 def _sample(number: int, only: str, functions: dict[tuple[str, str], list[FunctionType]]) -> list[Mutant]:
     files = [path for path in sorted(PACKAGE.glob("*/**/*.py")) if not _NOT_CHANGED & set(path.parts)]
-    every = [mutant for path in files for mutant in mutants(TOP, path) if only in mutant.name]
-    every.sort(key=lambda mutant: hashlib.sha256(f"{_SEED} {mutant.name}".encode()).digest())
+    every = _first(None, only, [mutant for path in files for mutant in mutants(TOP, path)])
     _say(f"{len(every)} mutants of {len(files)} files")
     sample: list[Mutant] = []
     for mutant in every:
@@ -190,6 +200,11 @@ def _sample(number: int, only: str, functions: dict[tuple[str, str], list[Functi
         if old and len(_code(mutant).co_freevars) == len(old[0].__code__.co_freevars):
             sample.append(mutant)
     return sample
+
+
+def _first(number: int | None, only: str, every: list[Mutant]) -> list[Mutant]:
+    wanted = [mutant for mutant in every if only in mutant.name]
+    return sorted(wanted, key=lambda mutant: hashlib.sha256(f"{_SEED} {mutant.name}".encode()).digest())[:number]
 
 
 def _code(mutant: Mutant) -> CodeType:
@@ -246,13 +261,14 @@ def _say(text: str) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--number", type=int, default=400)
+    parser.add_argument("--machines", type=int, default=100, help="so many more in definitions of state machines")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", default="", help="mutants whose name contains this")
     parser.add_argument("--at-least", type=float, default=0, help="fail when a smaller share is killed")
     parser.add_argument("--to", type=Path, help="write the verdicts to this file")
-    parser.add_argument("tests", nargs="*", default=["tests/unit", "tests/contract"])
+    parser.add_argument("tests", nargs="*", default=["tests/unit", "tests/contract", _OF_MACHINES])
     asked = parser.parse_args()
-    runs = Runs(asked.number, asked.jobs, asked.only)
+    runs = Runs(asked.number, asked.machines, asked.jobs, asked.only)
     arguments = ["-qq", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=1"]
     status = pytest.main([*arguments, *asked.tests], plugins=[runs])
     if status not in {0, 5} or not runs.verdicts:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.stepfunctions.plays import DRIFT_PLAYS
 
-pytestmark = [pytest.mark.nightly, pytest.mark.cloud, pytest.mark.xdist_group("paths")]
+pytestmark = [pytest.mark.nightly, pytest.mark.cloud]
 
 
 @pytest.mark.parametrize(("case", "play"), DRIFT_PLAYS, ids=[case.name for case, _ in DRIFT_PLAYS])

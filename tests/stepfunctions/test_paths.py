@@ -6,7 +6,7 @@ import pytest
 
 from tests.stepfunctions.plays import CASE_PLAYS, STORY_PLAYS, expected
 
-pytestmark = [pytest.mark.nightly, pytest.mark.cloud, pytest.mark.xdist_group("paths")]
+pytestmark = [pytest.mark.nightly, pytest.mark.cloud]
 
 
 @pytest.mark.parametrize(("case", "play"), CASE_PLAYS, ids=[case.name for case, _ in CASE_PLAYS])

@@ -7,7 +7,7 @@ import pytest
 from tests.stepfunctions.plays import PULL_PLAYS
 from tests.stepfunctions.pull_cases import FOUND, PullCase, PullInWorld
 
-pytestmark = [pytest.mark.nightly, pytest.mark.cloud, pytest.mark.xdist_group("paths")]
+pytestmark = [pytest.mark.nightly, pytest.mark.cloud]
 
 
 @pytest.mark.parametrize(("case", "play"), PULL_PLAYS, ids=[case.name for case, _ in PULL_PLAYS])

@@ -8,7 +8,7 @@ import jsonata
 import pytest
 
 from tests.stepfunctions.machines import MACHINES, Machine, expressions
-from tests.stepfunctions.worst_case import LIMIT_OF_THE_ROOT, longest
+from tests.stepfunctions.worst_case import CALL, LIMIT_OF_THE_ROOT, longest
 from tidegate.deploys.rules.gate import GATE_DAYS
 from tidegate.deploys.rules.requirements_gate import REQUIREMENTS_DAYS
 from tidegate.deploys.rules.review import REVIEW_DAYS
@@ -18,7 +18,7 @@ from tidegate_cdk.asl_state_machine import LAYERS
 pytestmark = pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 
 #: Errors that mean "nothing was done, ask again". Nothing else may be retried by name.
-_LAMBDA = {
+_ASK_AGAIN = {
     "Lambda.ClientExecutionTimeoutException",
     "Lambda.ServiceException",
     "Lambda.AWSLambdaException",
@@ -27,8 +27,20 @@ _LAMBDA = {
     "Lambda.Unknown",
     "Runtime.ExitError",
     "Sandbox.Timedout",
+    "Conflict",
+    "ForgeUnavailable",
+    "CloudUnavailable",
 }
-_OURS = {"Conflict", "ForgeUnavailable", "CloudUnavailable"}
+#: RunTask's, of which none has started a task.
+_ECS = {
+    "ECS.ThrottlingException",
+    "ECS.ServerException",
+    "ECS.AmazonECSException",
+    "ECS.ClientException",
+    "ECS.InvalidParameterException",
+    "ECS.LimitExceededException",
+    "AmazonECS.Unknown",
+}
 _CATCH_ALL = ["States.ALL"]
 #: A task that times out here has not started an engine: the runner's first act is the answer.
 _START_OF_RUNNER = "ecs:runTask.waitForTaskToken"
@@ -113,25 +125,28 @@ def test_every_retry_names_its_errors_and_is_bounded(machine: Machine):
         for retry in task.get("Retry", []):
             assert "States.ALL" not in retry["ErrorEquals"], name
             assert "States.TaskFailed" not in retry["ErrorEquals"], name
-            assert 1 <= retry["MaxAttempts"] <= 10, name
+            assert 2 <= retry["MaxAttempts"] <= 10, name
             assert retry["BackoffRate"] >= 1, name
             assert retry["JitterStrategy"] == "FULL", name
 
 
-def test_functions_are_retried_for_what_means_that_asking_again_is_safe(machine: Machine):
+def test_functions_are_retried_for_all_that_means_that_asking_again_is_safe(machine: Machine):
     for name, task in machine.lambdas():
         retried = {error for retry in task["Retry"] for error in retry["ErrorEquals"]}
-        assert retried <= _LAMBDA | _OURS, name
+        # An apply: only what refused before the function ran, or before it left anything for the runner.
+        assert retried == ({"Lambda.TooManyRequestsException", "ForgeUnavailable"} if name == "Apply" else _ASK_AGAIN)
+
+
+def test_a_function_that_answers_does_so_within_lambdas_own_limit(machine: Machine):
+    for name, task in machine.tasks():
+        if task["Resource"].endswith(":lambda:invoke"):
+            assert longest(task) <= CALL, name
 
 
 def test_an_apply_is_never_retried_once_it_may_have_begun(machine: Machine):
     """Taking the job is the fence; besides, nothing retries what could be a second apply."""
     if machine.name != "terraform":
         return
-    apply = machine.states["Apply"]
-    retried = {error for retry in apply.get("Retry", []) for error in retry["ErrorEquals"]}
-    # Refused before the function ran, or before it left anything for the runner.
-    assert retried <= {"Lambda.TooManyRequestsException", "ForgeUnavailable"}
     back = {"Apply", "Begin the apply", "Start a runner for the apply"}
     assert not {target for _, target in machine.edges("Apply")} & back
     seen, todo = set(), [target for _, target in machine.edges("Apply")]
@@ -147,8 +162,7 @@ def test_the_start_of_a_runner_is_retried_only_when_nothing_ran(machine: Machine
     for name, task in machine.tasks():
         if task["Resource"].endswith(_START_OF_RUNNER):
             retried = {error for retry in task["Retry"] for error in retry["ErrorEquals"]}
-            assert not {error for error in retried if error.startswith("Terraform")}, name
-            assert "States.HeartbeatTimeout" not in retried, name
+            assert retried == _ECS | {"States.Timeout", "RunnerStopped"}, name
 
 
 def test_every_task_catches_everything_and_remembers_the_cause(machine: Machine):

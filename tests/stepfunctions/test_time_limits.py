@@ -13,7 +13,7 @@ import pytest
 from tests.stepfunctions.plays import CASE_PLAYS, STORY_PLAYS
 from tidegate.deploys.rules.deployment import State
 
-pytestmark = [pytest.mark.nightly, pytest.mark.cloud, pytest.mark.xdist_group("paths")]
+pytestmark = [pytest.mark.nightly, pytest.mark.cloud]
 
 HEARTBEAT, TIMEOUT = "States.HeartbeatTimeout", "States.Timeout"
 CASES = {case.name: play for case, play in CASE_PLAYS}

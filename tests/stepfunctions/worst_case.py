@@ -22,7 +22,7 @@ from tidegate.pull_requests.begin_speculation import SPECULATIONS
 
 States = Mapping[str, Mapping[str, Any]]
 #: Seconds that a call of a function takes at most before it fails: Lambda's own limit.
-_CALL = 900
+CALL = 900
 _DAY = 86_400
 #: The time limit of a task that takes it from the answer of ``begin_job``.
 LIMIT_OF_THE_ROOT = "{% $size.seconds %}"
@@ -206,7 +206,7 @@ def _attempts(state: Mapping[str, Any]) -> Cost:
     each = 4 if ".waitForTaskToken" in state["Resource"] or ".sync" in state["Resource"] else 3
     cost = Cost(each, limit)
     for retry in state.get("Retry", ()):
-        once = limit if "States.Timeout" in retry["ErrorEquals"] else min(limit, _CALL)
+        once = limit if "States.Timeout" in retry["ErrorEquals"] else min(limit, CALL)
         cost += Cost(each, once) * retry["MaxAttempts"] + Cost(0, sum(_pauses(retry)))
     return cost
 
