@@ -29,7 +29,7 @@ _NOT_MEASURED = ("hypothesis", "large")
 _AT_NIGHT = ("tests/forge/", "tests/gitlab/")
 #: Directories whose tests share a local cloud, or a template, which takes long to make: all of them run in one worker.
 #: Of the others, a file's tests do, as they share what the file prepares.
-_TOGETHER = frozenset({"tests/cdk", "tests/e2e", "tests/local", "tests/soak", "tests/stepfunctions"})
+_TOGETHER = frozenset({"tests/cdk", "tests/e2e", "tests/local", "tests/soak"})
 #: At night end-to-end tests take longest by far: two clouds share them. These files are half of their time.
 _SECOND_CLOUD = frozenset(
     f"tests/e2e/test_{name}.py"

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
-import bench.scripted_runner
-import tests.stepfunctions.scripted_runner
+from bench.scripted_runner import NoPreparation
 
 
-@pytest.mark.parametrize("module", [bench.scripted_runner, tests.stepfunctions.scripted_runner])
-def test_jobs_without_preparation_may_fail_and_end(module: Any) -> None:
-    preparation = module.NoPreparation(None, None)
+def test_jobs_without_preparation_may_fail_and_end() -> None:
+    preparation = NoPreparation(None, None)
     assert preparation.credentials_problem == ""
     preparation.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.stepfunctions import drift_cases as drift
 from tests.stepfunctions.way import (
     ENGINE,
     JOB,
@@ -21,8 +20,18 @@ from tests.stepfunctions.way import (
     stumbling,
 )
 
-_LOOKING = (*drift.FOUND, *drift.LOOKING)
-_QUEUED = (*drift.FOUND, *drift.LOOKING[:2], *drift.WAITING)
+FOUND = ("Begin the run", "Find what is looked at", "Is anything to be looked at?")
+WAITING = ("Begin the plan", "Wait for a free place")
+LOOKING = ("Look at all of it", "Begin the layer", "Begin the plan", "Start a runner for the plan", "Plan")
+PLANNED = ("Record the plan", "Layer looked at")
+SHOWN = ("Keep and show what was found", "Did Tidegate fail on the way?", "Looked for drift")
+ALARMED = (*SHOWN[:-1], "Tidegate failed")
+UNPLANNED = ("Record that there is no plan", "Whose failure is it?")
+FAILED = (*UNPLANNED, "Layer looked at", *SHOWN)
+FAULT = (*UNPLANNED, "Layer at fault", *ALARMED)
+TOLD = (*FOUND[:2], "Record that Tidegate failed", "Tidegate failed")
+_LOOKING = (*FOUND, *LOOKING)
+_QUEUED = (*FOUND, *LOOKING[:2], *WAITING)
 
 
 def _drift(name: str, states: tuple[str, ...], records: str | None = None, **more: Any) -> Way:
@@ -30,10 +39,10 @@ def _drift(name: str, states: tuple[str, ...], records: str | None = None, **mor
 
 
 DRIFT = [
-    _drift("looks", (*_LOOKING, *drift.PLANNED, *drift.SHOWN)),
+    _drift("looks", (*_LOOKING, *PLANNED, *SHOWN)),
     _drift(
         "everything stumbles",
-        (*_QUEUED, *drift.LOOKING[2:], *drift.PLANNED, *drift.SHOWN),
+        (*_QUEUED, *LOOKING[2:], *PLANNED, *SHOWN),
         answers={
             **stumbling(
                 "drift",
@@ -48,76 +57,72 @@ DRIFT = [
     ),
     _drift(
         "it asks for more than is allowed",
-        (*_LOOKING[:-2], *drift.FAILED),
+        (*_LOOKING[:-2], *FAILED),
         "RunnerNotOffered",
         answers={"Begin the plan": Fails("RunnerNotOffered")},
     ),
     _drift(
         "its plan fails, and stumbles when it records that",
-        (*_LOOKING, *drift.FAILED),
+        (*_LOOKING, *FAILED),
         "TerraformClientError",
         answers={"Plan": ENGINE, **stumbling("drift", "Record that there is no plan")},
     ),
     *(
-        _drift(
-            f"its runner is at fault: {error.error}", (*_LOOKING, *drift.FAULT), error.error, answers={"Plan": error}
-        )
+        _drift(f"its runner is at fault: {error.error}", (*_LOOKING, *FAULT), error.error, answers={"Plan": error})
         for error in (RUNNER, SILENT, STOPPED, TIMEOUT)
     ),
     _drift(
         "its runner starts late",
-        (*_LOOKING, *drift.PLANNED, *drift.SHOWN),
+        (*_LOOKING, *PLANNED, *SHOWN),
         answers=late("Start a runner for the plan"),
     ),
     _drift(
         "its runner never starts",
-        (*_LOOKING[:-1], *drift.FAULT),
+        (*_LOOKING[:-1], *FAULT),
         "States.Timeout",
         answers={"Start a runner for the plan": TIMEOUT},
     ),
     _drift(
         "finds no place",
-        (*_QUEUED, *drift.FAULT),
+        (*_QUEUED, *FAULT),
         "NoFreePlace",
         answers={"Begin the plan": NO_PLACE, "Wait for a free place": TIMEOUT},
     ),
     _drift(
         "may not wait for a place",
-        (*_QUEUED, *drift.FAULT),
+        (*_QUEUED, *FAULT),
         REFUSED.error,
         answers={"Begin the plan": NO_PLACE, "Wait for a free place": REFUSED},
     ),
     *(
-        _drift(f"{state} is refused", (*states, *drift.FAULT), REFUSED.error, answers={state: REFUSED})
-        for state, states in (("Begin the plan", _LOOKING[:-2]), ("Record the plan", (*_LOOKING, drift.PLANNED[0])))
+        _drift(f"{state} is refused", (*states, *FAULT), REFUSED.error, answers={state: REFUSED})
+        for state, states in (("Begin the plan", _LOOKING[:-2]), ("Record the plan", (*_LOOKING, PLANNED[0])))
     ),
     _drift(
         "cannot record that there is no plan",
-        (*_LOOKING, drift.UNPLANNED[0], "Layer at fault", *drift.ALARMED),
+        (*_LOOKING, UNPLANNED[0], "Layer at fault", *ALARMED),
         "RunnerFault",
         answers={"Plan": RUNNER, "Record that there is no plan": REFUSED},
     ),
     _drift(
         "cannot be looked at, and that is kept",
-        drift.TOLD,
+        TOLD,
         REFUSED.error,
         answers={"Find what is looked at": REFUSED, **stumbling("drift", "Record that Tidegate failed")},
     ),
     _drift(
         "cannot be looked at, and nobody is told",
-        drift.TOLD,
+        TOLD,
         REFUSED.error,
         answers={"Find what is looked at": REFUSED, "Record that Tidegate failed": REFUSED},
     ),
     _drift(
         "what was found cannot be kept",
-        (*_LOOKING, *drift.PLANNED, drift.SHOWN[0], "Tidegate failed"),
+        (*_LOOKING, *PLANNED, SHOWN[0], "Tidegate failed"),
         answers={"Keep and show what was found": REFUSED},
     ),
     *(
-        _drift(
-            f"is to {what}", (*drift.FOUND, *states), answers={"Find what is looked at": {"next": what, "layers": []}}
-        )
-        for what, states in (("conclude", drift.SHOWN), ("stop", ("Not this run",)))
+        _drift(f"is to {what}", (*FOUND, *states), answers={"Find what is looked at": {"next": what, "layers": []}})
+        for what, states in (("conclude", SHOWN), ("stop", ("Not this run",)))
     ),
 ]

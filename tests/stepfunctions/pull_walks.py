@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.stepfunctions import pull_cases as pulls
 from tests.stepfunctions.way import (
     ENGINE,
     JOB,
@@ -26,10 +25,22 @@ from tests.stepfunctions.way import (
     stumbling,
 )
 
-_LOOK = (*pulls.FOUND, *pulls.EACH, *pulls.PLANNING)
-_PLACED = (*pulls.FOUND, *pulls.EACH, *pulls.WAITING)
-_GOOD = (*pulls.RECORDED, "Layer planned", *pulls.SHOWN)
-_FAULTY = (*pulls.FAULT, *pulls.ALARMED)
+FOUND = ("Begin the pull request", "Find what the pull request changes", "Is anything to be planned?")
+EACH = ("Plan all that it changes", "Begin the layer")
+PLANNING = ("Begin the plan", "Start a runner for the plan", "Plan")
+WAITING = ("Begin the plan", "Wait for a free place")
+AGAIN = ("May the plan be tried again?", "Wait before planning again")
+RECORDED = ("Record the plan", "Do policies cover it?")
+JUDGED = (*RECORDED, "Hold the plan against the policies")
+SHOWN = ("Show what the merge would do", "Did Tidegate fail on the way?", "Shown")
+ALARMED = (*SHOWN[:-1], "Tidegate failed")
+FAILED = ("Record that the plan failed", "Layer failed", *SHOWN)
+FAULT = ("Record that Tidegate failed", "Layer at fault")
+TOLD = ("Show that Tidegate failed", "Tidegate failed")
+_LOOK = (*FOUND, *EACH, *PLANNING)
+_PLACED = (*FOUND, *EACH, *WAITING)
+_GOOD = (*RECORDED, "Layer planned", *SHOWN)
+_FAULTY = (*FAULT, *ALARMED)
 
 
 def _pull(name: str, states: tuple[str, ...], records: str | None = None, **more: Any) -> Way:
@@ -51,7 +62,7 @@ PULL_REQUEST = [
     ),
     _pull(
         "everything stumbles",
-        (*_PLACED, *pulls.PLANNING, *pulls.JUDGED, "Layer planned", *pulls.SHOWN),
+        (*_PLACED, *PLANNING, *JUDGED, "Layer planned", *SHOWN),
         answers={
             **stumbling(
                 "pull_request",
@@ -70,14 +81,14 @@ PULL_REQUEST = [
     ),
     _pull(
         "it asks for more than is allowed",
-        (*_LOOK[:-2], *pulls.FAILED),
+        (*_LOOK[:-2], *FAILED),
         "RunnerNotOffered",
         answers={"Begin the plan": Fails("RunnerNotOffered")},
     ),
-    _pull("its plan fails", (*_LOOK, *pulls.FAILED), "TerraformClientError", answers={"Plan": ENGINE}),
+    _pull("its plan fails", (*_LOOK, *FAILED), "TerraformClientError", answers={"Plan": ENGINE}),
     _pull(
         "its failed plan stumbles",
-        (*_LOOK, *pulls.FAILED),
+        (*_LOOK, *FAILED),
         "TerraformClientError",
         answers={"Plan": ENGINE, **stumbling("pull_request", "Record that the plan failed")},
     ),
@@ -91,14 +102,14 @@ PULL_REQUEST = [
     *(
         _pull(
             f"its runner {what}",
-            (*_LOOK, *pulls.AGAIN, *pulls.PLANNING, *_GOOD),
+            (*_LOOK, *AGAIN, *PLANNING, *_GOOD),
             answers={"Plan": [error, PLAN]},
         )
         for what, error in (("dies", STOPPED), ("falls silent", SILENT))
     ),
     _pull(
         "plans twice for a fault of the runner, and stumbles when it records that",
-        (*_LOOK, *pulls.AGAIN, *pulls.PLANNING, pulls.AGAIN[0], *_FAULTY),
+        (*_LOOK, *AGAIN, *PLANNING, AGAIN[0], *_FAULTY),
         "RunnerFault",
         answers={"Plan": RUNNER, **stumbling("pull_request", "Record that Tidegate failed")},
     ),
@@ -116,29 +127,29 @@ PULL_REQUEST = [
     ),
     *(
         _pull(f"{state} is refused", (*states, *_FAULTY), REFUSED.error, answers={state: REFUSED})
-        for state, states in (("Begin the plan", _LOOK[:-2]), ("Record the plan", (*_LOOK, pulls.RECORDED[0])))
+        for state, states in (("Begin the plan", _LOOK[:-2]), ("Record the plan", (*_LOOK, RECORDED[0])))
     ),
     _pull(
         "cannot be held against policies",
-        (*_LOOK, *pulls.JUDGED, *_FAULTY),
+        (*_LOOK, *JUDGED, *_FAULTY),
         REFUSED.error,
         answers={**_HELD_AGAINST, "Hold the plan against the policies": REFUSED},
     ),
     *(
         _pull(
             f"{record} is refused",
-            (*_LOOK, *states, record, "Layer at fault", *pulls.ALARMED),
+            (*_LOOK, *states, record, "Layer at fault", *ALARMED),
             how.error,
             answers={"Plan": how, record: REFUSED},
         )
         for record, states, how in (
             ("Record that the plan failed", (), ENGINE),
-            ("Record that Tidegate failed", (*pulls.AGAIN, *pulls.PLANNING, pulls.AGAIN[0]), RUNNER),
+            ("Record that Tidegate failed", (*AGAIN, *PLANNING, AGAIN[0]), RUNNER),
         )
     ),
     _pull(
         "cannot be looked at, and that is told",
-        (*pulls.FOUND[:2], *pulls.TOLD),
+        (*FOUND[:2], *TOLD),
         REFUSED.error,
         answers={
             "Find what the pull request changes": REFUSED,
@@ -147,26 +158,26 @@ PULL_REQUEST = [
     ),
     _pull(
         "cannot be looked at, and nobody is told",
-        (*pulls.FOUND[:2], *pulls.TOLD),
+        (*FOUND[:2], *TOLD),
         REFUSED.error,
         answers={"Find what the pull request changes": REFUSED, "Show that Tidegate failed": REFUSED},
     ),
     _pull(
         "cannot be shown",
-        (*_LOOK, *pulls.RECORDED, "Layer planned", pulls.SHOWN[0], "Tidegate failed"),
+        (*_LOOK, *RECORDED, "Layer planned", SHOWN[0], "Tidegate failed"),
         answers={"Show what the merge would do": REFUSED},
     ),
     *(
         _pull(
             f"is to {what}",
-            (*pulls.FOUND, *states),
+            (*FOUND, *states),
             answers={"Find what the pull request changes": {"next": what, "layers": []}},
         )
-        for what, states in (("nothing", ("Nothing to plan",)), ("comment", pulls.SHOWN), ("stop", ("Overtaken",)))
+        for what, states in (("nothing", ("Nothing to plan",)), ("comment", SHOWN), ("stop", ("Overtaken",)))
     ),
     _pull(
         "is overtaken before it is shown",
-        (*_LOOK, *pulls.RECORDED, "Layer planned", *pulls.SHOWN[:-1], "Overtaken"),
+        (*_LOOK, *RECORDED, "Layer planned", *SHOWN[:-1], "Overtaken"),
         answers={"Show what the merge would do": {"outcome": "overtaken"}},
     ),
 ]

@@ -1,6 +1,6 @@
 """Each way through each state machine, in moto's interpreter, with answers that are written down (walks.py).
 
-That the real functions answer so is told by their own tests, and each night by test_paths.py and its neighbours.
+That the real functions answer so is told by their own tests, and that all of it fits together by tests/e2e.
 """
 
 from __future__ import annotations
