@@ -26,7 +26,7 @@ class OperatorWiring(Bootstrap):
                 "TIDEGATE_DEPLOY_STATE_MACHINE": cloud.state_machines["deploy"],
                 "TIDEGATE_PULL_REQUEST_STATE_MACHINE": cloud.state_machines["pull_request"],
                 "TIDEGATE_AUDIT_TOPIC": cloud.info["audit_topic"],
-                "TIDEGATE_PULL_REQUEST_PLANS": "10",
+                "TIDEGATE_PULL_REQUEST_PLANS": "1",
                 "TIDEGATE_RUNNER_SLOTS": "40",
             }
         )
