@@ -7,6 +7,7 @@ import re
 import jsonata
 import pytest
 
+from tests.stepfunctions.contracts import CONTRACTS
 from tests.stepfunctions.machines import MACHINES, Machine, expressions
 from tests.stepfunctions.worst_case import CALL, LIMIT_OF_THE_ROOT, longest
 from tidegate.deploys.rules.gate import GATE_DAYS
@@ -98,6 +99,15 @@ def test_people_are_told_how_long_it_really_waits_for_them_and_for_others(machin
             assert limits[name] == days[kind] * 24 * 3600, name
 
 
+def test_every_wait_for_others_is_counted_and_goes_by_its_entry(machine: Machine):
+    """So a second answer to one wait is known, and an execution ends before its history is full."""
+    for name, state in machine.lambdas():
+        if state["Arguments"]["Payload"]["kind"] in {"wait_at_gate", "wait_for_requirements"}:
+            assert state["Assign"]["waitsBefore"] == "{% $waitsBefore + 1 %}", name
+        if "retry" in CONTRACTS[state["Arguments"]["Payload"]["kind"]][0].model_fields:
+            assert {"token", "entered", "retry"} <= set(state["Arguments"]["Payload"]), name
+
+
 def test_a_wait_for_a_runner_has_a_heartbeat_shorter_than_its_time_limit(machine: Machine):
     for name, task in machine.tasks():
         if "hand_over_job" in str(task):
@@ -167,6 +177,9 @@ def test_the_start_of_a_runner_is_retried_only_when_nothing_ran(machine: Machine
 
 def test_every_task_catches_everything_and_remembers_the_cause(machine: Machine):
     for name, task in machine.tasks():
+        for catch in task["Catch"]:
+            assert ("error" in catch.get("Assign", {})) == ("cause" in catch.get("Assign", {})), name
+            assert ("layerError" in catch.get("Assign", {})) == ("layerCause" in catch.get("Assign", {})), name
         last = task["Catch"][-1]
         assert last["ErrorEquals"] == _CATCH_ALL, name
         error, cause = ("layerError", "layerCause") if machine.map_around(name) else ("error", "cause")
