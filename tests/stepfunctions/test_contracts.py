@@ -16,9 +16,7 @@ from tidegate_cdk.function_specs import SPECS
 
 AWS = re.compile(r"(States|Lambda|Runtime|Sandbox|StepFunctions|Sfn|ECS|AmazonECS)\.\w+")
 
-TASKS = [
-    pytest.param(machine, name, id=f"{machine.name}: {name}") for machine in MACHINES for name, _ in machine.lambdas()
-]
+ALL = pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
 
 
 def _kind(state: dict[str, Any]) -> str:
@@ -29,57 +27,46 @@ def _fields(state: dict[str, Any]) -> dict[str, Any]:
     return {field: value for field, value in state["Arguments"]["Payload"].items() if field != "kind"}
 
 
-@pytest.mark.parametrize(("machine", "name"), TASKS)
-def test_a_task_sends_exactly_its_functions_input(machine: Machine, name: str):
-    state = machine.states[name]
-    expected, _ = CONTRACTS[_kind(state)]
-    payload = _fields(state)
-    fields = expected.model_fields
-    assert set(payload) <= set(fields)
-    assert {field for field, info in fields.items() if info.is_required()} <= set(payload)
+@ALL
+def test_a_task_sends_exactly_the_input_of_the_function_that_takes_its_kind(machine: Machine):
+    for name, state in machine.lambdas():
+        expected, _ = CONTRACTS[_kind(state)]
+        fields = expected.model_fields
+        assert {field for field, info in fields.items() if info.is_required()} <= set(_fields(state)) <= set(fields), (
+            name
+        )
+        (function,) = (spec for spec in SPECS if state["Arguments"]["FunctionName"] == f"${{{spec.id}}}")
+        assert STEPS[function.name][_kind(state)].message is expected, name
 
 
-@pytest.mark.parametrize(("machine", "name"), TASKS)
-def test_a_task_calls_the_function_that_takes_its_kind(machine: Machine, name: str):
-    state = machine.states[name]
-    (function,) = (spec for spec in SPECS if state["Arguments"]["FunctionName"] == f"${{{spec.id}}}")
-    assert STEPS[function.name][_kind(state)].message is CONTRACTS[_kind(state)][0]
+@ALL
+def test_constants_in_a_payload_are_allowed_by_the_message(machine: Machine):
+    for name, state in machine.lambdas():
+        properties = CONTRACTS[_kind(state)][0].model_json_schema().get("properties", {})
+        for field, value in _fields(state).items():
+            if not (isinstance(value, str) and "{%" in value):
+                assert value in properties[field].get("enum", [value]), f"{name}: {field}"
 
 
-@pytest.mark.parametrize(("machine", "name"), TASKS)
-def test_constants_in_a_payload_are_allowed_by_the_message(machine: Machine, name: str):
-    state = machine.states[name]
-    expected, _ = CONTRACTS[_kind(state)]
-    for field, value in _fields(state).items():
-        if isinstance(value, str) and "{%" in value:
-            continue
-        annotation = expected.model_fields[field]
-        schema = expected.model_json_schema()["properties"][field]
-        assert "enum" not in schema or value in schema["enum"], f"{field}: {value} ({annotation})"
+@ALL
+def test_a_token_reaches_the_function_that_keeps_it(machine: Machine):
+    for name, state in machine.lambdas():
+        waits = state["Resource"].endswith("waitForTaskToken")
+        assert _fields(state).get("token") == ("{% $states.context.Task.Token %}" if waits else None), name
 
 
-@pytest.mark.parametrize(("machine", "name"), TASKS)
-def test_a_token_reaches_the_function_that_keeps_it(machine: Machine, name: str):
-    state = machine.states[name]
-    payload = _fields(state)
-    waits = state["Resource"].endswith("waitForTaskToken")
-    assert waits == ("token" in payload)
-    if waits:
-        assert payload["token"] == "{% $states.context.Task.Token %}"
+@ALL
+def test_what_a_task_reads_of_its_result_is_a_field_of_it(machine: Machine):
+    for name, state in machine.lambdas():
+        answer = BY_TOKEN.get(name) or CONTRACTS[_kind(state)][1] or BaseModel
+        texts = expressions({"Assign": state.get("Assign", {}), "Output": state.get("Output", "")})
+        read = {
+            word for text in texts for word in re.findall(r"\$states\.result\.(?:Payload\.)?(?!Payload)(\w+)", text)
+        }
+        assert read <= set(answer.model_fields), name
 
 
-@pytest.mark.parametrize(("machine", "name"), TASKS)
-def test_what_a_task_reads_of_its_result_is_a_field_of_it(machine: Machine, name: str):
-    state = machine.states[name]
-    _, answer = CONTRACTS[_kind(state)]
-    fields = set((BY_TOKEN.get(name) or answer or BaseModel).model_fields)
-    read = set()
-    for text in expressions({"Assign": state.get("Assign", {}), "Output": state.get("Output", "")}):
-        read |= set(re.findall(r"\$states\.result\.(?:Payload\.)?(?!Payload)(\w+)", text))
-    assert read <= fields
-
-
-@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+@ALL
 def test_a_choice_reads_only_fields_of_the_answer_before_it(machine: Machine):
     for name, state in machine.states.items():
         if state["Type"] != "Choice":
@@ -93,7 +80,7 @@ def test_a_choice_reads_only_fields_of_the_answer_before_it(machine: Machine):
                 assert read <= set(answer.model_fields), f"{name} after {before}"
 
 
-@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+@ALL
 def test_a_choice_asks_for_every_word_that_the_answer_can_be(machine: Machine):
     """A word that no branch names takes the default, so exactly one word may be left for it."""
     for name, state in machine.states.items():
@@ -109,7 +96,7 @@ def test_a_choice_asks_for_every_word_that_the_answer_can_be(machine: Machine):
                 assert len(allowed - words) == 1, name
 
 
-@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+@ALL
 def test_every_error_that_is_retried_or_caught_exists(machine: Machine):
     ours = {name for name in vars(errors) if isinstance(getattr(errors, name), type)}
     for name, task in machine.tasks():

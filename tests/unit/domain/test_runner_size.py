@@ -58,14 +58,14 @@ def test_of_cpu_and_memory_one_alone_takes_the_other_along(needs, expected):
     assert got(**needs) == expected
 
 
-@pytest.mark.parametrize(("cpu", "memory"), EVERY)
 @pytest.mark.parametrize("usual", [RunnerSize(), RunnerSize(4096, 30 * GIB)])
-def test_whatever_is_asked_for_is_a_size_that_fargate_has(cpu, memory, usual):
+def test_whatever_is_asked_for_is_a_size_that_fargate_has(usual):
     offer = RunnerOffer(usual, LARGEST.most)
-    for needs in ({"cpu": cpu}, {"memory": memory}, {"cpu": cpu, "memory": memory}):
-        found = got(offer, **needs)
-        assert found[1] in MEMORY[found[0]]
-        assert needs.items() <= {"cpu": found[0], "memory": found[1]}.items()
+    for cpu, memory in EVERY:
+        for needs in ({"cpu": cpu}, {"memory": memory}, {"cpu": cpu, "memory": memory}):
+            found = got(offer, **needs)
+            assert found[1] in MEMORY[found[0]]
+            assert needs.items() <= {"cpu": found[0], "memory": found[1]}.items()
 
 
 @pytest.mark.parametrize(
