@@ -13,8 +13,8 @@ from rich.text import Text
 from rich.tree import Tree
 
 from tidegate.changes.rules.stack import Stack
-from tidegate.changes.rules.stack_order import nearest, tiers
 from tidegate.deploys.texts.advice import REPLACED
+from tidegate.rules.graphs import right_before, tiers
 from tidegate_cli import screen, views
 
 if TYPE_CHECKING:
@@ -110,13 +110,13 @@ def _queries(loaded: LoadedConfiguration) -> dict[str, str]:
 
 def _nodes(leaves: Mapping[str, Stack]) -> list[_Node]:
     before = {name: (stack.plan_after | stack.apply_after) & leaves.keys() for name, stack in leaves.items()}
-    tier = tiers(before)
+    tier, nearest = tiers(before), right_before(before)
     return [
         _Node(
             name,
             tier[name],
-            [first for first in nearest(name, before) if first in leaves[name].plan_after],
-            [first for first in nearest(name, before) if first not in leaves[name].plan_after],
+            [first for first in nearest[name] if first in leaves[name].plan_after],
+            [first for first in nearest[name] if first not in leaves[name].plan_after],
         )
         for name in sorted(leaves, key=lambda name: (tier[name], name))
     ]

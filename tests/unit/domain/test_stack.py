@@ -17,8 +17,8 @@ from tidegate.changes.rules.stack import (
     examine_stacks,
     resolve_stacks,
 )
-from tidegate.rules.closure import Circle, closed, in_order
 from tidegate.rules.errors import NestsDisagree, StackCycle, StackInItself, UnknownStack
+from tidegate.rules.graphs import Cycle, closed, in_order
 
 
 def leaf(name: str, *, variables=(), run_strategy=None, **rules) -> StackDefinition:
@@ -280,11 +280,11 @@ def test_a_closure_is_the_naive_one(leads_to):
 def test_names_are_in_order_or_lead_back_to_themselves(leads_to):
     circular = any(name in found for name, found in naive_closure(leads_to).items())
     if circular:
-        with pytest.raises(Circle) as caught:
+        with pytest.raises(Cycle) as caught:
             in_order(leads_to)
-        circle = caught.value.names
-        assert circle[0] == circle[-1] == min(circle)
-        assert all(after in leads_to[name] for name, after in pairwise(circle))
+        cycle = caught.value.nodes
+        assert cycle[0] == min(cycle)
+        assert all(after in leads_to[name] for name, after in pairwise((*cycle, cycle[0])))
     else:
         order = in_order(leads_to)
         assert all(order.index(each) < order.index(name) for name in leads_to for each in leads_to[name])

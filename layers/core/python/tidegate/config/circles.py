@@ -9,8 +9,9 @@ from tidegate.changes.rules.stack import Stack
 from tidegate.config.configured import ConfiguredRoot
 from tidegate.config.model.file import FILE
 from tidegate.rules.errors import quoted
+from tidegate.rules.graphs import arrows
 
-#: Roots of a circle that are shown: more are hard to read.
+#: Lines that are shown: more are hard to read.
 _SHOWN = 12
 
 
@@ -33,5 +34,4 @@ def _sentence(key: Key, circle: Sequence[str], by_key: Mapping[Key, ConfiguredRo
     inside = f" in the stack {quoted(stack)}" if by_key[key].shared else ""
     lines = {by_key[each, stack].sources.get("root", 0) for each in circle} - {0}
     where = f" ({FILE}:{', '.join(str(line) for line in sorted(lines)[:_SHOWN])})" if lines else ""
-    names = [*circle[:_SHOWN], "…"] if len(circle) > _SHOWN else circle
-    return f"{beginning}{inside}: {' → '.join((*names, circle[0]))}{where}. Correct a depends_on of these."
+    return f"{beginning}{inside}: {arrows(circle)}{where}. Correct a depends_on of these."

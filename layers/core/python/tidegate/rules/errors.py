@@ -37,6 +37,8 @@
 
 from __future__ import annotations
 
+from tidegate.rules.graphs import arrows
+
 _SHOWN_OF_A_NAME = 60
 
 
@@ -75,7 +77,7 @@ class CyclicChange(TidegateError):
     """Roots or stacks of one change that wait for each other. ``cycle`` names them, each waits for the next."""
 
     def __init__(self, what: str, cycle: tuple[str, ...], advice: str) -> None:
-        super().__init__(f"{what} wait for each other: {' → '.join((*cycle, cycle[0]))}. {advice}.")
+        super().__init__(f"{what} wait for each other: {arrows(cycle)}. {advice}.")
         self.cycle = cycle
 
 

@@ -1,17 +1,81 @@
-"""Puts what waits for each other in an order, and in layers."""
+"""Graphs of who waits for whom, and of names that lead to names: orders, layers, closures and cycles."""
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
+from typing import Any
+
+#: Names of a cycle that are shown: more are hard to read.
+_SHOWN = 10
 
 
-class CycleError(Exception):
-    """Nodes that wait for each other: each for the next, and the last for the first."""
+class Cycle(Exception):
+    """Nodes that lead back to themselves: each to the next, and the last to the first."""
 
-    def __init__(self, nodes: list[int]) -> None:
-        super().__init__(f"{len(nodes)} nodes wait for each other")
-        self.nodes = nodes
+    def __init__(self, nodes: Sequence[Any]) -> None:
+        super().__init__(arrows([str(node) for node in nodes]))
+        self.nodes = tuple(nodes)
+
+
+def arrows(cycle: Sequence[str]) -> str:
+    """Return a cycle as people read it: from the first name again to the first."""
+    return " → ".join((*cycle[:_SHOWN], *(("…",) if len(cycle) > _SHOWN else ()), cycle[0]))
+
+
+def from_smallest(names: Sequence[str]) -> tuple[str, ...]:
+    """Return a cycle that begins at the first of its names."""
+    first = names.index(min(names))
+    return (*names[first:], *names[:first])
+
+
+def in_order(leads_to: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    """Return the names, each after all that it leads to. Raise Cycle, which begins at the first of its names."""
+    try:
+        return tuple(TopologicalSorter(leads_to).static_order())
+    except CycleError as error:
+        raise Cycle(from_smallest(_nodes(error))) from None
+
+
+def closed(leads_to: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
+    """Return for each name all names that it leads to in one step or more: itself only where a cycle leads back."""
+    names = list(leads_to)
+    bit = {name: 1 << place for place, name in enumerate(names)}
+    # Sets as the bits of numbers: one step below joins two of them, however many names they hold.
+    reached = {name: sum(bit[each] for each in set(leads_to[name])) for name in names}
+    for between in names:
+        beyond, at = reached[between], bit[between]
+        for name in names:
+            if reached[name] & at:
+                reached[name] |= beyond
+    return {name: frozenset(_names(bits, names)) for name, bits in reached.items()}
+
+
+def _names(bits: int, names: list[str]) -> Iterable[str]:
+    return (name for name, digit in zip(names, reversed(f"{bits:b}"), strict=False) if digit == "1")
+
+
+def tiers(before: Mapping[str, Collection[str]]) -> dict[str, int]:
+    """Return how many names go before each, one after the other, and itself. Names without an entry do not count.
+
+    No way is longer than there are names, so that this ends for names that wait for each other, too.
+    """
+    found = dict.fromkeys(before, 1)
+    for _ in range(1, len(before)):
+        known = {name: [found[each] for each in before[name] if each in found and each != name] for name in before}
+        longer = {name: 1 + max(firsts, default=0) for name, firsts in known.items()}
+        if longer == found:
+            break
+        found = longer
+    return found
+
+
+def right_before(before: Mapping[str, frozenset[str] | set[str]]) -> dict[str, list[str]]:
+    """Return for each name those right before it: which no other one before it waits for."""
+    reached = closed(before)
+    return {name: sorted(firsts.difference(*(reached[each] for each in firsts))) for name, firsts in before.items()}
 
 
 class WaitGraph:
@@ -22,110 +86,78 @@ class WaitGraph:
 
     def __init__(self, members: int) -> None:
         self.members = members
-        self._followers: list[list[int]] = [[] for _ in range(members)]
+        self._waits: list[list[int]] = [[] for _ in range(members)]
         self._layered: list[list[int]] = [[] for _ in range(members)]
 
     def between(self) -> int:
         """Return a new node that only stands between others."""
-        self._followers.append([])
+        self._waits.append([])
         self._layered.append([])
-        return len(self._followers) - 1
+        return len(self._waits) - 1
 
     def wait(self, node: int, before: int, *, layered: bool = True) -> None:
         """Let a node come after another one; ``layered`` tells whether it is in a later layer, too."""
-        (self._layered if layered else self._followers)[before].append(node)
+        (self._layered if layered else self._waits)[node].append(before)
 
     def ordered(self) -> tuple[list[int], list[int]]:
         """Return the members in an order that keeps all of it, and the layer of each member, from 1.
 
         Where there is a choice, the smallest comes first. A layer is the longest way to a member, counted in members.
-        Raise CycleError.
+        Raise Cycle.
         """
-        walk = _Walk(self)
-        walk.go()
-        if len(walk.order) < self.members:
-            raise CycleError(self._cycle(walk.pending))
-        return walk.order, walk.layers[: self.members]
+        sorter = self._sorter()
+        try:
+            sorter.prepare()
+        except CycleError as error:
+            raise Cycle(_nodes(error)) from None
+        order, layers = [], [0] * len(self._waits)
+        for node in self._walk(sorter):
+            layers[node] = max((layers[before] for before in self._layered[node]), default=0)
+            if node < self.members:
+                layers[node] += 1
+                order.append(node)
+        return order, layers[: self.members]
 
     def stuck(self) -> dict[int, list[int]]:
-        """Return for each member that no order has a place for the members of the circle that it waits for.
+        """Return for each member that no order has a position for the nodes of the cycle that it waits for.
 
-        A member of the circle has it as well. Each waits for the next, and the last for the first.
+        A member of the cycle has it as well. Each waits for the next, and the last for the first.
         """
-        walk = _Walk(self)
-        walk.go()
-        left = [node for node, count in enumerate(walk.pending) if count]
-        circles = self._circles(left, left)
-        return {node: circles[node] for node in left if node < self.members}
-
-    def after(self, node: int) -> Iterator[int]:
-        """Return what waits for a node."""
-        yield from self._followers[node]
-        yield from self._layered[node]
-
-    def layered_after(self, node: int) -> list[int]:
-        """Return what waits for a node, in a later layer."""
-        return self._layered[node]
-
-    def __len__(self) -> int:
-        return len(self._followers)
-
-    def _cycle(self, pending: list[int]) -> list[int]:
-        """Return nodes that wait for each other: from the first that is left, always to one that it waits for."""
-        left = [node for node, count in enumerate(pending) if count]
-        return self._circles(left[:1], left)[left[0]]
-
-    def _circles(self, starts: list[int], left: list[int]) -> dict[int, list[int]]:
-        """Return the circles that some nodes lead into, for each node on the ways there; all wait for ones left."""
-        awaited: dict[int, int] = {}
-        for node in left:
-            for follower in self.after(node):
-                awaited.setdefault(follower, node)
-        circles: dict[int, list[int]] = {}
-        for start in starts:
+        sorter = self._sorter()
+        with suppress(CycleError):
+            sorter.prepare()
+        left = set(range(len(self._waits))) - set(self._walk(sorter))
+        awaited = {node: min(left.intersection(self._before(node))) for node in left}
+        found: dict[int, list[int]] = {}
+        for start in sorted(left):
             way: dict[int, int] = {}
             node = start
-            while node not in circles and node not in way:
+            while node not in found and node not in way:
                 way[node] = len(way)
                 node = awaited[node]
-            circle = circles[node] if node in circles else list(way)[way[node] :]
-            circles.update(dict.fromkeys(way, circle))
-        return circles
+            cycle = found[node] if node in found else list(way)[way[node] :]
+            found.update(dict.fromkeys(way, cycle))
+        return {node: cycle for node, cycle in found.items() if node < self.members}
+
+    def _before(self, node: int) -> Iterator[int]:
+        yield from self._waits[node]
+        yield from self._layered[node]
+
+    def _sorter(self) -> TopologicalSorter[int]:
+        return TopologicalSorter({node: self._before(node) for node in range(len(self._waits))})
+
+    def _walk(self, sorter: TopologicalSorter[int]) -> Iterator[int]:
+        """Yield what can be reached: nodes between others at once, then the smallest member."""
+        ready: list[tuple[bool, int]] = []
+        while sorter.is_active():
+            for node in sorter.get_ready():
+                heappush(ready, (node < self.members, node))
+            _, node = heappop(ready)
+            sorter.done(node)
+            yield node
 
 
-class _Walk:
-    """One way through a graph: how many each node still waits for, and the layer of each so far."""
-
-    def __init__(self, graph: WaitGraph) -> None:
-        self._graph = graph
-        self.order: list[int] = []
-        self.layers = [0] * len(graph)
-        self.pending = [0] * len(graph)
-        self._ready: list[int] = []
-        for node in range(len(graph)):
-            for follower in graph.after(node):
-                self.pending[follower] += 1
-
-    def go(self) -> None:
-        for node in [node for node, count in enumerate(self.pending) if not count]:
-            self._free(node)
-        while self._ready:
-            node = heapq.heappop(self._ready)
-            self.order.append(node)
-            self.layers[node] += 1
-            self._pass(node)
-
-    def _free(self, node: int) -> None:
-        """Take what waits for nothing any more: a member in its turn, a node between at once."""
-        if node < self._graph.members:
-            heapq.heappush(self._ready, node)
-        else:
-            self._pass(node)
-
-    def _pass(self, node: int) -> None:
-        for follower in self._graph.layered_after(node):
-            self.layers[follower] = max(self.layers[follower], self.layers[node])
-        for follower in self._graph.after(node):
-            self.pending[follower] -= 1
-            if not self.pending[follower]:
-                self._free(follower)
+def _nodes(error: CycleError) -> Sequence[Any]:
+    """Return what graphlib found, from each node to the next that it leads to."""
+    nodes: Sequence[Any] = error.args[1][:0:-1]
+    return nodes

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 
-from tidegate.changes.rules.stack_order import tiers
 from tidegate.deploys.queue.look_at_queue import RootView
 from tidegate.deploys.rules.summary import DeploymentSummary
+from tidegate.rules.graphs import tiers
 
 #: A root that nothing was deployed to for so long, and where nothing waits, is folded away: it may be gone.
 RESTING = timedelta(days=180)

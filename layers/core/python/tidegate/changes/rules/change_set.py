@@ -16,7 +16,7 @@ from tidegate.roots.rules.root_index import TagIndex
 from tidegate.roots.rules.root_query import TagQuery
 from tidegate.roots.rules.terms import Tagged
 from tidegate.rules.errors import CyclicChange, quoted
-from tidegate.rules.graphs import CycleError, WaitGraph
+from tidegate.rules.graphs import Cycle, WaitGraph, from_smallest
 
 #: A root in a stack: the root's name and the stack's.
 Key = tuple[str, str]
@@ -105,7 +105,7 @@ class Candidates:
         return ChangeSet(_in_order(self._pools, self._stacks, pulled.pull()))
 
     def stuck(self) -> Mapping[Key, tuple[str, ...]]:
-        """Return for each root that waits for itself inside its stack, and for what depends on it, the circle.
+        """Return for each root that waits for itself inside its stack, and for what depends on it, the cycle.
 
         That is the names of roots of that stack: each waits for the next, and the last for the first.
         """
@@ -290,14 +290,14 @@ class _Waiting:
         """Return the members in order and the layer of each. Raise CyclicChange."""
         try:
             return self._graph.ordered()
-        except CycleError as error:
-            raise self._cyclic(error.nodes) from None
+        except Cycle as cycle:
+            raise self._cyclic(cycle.nodes) from None
 
     def stuck(self) -> dict[Key, tuple[str, ...]]:
-        """Return for each member that no order has a place for the names of the circle that it waits for."""
+        """Return for each member that no order has a place for the names of the cycle that it waits for."""
         return {
-            self._keys[node]: _from_smallest([self._keys[each][0] for each in circle if each < len(self._keys)])
-            for node, circle in self._graph.stuck().items()
+            self._keys[node]: from_smallest([self._keys[each][0] for each in cycle if each < len(self._keys)])
+            for node, cycle in self._graph.stuck().items()
         }
 
     def waits(self, node: int) -> Waits:
@@ -309,12 +309,7 @@ class _Waiting:
         """Return the refusal of a cycle: of stacks if it leads through some, or else of roots in one stack."""
         if stacks := [stack for node in nodes if (stack := self._stack_of.get(node))]:
             advice = "Remove one of the stacks from apply_after, plan_after or modified_by of the other"
-            return CyclicChange("Stacks", _from_smallest(stacks), advice)
+            return CyclicChange("Stacks", from_smallest(stacks), advice)
         keys = [self._keys[node] for node in nodes if node < len(self._keys)]
         what = f"Roots of stack {quoted(keys[0][1])}"
-        return CyclicChange(what, _from_smallest([name for name, _ in keys]), "Correct their depends_on")
-
-
-def _from_smallest(names: Sequence[str]) -> tuple[str, ...]:
-    first = names.index(min(names))
-    return (*names[first:], *names[:first])
+        return CyclicChange(what, from_smallest([name for name, _ in keys]), "Correct their depends_on")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegate.rules.closure import in_order
+from tidegate.rules.graphs import in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Nests:
 
 
 def nests_of(holds: Mapping[str, Sequence[str]]) -> Nests:
-    """Return what follows from which stacks each stack holds. Raise Circle where one is in itself."""
+    """Return what follows from which stacks each stack holds. Raise Cycle where one is in itself."""
     leaves: dict[str, tuple[str, ...]] = {}
     for name in in_order(holds):
         held = [leaf for each in holds[name] for leaf in leaves[each]]

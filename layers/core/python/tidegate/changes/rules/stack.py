@@ -14,8 +14,8 @@ from itertools import islice
 from typing import Any
 
 from tidegate.changes.rules.nests import Nests, nests_of
-from tidegate.rules.closure import Circle, closed, in_order
 from tidegate.rules.errors import InvalidStacks, NestsDisagree, StackCycle, StackInItself, UnknownStack, quoted
+from tidegate.rules.graphs import Cycle, closed, in_order
 
 #: The stack of roots that no stack claims, unless a stack of this name is declared.
 DEFAULT_STACK = "default"
@@ -96,9 +96,9 @@ def examine_stacks(definitions: Sequence[StackDefinition]) -> tuple[Sequence[Inv
     declared.setdefault(DEFAULT_STACK, StackDefinition(DEFAULT_STACK))
     try:
         nests = nests_of({name: each.nests for name, each in declared.items()})
-    except Circle as circle:
-        problem = f"it is nested in itself: {circle}"
-        return [StackInItself(circle.names[0], ("nests",), problem, "Remove one of these from the nest it is in")], {}
+    except Cycle as cycle:
+        problem = f"it is nested in itself: {cycle}"
+        return [StackInItself(cycle.nodes[0], ("nests",), problem, "Remove one of these from the nest it is in")], {}
     resolution = _Resolution(declared, nests)
     mistakes = [*islice(resolution.disagreements(), MAXIMUM_MISTAKES), *resolution.cycles()]
     return mistakes, {} if mistakes else resolution.stacks()
@@ -203,23 +203,23 @@ class _Resolution:
                     yield _disagreement(leaf, place, first.stack, said.stack)
 
     def cycles(self) -> Iterator[StackCycle]:
-        """Return the first circle of leaves that wait for each other, before their plans or applies."""
+        """Return the first cycle of leaves that wait for each other, before their plans or applies."""
         apply_after, plan_after = self._rules["apply_after"], self._rules["plan_after"]
         try:
             in_order({leaf: (*apply_after[leaf], *plan_after[leaf]) for leaf in self._leaves})
-        except Circle as circle:
-            yield self._cycle(circle)
+        except Cycle as cycle:
+            yield self._cycle(cycle)
 
-    def _cycle(self, circle: Circle) -> StackCycle:
-        """Return the refusal, at the first rule of the circle: of its leaf, or of a nest around it."""
-        waiting, awaited = circle.names[:2]
+    def _cycle(self, cycle: Cycle) -> StackCycle:
+        """Return the refusal, at the first rule of the cycle: of its leaf, or of a nest around it."""
+        waiting, awaited = (*cycle.nodes, cycle.nodes[0])[:2]
         kind, owner = next(
             (kind, name)
             for name in self._around(waiting)
             for kind in ("apply_after", self._kind_of_plans(waiting))
             if awaited in self._nests.expand(self._names_in[name][kind])
         )
-        problem = f"stacks wait for each other: {circle}"
+        problem = f"stacks wait for each other: {cycle}"
         if owner != waiting:
             problem += f", as {quoted(waiting)} has the rules of {quoted(owner)}"
         advice = "Remove one of these rules"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tidegate.changes.rules.stack_order import nearest, tiers
 from tidegate.deploys.rules.deployment import DONE, Deployment, State, is_final
+from tidegate.rules.graphs import right_before, tiers
 
 #: States of deployments that failed: a person looks why.
 _FAILED = (State.OUTCOME_UNKNOWN, State.APPLY_FAILED, State.PLAN_FAILED, State.ENGINE_FAULT)
@@ -104,15 +104,15 @@ def overview(change: Iterable[Deployment]) -> tuple[StackOverview, ...]:
     plans = {name: {first for one in its for first in one.waits.plan_after} for name, its in members.items()}
     applies = {name: {first for one in its for first in one.waits.apply_after} for name, its in members.items()}
     before = {name: (plans[name] | applies[name]) & members.keys() - {name} for name in members}
-    tier = tiers(before)
+    tier, nearest = tiers(before), right_before(before)
     return tuple(
         StackOverview(
             name,
             tier[name],
             min(map(_counted, members[name]), key=_URGENCY.index),
             tuple(members[name]),
-            tuple(first for first in nearest(name, before) if first in plans[name]),
-            tuple(first for first in nearest(name, before) if first not in plans[name]),
+            tuple(first for first in nearest[name] if first in plans[name]),
+            tuple(first for first in nearest[name] if first not in plans[name]),
         )
         for name in sorted(members, key=lambda name: (tier[name], name))
     )

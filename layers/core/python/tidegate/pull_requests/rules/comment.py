@@ -20,7 +20,8 @@ from tidegate.pull_requests.rules.blocks import LayerView, alarms, blocks, link,
 from tidegate.pull_requests.rules.merge import Circumstances, next_steps, on_merge
 from tidegate.pull_requests.rules.record import Overtaken
 from tidegate.pull_requests.rules.remarks import left_behind, not_planned, older, rules, with_options
-from tidegate.pull_requests.rules.tally import Tally, awaited, by_importance, tally, tiers
+from tidegate.pull_requests.rules.tally import Tally, awaited, by_importance, tally
+from tidegate.rules.graphs import tiers
 from tidegate.texts.markdown import bounded, code, escaped, prose, size
 
 #: GitHub's limit is in characters; bytes are never fewer.

@@ -9,6 +9,7 @@ from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
 from tidegate.deploys.texts.face import counts, many
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.policies.rules.policy import PolicyVerdict
+from tidegate.rules.graphs import tiers
 
 _COUNTED = tuple(each.name for each in fields(PlannedChanges) if each.default == 0)
 _WITHOUT_PLAN = (LayerState.FAILED, LayerState.REFUSED)
@@ -114,16 +115,3 @@ def stacks_of(layers: Iterable[TemporaryLayer]) -> Mapping[str, Sequence[Tempora
 def awaited(layers: Iterable[TemporaryLayer]) -> frozenset[str]:
     """Return the stacks that layers of one stack wait for."""
     return frozenset(name for each in layers for name in (*each.waits.plan_after, *each.waits.apply_after))
-
-
-def tiers(waits: Mapping[str, Collection[str]]) -> Mapping[str, int]:
-    """Return where each stack stands among those of the change, from 1: after all that it waits for there.
-
-    Configurations whose stacks wait for each other are refused before; here such a wait counts for nothing.
-    """
-    found = dict.fromkeys(waits, 1)
-    for _ in waits:
-        for stack, others in waits.items():
-            after = max((found[each] for each in others if each in found and each != stack), default=0)
-            found[stack] = min(max(found[stack], after + 1), len(waits))
-    return found
