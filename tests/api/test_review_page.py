@@ -76,7 +76,7 @@ class TestReview:
         ]
         assert seen == [["Retry"], ["Reject"]]
 
-    @pytest.mark.parametrize("fields", [{"pull_request": 7}, {"gate": Gate("plan", NOW, circle="They wait.")}])
+    @pytest.mark.parametrize("fields", [{"pull_request": 7}, {"gate": Gate("plan", NOW, cycle="They wait.")}])
     def test_where_nothing_can_be_run_again_no_retry_is_offered(self, wires, browser, fields):
         one = wires.deployed(deployment_in(State.BLOCKED, **fields))
         page = browser.get(f"/deployments/{one.id}")

@@ -160,8 +160,8 @@ def test_what_a_pull_request_s_head_is_blocked_by_cannot_be_retried():
     assert "Retry" not in check_run.summary
 
 
-def test_one_that_waits_in_a_circle_says_who_waits_for_whom_and_offers_to_reject():
-    gate = Gate("job", NOW, circle="why")
+def test_one_that_waits_in_a_cycle_says_who_waits_for_whom_and_offers_to_reject():
+    gate = Gate("job", NOW, cycle="why")
     view = holds(awaited("app", state=State.QUEUED))
     check_run = shown(State.BLOCKED, view, gate=gate, reason="None of these goes on by itself.")
     assert check_run.title == "Blocked: this and others wait for each other"

@@ -35,7 +35,7 @@ EXAMPLES = [
         View(waited_for=WaitedFor((Awaited("network", "prod", State.PLANNING),))),
     ),
     (deployment_in(State.BLOCKED), View(waited_for=WaitedFor((Awaited("network", "dev", State.PLAN_FAILED),)))),
-    (deployment_in(State.BLOCKED, gate=Gate("plan", NOW, circle="They wait for each other.")), View()),
+    (deployment_in(State.BLOCKED, gate=Gate("plan", NOW, cycle="They wait for each other.")), View()),
     (deployment_in(State.REJECTED, error="CommitLeftBranch"), View()),
     (deployment_in(State.AWAITING_REQUIREMENTS, missing=FROZEN.sentences, frozen=FROZEN.frozen), View()),
     (deployment_in(State.GATE_EXPIRED, error="GateStaysShut", reason="It waited often."), View()),

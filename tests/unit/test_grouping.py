@@ -41,11 +41,11 @@ def test_roots_of_a_stack_stand_in_the_order_of_their_layers_and_attempts():
 
 
 def test_stacks_that_wait_for_each_other_are_shown_all_the_same():
-    circle = [
+    cycle = [
         one_of("a", "x", waits=Waits(plan_after=("y",))),
         one_of("b", "y", waits=Waits(plan_after=("x",))),
     ]
-    assert sorted(shown(*circle)) == [("x", ["a"]), ("y", ["b"])]
+    assert sorted(shown(*cycle)) == [("x", ["a"]), ("y", ["b"])]
 
 
 def test_what_is_alone_of_its_change_has_no_group():

@@ -101,7 +101,7 @@ def test_the_names_of_stacks_are_plain():
     assert refusal("stacks: {names: {'a b': {tag_query: ''}}}\n").column == 18
 
 
-def test_stacks_that_wait_for_each_other_are_shown_as_a_circle():
+def test_stacks_that_wait_for_each_other_are_shown_as_a_cycle():
     error = refusal("""
 stacks:
   names:

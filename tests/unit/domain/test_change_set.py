@@ -182,7 +182,7 @@ class TestWhatWaits:
 
 
 class TestCycles:
-    def test_roots_that_wait_for_each_other_are_shown_in_a_circle(self):
+    def test_roots_that_wait_for_each_other_are_shown_in_a_cycle(self):
         roots = [
             candidate("c", "s", "name:b"),
             candidate("b", "s", "name:a"),
@@ -208,7 +208,7 @@ class TestCycles:
             resolve(roots, "x@dev", "y@prod", "z@qa", **stacks)
         assert shown(resolve(roots, "x@dev", "y@prod", **stacks)) == ["y@prod", "x@dev"]
 
-    def test_all_who_can_never_come_are_found_without_a_change_each_with_its_circle(self):
+    def test_all_who_can_never_come_are_found_without_a_change_each_with_its_cycle(self):
         roots = [
             candidate("a", "s", "name:b"),
             candidate("b", "s", "name:a"),

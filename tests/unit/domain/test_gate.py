@@ -98,7 +98,7 @@ def test_a_plan_is_as_old_as_its_newest_beginning():
         ({"gate": None}, True),
         ({"pull_request": 7}, False),
         ({"waits": Waits(refused=(("app", "dev"),))}, False),
-        ({"gate": Gate("plan", NOW, circle="They wait for each other.")}, False),
+        ({"gate": Gate("plan", NOW, cycle="They wait for each other.")}, False),
     ],
 )
 def test_only_what_failed_on_the_default_branch_can_be_run_again(fields, expected):

@@ -29,7 +29,7 @@ def test_a_path_leads_where_the_system_would_take_it(texts: dict[str, str], path
     assert Links(texts).place(path) == place
 
 
-def test_links_that_lead_out_are_told_apart_from_circles() -> None:
+def test_links_that_lead_out_are_told_apart_from_cycles() -> None:
     links = Links({"a": "/etc", "b": "../x", "c": "c", "d": "a/x", "e": "f"})
     assert links.outside == {"a", "b", "d"}
     assert "e" in links

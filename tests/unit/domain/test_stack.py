@@ -252,7 +252,7 @@ class TestMistakes:
         assert (found.stack, found.path) == (stack, (path,))
         assert str(found).startswith(f"Stack {stack!r}: stacks wait for each other: {told}")
 
-    def test_a_long_circle_is_shortened(self):
+    def test_a_long_cycle_is_shortened(self):
         ring = [leaf(f"s{number:03}", apply_after=(f"s{(number + 1) % 100:03}",)) for number in range(100)]
         assert "s000 → s001 → s002 → s003 → s004 → s005 → s006 → s007 → s008 → s009 → … → s000." in str(mistake(*ring))
 

@@ -28,7 +28,7 @@ stacks:
     dev: {tag_query: '', variables: {size: small}}
     prod: {tag_query: 'dir:live/app', variables: {size: large}, on_change: {can_apply_after: [dev]}}
 """
-CIRCLE = """
+CYCLE = """
 dirs:
   live/app: {when_modified: {depends_on: 'dir:live/db'}}
   live/db: {when_modified: {depends_on: 'dir:live/app'}}
@@ -79,7 +79,7 @@ class TestMerges:
         assert world.enqueued == before
 
     def test_roots_that_wait_for_each_other_fail_the_commit_and_are_shown(self, world):
-        outcome = self.pushed(world, CIRCLE)
+        outcome = self.pushed(world, CYCLE)
         assert world.enqueued == []
         assert "live/app → live/db → live/app" in outcome
         (check_run,) = world.forge.check_runs.values()
@@ -161,9 +161,9 @@ class TestPeople:
         assert world.enqueued == []
         assert "It is in no stack" in world.reply
 
-    def test_roots_that_wait_for_each_other_are_refused_with_the_circle(self, world):
-        world.file(MAIN, CIRCLE)
-        world.file(HEAD, CIRCLE)
+    def test_roots_that_wait_for_each_other_are_refused_with_the_cycle(self, world):
+        world.file(MAIN, CYCLE)
+        world.file(HEAD, CYCLE)
         world.comment("tidegate deploy")
         assert world.enqueued == []
         assert "wait for each other" in world.reply
@@ -190,5 +190,5 @@ class TestPeople:
         assert "It is in no stack" in world.request("live/app")
 
     def test_a_request_for_roots_that_wait_for_each_other_is_refused(self, world):
-        world.file(MAIN, CIRCLE)
+        world.file(MAIN, CYCLE)
         assert "wait for each other" in world.request("live/app", "live/db")

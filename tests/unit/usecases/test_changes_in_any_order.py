@@ -118,7 +118,7 @@ class ChangesInAnyOrder(RuleBasedStateMachine):
             self.world.show(index)
 
     def teardown(self):
-        """All comes to rest without the reconciler, but for circles of queues, one of which it blocks."""
+        """All comes to rest without the reconciler, but for cycles of queues, one of which it blocks."""
         self.world.come_to_rest()
         self.world.check_awake()
         self.world.reconcile()

@@ -13,7 +13,7 @@ from tidegate.config.resolution import configure
 from tidegate.discovery.discover_roots import Discovery, Reading, all_roots
 from tidegate.roots.rules.root import Root
 
-CIRCLE = """
+CYCLE = """
 dirs:
   network/prod: {}
   app/dev: {when_modified: {depends_on: 'name:app/prod'}}
@@ -51,20 +51,20 @@ class TestChangeSets:
         assert [root.name for root in found.roots] == ["app/dev", "app/prod", "network/dev"]
 
     def test_roots_that_wait_for_each_other_are_refused(self):
-        found = discover(with_file(CIRCLE), with_file(CIRCLE, app_dev="# new", network_prod="# new"))
+        found = discover(with_file(CYCLE), with_file(CYCLE, app_dev="# new", network_prod="# new"))
         assert members(found) == ["network/prod@default"]
         (refused,) = found.refused
-        assert refused.startswith("app/dev: It is in a circle of roots that wait for each other: ")
+        assert refused.startswith("app/dev: It is in a cycle of roots that wait for each other: ")
         assert "app/dev → app/prod → app/dev (tidegate.yaml:4, 5)" in refused
 
     def test_what_depends_on_such_a_root_is_refused_as_well(self):
-        found = discover(with_file(CIRCLE), with_file(CIRCLE, network_dev="# new"))
+        found = discover(with_file(CYCLE), with_file(CYCLE, network_dev="# new"))
         assert members(found) == []
         assert "depends on roots that wait for each other: app/dev → app/prod → app/dev" in found.refused[0]
 
-    def test_what_a_circle_held_back_is_deployed_by_the_commit_that_corrects_the_file(self):
-        corrected = CIRCLE.replace("depends_on: 'name:app/dev'", "depends_on: 'name:network/prod'")
-        found = discover(with_file(CIRCLE), with_file(corrected))
+    def test_what_a_cycle_held_back_is_deployed_by_the_commit_that_corrects_the_file(self):
+        corrected = CYCLE.replace("depends_on: 'name:app/dev'", "depends_on: 'name:network/prod'")
+        found = discover(with_file(CYCLE), with_file(corrected))
         assert members(found) == ["app/prod@default", "app/dev@default", "network/dev@default"]
         assert found.refused == ()
 

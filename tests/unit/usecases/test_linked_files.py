@@ -82,7 +82,7 @@ class TestLinkedFiles:
         assert names(discovery) == []
         assert any("modules/n/x.tf" in sentence for sentence in discovery.refused)
 
-    def test_links_in_circles_and_to_nothing_are_no_files(self, file):
+    def test_links_in_cycles_and_to_nothing_are_no_files(self, file):
         new = SHARED | file | {"live/x/main.tf": Link("main.tf"), "live/y/main.tf": Link("../gone.tf")}
         found = names(discover({}, new, before_is_known=False))
         assert [name for name in found if name in {"live/x", "live/y"}] == []
@@ -95,7 +95,7 @@ def test_a_linked_directory_is_no_root_by_itself_and_one_by_name():
     assert names(discover(named, named | {"template/main.tf": BACKEND + "# new"})) == ["live"]
 
 
-def test_modules_in_circles_of_links_are_followed_to_an_end():
+def test_modules_in_cycles_of_links_are_followed_to_an_end():
     base = {"a/main.tf": BACKEND + NETWORK % "./self/m", "a/self": Link("../a"), "a/m/main.tf": NETWORK % "./self/m"}
     base |= {"a/m/self": Link("..")}
     assert names(discover(base, base | {"a/m/x.tf": ""})) == ["a"]

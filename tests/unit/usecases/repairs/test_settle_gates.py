@@ -76,7 +76,7 @@ def test_deployments_that_have_gone_hold_up_nothing(world, repair):
 
 
 @pytest.fixture
-def circle(world):
+def cycle(world):
     """``net`` (prod) waits for ``app`` (lab), behind ``app`` (qa), which waits for ``net`` (dev), behind the first."""
     behind = {
         root: deployment_in(State.QUEUED, number, root=any_root(name=root), stack=stack, change_set=CHANGE)
@@ -92,8 +92,8 @@ def circle(world):
     return first, newest
 
 
-def test_of_those_that_wait_for_each_other_one_is_blocked_and_says_why(world, repair, circle):
-    first, newest = circle
+def test_of_those_that_wait_for_each_other_one_is_blocked_and_says_why(world, repair, cycle):
+    first, newest = cycle
     world.take_turn(repair)
     blocked = world.now(newest)
     assert (world.now(first).state, blocked.state) == (State.GATED, State.BLOCKED)
@@ -103,16 +103,16 @@ def test_of_those_that_wait_for_each_other_one_is_blocked_and_says_why(world, re
     assert world.now(newest) == blocked
 
 
-def test_once_others_can_go_on_nobody_is_blocked_for_that_any_more(world, repair, circle):
-    first, newest = circle
+def test_once_others_can_go_on_nobody_is_blocked_for_that_any_more(world, repair, cycle):
+    first, newest = cycle
     world.take_turn(repair)
     world.change(first, state=State.AWAITING_REVIEW, gate=None)
     world.take_turn(repair)
-    assert (world.now(newest).state, world.now(newest).gate.circle) == (State.GATED, "")
+    assert (world.now(newest).state, world.now(newest).gate.cycle) == (State.GATED, "")
 
 
 class Earlier:
-    """The records as they were when the circle was found."""
+    """The records as they were when the cycle was found."""
 
     def __init__(self, deployments):
         self.unshown, self.get, self.save = deployments.unshown, deployments.get, deployments.save
@@ -120,9 +120,9 @@ class Earlier:
         self.many = lambda _: known
 
 
-def test_who_is_answered_meanwhile_is_told_nothing(world, circle):
-    _, newest = circle
+def test_who_is_answered_meanwhile_is_told_nothing(world, cycle):
+    _, newest = cycle
     repair = SettleGates(Earlier(world.deployments), world.opener.open)
     world.decider.reject(newest.id, "reviewer", "2027")
     world.take_turn(repair)
-    assert (world.now(newest).gate.circle, world.answers) == ("", {"newest": "rejected"})
+    assert (world.now(newest).gate.cycle, world.answers) == ("", {"newest": "rejected"})

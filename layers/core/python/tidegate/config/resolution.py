@@ -13,8 +13,8 @@ from typing import Protocol
 from tidegate.changes.rules.change_set import Candidate
 from tidegate.changes.rules.stack import Stack, resolve_stacks
 from tidegate.config.assignment import Assignment, Declarations, assign
-from tidegate.config.circles import refused_circles
 from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
+from tidegate.config.cycles import refused_cycles
 from tidegate.config.declarations import RootDeclaration
 from tidegate.config.expressions import Expression
 from tidegate.config.loaded import LoadedConfiguration
@@ -50,7 +50,7 @@ def configure(
     refused = dict(assignment.refused)
     configured = list(_configured(loaded, stacks, members, refused))
     usable = [each for each in configured if each.root.name not in refused]
-    refused |= refused_sizes(usable) | refused_circles(usable, stacks)
+    refused |= refused_sizes(usable) | refused_cycles(usable, stacks)
     held_back = [Candidate(each.root, each.tagged, each.stack) for each in members if each.root.name in refused]
     held_back += _in_several(given, owns, assignment)
     usable = [each for each in usable if each.root.name not in refused]

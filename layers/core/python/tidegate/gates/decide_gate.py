@@ -56,8 +56,8 @@ class GateDecider:
         refusal = _refusal(blocked)
         if blocked.gate is None or refusal is not None:
             return Decision(False, refusal or "")
-        if blocked.gate.circle:
-            return Decision(False, blocked.gate.circle)
+        if blocked.gate.cycle:
+            return Decision(False, blocked.gate.cycle)
         if blocked.waits.refused:
             (root, stack), *_ = blocked.waits.refused
             return Decision(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import WAITING
-from tidegate.deploys.rules.wait_circles import circles
+from tidegate.deploys.rules.wait_cycles import cycles
 from tidegate.ports import Deployments
 from tidegate.reconciler.turn import Turn
 from tidegate.rules.decide_again import deciding_again
@@ -33,29 +33,29 @@ class SettleGates:
 
     def repair(self, turn: Turn) -> int:
         known = self._open()
-        self._tell_circles(turn, known)
+        self._tell_cycles(turn, known)
         waiting = defaultdict(list)
         for each in known:
             if each.state in WAITING:
                 waiting[each.change_set].append(each.id)
         return turn.each(sorted(waiting), lambda change: self.open_gates(change, waiting[change]) > 0, _AT_MOST)
 
-    def _tell_circles(self, turn: Turn, known: Sequence[Deployment]) -> None:
-        found = circles(known)
-        told = {each.id for each in known if each.gate is not None and each.gate.circle}
+    def _tell_cycles(self, turn: Turn, known: Sequence[Deployment]) -> None:
+        found = cycles(known)
+        told = {each.id for each in known if each.gate is not None and each.gate.cycle}
 
         def tell(identifier: str) -> bool:
             return deciding_again(lambda: self._tell(identifier, found.get(identifier, "")))
 
         turn.each(sorted(found.keys() | told), tell, _AT_MOST)
 
-    def _tell(self, identifier: str, circle: str) -> bool:
+    def _tell(self, identifier: str, cycle: str) -> bool:
         """Write to the record why it must give up, if it still waits. The look at its gate does what follows."""
         deployment = self.deployments.get(identifier)
         gate = deployment.gate
-        if deployment.state not in WAITING or gate is None or gate.next is not None or gate.circle == circle:
+        if deployment.state not in WAITING or gate is None or gate.next is not None or gate.cycle == cycle:
             return False
-        self.deployments.save(replace(deployment, gate=replace(gate, circle=circle)))
+        self.deployments.save(replace(deployment, gate=replace(gate, cycle=cycle)))
         return True
 
     def _open(self) -> list[Deployment]:

@@ -219,7 +219,7 @@ class Gate:
     """The gate that a deployment waits at: its id, and since when (ISO 8601 in UTC).
 
     ``next`` is what follows, once that is decided; ``at`` is when that was, and ``by`` who, if a person decided.
-    ``circle`` says how it and others wait for each other, so that it must give up for any of them to go on.
+    ``cycle`` says how it and others wait for each other, so that it must give up for any of them to go on.
     """
 
     id: str
@@ -227,7 +227,7 @@ class Gate:
     next: AfterGate | None = None
     by: str = ""
     at: str = ""
-    circle: str = ""
+    cycle: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,8 +207,8 @@ def looked_at(deployment: Deployment, dependencies: Collection[Dependency] | Dep
     if gate is None or gate.next is not None or deployment.state not in WAITING:
         return deployment
     verdict = judge_gate(deployment, dependencies, point_of(deployment))
-    if verdict.opening is Opening.WAIT and gate.circle:
-        verdict = replace(verdict, opening=Opening.BLOCKED, reason=gate.circle)
+    if verdict.opening is Opening.WAIT and gate.cycle:
+        verdict = replace(verdict, opening=Opening.BLOCKED, reason=gate.cycle)
     state = State.BLOCKED if verdict.opening is Opening.BLOCKED else State.GATED
     looked = replace(deployment, reason=verdict.reason)
     if verdict.opening is Opening.WAIT:
@@ -270,8 +270,8 @@ def can_be_retried(deployment: Deployment) -> bool:
     Not what is of a pull request's head, as that is not on the default branch, nor what was refused; and of those that
     wait for each other, nothing failed.
     """
-    in_circle = deployment.gate is not None and bool(deployment.gate.circle)
-    return deployment.pull_request is None and not deployment.waits.refused and not in_circle
+    in_cycle = deployment.gate is not None and bool(deployment.gate.cycle)
+    return deployment.pull_request is None and not deployment.waits.refused and not in_cycle
 
 
 def is_behind(deployment: Deployment, other: Deployment) -> bool:

@@ -95,8 +95,8 @@ def gated(deployment: Deployment, view: View) -> Face:
 def blocked(deployment: Deployment, view: View) -> Face:
     """Return how a deployment looks when others that it waits for came to a bad end."""
     ending = _ending(deployment)
-    if not ending and deployment.gate is not None and deployment.gate.circle:
-        return _in_a_circle(deployment, view)
+    if not ending and deployment.gate is not None and deployment.gate.cycle:
+        return _in_a_cycle(deployment, view)
     what = "**Blocked:** what this waits for was not deployed. It goes on by itself when that is deployed after all."
     failed = _list("It waits for:", deployment, view) or escaped(deployment.reason)
     return Face(
@@ -107,7 +107,7 @@ def blocked(deployment: Deployment, view: View) -> Face:
     )
 
 
-def _in_a_circle(deployment: Deployment, view: View) -> Face:
+def _in_a_cycle(deployment: Deployment, view: View) -> Face:
     reject = f"{who_may(deployment, Action.REVIEW)} press **Reject**. {_at_most(deployment)}"
     return Face(
         "Blocked: this and others wait for each other",

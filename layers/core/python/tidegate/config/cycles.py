@@ -15,7 +15,7 @@ from tidegate.rules.graphs import arrows
 _SHOWN = 12
 
 
-def refused_circles(configured: Sequence[ConfiguredRoot], stacks: Mapping[str, Stack]) -> dict[str, str]:
+def refused_cycles(configured: Sequence[ConfiguredRoot], stacks: Mapping[str, Stack]) -> dict[str, str]:
     """Return a sentence for each root that waits for itself, and for each that depends on such a root, by its name."""
     if all(each.depends_on is None for each in configured):
         return {}
@@ -24,14 +24,14 @@ def refused_circles(configured: Sequence[ConfiguredRoot], stacks: Mapping[str, S
     return {key[0]: _sentence(key, stuck[key], by_key) for key in sorted(stuck, reverse=True)}
 
 
-def _sentence(key: Key, circle: Sequence[str], by_key: Mapping[Key, ConfiguredRoot]) -> str:
+def _sentence(key: Key, cycle: Sequence[str], by_key: Mapping[Key, ConfiguredRoot]) -> str:
     name, stack = key
     beginning = (
-        "It is in a circle of roots that wait for each other"
-        if name in circle
+        "It is in a cycle of roots that wait for each other"
+        if name in cycle
         else "It depends on roots that wait for each other"
     )
     inside = f" in the stack {quoted(stack)}" if by_key[key].shared else ""
-    lines = {by_key[each, stack].sources.get("root", 0) for each in circle} - {0}
+    lines = {by_key[each, stack].sources.get("root", 0) for each in cycle} - {0}
     where = f" ({FILE}:{', '.join(str(line) for line in sorted(lines)[:_SHOWN])})" if lines else ""
-    return f"{beginning}{inside}: {arrows(circle)}{where}. Correct a depends_on of these."
+    return f"{beginning}{inside}: {arrows(cycle)}{where}. Correct a depends_on of these."

@@ -1,4 +1,4 @@
-"""Deployments that wait for each other over queues: one of each circle is told, and nobody who can go on."""
+"""Deployments that wait for each other over queues: one of each cycle is told, and nobody who can go on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.chance import examples
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.deployment import AfterGate, Gate, State, Trigger
 from tidegate.deploys.rules.gate import waits_for
-from tidegate.deploys.rules.wait_circles import circles
+from tidegate.deploys.rules.wait_cycles import cycles
 
 LATE = "2026-03-02T20:00:00.000000+00:00"
 AFTER_DEV = Waits(apply_after=("dev",))
@@ -36,7 +36,7 @@ def over_two_queues(**fields):
 
 
 def test_the_one_by_hand_is_told_who_waits_for_whom_and_what_to_do():
-    ((told, why),) = circles(over_two_queues()).items()
+    ((told, why),) = cycles(over_two_queues()).items()
     assert told == "app-hand"
     assert why == (
         "None of these goes on by itself: this one waits for net (dev), which stands in line behind net (prod) of "
@@ -47,35 +47,35 @@ def test_the_one_by_hand_is_told_who_waits_for_whom_and_what_to_do():
 
 def test_of_merges_the_newest_is_told_and_who_was_told_before_stays_it():
     hand = {"trigger": Trigger.MERGE}
-    assert list(circles(over_two_queues(**hand, requested_at=LATE))) == ["app-hand"]
-    assert list(circles(over_two_queues(**hand, requested_at="2025"))) == ["net-prod"]
-    told = {"state": State.BLOCKED, "gate": Gate("gate", NOW, circle="why")}
-    assert list(circles(over_two_queues(**hand, **told, requested_at="2025"))) == ["app-hand"]
+    assert list(cycles(over_two_queues(**hand, requested_at=LATE))) == ["app-hand"]
+    assert list(cycles(over_two_queues(**hand, requested_at="2025"))) == ["net-prod"]
+    told = {"state": State.BLOCKED, "gate": Gate("gate", NOW, cycle="why")}
+    assert list(cycles(over_two_queues(**hand, **told, requested_at="2025"))) == ["app-hand"]
 
 
-def test_whoever_can_be_answered_otherwise_is_in_no_circle():
+def test_whoever_can_be_answered_otherwise_is_in_no_cycle():
     for state in (State.AWAITING_REVIEW, State.APPLYING, State.BLOCKED):
-        assert circles(over_two_queues(state=state)) == {}
-    assert circles(over_two_queues(gate=Gate("gate", NOW, AfterGate.REJECTED))) == {}
-    assert circles(over_two_queues()[1:]) == {}
-    assert circles([]) == {}
+        assert cycles(over_two_queues(state=state)) == {}
+    assert cycles(over_two_queues(gate=Gate("gate", NOW, AfterGate.REJECTED))) == {}
+    assert cycles(over_two_queues()[1:]) == {}
+    assert cycles([]) == {}
 
 
-def test_a_merge_behind_the_one_that_waits_for_it_is_a_circle_and_a_re_run_goes_first():
+def test_a_merge_behind_the_one_that_waits_for_it_is_a_cycle_and_a_re_run_goes_first():
     waiting, merge = member("prod", "net", "prod"), member("dev", "net", "dev", State.QUEUED)
-    ((told, why),) = circles([waiting, merge]).items()
+    ((told, why),) = cycles([waiting, merge]).items()
     assert told == "prod"
     assert "waits for net (dev), which stands in line behind this one." in why
-    assert circles([waiting, replace(merge, trigger=Trigger.RERUN)]) == {}
+    assert cycles([waiting, replace(merge, trigger=Trigger.RERUN)]) == {}
 
 
-def test_of_a_long_circle_not_all_is_told():
+def test_of_a_long_cycle_not_all_is_told():
     known = []
     for number in range(7):
         other = (number + 1) % 7
         known.append(member(f"{number}", f"r{number}", "prod", change=f"c{number}", requested_at=f"2026-{number}"))
         known.append(member(f"{number} waits for", f"r{other}", "dev", State.QUEUED, f"c{number}"))
-    ((told, why),) = circles(known).items()
+    ((told, why),) = cycles(known).items()
     assert told == "6"
     assert why.count("waits") == 5
     assert "waits for others, and so on; that one waits for r6 (dev), which stands in line behind this one." in why
@@ -88,12 +88,12 @@ def one_of_many(each, number):
     return replace(each, root=any_root(name=f"{each.root.name}{number}"), **own)
 
 
-def test_of_many_circles_each_has_one_that_is_told():
+def test_of_many_cycles_each_has_one_that_is_told():
     known = [one_of_many(each, number) for number in range(1000) for each in over_two_queues()]
-    assert sorted(circles(known)) == sorted(f"app-hand {number}" for number in range(1000))
+    assert sorted(cycles(known)) == sorted(f"app-hand {number}" for number in range(1000))
 
 
-def test_who_is_in_two_circles_is_told_once_if_both_end_with_it():
+def test_who_is_in_two_cycles_is_told_once_if_both_end_with_it():
     """The middle waits for two others, each of which waits for the middle's queue."""
     known = [
         member("middle", "m", "prod", change="middle", requested_at=LATE),
@@ -104,8 +104,8 @@ def test_who_is_in_two_circles_is_told_once_if_both_end_with_it():
         member("b", "b", "prod", change="b"),
         member("m of b", "m", "dev", State.QUEUED, "b"),
     ]
-    assert list(circles(known)) == ["middle"]
-    assert sorted(circles([replace(known[0], requested_at="2025"), *known[1:]])) == ["a", "b"]
+    assert list(cycles(known)) == ["middle"]
+    assert sorted(cycles([replace(known[0], requested_at="2025"), *known[1:]])) == ["a", "b"]
 
 
 members = st.lists(
@@ -128,10 +128,10 @@ members = st.lists(
 def test_without_those_who_are_told_nobody_waits_for_ever(known):
     in_flight = {each.queue: each for each in known if each.state is State.GATED}
     known = [each for each in known if each.state is State.QUEUED or each is in_flight[each.queue]]
-    left = [each for each in in_flight.values() if each.id not in circles(known)]
+    left = [each for each in in_flight.values() if each.id not in cycles(known)]
     while left:
         free = [each for each in left if not _held_up_by(each, known) & {other.queue for other in left}]
-        assert free, "a circle is left"
+        assert free, "a cycle is left"
         left = [each for each in left if each not in free]
 
 

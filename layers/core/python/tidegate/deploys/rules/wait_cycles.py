@@ -14,7 +14,7 @@ from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.deployment import Deployment, State, Trigger
 from tidegate.deploys.rules.gate import Point, is_behind, point_of, waits_for
 
-#: Links of a circle that are told: more are hard to read.
+#: Links of a cycle that are told: more are hard to read.
 _TOLD = 4
 
 
@@ -35,10 +35,10 @@ _Node = str | _Same
 _Links = Mapping[_Same, Mapping[str, Deployment]]
 
 
-def circles(deployments: Iterable[Deployment]) -> dict[str, str]:
+def cycles(deployments: Iterable[Deployment]) -> dict[str, str]:
     """Return who must give up for others to go on, by id, with sentences that say why and what to do.
 
-    ``deployments`` are all that have not ended. Of each circle it is one: the one that was told so before, or else one
+    ``deployments`` are all that have not ended. Of each cycle it is one: the one that was told so before, or else one
     by hand, or else the newest.
     """
     known = list(deployments)
@@ -48,12 +48,12 @@ def circles(deployments: Iterable[Deployment]) -> dict[str, str]:
     ahead: dict[_Node, Iterable[_Node]] = {identifier: [_same(each)] for identifier, each in waiting.items()}
     ahead |= {same: list(found) for same, found in links.items()}
 
-    def first_of(circle: Sequence[str]) -> str:
-        told_before = [each for each in circle if _is_told(waiting[each])]
-        return max(told_before or circle, key=lambda each: _rank(waiting[each]))
+    def first_of(cycle: Sequence[str]) -> str:
+        told_before = [each for each in cycle if _is_told(waiting[each])]
+        return max(told_before or cycle, key=lambda each: _rank(waiting[each]))
 
-    found = _circles(ahead, first_of)
-    return {first: _sentences([waiting[each] for each in circle], links) for first, circle in found.items()}
+    found = _cycles(ahead, first_of)
+    return {first: _sentences([waiting[each] for each in cycle], links) for first, cycle in found.items()}
 
 
 def _links(known: Iterable[Deployment], at_gates: Mapping[str, Deployment]) -> _Links:
@@ -93,18 +93,18 @@ def _goes_first(queued: Deployment, holder: Deployment) -> bool:
 
 
 def _waits(deployment: Deployment) -> bool:
-    """Tell whether a deployment waits at its gate for nobody's decision but that of a circle."""
+    """Tell whether a deployment waits at its gate for nobody's decision but that of a cycle."""
     gate = deployment.gate
     if gate is None or gate.next is not None:
         return False
-    return deployment.state is State.GATED or (deployment.state is State.BLOCKED and bool(gate.circle))
+    return deployment.state is State.GATED or (deployment.state is State.BLOCKED and bool(gate.cycle))
 
 
-def _circles(ahead: Mapping[_Node, Iterable[_Node]], first_of: Callable[[Sequence[str]], str]) -> dict[str, list[str]]:
-    """Return circles of which each has lost its first, by that: its ids, of which each waits behind the next.
+def _cycles(ahead: Mapping[_Node, Iterable[_Node]], first_of: Callable[[Sequence[str]], str]) -> dict[str, list[str]]:
+    """Return cycles of which each has lost its first, by that: its ids, of which each waits behind the next.
 
-    What is left has no circle. One walk finds all: after each, it goes on from before the first, which is not looked
-    at any more; and what it has left for good leads to no circle.
+    What is left has no cycle. One walk finds all: after each, it goes on from before the first, which is not looked
+    at any more; and what it has left for good leads to no cycle.
     """
     found: dict[str, list[str]] = {}
     left: set[_Node] = set()
@@ -115,11 +115,11 @@ def _circles(ahead: Mapping[_Node, Iterable[_Node]], first_of: Callable[[Sequenc
         if node is None:
             left.add(way.popitem()[0])
         elif node in way:
-            circle = [each for each in _since(node, way) if isinstance(each, str)]
-            first = first_of(circle)
-            found[first] = _beginning_with(first, circle)
+            cycle = [each for each in _since(node, way) if isinstance(each, str)]
+            first = first_of(cycle)
+            found[first] = _beginning_with(first, cycle)
             left.add(first)
-            while way.popitem()[0] != first:  # What followed is still pending: it may be in other circles.
+            while way.popitem()[0] != first:  # What followed is still pending: it may be in other cycles.
                 pass
         elif node not in left:
             way[node] = iter(ahead[node])
@@ -133,23 +133,23 @@ def _since(node: _Node, way: dict[_Node, Iterator[_Node]]) -> list[_Node]:
 
 
 def _is_told(deployment: Deployment) -> bool:
-    return deployment.gate is not None and bool(deployment.gate.circle)
+    return deployment.gate is not None and bool(deployment.gate.cycle)
 
 
 def _rank(deployment: Deployment) -> tuple[bool, str, str]:
     return deployment.trigger is Trigger.MANUAL, deployment.requested_at, deployment.id
 
 
-def _beginning_with(first: str, circle: Sequence[str]) -> list[str]:
-    place = circle.index(first)
-    return [*circle[place:], *circle[:place]]
+def _beginning_with(first: str, cycle: Sequence[str]) -> list[str]:
+    place = cycle.index(first)
+    return [*cycle[place:], *cycle[:place]]
 
 
-def _sentences(circle: Sequence[Deployment], links: _Links) -> str:
-    """Return what the first of a circle is told."""
+def _sentences(cycle: Sequence[Deployment], links: _Links) -> str:
+    """Return what the first of a cycle is told."""
     told = []
-    for one, other in zip(circle, [*circle[1:], circle[0]], strict=True):
-        holder = "this one" if other is circle[0] else f"{_name(other)} of {other.revision.short}"
+    for one, other in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
+        holder = "this one" if other is cycle[0] else f"{_name(other)} of {other.revision.short}"
         awaited = links[_same(one)][other.id]
         told.append(f"for {_name(awaited)}, which stands in line behind {holder}")
     if len(told) > _TOLD:
