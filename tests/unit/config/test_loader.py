@@ -112,7 +112,7 @@ def test_anchors_and_a_byte_order_mark_are_fine():
         ("version: 1\nroots: !!python/object:os.system x\n", 2, 8, ["tag"]),
         ("version: 1\n? [a]\n: b\n", 2, 3, ["not plain text"]),
         ("version: 1\ndirs:\n  a: &a {}\n  b: {<<: *a}\n", 4, 7, ["not merged"]),
-        ("version: 1\nroots: *none\n", 2, 8, ["no anchor 'none'"]),
+        ("version: 1\nroots: *none\n", 2, 8, ["undefined alias 'none'"]),
         ("version: 1\n---\nversion: 1\n", 2, 1, ["not YAML"]),
         ("- a\n", 1, 1, ["not a mapping", "version, engine"]),
         ("", 1, 1, ["empty"]),
@@ -156,7 +156,7 @@ def test_aliases_of_aliases_do_not_nest_values_more_deeply_than_is_read():
 
 
 def test_an_alias_of_itself_is_refused():
-    assert refusal("version: 1\nroots: &x [*x]\n").column == 12
+    assert "nested too deeply" in str(refusal("version: 1\nroots: &x [*x]\n"))
 
 
 @pytest.mark.parametrize(

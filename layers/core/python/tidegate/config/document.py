@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidegate.config.nodes import Items, Node, NotYamlError, Pairs, Scalar, TooDeepError, compose
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from tidegate.config.nodes import NULL, PLAIN, NotYamlError, TooDeepError, compose, place_of
 from tidegate.rules.errors import InvalidConfiguration
 
 #: Bytes of a configuration file, and values in it once its aliases are followed (so that a few lines
@@ -92,51 +94,51 @@ class _Reader:
         self._letters = 0
 
     def read(self, node: Node, path: Path) -> Any:
-        self._document.places[path] = (node.line, node.column)
+        self._document.places[path] = place_of(node.start_mark)
         self._count_value(path)
         if len(path) > MAXIMUM_DEPTH:  # By aliases: what is written out is not composed.
             raise self._document.refusal(path, "values are nested too deeply", _LEVELS)
-        if node.tag is not None:
+        if node.tag not in PLAIN:
             raise self._document.refusal(path, f"the tag {node.tag!r} is not known", "Write plain values")
-        if isinstance(node, Scalar):
-            self._count(node.text, path)
-            return None if node.null else node.text
-        if isinstance(node, Items):
-            return [self.read(item, (*path, number)) for number, item in enumerate(node.items)]
-        assert isinstance(node, Pairs)  # noqa: S101  # There are no other nodes.
+        if isinstance(node, ScalarNode):
+            self._count(node.value, path)
+            return None if node.tag == NULL else node.value
+        if isinstance(node, SequenceNode):
+            return [self.read(item, (*path, number)) for number, item in enumerate(node.value)]
+        assert isinstance(node, MappingNode)  # noqa: S101  # There are no other nodes.
         return self._mapping(node, path)
 
-    def _mapping(self, node: Pairs, path: Path) -> dict[str, Any]:
+    def _mapping(self, node: MappingNode, path: Path) -> dict[str, Any]:
         content: dict[str, Any] = {}
-        for key, value in self._merged(node, path) if self._merging else node.pairs:
+        for key, value in self._merged(node, path) if self._merging else node.value:
             name = self._key(key, path)
             self._count(name, path)
             if name in content:
                 first = self._document.place((*path, name, KEY))[0]
-                self._document.places[(*path, name)] = (key.line, key.column)
+                self._document.places[(*path, name)] = place_of(key.start_mark)
                 problem = f"the key {name!r} stands here a second time"
                 raise self._document.refusal((*path, name), problem, f"The first one is in line {first}")
             content[name] = self.read(value, (*path, name))
-            self._document.places[(*path, name, KEY)] = (key.line, key.column)
+            self._document.places[(*path, name, KEY)] = place_of(key.start_mark)
         return content
 
-    def _merged(self, node: Pairs, path: Path, depth: int = 0) -> list[tuple[Node, Node]]:
+    def _merged(self, node: MappingNode, path: Path, depth: int = 0) -> list[tuple[Node, Node]]:
         """Return the pairs of a mapping after those of others that it merges: of these, the first with a key counts."""
         self._count_value(path)
         if depth > MAXIMUM_DEPTH:
             raise self._document.refusal(path, "mappings are merged too deeply", "Write the keys out")
-        own = [pair for pair in node.pairs if not _merges(pair[0])]
-        known = {key.text for key, _ in own if isinstance(key, Scalar)}
+        own = [pair for pair in node.value if not _merges(pair[0])]
+        known = {key.value for key, _ in own if isinstance(key, ScalarNode)}
         taken: list[tuple[Node, Node]] = []
-        for key, value in node.pairs:
-            for other in (value.items if isinstance(value, Items) else [value]) if _merges(key) else ():
-                if not isinstance(other, Pairs):
-                    self._document.places[*path, "<<"] = (key.line, key.column)
+        for key, value in node.value:
+            for other in (value.value if isinstance(value, SequenceNode) else [value]) if _merges(key) else ():
+                if not isinstance(other, MappingNode):
+                    self._document.places[*path, "<<"] = place_of(key.start_mark)
                     raise self._document.refusal((*path, "<<"), "this is not a mapping", "Merge mappings alone")
                 for name, item in self._merged(other, path, depth + 1):
                     self._count_value(path)
-                    if isinstance(name, Scalar) and name.text not in known:
-                        known.add(name.text)
+                    if isinstance(name, ScalarNode) and name.value not in known:
+                        known.add(name.value)
                         taken.append((name, item))
         return [*taken, *own]
 
@@ -154,14 +156,14 @@ class _Reader:
 
     def _key(self, node: Node, path: Path) -> str:
         place = (*path, KEY)
-        if not isinstance(node, Scalar) or node.tag is not None:
-            self._document.places[place] = (node.line, node.column)
+        if not isinstance(node, ScalarNode) or node.tag not in PLAIN:
+            self._document.places[place] = place_of(node.start_mark)
             raise self._document.refusal(place, "this key is not plain text", "Write keys as plain words")
         if _merges(node):
-            self._document.places[place] = (node.line, node.column)
+            self._document.places[place] = place_of(node.start_mark)
             raise self._document.refusal(place, "mappings are not merged", "Write the keys out, or use an alias alone")
-        return node.text
+        return str(node.value)
 
 
 def _merges(key: Node) -> bool:
-    return isinstance(key, Scalar) and key.plain and key.text == "<<"
+    return isinstance(key, ScalarNode) and not key.style and key.value == "<<"
