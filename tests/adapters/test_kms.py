@@ -9,8 +9,9 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
 from tidegate.deploys.adapters.kms import KEPT_SECONDS, NONE_KEPT_SECONDS, KmsPublicKeys, KmsSigner, key_name
-from tidegate.deploys.rules.tokens import key_set, signing_input, token
+from tidegate.deploys.rules.tokens import signing_input, token
 from tidegate.rules.errors import CloudUnavailable, SigningRefused
+from tidegate.web.key_set import key_set
 
 ARN = "arn:aws:kms:eu-west-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef"
 

@@ -8,7 +8,7 @@ from http import HTTPStatus
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
-from tidegate.deploys.rules.tokens import discovery, key_set
+from tidegate.deploys.rules.tokens import discovery
 from tidegate.ports import PublicKeys
 from tidegate.web.refusals import Hidden, NoUsableKey
 
@@ -40,6 +40,8 @@ class OpenId:
         usable = keys.usable()
         if not usable:
             raise NoUsableKey
+        from tidegate.web.key_set import key_set  # noqa: PLC0415  # It loads cryptography, which pages do without.
+
         return _document(key_set(usable))
 
 
