@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from itsdangerous import BadData, Signer, TimestampSigner, URLSafeTimedSerializer
+from itsdangerous import BadData, Signer, URLSafeSerializer
 
 #: A working day: an account that lost its rights is noticed within a minute anyway, as rights are asked of the forge.
 SESSION_SECONDS = 8 * 3600
@@ -38,56 +38,34 @@ class SignIn:
     target: str
 
 
-class _ClockSigner(TimestampSigner):
-    """Signs with the time that a clock gives."""
-
-    def __init__(self, *arguments: Any, now: Callable[[], float], **more: Any) -> None:
-        super().__init__(*arguments, **more)
-        self._now = now
-
-    def get_timestamp(self) -> int:
-        return int(self._now())
-
-
 class Sessions:
     """Makes and reads the values of cookies. ``now`` gives the time in seconds since 1970."""
 
     def __init__(self, secret: str, now: Callable[[], float]) -> None:
         signing: dict[str, Any] = {"key_derivation": "hmac", "digest_method": hashlib.sha256}
-
-        def signed(what: str) -> URLSafeTimedSerializer:
-            return URLSafeTimedSerializer(
-                secret, f"tidegate: {what}", signer=_ClockSigner, signer_kwargs={**signing, "now": now}
-            )
-
-        self._sessions, self._sign_ins = signed("session"), signed("sign-in")
+        self._cookies = URLSafeSerializer(secret, signer_kwargs=signing)
         self._forms = Signer(secret, "tidegate: form", **signing)
+        self._now = now
 
     def begin(self, login: str) -> str:
         """Return the cookie of a new session."""
-        return self._sessions.dumps([login, secrets.token_urlsafe(12)])
+        return self._cookie("session", login, secrets.token_urlsafe(12), seconds=SESSION_SECONDS)
 
     def read(self, cookie: str) -> Session | None:
         """Return the session of a cookie; None for one that is not ours, or has ended."""
-        try:
-            (login, identifier), begun = self._sessions.loads(cookie, SESSION_SECONDS, return_timestamp=True)
-        except (BadData, UnicodeError):
-            return None
-        return Session(login, identifier, int(begun.timestamp()) + SESSION_SECONDS)
+        fields = self._fields("session", cookie)
+        return None if fields is None else Session(*fields)
 
     def begin_sign_in(self, target: str) -> tuple[str, str]:
-        """Return the state to send to the forge, and the cookie that binds it to this browser."""
+        """Return the state to send to the VCS provider, and the cookie that binds it to this browser."""
         nonce = secrets.token_urlsafe(24)
-        return nonce, self._sign_ins.dumps([nonce, target])
+        return nonce, self._cookie("sign-in", nonce, target, seconds=SIGN_IN_SECONDS)
 
     def read_sign_in(self, cookie: str, state: str) -> SignIn | None:
         """Return the sign-in that this browser began with this state, if it did."""
-        try:
-            nonce, target = self._sign_ins.loads(cookie, SIGN_IN_SECONDS)
-        except (BadData, UnicodeError):
-            return None
+        nonce, target, _ = self._fields("sign-in", cookie) or ("", "", 0)
         is_same = hmac.compare_digest(nonce.encode(), state.encode(errors="replace"))
-        return SignIn(nonce, target) if is_same else None
+        return SignIn(nonce, target) if nonce and is_same else None
 
     def form_token(self, session: Session) -> str:
         """Return what forms of this session carry, so that no other site can send one."""
@@ -96,6 +74,17 @@ class Sessions:
     def is_form_token(self, session: Session, token: str) -> bool:
         """Tell whether a form carried the session's token."""
         return self._forms.verify_signature(_named(session), token)
+
+    def _cookie(self, kind: str, *fields: str, seconds: int) -> str:
+        return str(self._cookies.dumps([*fields, int(self._now()) + seconds], f"tidegate: {kind}"))
+
+    def _fields(self, kind: str, cookie: str) -> list[Any] | None:
+        """Return the fields of a cookie of ours that has not ended, and when it ends."""
+        try:
+            fields: list[Any] = self._cookies.loads(cookie, f"tidegate: {kind}")
+        except (BadData, UnicodeError):
+            return None
+        return fields if fields[-1] > self._now() else None
 
 
 def _named(session: Session) -> str:
