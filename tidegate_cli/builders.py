@@ -59,9 +59,11 @@ def try_architecture(builder: str, environ: Mapping[str, str], architecture: str
     try:
         done = _run(arguments, environ, _RUN_SECONDS)
     except (subprocess.TimeoutExpired, OSError) as error:
-        return Finding(check, "warn", f"No container was tried ({type(error).__name__}).", "Ask again.")
+        return Finding(check, "warn", f"No container was tried ({type(error).__name__}).", "Run the command again.")
     if done.returncode == _NOT_STARTED:
-        return Finding(check, "warn", f"No container was started: {_last(done)}", "Look whether images can be pulled.")
+        return Finding(
+            check, "warn", f"No container was started: {_last(done)}", "Check that this machine can pull images."
+        )
     if done.returncode == 0 and done.stdout.decode("utf-8", "replace").strip() == machine:
         return Finding(check, "ok", f"A container for {platform} runs.")
     other = next(name for name in MACHINES if name != architecture)

@@ -115,7 +115,10 @@ def the_checkout(place: Path) -> Checkout:
     """Return the repository that holds a directory or file. Raise NotFound."""
     found = checkout_around(place)
     if found is None:
-        raise NotFound(f"{place} is not in a git repository.", "Change into one; roots are looked for in its files.")
+        raise NotFound(
+            f"{place} is not in a git repository.",
+            "Run the command in a git repository: it reads the roots from the files there.",
+        )
     return found
 
 
@@ -131,11 +134,11 @@ def _git(top: Path, *arguments: str) -> bytes:
         done = subprocess.run(["git", "-C", str(top), *arguments], capture_output=True, check=False, timeout=_SECONDS)
     except FileNotFoundError:
         raise Refused(
-            "There is no program git here.", "Install git; the files of a repository are asked of it."
+            "The program git is not installed.", "Install git: it lists the files of the repository."
         ) from None
     except subprocess.TimeoutExpired:
         raise Refused(f"git did not list the files of {top} within {_SECONDS:g} s.", "Try again.") from None
     if done.returncode:
         words = " ".join(done.stderr.decode("utf-8", "replace").split())
-        raise Refused(f"git refuses to work in {top}: {words}", "Correct that, and try again.")
+        raise Refused(f"git cannot read {top}: {words}", "Correct it, then run the command again.")
     return done.stdout

@@ -18,9 +18,11 @@ def content_of(file: Path, command: str) -> bytes:
     try:
         return file.read_bytes()
     except FileNotFoundError:
-        raise NotFound(f"There is no file {file}.", f"Name it: {command}") from None
+        raise NotFound(f"There is no file {file}.", f"Name the file: {command}") from None
     except OSError as error:
-        raise Refused(f"{file} cannot be read: {error.strerror}.", "Look at its kind and its permissions.") from None
+        raise Refused(
+            f"{file} cannot be read: {error.strerror}.", "Check that it is a file and that you may read it."
+        ) from None
 
 
 def loaded_from(file: Path, repository: str, command: str) -> LoadedConfiguration:

@@ -12,9 +12,9 @@ from tidegate_cli.problems import NotSignedIn, WrongUsage
 from tidegate_local import instances
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-_WHERE = "Set TIDEGATE_URL (or --url) to the address of your installation, or start a local cloud with: make up"
+_WHERE = "Set TIDEGATE_URL (or --url) to the URL of your installation, or start a local cloud: tidegate local up"
 _WHO = (
-    "Set TIDEGATE_TOKEN to a token of the forge that can read your repositories "
+    "Set TIDEGATE_TOKEN to a GitHub or GitLab token that can read your repositories "
     '(for example: export TIDEGATE_TOKEN="$(gh auth token)").'
 )
 
@@ -40,14 +40,14 @@ def connect(url: str | None, person: str | None, environ: Mapping[str, str] = os
     clouds = instances.running()
     cloud = _cloud_at(address, clouds) if address else next(iter(clouds), None)
     if cloud is None and not address:
-        raise WrongUsage("No address of Tidegate is known, and no local cloud is running.", _WHERE)
+        raise WrongUsage("No URL of Tidegate is set, and no local cloud runs.", _WHERE)
     base = _checked(address or str(cloud["api_url"] if cloud else ""))
     note = _note(clouds) if not address else ""
     if cloud is not None and cloud.get("forge_url") and (person or not (address and environ.get("TIDEGATE_TOKEN"))):
         # A real token has no business at the local forge, where a person's login is their token.
         return Connection(base, _printable(person or "maintainer", "--as"), "--as", is_local=True, note=note)
     if person:
-        raise WrongUsage("--as names a person of the local forge; it works with a local cloud only.", _WHO)
+        raise WrongUsage("--as names a user of the local forge: it needs a local cloud.", _WHO)
     return _with_token_of(environ, base, is_local=cloud is not None, note=note)
 
 
@@ -60,7 +60,7 @@ def _with_token_of(environ: Mapping[str, str], base: str, *, is_local: bool, not
     for name in ("TIDEGATE_TOKEN", "GITHUB_TOKEN"):
         if token := environ.get(name, "").strip():
             return Connection(base, _printable(token, name), name, is_local=is_local, note=note)
-    raise NotSignedIn(f"Nobody is signed in at {base}: neither TIDEGATE_TOKEN nor GITHUB_TOKEN is set.", _WHO)
+    raise NotSignedIn(f"You are not signed in at {base}: neither TIDEGATE_TOKEN nor GITHUB_TOKEN is set.", _WHO)
 
 
 def _cloud_at(address: str, clouds: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
@@ -85,18 +85,18 @@ def _checked(url: str) -> str:
     except ValueError:
         host = None
     if host is None or parts.scheme not in {"http", "https"} or parts.username or parts.query or parts.fragment:
-        raise WrongUsage(
-            "The address of Tidegate is not one that can be used.", "It has the form https://tidegate.example.com"
-        )
+        raise WrongUsage("The URL of Tidegate is invalid.", "Use the form https://tidegate.example.com")
     if parts.scheme == "http" and host not in _LOOPBACK:
-        raise WrongUsage(f"{host} would get the token unencrypted.", "Use its https:// address.")
+        raise WrongUsage(f"The URL begins with http://, so {host} would get the token unencrypted.", "Use https://.")
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 
 
 def _printable(token: str, name: str) -> str:
     """Return the token if it can be sent. It is not shown when it cannot."""
     if not token.isascii() or not token.isprintable() or " " in token:
-        raise WrongUsage(f"{name} holds characters that no token has (a line break, a space?).", "Set it again.")
+        raise WrongUsage(
+            f"{name} contains a character that no token has, such as a line break or a space.", "Set it again."
+        )
     return token
 
 
@@ -104,4 +104,7 @@ def _note(clouds: Sequence[Mapping[str, Any]]) -> str:
     if len(clouds) <= 1:
         return ""
     others = ", ".join(str(cloud["api_url"]) for cloud in clouds[1:])
-    return f"Several local clouds run; this is the newest, {clouds[0]['api_url']}. Choose another by --url: {others}"
+    return (
+        f"Several local clouds run. This command uses the newest, {clouds[0]['api_url']}. "
+        f"Choose another with --url: {others}"
+    )

@@ -25,7 +25,7 @@ _NAMED = 40
 
 _From = Annotated[
     Kind | None,
-    typer.Option("--from", show_default=False, help="The tool that the file is of, where its content does not tell."),
+    typer.Option("--from", show_default=False, help="The tool that wrote the file, if its content does not show it."),
 ]
 _Lossy = Annotated[
     list[str] | None,
@@ -33,7 +33,7 @@ _Lossy = Annotated[
         "--lossy",
         metavar="KEY",
         show_default=False,
-        help="Go on without this, although more is granted or less deployed then; several may be.",
+        help="Accept the loss of this key or value. You may repeat the option.",
     ),
 ]
 _Repository = Annotated[
@@ -42,7 +42,7 @@ _Repository = Annotated[
         "--repository",
         metavar="OWNER/NAME",
         show_default=False,
-        help="The repository whose roots are meant, of an export with several.",
+        help="The repository to convert, if the export has several.",
     ),
 ]
 
@@ -51,23 +51,24 @@ def convert(
     file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="The other tool's file.")],
     *,
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", show_default=False, help="Write it here; else print it.")
+        Path | None,
+        typer.Option("--output", metavar="FILE", show_default=False, help="Write to this file. Default: print."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     kind: _From = None,
     lossy: _Lossy = None,
     repository: _Repository = None,
     json: Json = False,
 ) -> None:
-    """Write tidegate.yaml from another tool's file, and tell on stderr of each of its lines what became of it.
+    """Convert another tool's file to tidegate.yaml, and report on stderr what became of each of its lines.
 
-    Exits 1, and writes nothing, where more would be granted or less deployed than before, unless --lossy names it.
+    Exits 1 and writes nothing if the result would grant more or deploy less than before, unless --lossy accepts it.
     """
     from tidegate_cli import screen
     from tidegate_cli.configuration import content_of
 
     if output is not None and os.path.lexists(output) and not force:
-        raise Refused(f"{output} exists already; it is left as it is.", "Add --force to overwrite it.")
+        raise Refused(f"{output} exists.", "Add --force to overwrite it.")
     found, draft, text = _converted(file, content_of(file, "tidegate convert FILE"), kind, repository)
     _check(file, draft, lossy or (), json=json)
     if output is not None:
@@ -83,7 +84,7 @@ def convert(
     for line in _report(file, entries):
         screen.note(line)
     written = f"{output} is written. " if output is not None else ""
-    screen.note(f"{written}{_counted(entries)}. Look over it: tidegate validate, tidegate explain.")
+    screen.note(f"{written}{_counted(entries)}. Check the result: tidegate validate, tidegate explain.")
 
 
 def _converted(file: Path, raw: bytes, asked: Kind | None, repository: str | None) -> tuple[Kind, Draft, str]:
@@ -114,9 +115,9 @@ def _check(file: Path, draft: Draft, agreed: Collection[str], *, json: bool) -> 
     names = dict.fromkeys(each.lossy for each in lost)
     count = f"{len(lost)} of its lines" if len(lost) > 1 else "one of its lines"
     raise Refused(
-        f"{file} is not converted: without {count}, more would be granted, or less or otherwise deployed than before."
+        f"{file} is not converted: without {count}, the result would grant more or deploy otherwise than before."
         + ("".join(f" {line}" for line in told[:_NAMED]) if json else ""),
-        "Nothing is written. Correct what is named, or agree to lose it: "
+        "Nothing is written. Correct the file, or accept the loss: "
         + " ".join(f"--lossy {quote(name)}" for name in names),
     )
 
@@ -129,7 +130,7 @@ def _report(file: Path, entries: Sequence[Entry]) -> Iterator[str]:
         alike = list(group)
         last = max(each.line for each in alike)
         lines = f"{alike[0].line}-{last}" if last > alike[0].line and not text else str(alike[0].line)
-        why = text or ("with what it stands in." if fate == "dropped" else "")
+        why = text or ("with its section." if fate == "dropped" else "")
         yield f"{_SHAPES[fate]} {file}:{lines}: {fate}{f': {why}' if why else ''}{_agreed(alike[0])}"
 
 
@@ -141,7 +142,7 @@ def _counted(entries: Sequence[Entry]) -> str:
     """Return how many keys were kept, changed and dropped."""
     counts = {fate: len({each.key for each in entries if each.fate == fate}) for fate in _SHAPES}
     if not counts["changed"] and not counts["dropped"]:
-        return "Everything was carried over"
+        return "Everything is converted"
     return ", ".join(f"{count} {fate}" for fate, count in counts.items())
 
 

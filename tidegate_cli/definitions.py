@@ -40,8 +40,8 @@ def judge_definitions(states: Any, folder: Path) -> Finding:
         do = "Allow states:ValidateStateMachineDefinition, or deploy without knowing."
         return Finding(_CHECK, "warn", f"Step Functions did not check them: {error}", do)
     if refused:
-        return Finding(_CHECK, "fail", "; ".join(refused), "Deploy another release, and report this one.")
-    return Finding(_CHECK, "ok", "Step Functions takes their definitions.")
+        return Finding(_CHECK, "fail", "; ".join(refused), "Deploy another release, and report this bug.")
+    return Finding(_CHECK, "ok", "Step Functions accepts the definitions.")
 
 
 def _refusals(states: Any, path: Path) -> Iterator[str]:

@@ -29,14 +29,17 @@ Roots = Annotated[
     list[str],
     typer.Argument(metavar="ROOT...", show_default=False, autocompletion=complete_root, help="The roots' names."),
 ]
-Wait = Annotated[bool, typer.Option("--wait", help="Wait until every deployment has ended, and say how.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait until all deployments end, and print their results.")]
 Directories = Annotated[
-    list[str] | None, typer.Option("-d", "--dir", metavar="DIR", show_default=False, help="All roots in it and below.")
+    list[str] | None,
+    typer.Option("-d", "--dir", metavar="DIR", show_default=False, help="All roots in this directory and below."),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Also where the same is in line by hand, at the same commit.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Deploy even if the queue has a deploy by hand of the same commit.")
+]
 Timeout = Annotated[
     float | None,
-    typer.Option("--timeout", min=0, metavar="MINUTES", show_default=False, help="Wait at most so long; then exit 6."),
+    typer.Option("--timeout", min=0, metavar="MINUTES", show_default=False, help="Exit 6 after this time."),
 ]
 
 
@@ -56,11 +59,11 @@ def deploy(
     person: Person = None,
     json: Json = False,
 ) -> None:
-    """Deploy the head of the default branch to roots. It locks their queues for merges."""
+    """Deploy the head of the default branch to roots. This locks their queues for merges."""
     check_timeout(timeout, wait=wait)
     names, places = roots or [], list(dict.fromkeys(directories or []))
     if not (names or places or query.strip()):
-        raise WrongUsage("No root is named.", "Name roots, a directory with -d, or those of a tag query with --query.")
+        raise WrongUsage("You named no root.", "Name roots, a directory (-d), or a tag query (--query).")
     with open_client(url, person) as client:
         how = {"force": force, "directories": places, "query": query}
         _ask(client, _Asked(repository, names, how), Deadline(timeout), wait=wait, json=json)
@@ -76,7 +79,7 @@ def destroy(
     person: Person = None,
     json: Json = False,
 ) -> None:
-    """Destroy what roots made that the default branch does not have any more. Somebody has to confirm the plan."""
+    """Destroy the resources of roots that the default branch no longer has. A reviewer must confirm the plan."""
     check_timeout(timeout, wait=wait)
     with open_client(url, person) as client:
         _ask(client, _Asked(repository, roots, {"destroy": True}), Deadline(timeout), wait=wait, json=json)
@@ -106,7 +109,7 @@ def _ask(client: ApiClient, asked: _Asked, deadline: Deadline, *, wait: bool, js
     made = list(answer.deployments)
     _show_made(client, made, console)
     if made and not asked.how.get("destroy"):
-        console.print("A deploy by hand locks its queue: merges wait until it is unlocked.")
+        console.print("A deploy by hand locks the queue of its root. Merges wait until you unlock it:")
         for root in dict.fromkeys(item.root for item in made):
             console.print(screen.text(f"  → tidegate unlock {repository} {root}"))
     if wait and made:
@@ -120,7 +123,9 @@ def _ask(client: ApiClient, asked: _Asked, deadline: Deadline, *, wait: bool, js
 def check_timeout(timeout: float | None, *, wait: bool) -> None:
     """Raise WrongUsage for a time limit of nothing."""
     if timeout is not None and not wait:
-        raise WrongUsage("--timeout says how long to wait, and nothing is waited for.", "Add --wait, or leave it out.")
+        raise WrongUsage(
+            "--timeout limits the time of --wait, and --wait is missing.", "Add --wait, or omit --timeout."
+        )
 
 
 def _answer(client: ApiClient, request: str, console: Console) -> RequestOutcome:
@@ -129,7 +134,8 @@ def _answer(client: ApiClient, request: str, console: Console) -> RequestOutcome
         while not (answer := client.request(request)).outcome:
             if time.monotonic() > end:
                 raise NotYet(
-                    f"The request {request} is accepted, but nothing is known of it yet.", "Look with: tidegate status"
+                    f"Tidegate accepted the request {request}, but has not processed it yet.",
+                    "Check it: tidegate status",
                 )
             time.sleep(ASK_SECONDS)
     return answer
@@ -170,5 +176,5 @@ def follow(client: ApiClient, ids: list[str], console: Console, deadline: Deadli
             ):
                 console.print(line, crop=False)
 
-    with console.status("Waiting for the end; Ctrl-C leaves it alone …"):
+    with console.status("Waiting for the end. Ctrl-C stops waiting only …"):
         return until_ended(client, ids, changed, deadline)

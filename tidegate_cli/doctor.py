@@ -23,18 +23,20 @@ _LOOKS = {"ok": ("✔", "green"), "warn": ("!", "bold magenta"), "fail": ("✘",
 def doctor(
     *,
     configuration: Annotated[
-        Path, typer.Option(metavar="FILE", help="The cdk.json whose context names the secrets.", show_default=True)
+        Path, typer.Option(metavar="FILE", help="The cdk.json to check.", show_default=True)
     ] = Path("cdk.json"),
     context: Annotated[
         list[str] | None,
-        typer.Option("--context", "-c", metavar="KEY=VALUE", show_default=False, help="A context key, as of a deploy."),
+        typer.Option(
+            "--context", "-c", metavar="KEY=VALUE", show_default=False, help="A context key, as for cdk deploy."
+        ),
     ] = None,
     prefix: Prefix = "",
     json: Json = False,
 ) -> None:
-    """Check what a deploy to AWS needs, and what is set on the forge.
+    """Check what a deploy to AWS needs, and the settings on GitHub or GitLab.
 
-    Nothing is changed. Exits 1 when something that it cannot do without is missing.
+    Changes nothing. Exits 1 if a required check fails.
     """
     from tidegate_cli import screen
     from tidegate_cli.examination import examine
@@ -55,7 +57,7 @@ def doctor(
 def _pairs(given: list[str]) -> dict[str, str]:
     pairs = [each.partition("=") for each in given]
     if not all(key and equals for key, equals, _ in pairs):
-        raise WrongUsage("A context key has no value.", "Give it as `-c KEY=VALUE`, such as `-c forge=gitlab`.")
+        raise WrongUsage("A context key has no value.", "Write `-c KEY=VALUE`, such as `-c forge=gitlab`.")
     return {key: value for key, _, value in pairs}
 
 
@@ -76,4 +78,4 @@ def _sum_up(console: Console, findings: list[Finding]) -> None:
     failed = sum(finding.verdict == "fail" for finding in findings)
     warned = sum(finding.verdict == "warn" for finding in findings)
     counts = f"{len(findings)} checks, {failed} failed, {warned} with a warning."
-    console.print(f"{counts} {'Mend what failed, then ask again.' if failed else 'Ready to deploy.'}")
+    console.print(f"{counts} {'Correct what failed, then run it again.' if failed else 'Ready to deploy.'}")

@@ -31,12 +31,10 @@ _Look = Annotated[
         "--look",
         metavar="SCHEDULE",
         show_default=False,
-        help="Have this schedule of the repository look for drift now. Who may write to the repository may ask.",
+        help="Start drift detection of this schedule now. You need write access to the repository.",
     ),
 ]
-_Wait = Annotated[
-    bool, typer.Option("--wait", help="With --look: wait until that run has ended, and show what it found.")
-]
+_Wait = Annotated[bool, typer.Option("--wait", help="With --look: wait until the run ends, and show its result.")]
 
 
 def drift(
@@ -48,14 +46,14 @@ def drift(
     person: Person = None,
     json: Json = False,
 ) -> None:
-    """Show what schedules found that changed outside of Tidegate."""
+    """Show drift: what changed outside of Tidegate, as schedules found it."""
     from tidegate_cli import drift_view, finding, screen
 
     if look and not repository:
-        message = f"Name the repository of the schedule: tidegate drift OWNER/NAME --look {look}"
+        message = f"Name its repository: tidegate drift OWNER/NAME --look {look}"
         raise typer.BadParameter(message, param_hint="--look")
     if wait and not look:
-        raise WrongUsage("--wait waits for a run that --look begins.", "Add --look SCHEDULE, or leave it out.")
+        raise WrongUsage("--wait waits for a run that --look starts.", "Add --look SCHEDULE, or omit --wait.")
     with open_client(url, person) as client:
         name = finding.repository(repository) if repository else None
         try:
@@ -76,11 +74,9 @@ def _looked(client: ApiClient, repository: str, schedule: str, *, wait: bool, js
     before = client.drift(repository) if wait else None
     console.print(screen.text(client.look_for_drift(repository, schedule)))
     if before is not None:
-        with console.status("Waiting for the end; Ctrl-C leaves it alone …"):
+        with console.status("Waiting for the end. Ctrl-C stops waiting only …"):
             return until_looked(client, repository, schedule, before)
     if not json:
-        console.print(
-            views.command(f"tidegate drift {repository}"), "  shows what it finds, once it has ended.", sep=""
-        )
-        console.print("Until then, this is what was found before:\n")
+        console.print(views.command(f"tidegate drift {repository}"), "  shows the result when the run ends.", sep="")
+        console.print("The result of the run before:\n")
     return client.drift(repository)

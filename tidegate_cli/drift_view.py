@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _STATES = {
     "drifted": ("drifted", "yellow"),
     "failed": ("the plan failed", "red"),
-    "skipped": ("not looked at", "dim"),
+    "skipped": ("not checked", "dim"),
     "none": ("no drift", "green"),
 }
 
@@ -24,7 +24,7 @@ _STATES = {
 def drift(found: DriftList) -> RenderableType:
     """Return schedules, each with the roots that it looked at."""
     if not found.schedules:
-        return screen.text("Nothing is looked at for drift: name a schedule in tidegate.yaml.")
+        return screen.text("No drift schedules are configured. Add one under drift in tidegate.yaml.")
     return Group(*(part for one in found.schedules for part in _schedule(one)))
 
 
@@ -41,11 +41,11 @@ def _schedule(one: DriftScheduleModel) -> Iterator[RenderableType]:
 
 
 def _last(one: DriftScheduleModel) -> str:
-    now = "A run goes on. " if one.running else ""
+    now = "A run is in progress. " if one.running else ""
     if one.looked_at is None:
-        return f"{now}It has not run yet."
+        return f"{now}No run yet."
     at = f" at {one.revision[:7]}" if one.revision else ""
-    return f"{now}Looked {screen.ago(one.looked_at)}{at}."
+    return f"{now}Last run {screen.ago(one.looked_at)}{at}."
 
 
 def _root(root: DriftFindingModel) -> Iterator[RenderableType]:
@@ -57,7 +57,9 @@ def _root(root: DriftFindingModel) -> Iterator[RenderableType]:
         yield Text.assemble("    ", views.changes(root.changes))
     yield from views.indented(root.reason)
     if root.undoing == "absent":
-        yield from views.indented("A deployment was asked for, and is not in line: not yet, or it was refused.")
+        yield from views.indented(
+            "The requested deployment is not in the queue: not yet, or it was refused."
+        )
     if root.deployment:
         yield views.command(f"tidegate status {root.deployment}")
     if root.job and root.state != "none":

@@ -25,9 +25,9 @@ def examine_role(iam: Any) -> Finding:
         iam.get_role(RoleName=_ROLE)
     except ClientError as error:
         if error.response["Error"]["Code"] != "NoSuchEntity":
-            return Finding(_CHECK, "warn", reason_of(error), "Allow iam:GetRole to have this checked.")
+            return Finding(_CHECK, "warn", reason_of(error), "Allow iam:GetRole for this check.")
         found = (
-            f"The account has no {_ROLE}, without which no runner starts. AWS makes it with the first cluster, which "
+            f"The account has no {_ROLE}, which runners need to start. AWS makes it with the first cluster, which "
             "may be refused until it is there: Unable to assume the service linked role."
         )
         do = "Run `aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com`, once for the account."

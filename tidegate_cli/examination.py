@@ -67,7 +67,7 @@ class AppRefusedError(Exception):
 
 
 class ForgeUnreachableError(Exception):
-    """The forge did not answer."""
+    """GitHub did not answer."""
 
 
 AskForge = Callable[[str, str, str], App]
@@ -100,7 +100,7 @@ class Doctor:
         self._definitions = definitions
 
     def findings(self) -> Iterator[Finding]:
-        """Yield what each check found. Without credentials, what needs them is not looked at."""
+        """Yield what each check found. Without credentials, what needs them is not checked."""
         yield self._node()
         builder, finding = find_builder(self._environ)
         yield finding
@@ -163,7 +163,7 @@ class Doctor:
         except ClientError as error:
             if _code(error) == "ParameterNotFound":
                 return Finding("CDK bootstrap", "fail", "This account and region are not bootstrapped.", do)
-            return Finding("CDK bootstrap", "warn", reason_of(error), "Allow ssm:GetParameter to have this checked.")
+            return Finding("CDK bootstrap", "warn", reason_of(error), "Allow ssm:GetParameter for this check.")
         except (BotoCoreError, ValueError) as error:
             return Finding("CDK bootstrap", "warn", reason_of(error), do)
         if version < NEEDED_BOOTSTRAP:
@@ -179,11 +179,11 @@ class Doctor:
         except ClientError as error:
             if _code(error) == "ResourceNotFoundException":
                 return Finding(check, "fail", "It does not exist.", self._how_to_create(key))
-            return Finding(check, "warn", reason_of(error), "Allow secretsmanager:GetSecretValue to have this checked.")
+            return Finding(check, "warn", reason_of(error), "Allow secretsmanager:GetSecretValue for this check.")
         except BotoCoreError as error:
             return Finding(check, "warn", reason_of(error), "Try again.")
         except KeyError:
-            return Finding(check, "fail", "It holds bytes.", self._how_to_create(key))
+            return Finding(check, "fail", "Its value is binary.", self._how_to_create(key))
         try:
             content = json.loads(text)
         except ValueError:
@@ -211,9 +211,14 @@ class Doctor:
             return content
         check, secrets = f"secret {self._context[key]}", content.get("secrets")
         if not isinstance(secrets, list) or not secrets or not all(isinstance(item, str) and item for item in secrets):
-            return Finding(check, "fail", "It has no list of secrets.", self._how_to_create(key))
+            return Finding(check, "fail", "It has no list `secrets`.", self._how_to_create(key))
         if min(map(len, secrets)) < _SHORT:
-            return Finding(check, "warn", "A secret is short.", f"Use at least {_SHORT} characters, made at random.")
+            return Finding(
+                check,
+                "warn",
+                f"A secret is shorter than {_SHORT} characters.",
+                f"Use at least {_SHORT} random characters.",
+            )
         return Finding(check, "ok", f"{len(secrets)} in use.")
 
     def _app(self) -> Iterator[Finding]:
@@ -256,16 +261,16 @@ class Doctor:
         try:
             app = self._ask_forge(url, number, private_key)
         except AppRefusedError as error:
-            do = "Store the id and a current private key of the App, and look whether this machine's clock is right."
+            do = "Store the App's id and a current private key, and check this machine's clock."
             yield Finding("GitHub App", "fail", str(error), do)
             return
         except ForgeUnreachableError as error:
-            yield Finding("GitHub App", "warn", str(error), f"Look whether {url} can be reached from here.")
+            yield Finding("GitHub App", "warn", str(error), f"Check that this machine reaches {url}.")
             return
         team = self._context.get("operators_team")
         missing = missing_of(app, OPERATORS_PERMISSIONS if team else {})
         if missing:
-            do = "Change them in the App's settings, and accept the change where it is installed."
+            do = "Change them in the App's settings, and accept the change in each installation."
             yield Finding("GitHub App", "fail", f"{app.name} lacks {', '.join(missing)}.", do)
         else:
             yield Finding("GitHub App", "ok", f"{app.name} has its permissions and events.")
@@ -279,9 +284,9 @@ _CLOCK = ("Signature expired", "Signature not yet current", "RequestExpired", "R
 def _what_to_do(error: Exception) -> str:
     """Return what to do if AWS does not say who is asking."""
     if any(said in str(error) for said in _CLOCK):
-        return "Set this machine's clock: AWS takes no request that is signed more than five minutes off."
+        return "Correct this machine's clock: AWS refuses requests that are signed more than five minutes off."
     if isinstance(error, NotConnectedError | HTTPClientError):
-        return "Look whether AWS can be reached from here, and whether there is a region of this name."
+        return "Check that this machine reaches AWS, and that the region exists."
     return "Sign in (`aws sso login`) or set AWS_PROFILE."
 
 
@@ -292,11 +297,11 @@ _CLIENT = "--client-id ID --client-secret-file FILE"
 def _sign_in(content: Mapping[str, Any], command: str) -> Finding:
     """Look whether people can sign in on the web pages, which ``command`` lets them. Deploys need nobody to."""
     if content.get("client_id") and content.get("client_secret"):
-        return Finding("signing in", "ok", "A client id and a client secret are stored.")
+        return Finding("sign-in", "ok", "A client id and a client secret are stored.")
     return Finding(
-        "signing in",
+        "sign-in",
         "warn",
-        "No client id and client secret are stored: nobody can open the web pages.",
+        "The secret has no client id and client secret: nobody can open the web pages.",
         f"Run {command}.",
     )
 
@@ -321,7 +326,7 @@ def _optional(app: App) -> Iterator[Finding]:
         if not _grants(app, name, level)
     ]
     if missing:
-        do = "If a repository is to use it, add it in the App's settings, and accept the change where it is installed."
+        do = "If a repository needs it, add it in the App's settings, and accept the change in each installation."
         yield Finding("GitHub App, if wanted", "warn", f"{app.name} lacks {'; '.join(missing)}.", do)
 
 

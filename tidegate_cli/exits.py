@@ -19,14 +19,18 @@ class Exit(IntEnum):
         member.word, member.meaning = word, meaning
         return member
 
-    OK = (0, "done", "It was done. What was waited for or followed succeeded.")
-    FAILED = (1, "refused or failed", "It was refused, or what was waited for or followed did not succeed.")
-    USAGE = (2, "usage", "The command line or a setting cannot be used.")
-    NOT_FOUND = (3, "not found", "There is no such thing, or it may not be seen.")
-    NOT_PERMITTED = (4, "not permitted", "Nobody is signed in, or a right is missing.")
-    UNAVAILABLE = (5, "unavailable", "The server, or something that it needs, cannot be reached. Try again later.")
-    NOT_YET = (6, "not in time", "The time limit passed before the end. What was started goes on.")
-    INTERRUPTED = (130, "interrupted", "Ended by Ctrl-C. What was started goes on.")
+    OK = (0, "done", "The command succeeded, and so did what it waited for or followed.")
+    FAILED = (
+        1,
+        "refused or failed",
+        "Tidegate refused the request, or what the command waited for or followed failed.",
+    )
+    USAGE = (2, "usage", "An argument, an option or a setting is invalid.")
+    NOT_FOUND = (3, "not found", "It does not exist, or you may not see it.")
+    NOT_PERMITTED = (4, "not permitted", "You are not signed in, or you lack a permission.")
+    UNAVAILABLE = (5, "unavailable", "The installation, or a service that it needs, does not answer. Try again later.")
+    NOT_YET = (6, "not in time", "The time limit passed. What you started continues.")
+    INTERRUPTED = (130, "interrupted", "You pressed Ctrl-C. What you started continues.")
 
 
 def epilog() -> str:

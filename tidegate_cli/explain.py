@@ -30,11 +30,16 @@ _What = Annotated[
     ),
 ]
 _File = Annotated[
-    Path | None, typer.Option("--file", metavar="FILE", show_default=False, help="The file, if not the checkout's.")
+    Path | None,
+    typer.Option(
+        "--file", metavar="FILE", show_default=False, help="The file to read. Default: tidegate.yaml of the checkout."
+    ),
 ]
 _Branch = Annotated[
     str | None,
-    typer.Option("--branch", metavar="BRANCH", show_default=False, help="As if on this branch; else the current."),
+    typer.Option(
+        "--branch", metavar="BRANCH", show_default=False, help="Assume this branch. Default: the current one."
+    ),
 ]
 
 
@@ -45,10 +50,10 @@ def explain(
     branch: _Branch = None,
     json: Json = False,
 ) -> None:
-    """Tell for each root its tags, stack, workflow, engine, variables, rights and gates, and which lines decide them.
+    """Show the tags, stack, workflow, engine, variables, permissions and gates of each root, and where they are set.
 
-    Directories with modules that are no roots are listed with the reason. Exits 1 when one of the roots cannot be
-    deployed until the file is corrected.
+    Lists directories with modules that are no roots, with the reason. Exits 1 if a root cannot be deployed until you
+    correct the file.
     """
     from tidegate.roots.rules.discovery import used_by
     from tidegate_cli import explain_view, screen
@@ -121,7 +126,7 @@ def _chosen(
         around = sorted((each for each in places if _is_below(place, each)), key=lambda each: (each != ".", len(each)))
         meant = set(around[-1:])
     if not meant:
-        raise NotFound(f"There is no root {what} in {checkout.top}, and none at such a path.", _meant(what, roots))
+        raise NotFound(f"{checkout.top} has no root {what}, and none at this path.", _meant(what, roots))
     found = sorted((root for root in roots if root.dir in meant), key=lambda root: root.name)
     return found, [each for each in others if each in meant]
 

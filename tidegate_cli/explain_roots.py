@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tidegate.config.loaded import LoadedConfiguration
     from tidegate.discovery.find_roots import CommitModules, FoundRoots
 
-_ADVICE = "If it is one, write 'root: true' for it under dirs in tidegate.yaml."
+_ADVICE = "If it is a root, set 'root: true' for it under dirs in tidegate.yaml."
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def reasons(commit: CommitModules, loaded: LoadedConfiguration, found: FoundRoot
     for root in found.discovered:
         section = rule.section(root.dir)
         said = bool(section and section.root)
-        named[root.name] = f"{FILE} says so (root: true)." if said else verdicts[root.dir].why
+        named[root.name] = f"{FILE} sets root: true." if said else verdicts[root.dir].why
     places = {root.dir for root in found.roots}
     others = {
         place: found.misnamed.get(place) or _why_none(rule.section(place), verdict, listed=rule.may_be(place))
@@ -47,5 +47,5 @@ def _why_none(section: object, verdict: Verdict, *, listed: bool) -> str:
     if verdict.standing is Standing.USED:
         return verdict.why
     if not listed:
-        return f"{FILE} says so (root: false)." if section else f"No key of dirs or roots in {FILE} stands for it."
+        return f"{FILE} sets root: false." if section else f"No key of dirs or roots in {FILE} matches it."
     return f"{verdict.why} {_ADVICE}"

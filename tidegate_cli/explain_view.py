@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tidegate.config.loaded import LoadedConfiguration
 
 _WHERE = "  "
-_EVERYBODY = "everybody who may write"
+_EVERYBODY = "everybody with write access"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,11 @@ def _rows(each: Explained) -> Iterator[tuple[str, str, int]]:
     yield "Changes with", ", ".join(one.when_modified), own
     yield "Its modules", _modules(each), 0
     yield "Depends on", _depends(each), line("root", 0)
-    yield "Destroyed", "what it made is, after a review (destroy: true)" if one.destroy else "", line("root", 0)
+    yield (
+        "Destroyed",
+        "when its directory is deleted, after a review (destroy: true)" if one.destroy else "",
+        line("root", 0),
+    )
     yield "By itself", "" if one.autoplan else "no: a merge does not deploy it (autoplan: false)", line("root", 0)
     yield "Planned after", _stacks(stack.plan_after), _rule_line(each, lambda rules: rules.plan_after)
     yield "Applied after", _stacks(stack.apply_after), _rule_line(each, lambda rules: rules.apply_after)
@@ -156,7 +160,7 @@ def _cloud(target: GoogleTarget | AzureTarget | None) -> str:
     if target is None:
         return ""
     who = f"plans as {target.role(Phase.PLAN)}, applies as {target.role(Phase.APPLY)}"
-    return f"{who}, by the job's token, if the installation allows these for the repository"
+    return f"{who}, by the job's token, if the installation allows them for the repository"
 
 
 def _runner(one: ConfiguredRoot) -> str:

@@ -47,7 +47,9 @@ def id_in(text: str) -> str:
     for kind in ("deployments", "jobs"):
         if kind in parts[:-1]:
             return parts[parts.index(kind) + 1]
-    raise WrongUsage(f"{text} is not the address of a deployment or a job.", "Give a deployment's id, or its page.")
+    raise WrongUsage(
+        f"{text} is not the URL of a deployment or a job.", "Give a deployment's id, or the URL of its page."
+    )
 
 
 def change_in(text: str) -> str | None:
@@ -59,7 +61,7 @@ def change_in(text: str) -> str | None:
 def repository(text: str) -> str:
     """Return ``text`` if it has the form of a repository's name. Raise WrongUsage."""
     if not _REPOSITORY.fullmatch(text):
-        raise WrongUsage(f"{text!r} is not the name of a repository.", "It has the form OWNER/NAME.")
+        raise WrongUsage(f"{text!r} is not the name of a repository.", "Use the form OWNER/NAME.")
     return text
 
 
@@ -79,7 +81,9 @@ def find_deployment(client: ApiClient, text: str) -> DeploymentDetails:
                 f"There is no deployment {wanted}, or you may not see it.", "tidegate status OWNER/NAME shows the ids."
             ) from None
     if len(alike) > 1:
-        raise WrongUsage(f"{wanted} may mean several deployments.", "\n".join(["Give more of the id:", *alike[:10]]))
+        raise WrongUsage(
+            f"{wanted} matches several deployments.", "\n".join(["Give more characters of the id:", *alike[:10]])
+        )
     return client.deployment(alike[0])
 
 
@@ -88,7 +92,7 @@ def _no_deployment(job: str) -> NotFound:
     hints = [f"tidegate logs {job} shows its log."]
     if not is_of_pull_request(job):
         hints.append(f"tidegate status {deployment_of(job)} shows its deployment.")
-    return NotFound(f"{job} has the form of a job's id, and there is no such deployment.", "\n".join(hints))
+    return NotFound(f"{job} is a job's id, not a deployment's.", "\n".join(hints))
 
 
 def _alike(client: ApiClient, wanted: str) -> list[str]:
@@ -132,6 +136,6 @@ def _meant(wanted: str, known: Sequence[str], kind: str) -> str:
     if named:
         return f"Did you mean {' or '.join(named)}?"
     if not known:
-        return f"No {kind} are known yet: they appear with the first push to the default branch."
+        return f"Tidegate knows no {kind} yet: they appear with the first push to the default branch."
     more = f" and {len(known) - 10} more" if len(known) > 10 else ""  # noqa: PLR2004 - what fits in two lines
     return f"Known {kind}: {', '.join(known[:10])}{more}."

@@ -59,15 +59,15 @@ class GitLabExamination:
         self._clone = _access(api_url, clone_token)
 
     def findings(self) -> Iterator[Finding]:
-        """Yield what each check found. Where the token is refused or GitLab is silent, the rest is not looked at."""
+        """Yield what each check found. Where the token is refused or GitLab is silent, the rest is not checked."""
         try:
             yield from self._findings()
         except ForgeUnavailable as error:
-            do = f"Look whether {self._url} can be reached from here."
+            do = f"Check that this machine reaches {self._url}."
             yield Finding("GitLab", "warn", f"{self._url}: {plain(str(error))[:300]}", do)
         except ForgeRefused as error:
-            found = f"It refused ({error.status}): {plain(error.problem)[:300]}."
-            yield Finding("GitLab", "warn", found, "Look at the token's role and scopes, then ask again.")
+            found = f"GitLab refused the request ({error.status}): {plain(error.problem)[:300]}."
+            yield Finding("GitLab", "warn", found, "Check the token's role and scopes.")
 
     def _findings(self) -> Iterator[Finding]:
         token = self._token()
@@ -96,27 +96,23 @@ class GitLabExamination:
         check, do = "GitLab token", self._how_to_replace("--token-file")
         found = _of_token(self._api)
         if found is None:
-            return Finding(
-                check, "fail", "GitLab does not accept it: it was revoked, has expired or is of another.", do
-            )
+            return Finding(check, "fail", "GitLab refuses it: it is revoked, expired or from another GitLab.", do)
         if "api" not in found.get("scopes", ()):
-            return Finding(check, "fail", f"Its scopes are {_scopes(found)}; api is needed.", do)
+            return Finding(check, "fail", f"Its scopes are {_scopes(found)}. It needs api.", do)
         return self._lasting(check, found, f"Of {plain(self._api.me.username)}, with the scope api", do)
 
     def _clone_token(self) -> Finding:
         check, do = "GitLab clone token", self._how_to_replace("--clone-token-file")
         found = _of_token(self._clone)
         if found is None:
-            return Finding(
-                check, "fail", "GitLab does not accept it: it was revoked, has expired or is of another.", do
-            )
+            return Finding(check, "fail", "GitLab refuses it: it is revoked, expired or from another GitLab.", do)
         scopes = set(found.get("scopes", ()))
         if scopes & _TOO_MUCH:
-            why = "Runners get it, and plans run code that others wrote"
+            why = "Runners get it, and plans run the code of others"
             return Finding(check, "fail", f"Its scopes are {_scopes(found)}. {why}: read_repository is enough.", do)
         if "read_repository" not in scopes:
-            return Finding(check, "fail", f"Its scopes are {_scopes(found)}; read_repository is needed.", do)
-        return self._lasting(check, found, f"It may do no more than {_scopes(found)}", do)
+            return Finding(check, "fail", f"Its scopes are {_scopes(found)}. It needs read_repository.", do)
+        return self._lasting(check, found, f"Its only scopes are {_scopes(found)}", do)
 
     def _lasting(self, check: str, token: Mapping[str, Any], found: str, do: str) -> Finding:
         end = token.get("expires_at")
@@ -192,19 +188,19 @@ def _problems(hook: _Hook, check: str, rotate: str) -> Iterator[Finding]:
     fields, settings = hook.fields, "the webhook's settings"
     missing = [words for name, words in _TRIGGERS.items() if not fields.get(name)]
     if missing:
-        yield Finding(check, "fail", f"It lacks the triggers {', '.join(missing)}.", f"Switch them on in {settings}.")
+        yield Finding(check, "fail", f"It lacks the triggers {', '.join(missing)}.", f"Enable them in {settings}.")
     if fields.get("push_events") and fields.get("push_events_branch_filter"):
-        found = f"It tells only of pushes to {plain(fields['push_events_branch_filter'])}."
-        do = f"Let it tell of all branches, in {settings}, unless that is the default branch."
+        found = f"It sends only pushes to {plain(fields['push_events_branch_filter'])}."
+        do = f"Let it send all branches, in {settings}, unless that is the default branch."
         yield Finding(f"{check}, branches", "warn", found, do)
     if hook.answered == str(_UNAUTHORIZED):
-        do = f"Make its Secret token one of the webhook secret; {rotate} prints a new one."
-        found = "Tidegate did not accept its newest delivery (401): its Secret token is another."
+        do = f"Set its Secret token to one of the webhook secret: {rotate} prints a new one."
+        found = "Tidegate refused its newest delivery (401): its Secret token does not match."
         yield Finding(f"{check}, deliveries", "fail", found, do)
     elif fields.get("alert_status", "executable") != "executable":
         until = fields.get("disabled_until")
         found = f"GitLab has disabled it, as it failed{f', until {until}' if until else ''}."
-        do = f"Mend why, then test it in {settings}: a success switches it on."
+        do = f"Correct the cause, then test it in {settings}: a success enables it."
         yield Finding(f"{check}, deliveries", "warn", found, do)
 
 
@@ -213,13 +209,15 @@ def _merges(maintained: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
     check = "GitLab merges"
     free = [each["path"] for each in maintained if each.get("only_allow_merge_if_pipeline_succeeds") is False]
     if free:
-        do = "If it shall hold up merges, set there: Settings, Merge requests, Pipelines must succeed."
+        do = "To make merges wait, set Settings, Merge requests, Pipelines must succeed."
         yield Finding(check, "warn", f"Merges do not wait for Tidegate in {_named(free)}.", do)
     switches = ("merge_pipelines_enabled", "merge_trains_enabled")
     results = [each["path"] for each in maintained if any(each.get(switch) for switch in switches)]
     if results:
-        found = f"Merged results pipelines or merge trains are on in {_named(results)}: these do not wait for Tidegate."
-        yield Finding(f"{check}, trains", "warn", found, "Switch them off there, if Tidegate shall hold up merges.")
+        found = (
+            f"Merged results pipelines or merge trains are enabled in {_named(results)}: they do not wait for Tidegate."
+        )
+        yield Finding(f"{check}, trains", "warn", found, "To make merges wait for Tidegate, disable them.")
 
 
 def _named(paths: Iterable[str]) -> str:

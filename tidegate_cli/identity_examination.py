@@ -64,15 +64,15 @@ class IdentityExamination:
         except (BotoCoreError, ClientError) as error:
             return Finding(check, "warn", reason_of(error), "Allow kms:DescribeKey.")
         if state != "Enabled":
-            first = _MENDED.get(state, "Look at it in the KMS console")
-            do = f"{first}, or take its name out of identity_keys and deploy."
-            return Finding(check, "fail", f"It is {state}: it signs and verifies nothing.", do)
+            first = _MENDED.get(state, "Check it in the KMS console")
+            do = f"{first}, or remove its name from identity_keys and deploy."
+            return Finding(check, "fail", f"Its state is {state}: it neither signs nor verifies.", do)
         return Finding(check, "ok", "It is enabled.")
 
     def _published(self, issuer: str, keys: list[str]) -> Iterator[Finding]:
-        check, do = f"issuer {issuer}", "Its address must lead to Tidegate's HTTP API, for everybody, with TLS."
+        check, do = f"issuer {issuer}", "Its URL must lead to Tidegate's HTTP API, publicly and with TLS."
         if not issuer.startswith("https://"):
-            yield Finding(check, "fail", "IAM, Google and Azure trust only issuers that begin with https://.", do)
+            yield Finding(check, "fail", "IAM, Google and Azure trust https:// issuers only.", do)
             return
         try:
             found, date = self._get(f"{issuer}{_DISCOVERY}")
@@ -84,7 +84,7 @@ class IdentityExamination:
         missing = [key for key in keys if key not in kids]
         if found.get("issuer") != issuer:
             yield Finding(
-                check, "fail", f"The document there says {found.get('issuer')!r}.", "Mend web_url in cdk.json."
+                check, "fail", f"The document there says {found.get('issuer')!r}.", "Correct web_url in cdk.json."
             )
         elif missing:
             yield Finding(check, "fail", f"It does not publish {', '.join(missing)}.", "Enable these keys, or deploy.")
@@ -98,13 +98,13 @@ class IdentityExamination:
         except (TypeError, ValueError):
             return
         if away > _MOST_SKEW:
-            do = "Set this machine's clock; if it is right, tell AWS's support."
+            do = "Correct this machine's clock. If it is right, contact AWS Support."
             yield Finding("clock", "warn", f"It is {away:.0f} s away from the issuer's.", do)
 
 
 def _read(address: str) -> tuple[Mapping[str, Any], str]:
     """Return the JSON at an address, and when it was answered. Raise OSError, ValueError."""
     if not address.startswith("https://"):
-        raise ValueError(f"{address} does not begin with https://")
+        raise ValueError(f"The URL {address} does not begin with https://")
     with urllib.request.urlopen(address, timeout=_SECONDS) as answer:  # noqa: S310  # https alone, checked above.
         return json.loads(answer.read()), str(answer.headers.get("Date", ""))

@@ -34,7 +34,7 @@ _Port = Annotated[
         metavar="PORT",
         parser=whole_number("it is a port from 1024 to 65533", 1024, 65533),
         show_default=False,
-        help="The forge's port; the next two are used as well.",
+        help="The forge's port. The cloud uses the next two as well.",
     ),
 ]
 _SHOWN = (
@@ -49,14 +49,14 @@ _END_SECONDS = 45.0
 
 
 _Operators = Annotated[
-    str, typer.Option("--operators", metavar="ORG/TEAM", help="Who may deploy by hand in ORG's repositories.")
+    str, typer.Option("--operators", metavar="ORG/TEAM", help="The team that may deploy by hand in ORG's repositories.")
 ]
 _GitLab = Annotated[
-    bool, typer.Option("--gitlab", help="Let the forge be a stand-in for GitLab: its API and git, without pages.")
+    bool, typer.Option("--gitlab", help="Use a stand-in for GitLab (API and git, no pages) instead of GitHub.")
 ]
 _Log = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", show_default=False, help="Write the local cloud's own messages to this file."),
+    typer.Option(metavar="FILE", show_default=False, help="Write the messages of the local cloud to this file."),
 ]
 
 
@@ -64,7 +64,7 @@ _Log = Annotated[
 def up(
     *,
     port: _Port = None,
-    warm: Annotated[bool, typer.Option(help="Start an instance of each function at once.")] = True,
+    warm: Annotated[bool, typer.Option(help="Start an instance of each function immediately.")] = True,
     operators: _Operators = _OPERATORS,
     gitlab: _GitLab = False,
     log: _Log = None,
@@ -95,8 +95,8 @@ def up(
     try:
         _show(out, known)
         if "latency" in known:
-            out.print("It waits as long as AWS takes, by a model: tidegate_local/latency.toml.")
-        out.print("Ctrl-C ends everything.")
+            out.print("Simulated AWS latency is on: tidegate_local/latency.toml.")
+        out.print("Ctrl-C ends it.")
         _wait(cloud)
     finally:
         file.unlink(missing_ok=True)
@@ -106,7 +106,7 @@ def up(
 
 @app.command(cls=Command)
 def demo() -> None:
-    """Start a local cloud, deploy a sample repository there, and end it."""
+    """Start a local cloud, deploy a sample repository in it, and end it."""
     _require_packages()
     from tidegate_local.demo.__main__ import main
 
@@ -122,7 +122,7 @@ def _require_packages() -> None:
 
 @app.command(cls=Command)
 def info(*, port: _Port = None, json: Json = False) -> None:
-    """Say where the running local cloud is."""
+    """Print the URLs of the running local cloud."""
     from tidegate_cli import screen
 
     found = _find(port)
@@ -136,7 +136,7 @@ def info(*, port: _Port = None, json: Json = False) -> None:
 
 @app.command(cls=Command)
 def down(*, port: _Port = None, json: Json = False) -> None:
-    """End the running local cloud, and wait until it has ended."""
+    """End the running local cloud."""
     from tidegate_cli import screen
 
     found = _find(port, unambiguous=True)
@@ -179,8 +179,8 @@ def _find(port: int | None, *, unambiguous: bool = False) -> dict[str, Any]:
     if others:
         ports = ", ".join(str(instances.forge_port(cloud)) for cloud in (found, *others))
         if unambiguous:
-            raise Refused("Several local clouds run.", f"Say which one with --port: {ports}.")
-        _tell(f"Several local clouds run; this is the newest. Choose one with --port: {ports}.")
+            raise Refused("Several local clouds run.", f"Choose one with --port: {ports}.")
+        _tell(f"Several local clouds run. This is the newest. Choose another with --port: {ports}.")
     return found
 
 

@@ -36,7 +36,7 @@ def logs(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="JOB|DEPLOYMENT", show_default=False, help="A job's id, or a deployment's: then its newest job."
+            metavar="JOB|DEPLOYMENT", show_default=False, help="A job's id, or a deployment's for its newest job."
         ),
     ],
     *,
@@ -49,7 +49,7 @@ def logs(
     person: Person = None,
     json: Json = False,
 ) -> None:
-    """Print the log of a job. With --follow the exit code says how a deployment's job ended: 0 or 1."""
+    """Print the log of a job. With --follow, exit 0 or 1 as the deployment's job ends."""
     from tidegate_cli import finding
 
     with open_client(url, person) as client:
@@ -91,7 +91,7 @@ def _lines(client: ApiClient, job: str, *, follow: bool) -> Iterator[str]:
         position = page.next
         if page.ended or not (page.lines or follow):
             if page.ended and page.state == "lost":
-                note("The end of this log was lost with its runner.")
+                note("The end of this log is lost: its runner stopped before it wrote it.")
             return
         if page.state == "waiting" and not told:
             note(f"{job} has not started. Waiting …")
@@ -138,9 +138,7 @@ def _past(client: ApiClient, deployment: str, job: str) -> DeploymentDetails:
     end = time.monotonic() + RESULT_SECONDS
     while (found := client.deployment(deployment)).state in during and found.jobs[-1:] and found.jobs[-1].id == job:
         if time.monotonic() > end:
-            raise NotYet(
-                f"{job} has ended, but its result is not recorded yet.", f"Look with: tidegate status {deployment}"
-            )
+            raise NotYet(f"{job} ended, but its result is not recorded yet.", f"Check it: tidegate status {deployment}")
         time.sleep(POLL_SECONDS)
     return found
 

@@ -38,14 +38,12 @@ def complete_root(ctx: typer.Context, incomplete: str) -> list[str]:
 
 Url = Annotated[
     str | None,
-    typer.Option("--url", metavar="URL", help="Tidegate's address; else TIDEGATE_URL, else a local cloud that runs."),
+    typer.Option("--url", metavar="URL", help="Tidegate's URL. Default: TIDEGATE_URL, or the running local cloud."),
 ]
 Person = Annotated[
-    str | None, typer.Option("--as", metavar="USER", help="Act as this person of the local forge (local cloud only).")
+    str | None, typer.Option("--as", metavar="USER", help="Act as this user of the local forge (local cloud only).")
 ]
-Json = Annotated[
-    bool, typer.Option("--json", callback=_remember_json, help="Print JSON, for scripts (docs/cli.md has the form).")
-]
+Json = Annotated[bool, typer.Option("--json", callback=_remember_json, help="Print JSON (docs/cli.md describes it).")]
 #: The prefix of an installation where none is named.
 PREFIX = "tidegate"
 #: As ``make deploy`` takes it.
@@ -65,7 +63,7 @@ Prefix = Annotated[
         envvar="TIDEGATE_PREFIX",
         callback=_usable_prefix,
         metavar="PREFIX",
-        help="The installation's prefix, which secrets begin with.",
+        help="The installation's prefix: its secrets' names begin with it.",
     ),
 ]
 Repository = Annotated[
@@ -87,7 +85,9 @@ Query = Annotated[
 DeploymentId = Annotated[
     str,
     typer.Argument(
-        metavar="DEPLOYMENT", show_default=False, help="A deployment's id, the beginning of one, or its page's address."
+        metavar="DEPLOYMENT",
+        show_default=False,
+        help="A deployment's id, its beginning or end, or the URL of its page.",
     ),
 ]
 
@@ -121,5 +121,5 @@ def wait(why: str, seconds: float) -> None:
     from tidegate_cli.screen import note
 
     if seconds >= 1:
-        note(f"{why} Asking again in {seconds:.0f} s.")
+        note(f"{why} Trying again in {seconds:.0f} s.")
     time.sleep(seconds)

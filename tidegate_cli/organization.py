@@ -19,9 +19,7 @@ from tidegate_cli.tree import Command, Group
 if TYPE_CHECKING:
     from tidegate.config.organization import Organization
 
-app = typer.Typer(
-    cls=Group, no_args_is_help=True, help="Set what holds for the configuration files of all repositories."
-)
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Manage the organization-wide configuration file.")
 
 _Bucket = Annotated[
     str,
@@ -30,7 +28,7 @@ _Bucket = Annotated[
         envvar="TIDEGATE_ARTIFACT_BUCKET",
         metavar="NAME",
         show_default=False,
-        help="The artifact bucket: the output ArtifactBucket of the stack.",
+        help="The artifact bucket (stack output ArtifactBucket).",
     ),
 ]
 
@@ -42,7 +40,7 @@ def set_file(
     bucket: _Bucket,
     json: Json = False,
 ) -> None:
-    """Check the file and store it. It counts for every push, comment and request from then on."""
+    """Check and store the file. It applies to every push, comment and request from then on."""
     from tidegate.config.organization import ORGANIZATION
 
     raw = content_of(file, "tidegate organization set FILE")
@@ -50,12 +48,12 @@ def set_file(
     client = _client()
     with _aws():
         client.put_object(Bucket=bucket, Key=ORGANIZATION, Body=raw, ContentType="application/yaml")
-    _say(f"Stored as {ORGANIZATION}. It counts from now on.", {"bucket": bucket, "key": ORGANIZATION}, json=json)
+    _say(f"Stored as {ORGANIZATION}. It applies from now on.", {"bucket": bucket, "key": ORGANIZATION}, json=json)
 
 
 @app.command(cls=Command, name="show")
 def show(*, bucket: _Bucket) -> None:
-    """Print the file as it is stored."""
+    """Print the stored file."""
     from tidegate.config.organization import ORGANIZATION
 
     client = _client()
@@ -69,13 +67,17 @@ def show(*, bucket: _Bucket) -> None:
 
 @app.command(cls=Command, name="remove")
 def remove(*, bucket: _Bucket, json: Json = False) -> None:
-    """Remove the file: from then on repositories say all."""
+    """Remove the file. From then on, each repository's file decides alone."""
     from tidegate.config.organization import ORGANIZATION
 
     client = _client()
     with _aws():
         client.delete_object(Bucket=bucket, Key=ORGANIZATION)
-    _say("Repositories say all of it themselves now.", {"bucket": bucket, "key": ORGANIZATION}, json=json)
+    _say(
+        "The file is removed. Each repository's file decides alone now.",
+        {"bucket": bucket, "key": ORGANIZATION},
+        json=json,
+    )
 
 
 def examined(file: Path, raw: bytes) -> Organization:

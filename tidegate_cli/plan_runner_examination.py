@@ -47,7 +47,7 @@ class PlanRunnerExamination:
         yield self._image(_CHECK, image, "Plans begin on Lambda") if image else Finding(_CHECK, "ok", _ON_LAMBDA)
 
     def _without_isolation(self, runner: str) -> Finding:
-        problem = f"Lambda has no tenant isolation in {self._region}, which keeps jobs apart."
+        problem = f"Lambda has no tenant isolation in {self._region}: jobs would share it."
         if runner == "auto":
             return Finding(_CHECK, "warn", problem, "Nothing: plans run on Fargate. Deploy with AWS_REGION set.")
         return Finding(_CHECK, "fail", problem, "Set plan_runner to fargate in cdk.json, or use another region.")
@@ -57,8 +57,8 @@ class PlanRunnerExamination:
         wanted = _MACHINES.get(str(self._context.get("architecture") or "arm64"), "no known machine")
         where = _IMAGE.fullmatch(image)
         if where is None:
-            found = f"{image} is not in ECR: doctor does not see whether it is for {wanted}, as runners need."
-            return Finding(check, "warn", found, f"Look with `docker buildx imagetools inspect {image}`.")
+            found = f"{image} is not in ECR: doctor cannot check that it is for {wanted}, as runners need."
+            return Finding(check, "warn", found, f"Check it: `docker buildx imagetools inspect {image}`.")
         account, _, name, digest = where.groups()
         try:
             machines = self._machines(account, name, digest, is_list_usable=check != _CHECK)

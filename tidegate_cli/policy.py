@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tidegate.policies.rules.policy import PolicyVerdict
     from tidegate.policies.rules.tested_policies import TestedPolicies
 
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Test policies, and hold a plan against them, on this machine.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Test policies, and evaluate a plan, on this machine.")
 
 #: As long as a set may take where it is alone.
 _SECONDS = 90
@@ -29,13 +29,13 @@ _WORDS = {"deny": "✘ deny", "violation": "✘ violation", "warn": "! warn"}
 
 @app.command(cls=Command, name="test")
 def run_tests(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of the policies and their tests.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory with policies and tests.")],
     *,
     json: Json = False,
 ) -> None:
-    """Run the tests of policies: the rules test_… in files that end in _test.rego.
+    """Run policy tests: the rules test_… in files that end in _test.rego.
 
-    Exits 1 when a test does not hold, cannot be evaluated, or there is none.
+    Exits 1 if a test fails or cannot be evaluated, or if there is none.
     """
     from tidegate.policies.rules.files import is_file_of_tests
 
@@ -53,19 +53,23 @@ def run_tests(
 
 @app.command(cls=Command, name="check")
 def check(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN.json", help="A plan, as terraform show -json prints it.")],
+    plan: Annotated[Path, typer.Argument(metavar="PLAN.json", help="The plan, as `terraform show -json` prints it.")],
     *,
     policies: Annotated[
         list[Path],
-        typer.Option("--policies", metavar="DIR", show_default=False, help="A directory of policies; several may be."),
+        typer.Option(
+            "--policies", metavar="DIR", show_default=False, help="A directory of policies. You may repeat the option."
+        ),
     ],
     namespace: Annotated[
         list[str] | None,
-        typer.Option("--namespace", metavar="PACKAGE", help="A package whose rules count; several may be. Else main."),
+        typer.Option(
+            "--namespace", metavar="PACKAGE", help="A package to evaluate. You may repeat the option. Default: main."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Hold a plan against policies, as a pull request's plan is. Exits 1 when they refuse it."""
+    """Evaluate policies on a plan, as for a pull request. Exits 1 if they deny it."""
     from tidegate.policies.rules.files import is_policy_file
 
     content = content_of(plan, "tidegate policy check PLAN.json --policies DIR")
@@ -85,7 +89,7 @@ def _engine() -> RegoEngine:
     from importlib.util import find_spec
 
     if find_spec("regorus") is None:
-        raise Refused("The engine of policies is not installed here.", "Install it: uv sync --group policies")
+        raise Refused("The policy engine is not installed.", "Install it: uv sync --group policies")
     from tidegate.policies.rego.engine import RegoEngine
 
     return RegoEngine()
@@ -98,7 +102,7 @@ def _files(directories: Sequence[Path], wanted: Callable[[str], bool]) -> dict[s
     found: dict[str, bytes] = {}
     for directory in directories:
         if not directory.is_dir():
-            raise NotFound(f"There is no directory {directory}.", "Name one that holds policies.")
+            raise NotFound(f"The directory {directory} does not exist.", "Name a directory that has policies.")
         for place, below, names in os.walk(directory):
             below[:] = sorted(each for each in below if not each.startswith("."))
             for path in (Path(place) / name for name in sorted(names) if not name.startswith(".")):
@@ -106,7 +110,9 @@ def _files(directories: Sequence[Path], wanted: Callable[[str], bool]) -> dict[s
                     found[path.as_posix()] = content_of(path, "tidegate policy test DIR")
                 if len(found) > MAXIMUM_FILES or sum(map(len, found.values())) > MAXIMUM_BYTES:
                     limit = f"{MAXIMUM_FILES} files of {MAXIMUM_BYTES >> 20} MiB together"
-                    raise WrongUsage(f"{directory} is too large for policies: at most {limit}.", "Name a part of it.")
+                    raise WrongUsage(
+                        f"{directory} is too large for policies: at most {limit}.", "Name a smaller directory."
+                    )
     return found
 
 
@@ -117,7 +123,7 @@ def _show_tests(found: TestedPolicies) -> None:
         typer.echo(screen.text(f"✘ {_place(found.file, found.line)}{found.error}").plain)
         return
     if not found.rules:
-        typer.echo("✘ There are no tests: write rules test_… into files that end in _test.rego.")
+        typer.echo("✘ There are no tests. Write rules test_… in files that end in _test.rego.")
         return
     table = screen.table("", "Test", "Place", whole=("",))
     for each in found.rules:
@@ -138,13 +144,13 @@ def _show_verdict(verdict: PolicyVerdict) -> None:
         return
     table = screen.table("", "Rule", "Resource", "Message", whole=("",))
     for each in verdict.findings:
-        mark = f"· let pass by {each.exempted_by}" if each.exempted_by else _WORDS[each.severity]
+        mark = f"· exempted by {each.exempted_by}" if each.exempted_by else _WORDS[each.severity]
         table.add_row(*(screen.text(text) for text in (mark, each.rule, each.address, each.message)))
     if verdict.findings:
         screen.console().print(table)
     if verdict.omitted:
         typer.echo(f"{verdict.omitted} more are not shown.")
-    typer.echo("✘ The policies refuse the plan." if verdict.failed else "✔ The policies let the plan pass.")
+    typer.echo("✘ The policies deny the plan." if verdict.failed else "✔ The policies allow the plan.")
 
 
 def _place(file: str, line: int) -> str:

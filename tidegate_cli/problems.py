@@ -34,7 +34,7 @@ class WrongUsage(Problem):
 
 
 class NotFound(Problem):
-    """There is no such thing, or it may not be seen."""
+    """It does not exist, or you may not see it."""
 
     exit = Exit.NOT_FOUND
     code = "not_found"

@@ -43,7 +43,7 @@ def pulls(
     from tidegate_cli import finding, pulls_view, screen
 
     if query and number is not None:
-        raise WrongUsage("--query searches the list, and one is named.", "Leave out one of them.")
+        raise WrongUsage("--query searches the list, but you named one.", "Omit one of them.")
     with open_client(url, person) as client:
         name = finding.repository(repository) if repository else None
         try:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: Lines of a failed engine that are shown: the error is among them, and the log has all.
 _LAST_LINES = 12
 _WORDS = {
-    "DiscoveryNeeded": "looking for what it changes",
+    "DiscoveryNeeded": "discovering affected roots",
     "Planning": "planning",
     "CommentNeeded": "writing the comment",
 }
@@ -36,8 +36,8 @@ _VERDICTS = {
     "conflict": "✘ merge conflict",
     "failed": "✘ failed",
     "refused": "✘ refused",
-    "held_up": "■ held up",
-    "incomplete": "✘ not all planned",
+    "held_up": "■ blocked",
+    "incomplete": "✘ incomplete",
     "with_options": "◆ no verdict",
     "not_planned": "↷ not planned",
 }
@@ -113,7 +113,7 @@ def _told(one: PullRequestBrief) -> Text:
 
 def _notice(one: PullRequestDetails) -> Iterator[RenderableType]:
     conflict = next((layer.reason for layer in one.layers if layer.conflict), "")
-    rules = [f"What runs, or who may do what, changes: {', '.join(one.rule_changes)}."] if one.rule_changes else []
+    rules = [f"It changes who may do what, or what runs: {', '.join(one.rule_changes)}."] if one.rule_changes else []
     for line in (*conflict.splitlines(), *one.notice.splitlines(), *rules):
         yield Text()
         yield from views.indented(line)
@@ -153,7 +153,7 @@ def _left_behind(one: PullRequestDetails) -> Iterator[RenderableType]:
         return
     yield Text()
     when = "" if one.merged else ", once this is merged"
-    yield from views.indented(f"The merge destroys nothing of what is gone. To destroy it{when}:")
+    yield from views.indented(f"The merge destroys no resources of deleted roots. To destroy them{when}:")
     for start in range(0, len(left), MAXIMUM_ROOTS):
         some = " ".join(left[start : start + MAXIMUM_ROOTS])
         yield views.unfolded(f"  tidegate destroy {one.repository} {some}", "dim")
@@ -164,9 +164,9 @@ def _sets(one: PullRequestDetails) -> Iterator[RenderableType]:
     for each in one.policy_sets:
         if each.blocking:
             yield Text()
-            owners = f"get {each.approvals} of its owners to approve: {', '.join(each.owners)}"
+            owners = f"get approvals from {each.approvals} of its owners: {', '.join(each.owners)}"
             yield from views.indented(
-                f"Policy set {each.name} holds up the merge. Change the plan{f', or {owners}' if each.owners else ''}."
+                f"Policy set {each.name} blocks the merge. Change the plan{f', or {owners}' if each.owners else ''}."
             )
 
 
@@ -174,7 +174,7 @@ def _verdict(verdict: VerdictModel, passed: Mapping[str, Sequence[str]]) -> Iter
     """Yield what a set says of a plan. ``passed`` are the sets that their owners let pass, and who approved."""
     if verdict.failed and verdict.policy_set in passed:
         by = ", ".join(passed[verdict.policy_set]) or "its owners"
-        yield screen.text(f"  policy {verdict.policy_set} fails, let pass by {by}")
+        yield screen.text(f"  policy {verdict.policy_set} fails, approved by {by}")
     else:
         word = "fails" if verdict.failed else "passes"
         yield screen.text(f"  policy {verdict.policy_set} {word}", "red" if verdict.failed else "")
@@ -182,6 +182,6 @@ def _verdict(verdict: VerdictModel, passed: Mapping[str, Sequence[str]]) -> Iter
         yield Padding(screen.text(verdict.error), (0, 0, 0, 4), expand=False)
     for finding in verdict.findings:
         about = f" ({finding.address})" if finding.address else ""
-        passes = f", let pass by {finding.exempted_by}" if finding.exempted_by else ""
+        passes = f", exempted by {finding.exempted_by}" if finding.exempted_by else ""
         told = screen.text(f"{finding.severity}: {finding.message}{about}{passes}")
         yield Padding(told, (0, 0, 0, 4), expand=False)

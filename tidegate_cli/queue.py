@@ -25,12 +25,14 @@ def queue(
     repository: Repository,
     root: RootName,
     *,
-    everything: Annotated[bool, typer.Option("--all", help="Show all that wait, not the first 20 only.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show all waiting deployments, not only the first 20.")
+    ] = False,
     url: Url = None,
     person: Person = None,
     json: Json = False,
 ) -> None:
-    """Show what runs in a root's queue, what waits, and whether it is locked."""
+    """Show the queue of a root: its lock, what runs and what waits."""
     from tidegate_cli import finding, queue_view, screen
 
     with open_client(url, person) as client:
@@ -54,16 +56,18 @@ def lock(
     everything: All = False,
     duration: Annotated[
         str,
-        typer.Option("--for", metavar="TIME", show_default=False, help="90m, 2h, 3d; else until somebody unlocks."),
+        typer.Option(
+            "--for", metavar="TIME", show_default=False, help="Such as 90m, 2h, 3d. Default: until you unlock it."
+        ),
     ] = "",
     reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", show_default=False, help="Why: shown wherever the lock is.")
+        str, typer.Option("--reason", metavar="TEXT", show_default=False, help="The reason, shown with the lock.")
     ] = "",
     url: Url = None,
     person: Person = None,
     json: Json = False,
 ) -> None:
-    """Lock a root's queue, or all of a stack or repository: merges wait. Deploys by hand go on."""
+    """Lock the queue of a root, or all queues of a stack or repository. Merges wait; deploys by hand do not."""
     from tidegate_cli import finding
 
     _check_one(root, stack, everything=everything)
@@ -93,7 +97,7 @@ def unlock(
     person: Person = None,
     json: Json = False,
 ) -> None:
-    """Take away the lock of a root's queue, or the one of a stack or repository, so that merges go on."""
+    """Unlock the queue of a root, or all queues of a stack or repository. Waiting merges continue."""
     from tidegate_cli import finding
 
     _check_one(root, stack, everything=everything)
@@ -122,7 +126,9 @@ def _check_scope(client: ApiClient, repository: str, root: str, message: str) ->
 
 def _check_one(root: str | None, stack: str, *, everything: bool) -> None:
     if sum(map(bool, (root, stack, everything))) != 1:
-        raise WrongUsage("It is about one root, a stack, or all roots.", "Name a root, or say --stack STACK or --all.")
+        raise WrongUsage(
+            "Name exactly one of: a root, a stack, all roots.", "Name a root, or add --stack STACK or --all."
+        )
 
 
 def _tell(repository: str, root: str | None, stack: str, data: dict[str, Any], message: str, *, json: bool) -> None:

@@ -46,7 +46,7 @@ def _running(shown: QueueModel) -> Iterator[RenderableType]:
     now = shown.running
     yield Text()
     if now is None:
-        yield Text("Nothing is under way.")
+        yield Text("Nothing runs.")
         return
     who = views.person(now.requested_by, now.requested_at)
     yield Text.assemble(("Now  ", "bold"), screen.state(now.state))
@@ -60,7 +60,7 @@ def _running(shown: QueueModel) -> Iterator[RenderableType]:
 def _line(waiting: Sequence[PlaceModel], *, everything: bool) -> Iterator[RenderableType]:
     yield Text()
     if not waiting:
-        yield Text("Nobody waits.")
+        yield Text("Nothing waits.")
         return
     yield Text.assemble(("Waiting  ", "bold"), str(len(waiting)))
     shown = waiting if everything else waiting[:_SHOWN]

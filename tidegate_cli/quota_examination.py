@@ -91,11 +91,11 @@ class QuotaExamination:
             if is_missing:
                 return self._without_fargate(check)
             found = f"Service Quotas knows no {_QUOTAS[service]} of {service} in {self._region}."
-            return Finding(check, "warn", found, "Look at it in the Service Quotas console.")
+            return Finding(check, "warn", found, "Check it in the Service Quotas console.")
         except (BotoCoreError, ClientError) as error:
             if is_missing:
                 return self._unlisted(check, error)
-            return Finding(check, "warn", reason_of(error), "Look at it in the Service Quotas console.")
+            return Finding(check, "warn", reason_of(error), "Check it in the Service Quotas console.")
         if value < needed:
             do = f"Ask for at least {needed} in the Service Quotas console ({service}, {_QUOTAS[service]})."
             return Finding(check, "warn" if value else "fail", f"The quota is {value:g}.", do)

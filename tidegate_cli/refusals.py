@@ -30,27 +30,27 @@ def problem(connection: Connection, response: httpx.Response) -> Problem:
         kind, hint = _BY_STATUS[status]
         return kind(message, hint, code)
     if status in BUSY:
-        return Unavailable(f"{connection.url} cannot answer now ({status}): {message}", "Try again later.", code)
+        return Unavailable(f"{connection.url} is busy ({status}): {message}", "Try again later.", code)
     if status >= httpx.codes.INTERNAL_SERVER_ERROR:
-        return Unavailable(f"{connection.url} failed ({status}): {message}", "Its own log says why.", code)
+        return Unavailable(f"{connection.url} failed ({status}): {message}", "Check the log of the api function.", code)
     if response.is_redirect:
-        return Unavailable(f"{connection.url} sends us elsewhere.", "Look whether the address is Tidegate's.", code)
+        return Unavailable(f"{connection.url} redirects to another URL.", "Check that the URL is Tidegate's.", code)
     return Refused(message, "", code)
 
 
 def unreachable(connection: Connection) -> Problem:
     """Return what to say when nobody answers at the address."""
     if connection.is_local:
-        return Unavailable(f"The local cloud at {connection.url} does not answer.", "Look with: tidegate local info")
-    return Unavailable(f"{connection.url} cannot be reached.", "Look at TIDEGATE_URL (or --url), and at the network.")
+        return Unavailable(f"The local cloud at {connection.url} does not answer.", "Check it: tidegate local info")
+    return Unavailable(f"{connection.url} does not answer.", "Check TIDEGATE_URL (or --url) and the network.")
 
 
 def broken(url: str, method: str, error: httpx.HTTPError) -> Problem:
     """Return what to say when a request got no answer. The error's own text is left out: it may hold what was sent."""
-    what = "did not answer in time" if isinstance(error, httpx.TimeoutException) else "broke the connection"
+    what = "did not answer in time" if isinstance(error, httpx.TimeoutException) else "closed the connection"
     if method == "GET":
         return Unavailable(f"{url} {what}.", "Try again later.")
-    return Unavailable(f"{url} {what}. It may have done what you asked for.", "Look with: tidegate status")
+    return Unavailable(f"{url} {what}. It may have done what you requested.", "Check it: tidegate status")
 
 
 def is_ours(response: httpx.Response) -> bool:
@@ -62,11 +62,11 @@ def _unknown_token(connection: Connection, message: str, code: str) -> Problem:
     name = connection.token_from
     if name == "--as":
         return NotSignedIn(
-            "The local forge knows nobody of this name.", "--as takes maintainer, reviewer, developer or visitor.", code
+            "The local forge has no user of this name.", "Use maintainer, reviewer, developer or visitor.", code
         )
     return NotSignedIn(
         f"{connection.url} does not accept the token in {name}: {message}",
-        f"Set {name} to a token that is valid at the forge, or TIDEGATE_URL to the installation that it belongs to.",
+        f"Set {name} to a valid token of your forge, or TIDEGATE_URL to the right installation.",
         code,
     )
 

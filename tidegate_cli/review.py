@@ -24,7 +24,7 @@ _AT_A_GATE = frozenset({"gated", "blocked"})
 def approve(
     deployment: DeploymentId,
     *,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until it is applied, or ends otherwise.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the deployment ends.")] = False,
     timeout: Timeout = None,
     url: Url = None,
     person: Person = None,
@@ -35,24 +35,24 @@ def approve(
 
 
 def reject(deployment: DeploymentId, *, url: Url = None, person: Person = None, json: Json = False) -> None:
-    """Reject a deployment that waits for a review, for its requirements, or for others: nothing is applied."""
+    """Reject a deployment that waits for a review, its requirements or other deployments. Nothing is applied."""
     _review(deployment, "reject", url, person, json=json)
 
 
 def retry(deployment: DeploymentId, *, url: Url = None, person: Person = None, json: Json = False) -> None:
-    """Run again what blocks a deployment: all that it waits for and that failed. It then goes on by itself."""
+    """Retry the failed deployments that block this one. It continues when they succeed."""
     _review(deployment, "retry", url, person, json=json)
 
 
 def override(
     deployment: DeploymentId,
     *,
-    reason: Annotated[str, typer.Option("--reason", "-r", help="Why: the audit topic hears of it.")],
+    reason: Annotated[str, typer.Option("--reason", "-r", help="The reason, published to the audit topic.")],
     url: Url = None,
     person: Person = None,
     json: Json = False,
 ) -> None:
-    """Let a deployment pass that waits for its requirements, whatever is missing (operators only)."""
+    """Apply a deployment without its missing requirements (operators only)."""
     _review(deployment, "override", url, person, json=json, reason=reason)
 
 
@@ -61,13 +61,13 @@ def cancel(
     *,
     apply: Annotated[
         bool,
-        typer.Option("--apply", help="Interrupt the engine if it applies: the state may be partly changed then."),
+        typer.Option("--apply", help="Interrupt a running apply. The infrastructure may be partly changed."),
     ] = False,
     url: Url = None,
     person: Person = None,
     json: Json = False,
 ) -> None:
-    """Cancel a deployment that waits or plans. The next one of its queue goes on."""
+    """Cancel a deployment that waits or plans. The next one in its queue continues."""
     from tidegate_cli import finding, screen, views
 
     console = screen.console(stderr=json)
@@ -116,10 +116,10 @@ def _answered(client: ApiClient, found: DeploymentBrief, decision: str) -> Decid
     if decision == "retry" or lacks or (decision == "reject" and waits_for_others):
         return client.gate(found.id, decision)
     if waits_for_others:
-        hint = f"tidegate stacks {found.change_set} shows them; tidegate retry or tidegate reject {found.id}."
-        raise Refused(
-            f"{found.id} waits for others of its change, and has no plan to approve until they are done.", hint
+        hint = (
+            f"tidegate stacks {found.change_set} shows them. Or: tidegate retry {found.id}, tidegate reject {found.id}."
         )
+        raise Refused(f"{found.id} waits for other deployments of its change: it has no plan to approve yet.", hint)
     # The plan that waits now, with the changes that are printed after it: another one, made meanwhile, is not approved.
     seen = client.deployment(found.id).plan_digest if decision == "approve" else None
     return client.review(found.id, decision, seen)

@@ -36,7 +36,7 @@ _STATES = {
     "refused": ("✘", "refused", "red"),
     "superseded": ("↷", "superseded", "default"),
     "outcome_unknown": ("?", "outcome unknown", "bold red"),
-    "engine_fault": ("✘", "engine fault", "bold red"),
+    "engine_fault": ("✘", "internal error", "bold red"),
     # Of plans of pull requests:
     "waiting": ("○", "waits", "default"),
     "planned": ("✔", "planned", "green"),

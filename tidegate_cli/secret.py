@@ -47,16 +47,16 @@ def webhook(
     *,
     prefix: Prefix = PREFIX,
     name: _Name = None,
-    rotate: Annotated[bool, typer.Option("--rotate", help="Make a new secret; the one before stays valid.")] = False,
-    retire: Annotated[bool, typer.Option("--retire", help="Let only the newest secret be valid.")] = False,
+    rotate: Annotated[bool, typer.Option("--rotate", help="Add a new secret. The one before stays valid.")] = False,
+    retire: Annotated[bool, typer.Option("--retire", help="Keep only the newest secret valid.")] = False,
     json: Json = False,
 ) -> None:
-    """Make a webhook secret, store it, and print it once, to be pasted into the App's, or GitLab's, settings."""
+    """Make and store a webhook secret, and print it once, for the settings of the App or of GitLab's webhook."""
     client, name = _client(), name or f"{prefix}/{WEBHOOK}"
     known = _webhook_secrets(client, name)
     if retire:
         if not known:
-            raise Refused(f"{name} does not exist, so there is nothing to retire.")
+            raise Refused(f"{name} does not exist: there is nothing to retire.")
         _store(client, name, {"secrets": known[:1]})
         _say(f"Only the newest secret in {name} is valid now.", {"name": name, "valid": 1}, json=json)
         return
@@ -82,12 +82,12 @@ _AppKey = Annotated[
 ]
 _AppClientId = Annotated[
     str | None,
-    typer.Option("--client-id", metavar="ID", show_default=False, help="The App's client id, for signing in."),
+    typer.Option("--client-id", metavar="ID", show_default=False, help="The App's client id, for sign-in."),
 ]
 _AppSecretFile = Annotated[
     Path | None,
     typer.Option(
-        "--client-secret-file", metavar="FILE", show_default=False, help="A file with a client secret; - is stdin."
+        "--client-secret-file", metavar="FILE", show_default=False, help="A file with the client secret. - reads stdin."
     ),
 ]
 
@@ -117,7 +117,7 @@ def github_app(
 ) -> None:
     """Store the App's id and private key, and what people sign in with on the web pages.
 
-    What is not given stays as it is stored.
+    Keeps stored values that you do not give.
     """
     _together(("--id", app_id), ("--key", key))
     _together(("--client-id", client_id), ("--client-secret-file", client_secret_file))
@@ -129,7 +129,9 @@ def github_app(
         **({"comment_token": _line_in(comment_token_file, "token")} if comment_token_file else {}),
     }
     if not fields:
-        raise WrongUsage("Nothing to store.", "Give --id and --key, or --client-id and --client-secret-file, or all.")
+        raise WrongUsage(
+            "You gave nothing to store.", "Give --id and --key, or --client-id and --client-secret-file, or all."
+        )
     client, name = _client(), name or f"{prefix}/{APP}"
     _store(client, name, {**(_read(client, name) or {}), **fields})
     deletable = " and ".join(
@@ -154,7 +156,7 @@ _CloneTokenFile = Annotated[
         "--clone-token-file",
         metavar="FILE",
         show_default=False,
-        help="A file with an access token of the scope read_repository only: it is what runners get.",
+        help="A file with an access token that has the scope read_repository only. Runners get it.",
     ),
 ]
 _GitLabClientId = Annotated[
@@ -164,7 +166,7 @@ _GitLabClientId = Annotated[
 _GitLabSecretFile = Annotated[
     Path | None,
     typer.Option(
-        "--client-secret-file", metavar="FILE", show_default=False, help="A file with its secret; - is stdin."
+        "--client-secret-file", metavar="FILE", show_default=False, help="A file with its secret. - reads stdin."
     ),
 ]
 
@@ -182,7 +184,7 @@ def gitlab(
 ) -> None:
     """Store the tokens of Tidegate's user on GitLab, and what people sign in with on the web pages.
 
-    What is not given stays as it is stored.
+    Keeps stored values that you do not give.
     """
     _together(("--client-id", client_id), ("--client-secret-file", client_secret_file))
     given = environ.get(GITLAB_TOKEN, "").strip()
@@ -193,11 +195,13 @@ def gitlab(
         **_oauth_of(client_id, client_secret_file),
     }
     if not fields:
-        raise WrongUsage("Nothing to store.", "Give --token-file and --clone-token-file.")
+        raise WrongUsage("You gave nothing to store.", "Give --token-file and --clone-token-file.")
     client, name = _client(), name or f"{prefix}/{GITLAB}"
     whole = {**(_read(client, name) or {}), **fields}
     if whole.get("token") == whole.get("clone_token") and "token" in whole:
-        raise Refused("Both tokens are the same.", "Runners get the second one: it must read repositories and no more.")
+        raise Refused(
+            "Both tokens are the same.", "Runners get the clone token: give it the scope read_repository only."
+        )
     _store(client, name, whole)
     missing = [each for each in ("token", "clone_token") if each not in whole]
     text = f"Stored in {name}." + (f" It still lacks {' and '.join(missing)}." if missing else "")
@@ -208,7 +212,7 @@ def _together(*options: tuple[str, object]) -> None:
     missing = [name for name, value in options if value is None]
     if len(missing) == 1:
         given = next(name for name, value in options if value is not None)
-        raise WrongUsage(f"{missing[0]} is missing: {given} is of no use without it.")
+        raise WrongUsage(f"{missing[0]} is missing: {given} needs it.")
 
 
 def key_of(app_id: str | None, key: Path | None) -> Mapping[str, str]:
@@ -224,8 +228,8 @@ def key_of(app_id: str | None, key: Path | None) -> Mapping[str, str]:
     except OSError as error:
         raise Refused(f"{key} cannot be read: {error.strerror}.") from error
     except (ValueError, TypeError) as error:
-        advice = "Download a new one from the App's settings page."
-        raise Refused(f"{key} is not a private key in PEM form.", advice) from error
+        advice = "Download a new key from the App's settings page."
+        raise Refused(f"{key} is not a private key in PEM format.", advice) from error
     return {"app_id": app_id, "private_key": pem.decode("ascii")}
 
 
@@ -242,7 +246,7 @@ def _line_in(file: Path, what: str) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise Refused(f"{file} cannot be read as text.") from error
     if not secret.isascii() or not secret.isprintable() or not secret or " " in secret:
-        raise Refused(f"{file} does not hold one {what} and nothing else.")
+        raise Refused(f"{file} must contain one {what} and nothing else.")
     return secret
 
 
@@ -274,7 +278,7 @@ def _read(client: Any, name: str) -> dict[str, Any] | None:
     except ValueError:
         held = None
     if not isinstance(held, dict):
-        raise Refused(f"{name} does not hold a JSON object.", "Delete it and try again.")
+        raise Refused(f"{name} contains no JSON object.", "Delete it and try again.")
     return held
 
 

@@ -21,7 +21,7 @@ class SiteExamination:
         self._context, self._client, self._region = context, client, region
 
     def findings(self) -> Iterator[Finding]:
-        """Yield what each check found; what is not set is not looked at."""
+        """Yield what each check found; what is not set is not checked."""
         if self._context.get("vpc"):
             yield from self._subnets()
         if self._context.get("certificate"):
@@ -36,8 +36,8 @@ class SiteExamination:
         except ClientError as error:
             said = reason_of(error)
             if any(word in error.response["Error"]["Code"] for word in ("AccessDenied", "Unauthorized")):
-                return Finding(check, "warn", said, "Allow this call to have it checked.")
-            return Finding(check, "fail", said, "Mend it in cdk.json.")
+                return Finding(check, "warn", said, "Allow this call for the check.")
+            return Finding(check, "fail", said, "Correct it in cdk.json.")
         except BotoCoreError as error:
             return Finding(check, "warn", reason_of(error), "Try again.")
 
@@ -52,15 +52,15 @@ class SiteExamination:
         (found,) = self._client("ec2").describe_subnets(SubnetIds=[subnet])["Subnets"]
         if found["VpcId"] != vpc:
             return Finding(
-                check, "fail", f"It is in {found['VpcId']}, not in {vpc}.", "Mend vpc or subnets in cdk.json."
+                check, "fail", f"It is in {found['VpcId']}, not in {vpc}.", "Correct vpc or subnets in cdk.json."
             )
         gateway = self._way_out(subnet, vpc)
         if not gateway:
-            do = "Give it a route to a NAT gateway, or leave vpc out: the stack makes a network that has one way out."
-            return Finding(check, "fail", f"No route to {_EVERYWHERE}: no runner would start there.", do)
+            do = "Add a route to a NAT gateway, or omit vpc: the stack then makes a network with a way out."
+            return Finding(check, "fail", f"It has no route to {_EVERYWHERE}: runners would not start.", do)
         if gateway.startswith("igw-") and str(self._context.get("runner_public_ip") or "false").lower() != "true":
             do = "Set runner_public_ip to true, or name subnets behind a NAT gateway."
-            return Finding(check, "fail", "It is public, and runners get no address that the internet answers.", do)
+            return Finding(check, "fail", "It is public, and runners get no public IP address.", do)
         return Finding(check, "ok", f"Runners reach the internet by {gateway}.")
 
     def _way_out(self, subnet: str, vpc: str) -> str:
@@ -86,14 +86,17 @@ class SiteExamination:
         names = found.get("SubjectAlternativeNames") or [found["DomainName"]]
         if not any(_covers(name, domain) for name in names):
             return Finding(
-                "certificate", "fail", f"It is for {', '.join(names)}, not for {domain}.", "Request another."
+                "certificate",
+                "fail",
+                f"It is for {', '.join(names)}, not for {domain}.",
+                "Request another certificate.",
             )
         return Finding("certificate", "ok", f"It is for {domain}.")
 
     def _key(self, key: str) -> Finding:
         arn = str(self._context[key])
         if key == "kms_key" and (problem := self._elsewhere(arn)):
-            return Finding(key, "fail", problem, "Name a key of the region of the installation.")
+            return Finding(key, "fail", problem, "Name a key in the region of the installation.")
         found = self._client("kms").describe_key(KeyId=arn)["KeyMetadata"]
         if found["KeyState"] != "Enabled":
             return Finding(key, "fail", f"Its state is {found['KeyState']}.", "Enable it, or name another.")

@@ -31,7 +31,7 @@ _Change = Annotated[
     typer.Argument(
         metavar="CHANGE",
         show_default=False,
-        help="A change's id, a deployment of it, or the address of either's page.",
+        help="A change's id, a deployment of it, or the URL of either's page.",
     ),
 ]
 _Repository = Annotated[
@@ -59,11 +59,11 @@ def stacks(
     person: Person = None,
     json: Json = False,
 ) -> None:
-    """Draw the stacks of a change with the state of each; without one, those that tidegate.yaml here configures."""
+    """Draw the stacks of a change with their states. Without a change: the stacks that tidegate.yaml configures."""
     from tidegate_cli import screen
 
     if sum(given is not None for given in (change, repository, file)) > 1:
-        raise WrongUsage("A change, --repository and --file exclude each other.", "Give one of them, or none.")
+        raise WrongUsage("You gave more than one of: a change, --repository, --file.", "Give one, or none.")
     if change is None and repository is None:
         document, view = _configured(file)
     else:
@@ -111,11 +111,11 @@ def _named(client: ApiClient, text: str) -> ChangeModel:
         deployment = finding.find_deployment(client, text)
     except NotFound:
         raise NotFound(
-            f"There is no change {text}, and no such deployment, or you may not see it.",
+            f"There is no change or deployment {text}, or you may not see it.",
             "tidegate stacks --repository OWNER/NAME draws the newest change.",
         ) from None
     if deployment.change_set is None:
-        raise NotFound(f"{deployment.id} is part of no change.", f"tidegate status {deployment.id}")
+        raise NotFound(f"{deployment.id} belongs to no change.", f"tidegate status {deployment.id}")
     return client.change(deployment.change_set)
 
 
@@ -129,7 +129,7 @@ def _newest(client: ApiClient, name: str) -> ChangeModel:
         raise finding.explained(client, problem, name) from None
     place = next((place for place, one in enumerate(listed) if one.change_set), None)
     if place is None:
-        reason = f"None of the newest deployments of {name} is part of a change of several roots."
+        reason = f"None of the newest deployments of {name} belongs to a change of several roots."
         raise NotFound(reason, f"tidegate status {name}")
     _tell_later(listed[:place])
     return client.change(listed[place].change_set or "")
@@ -142,4 +142,4 @@ def _tell_later(later: Sequence[DeploymentBrief]) -> None:
     if later:
         names = ", ".join(dict.fromkeys(f"{one.root} at {one.revision[:7]}" for one in later[:_LATER]))
         more = f" and {len(later) - _LATER} more" if len(later) > _LATER else ""
-        screen.note(f"This is the newest change of several roots. Since then each on its own: {names}{more}.")
+        screen.note(f"This is the newest change of several roots. Deployed since then, each on its own: {names}{more}.")

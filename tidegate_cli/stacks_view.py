@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Members of a stack that are named below it.
 _MEMBERS = 12
-_LEFT = "roots that no stack takes"
+_LEFT = "roots in no other stack"
 _NO_STACKS = "No stacks are configured: all roots are in the stack default."
 
 

@@ -37,7 +37,7 @@ def status(
     ] = None,
     *,
     query: Query = "",
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Keep it up to date until Ctrl-C.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Update it until Ctrl-C.")] = False,
     url: Url = None,
     person: Person = None,
     json: Json = False,
@@ -46,9 +46,7 @@ def status(
     from tidegate_cli import screen
 
     if watch and json:
-        raise WrongUsage(
-            "--watch is for people; --json prints one document.", "Ask for --json as often as you need it."
-        )
+        raise WrongUsage("--watch and --json exclude each other: --json prints one document.", "Omit one of them.")
     with open_client(url, person) as client:
         if watch:
             _watch(client, what, query)
@@ -62,7 +60,9 @@ def status(
 def _look(client: ApiClient, what: str | None, query: str) -> Shown:
     is_repository = what is not None and "/" in what and "://" not in what
     if query and not is_repository:
-        raise WrongUsage("--query searches the roots of a repository.", "Name one: tidegate status OWNER/NAME.")
+        raise WrongUsage(
+            "--query searches the roots of a repository.", "Name a repository: tidegate status OWNER/NAME."
+        )
     if what is None:
         return _all(client)
     return _repository(client, what, query) if is_repository else _deployment(client, what)
@@ -77,7 +77,7 @@ def _all(client: ApiClient) -> Shown:
 
     def view() -> RenderableType:
         if not known:
-            return screen.text("No repository yet: they appear with the first push to the default branch.")
+            return screen.text("There are no repositories yet: they appear with the first push to the default branch.")
         return views.repositories(counted)
 
     data = [as_json(repository) | {"roots": [as_json(root) for root in roots]} for repository, roots in counted]

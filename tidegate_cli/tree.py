@@ -49,7 +49,7 @@ class Commands(Group):
             return super().parse_args(ctx, args)
         except Exception as error:  # Typer keeps the class of unknown options to itself. All are raised again.
             if getattr(error, "option_name", None) in _OF_COMMANDS:
-                error.message = f"{error.option_name} belongs to a command: write it behind the command's name."  # type: ignore[attr-defined]  # It has what has an option_name.
+                error.message = f"{error.option_name} is an option of commands: write it after the command's name."  # type: ignore[attr-defined]  # It has what has an option_name.
             raise
 
     def invoke(self, ctx: Any) -> Any:
@@ -66,8 +66,8 @@ class Commands(Group):
             if hasattr(error, "exit_code"):  # An error in the usage, which typer shows itself.
                 raise
             # Its kind alone: its text or trace may hold what was sent.
-            typer.echo(f"tidegate failed by a mistake of its own ({type(error).__name__}).", err=True)
-            typer.echo(f"  → {_DEBUG}=1 shows where. Please report it.", err=True)
+            typer.echo(f"tidegate failed: internal error ({type(error).__name__}).", err=True)
+            typer.echo(f"  → Set {_DEBUG}=1 to see the traceback. Please report it.", err=True)
             raise typer.Exit(int(Exit.FAILED)) from None
 
 

@@ -28,7 +28,7 @@ _Organization = Annotated[
         "--organization",
         metavar="FILE",
         show_default=False,
-        help="The organization-wide file: check it, and the other file as it is read under it.",
+        help="The organization-wide file: check it, and FILE as it is read under it.",
     ),
 ]
 
@@ -37,13 +37,13 @@ def validate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file.", show_default=True)] = Path("tidegate.yaml"),
     *,
     organization: _Organization = None,
-    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema that editors read, and end.")] = False,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema for editors.")] = False,
     json: Json = False,
 ) -> None:
-    """Check a configuration file: every mistake with its line and column, and what is easily misunderstood.
+    """Check a configuration file: print all errors and warnings with line and column.
 
-    In a checkout it is also asked what it means for the roots there. Exits 1 when the file cannot be used, or a root
-    cannot be deployed by it, 0 also with warnings.
+    In a checkout, also check its roots. Exits 1 if the file is invalid or a root cannot be deployed with it, 0 with
+    warnings only.
     """
     from tidegate_cli import screen
 
@@ -59,7 +59,7 @@ def validate(
     if organization is not None:
         around = examined(organization, content_of(organization, "tidegate validate --organization FILE"))
         if not file.exists():
-            typer.echo(screen.text(f"✔ {organization} is in order.").plain)
+            typer.echo(screen.text(f"✔ {organization} is valid.").plain)
             return
     found = examine_configuration(content_of(file, "tidegate validate FILE"), _REPOSITORY, around, str(file))
     roots = _roots(file, found) if isinstance(found, LoadedConfiguration) else _Roots()
@@ -91,7 +91,7 @@ def _roots(file: Path, loaded: LoadedConfiguration) -> _Roots:
         return _Roots()
     found = checkout.found(loaded)
     configured = checkout.configured(loaded, checkout.branch)
-    gone = {root.name: f"Its directory {root.dir} holds no module." for root in found.gone}
+    gone = {root.name: f"Its directory {root.dir} has no module." for root in found.gone}
     suspected = suspicions(checkout, loaded, configured)
     return _Roots(len(found.roots), configured.refused, {**configured.left_out, **gone}, suspected)
 
@@ -120,7 +120,7 @@ def _show(file: Path, found: LoadedConfiguration | list[InvalidConfiguration], r
     if isinstance(found, list):
         for error in found:
             typer.echo(screen.text(f"✘ {error}").plain)
-        typer.echo(f"{len(found)} mistake{'' if len(found) == 1 else 's'}: nothing of such a commit is deployed.")
+        typer.echo(f"{len(found)} mistake{'' if len(found) == 1 else 's'}: Tidegate deploys nothing of such a commit.")
         return
     for warning in found.warnings:
         typer.echo(screen.text(f"! {file}:{warning.line}:{warning.column}: {warning.text}").plain)
@@ -132,16 +132,16 @@ def _show(file: Path, found: LoadedConfiguration | list[InvalidConfiguration], r
         typer.echo(screen.text(f"✘ {name}: {why}").plain)
     if roots.refused:
         count = len(roots.refused)
-        typer.echo(f"{count} root{' is' if count == 1 else 's are'} not deployed until this is corrected.")
+        typer.echo(f"{count} root{' is' if count == 1 else 's are'} not deployed until you correct this.")
         return
-    typer.echo(screen.text(f"✔ {file} is in order: {_counted(found, roots)}.").plain)
+    typer.echo(screen.text(f"✔ {file} is valid: {_counted(found, roots)}.").plain)
 
 
 def _counted(found: LoadedConfiguration, roots: _Roots) -> str:
     if roots.count is not None:
         return f"{_roots_in_words(roots.count)} in this checkout"
     if found.roots is None or found.globs:
-        return "the roots are found by their modules"
+        return "Tidegate finds the roots by their modules"
     return _roots_in_words(len(found.roots))
 
 

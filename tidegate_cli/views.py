@@ -290,7 +290,7 @@ def next_steps(shown: DeploymentBrief, *, has_log: bool, approvable: bool = True
     if shown.state in {"queued", "planning"}:
         yield command(f"tidegate cancel {shown.id}")
     if shown.state == "outcome_unknown":
-        yield Text("  Look at the state of the infrastructure first, then:")
+        yield Text("  Check the state of the infrastructure first, then:")
         yield command(f"tidegate unlock {shown.repository} {shown.root}")
 
 

@@ -34,7 +34,7 @@ class Deadline:
         """Raise NotYet, naming the deployments that are left, when the time is over."""
         if left and self._end is not None and time.monotonic() >= self._end:
             raise NotYet(
-                f"Not ended within {self._minutes:g} min: {', '.join(left)}. What was started goes on.",
+                f"Not ended within {self._minutes:g} min: {', '.join(left)}. They continue.",
                 "\n".join(f"tidegate status {one}" for one in left),
             )
 
@@ -96,7 +96,7 @@ def until_looked(client: ApiClient, repository: str, schedule: str, before: Drif
                 return found
             if not has_begun and time.monotonic() > end:
                 raise NotYet(
-                    f"The schedule {schedule} was asked to look, and has not begun.", f"tidegate drift {repository}"
+                    f"The requested run of the schedule {schedule} has not started.", f"tidegate drift {repository}"
                 )
         time.sleep(SECONDS)
 

@@ -42,7 +42,7 @@ def test_a_deploy_asks_for_the_roots_once_each_and_shows_what_was_made(api, tide
         ID,
         "https://forge.example.com/acme/live/runs/7",
         "tidegate queue acme/live",
-        "merges wait until it is unlocked",
+        "Merges wait until you unlock it",
         "tidegate unlock acme/live orders",
     ):
         assert text in result.stdout
@@ -85,7 +85,7 @@ def test_a_deploy_waits_no_longer_than_it_is_told(api, tidegate):
     in_turn(api, "planning")
     result = tidegate("deploy", "acme/live", "orders", "--wait", "--timeout", "0")
     assert result.exit_code == 6
-    assert "goes on" in result.stderr
+    assert "They continue" in result.stderr
 
 
 def test_waiting_survives_a_server_that_is_away_for_a_moment(api, tidegate, monkeypatch):
@@ -320,7 +320,7 @@ def test_who_waits_for_others_has_nothing_to_approve_and_what_can_be_done_is_nam
     waiting(api, "gated")
     result = tidegate("approve", ID)
     assert result.exit_code == 1
-    assert "waits for others" in result.stderr
+    assert "waits for other deployments" in result.stderr
     assert "tidegate stacks c-1" in result.stderr
 
 

@@ -126,7 +126,7 @@ def test_a_token_that_cannot_be_sent_is_refused_without_showing_it(tidegate, tok
         ((502, b"<html>bad gateway</html>"), 5, "502"),
         ((200, b"<html>not Tidegate</html>"), 5, "no JSON object"),
         ((200, b'{"surprise": 1}'), 5, "no field `unlocked`"),
-        ((302, b"", {"Location": "https://elsewhere.example.com/login"}), 5, "elsewhere"),
+        ((302, b"", {"Location": "https://elsewhere.example.com/login"}), 5, "redirects"),
     ],
 )
 def test_every_refusal_has_its_exit_code_and_says_what_to_do(api, tidegate, answer, code, says):

@@ -60,7 +60,7 @@ def test_nothing_is_written_until_somebody_agrees(files, tmp_path):
     result = files.run(text, "atlantis.yaml", *words)
     assert (result.exit_code, output.exists()) == (1, False)
     assert f"✘ {tmp_path}/atlantis.yaml:2: plan_requirements: " in result.stderr
-    assert "agree to lose it: --lossy projects.plan_requirements" in " ".join(result.stderr.split())
+    assert "accept the loss: --lossy projects.plan_requirements" in " ".join(result.stderr.split())
     assert files.run(text, "atlantis.yaml", *words, "--lossy", "projects.plan_requirements").exit_code == 0
     assert output.exists()
 
@@ -104,9 +104,9 @@ ARGO = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nspec: {project: def
 @pytest.mark.parametrize(
     ("text", "name", "words"),
     [
-        (ARGO, "atlantis.yaml", "manifest of Kubernetes (Application)"),
+        (ARGO, "atlantis.yaml", "Kubernetes manifest (Application)"),
         ("services: {a: {image: b}}\n", "config.yml", "its keys are services"),
-        ("version: 1\nplan_review: never\n", "atlantis.yaml", "a file of Tidegate already"),
+        ("version: 1\nplan_review: never\n", "atlantis.yaml", "already seems to be a Tidegate file"),
         ("workflows: {}\nautomerges: true\n", "atlantis.yaml", "--from atlantis"),
         ("- a\n", "atlantis.yaml", "not a mapping"),
         ("", "atlantis.yaml", "it is empty"),
@@ -163,7 +163,7 @@ def test_a_file_of_nothing_but_mistakes_is_refused_and_not_read_for_ever(files, 
     monkeypatch.setattr("tidegate_cli.converting.draft._MOST_READINGS", 2)
     result = files.run("dirs:\n" + "".join(f"  d{n}: {{wrong: 1}}\n" for n in range(201)), "config.yml")
     assert result.exit_code == 1
-    assert "far too many of its values cannot be used" in " ".join(result.output.split())
+    assert "far too many of its values are invalid" in " ".join(result.output.split())
 
 
 @pytest.mark.parametrize("key", ["name", "workspace", "terraform_version"])

@@ -42,10 +42,10 @@ def test_projects_become_roots_with_their_engines_patterns_and_requirements(file
         (2, "merge_after_apply: true"),
         (3, "apply: in_pull_request"),
         (9, "an approval is required too"),
-        (14, "order_2 is applied after order_0 anyway"),
+        (14, "order_2 already comes after order_0"),
         (15, "order_2"),
         (17, "/live/app is live/app"),
-        (21, "a change of what a root depends on runs the root, too"),
+        (21, "A change of a dependency now also runs the root"),
         (31, "multienv"),
     ):
         assert words in said(report, line)
@@ -76,7 +76,7 @@ def test_who_need_not_approve_is_not_guessed(files):
     assert "an approval" in said(report, 2)
     made, report = files.made(atlantis("{dir: a}"), "atlantis.yaml")
     assert "apply_requirements" not in made
-    assert "what Tidegate requires by itself counts" in said(report, 2)
+    assert "Tidegate's defaults apply" in said(report, 2)
     made, _ = files.made(atlantis("{dir: a, apply_requirements: [mergeable]}"), "atlantis.yaml")
     assert made["apply_requirements"]["checks"][0]["approved"] == {"any_of_count": 1}
 
@@ -136,7 +136,7 @@ def test_options_that_change_nothing_are_dropped_with_why(files):
     made, report = files.made(text, "atlantis.yaml")
     assert made["workflows"][0]["plan"] == [{"type": "init"}, {"type": "plan", "extra_args": ["-parallelism=3"]}]
     assert made["workflows"][0]["apply"] == [{"type": "apply"}]
-    assert "the state is always locked" in said(report, 2)
+    assert "Tidegate always locks the state" in said(report, 2)
 
 
 def test_options_are_the_words_that_a_shell_makes_of_them(files):
@@ -165,7 +165,7 @@ def test_a_workflow_that_cannot_run_goes_as_a_whole_with_the_names_of_its_roots(
     assert not made.get("workflows")
     [lost] = [each["text"] for each in report if each["lossy"]]
     assert "it has no step apply" in lost
-    assert "its roots (a, bee) are planned and applied by the engine's plain init, plan and apply." in lost
+    assert "its roots (a, bee) are planned and applied with the engine's default init, plan and apply." in lost
 
 
 def test_variables_are_those_of_tidegate_and_the_shell_s_own_are_left_to_the_shell(files):

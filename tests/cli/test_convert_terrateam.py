@@ -29,9 +29,9 @@ def test_what_means_the_same_is_kept_and_what_holds_without_being_said_is_writte
         (1, "apply: in_pull_request"),
         (3, "merge_after_apply: true"),
         (6, "'**' is added"),
-        (16, "each policy says who may unlock"),
-        (19, "granted to nobody"),
-        (28, "the reviewed plan is what is applied"),
+        (16, "each policy has its own unlock"),
+        (19, "grants it to nobody"),
+        (28, "Tidegate applies the reviewed plan"),
     ):
         assert words in said(report, line), (line, words)
 
@@ -93,13 +93,16 @@ def test_what_would_grant_more_or_deploy_less_is_an_error(files, text):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("when_modified: {autoplan_draft_pr: true}", "it is so without it"),
-        ("workflows: [{tag_query: '', runs_on: x}]", "runs_on: each job has a Fargate task"),
-        ("cost_estimation: {enabled: true}", "cost_estimation: run the program by a step run"),
-        ("indexer: {enabled: true}", "indexer: local modules that a root uses are found without it, and followed"),
-        ("access_control: {superapproval: ['*'], policies: [{tag_query: ''}]}", "nobody gets more rights without it"),
-        ("default_branch_overrides: [dirs]", "always read from the default branch"),
-        ("tree_builder: {enabled: false}", "it is so without it"),
+        ("when_modified: {autoplan_draft_pr: true}", "this is the default"),
+        ("workflows: [{tag_query: '', runs_on: x}]", "runs_on: each job runs in its own Fargate task"),
+        ("cost_estimation: {enabled: true}", "cost_estimation: run the program in a step run"),
+        ("indexer: {enabled: true}", "indexer: Tidegate finds and follows the local modules of a root"),
+        (
+            "access_control: {superapproval: ['*'], policies: [{tag_query: ''}]}",
+            "nobody gets more permissions without it",
+        ),
+        ("default_branch_overrides: [dirs]", "always reads permissions from the default branch"),
+        ("tree_builder: {enabled: false}", "this is the default"),
         ("hooks: {all: {pre: [{type: run, cmd: [a]}]}}", "they run for each root"),
         ("checkout_strategy: branch", "pull_requests.checkout: branch"),
         ("tags: {dest_branch: {a: '^release%-%d+$'}}", "is ^release\\-[0-9]+$"),
@@ -152,8 +155,8 @@ def test_patterns_of_a_workspace_name_it(files):
     [
         ("", {"version": "1.5.7"}, "it is engine.version now"),
         ("engine: {name: terraform}", {"name": "terraform", "version": "1.5.7"}, "it is engine.version now"),
-        ("engine: {name: tofu}", {"name": "tofu"}, "what engine says counts"),
-        ("engine: {tf_version: 1.6.0}", {"tf_version": "1.6.0"}, "what engine says counts"),
+        ("engine: {name: tofu}", {"name": "tofu"}, "engine overrides it"),
+        ("engine: {tf_version: 1.6.0}", {"tf_version": "1.6.0"}, "engine overrides it"),
     ],
 )
 def test_the_default_version_is_the_engine_s_or_told_to_be_another(files, engine, expected, words):
@@ -231,4 +234,4 @@ def test_signs_that_repeat_nothing_in_a_pattern_of_branches_stand_for_themselves
 
 def test_what_is_dropped_with_what_it_stands_in_says_so(files):
     result = files.run("storage:\n  plans:\n    method: s3\n    bucket: b\n", "config.yml")
-    assert "dropped: with what it stands in." in result.output
+    assert "dropped: with its section." in result.output

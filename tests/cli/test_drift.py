@@ -47,7 +47,7 @@ def test_what_was_found_is_shown_by_schedule(api, tidegate):
     assert "1 to change" in shown
     assert "tidegate status network-1" in shown
     assert "https://tidegate.example/jobs/j" in shown
-    assert "web  not looked at" in shown
+    assert "web  not checked" in shown
     assert "app  no drift" in shown
     assert "new  unheard of" in shown
     assert "https://forge.example/acme/live/issues/7" in shown
@@ -59,14 +59,14 @@ def test_a_schedule_that_has_not_run_says_so_and_one_that_runs_too(api, tidegate
     running = {**SCHEDULE, "running": True, "roots": [], "revision": None}
     api.answers["GET /api/v1/drift"] = {"schedules": [first, running]}
     shown = tidegate("drift").stdout
-    assert "It has not run yet." in shown
+    assert "No run yet." in shown
     assert "There is no such time zone." in shown
-    assert "A run goes on. Looked " in shown
+    assert "A run is in progress. Last run " in shown
 
 
 def test_without_schedules_it_says_where_to_name_one(api, tidegate):
     api.answers["GET /api/v1/drift"] = {"schedules": []}
-    assert "name a schedule in tidegate.yaml" in tidegate("drift").stdout
+    assert "Add one under drift in tidegate.yaml" in tidegate("drift").stdout
 
 
 def test_programs_get_all_of_it(api, tidegate):
@@ -86,7 +86,7 @@ def test_what_became_of_a_deployment_that_undoes_drift_is_told(api, tidegate):
     api.answers["GET /api/v1/drift"] = {"schedules": [{**SCHEDULE, "roots": [undone, absent]}]}
     shown = tidegate("drift").stdout
     assert "network (prod)  undone" in shown
-    assert "is not in line: not yet, or it was refused." in shown
+    assert "is not in the queue: not yet, or it was refused." in shown
 
 
 def test_a_schedule_can_be_told_to_look_now(api, tidegate):
@@ -94,8 +94,8 @@ def test_a_schedule_can_be_told_to_look_now(api, tidegate):
     api.answers["GET /api/v1/drift"] = {"schedules": [SCHEDULE]}
     shown = tidegate("drift", "acme/live", "--look", "nightly").stdout
     assert shown.startswith("The schedule nightly looks for drift now.")
-    assert "→ tidegate drift acme/live  shows what it finds" in shown
-    assert shown.index("what was found before") < shown.index("acme/live  nightly")
+    assert "→ tidegate drift acme/live  shows the result" in shown
+    assert shown.index("The result of the run before") < shown.index("acme/live  nightly")
 
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
@@ -146,7 +146,7 @@ def test_a_run_that_never_begins_is_not_waited_for(looking, tidegate, monkeypatc
     looking.answers["GET /api/v1/drift"] = {"schedules": [SCHEDULE]}
     result = tidegate("drift", "acme/live", "--look", "nightly", "--wait")
     assert result.exit_code == 6
-    assert "has not begun" in result.output
+    assert "has not started" in result.output
     assert "→ tidegate drift acme/live" in result.output
 
 
@@ -158,4 +158,4 @@ def test_only_a_run_that_was_asked_for_is_waited_for(api, tidegate):
 def test_a_schedule_is_told_by_its_repository(tidegate):
     result = tidegate("drift", "--look", "nightly")
     assert result.exit_code == 2
-    assert "OWNER/NAME --look nightly" in result.output
+    assert "tidegate drift OWNER/NAME" in result.output

@@ -113,7 +113,7 @@ def test_people_read_each_thing_with_its_place(checkout, tidegate):
         "Applied after  dev  tidegate.yaml:10",
         "Depends on     name:live/base: live/base  tidegate.yaml:3",
         "May apply      team:sre  tidegate.yaml:22",
-        "May plan       everybody who may write  tidegate.yaml:22",
+        "May plan       everybody with write access  tidegate.yaml:22",
     ):
         assert line in " ".join(output.splitlines()) or line in output
 
@@ -193,7 +193,7 @@ def test_roots_that_cannot_be_deployed_are_told_by_explain_and_by_validate(check
     result = tidegate("validate")
     assert result.exit_code == 1
     assert root in result.output
-    assert "until this is corrected" in result.output
+    assert "until you correct this" in result.output
     document = json.loads(tidegate("validate", "--json").stdout)
     assert (document["valid"], document["errors"], root in document["refused"]) == (False, [], True)
 
@@ -202,9 +202,9 @@ def test_validate_counts_the_roots_of_a_checkout_and_warns_of_those_that_never_r
     result = tidegate("validate")
     assert result.exit_code == 0
     assert "! live/other: It is in no stack" in result.output
-    assert "tidegate.yaml is in order: 4 roots in this checkout." in result.output
+    assert "tidegate.yaml is valid: 4 roots in this checkout." in result.output
     (checkout / "tidegate.yaml").write_text("dirs: {live/none: }\n")
-    assert "! live/none: Its directory live/none holds no module." in tidegate("validate").output
+    assert "! live/none: Its directory live/none has no module." in tidegate("validate").output
 
 
 def test_a_file_that_is_not_the_checkouts_own_is_checked_by_itself(checkout, tidegate):
@@ -329,7 +329,7 @@ def test_a_path_to_a_mere_module_is_answered_with_why_it_is_no_root(library, tid
 @pytest.mark.parametrize(
     ("file", "root", "because"),
     [
-        ("dirs: {'**': {root: true}}\n", "modules/alone", "tidegate.yaml says so (root: true)."),
+        ("dirs: {'**': {root: true}}\n", "modules/alone", "tidegate.yaml sets root: true."),
         ("dirs: {live/dev: {}}\n", "live/dev", "tidegate.yaml names it."),
     ],
 )
@@ -342,8 +342,8 @@ def test_the_file_is_told_where_it_makes_a_root(library, tidegate, file, root, b
 @pytest.mark.parametrize(
     ("file", "because"),
     [
-        ("dirs: {live/dev: {root: false}}\n", "tidegate.yaml says so (root: false)."),
-        ("dirs: {live/prod: {}}\n", "No key of dirs or roots in tidegate.yaml stands for it."),
+        ("dirs: {live/dev: {root: false}}\n", "tidegate.yaml sets root: false."),
+        ("dirs: {live/prod: {}}\n", "No key of dirs or roots in tidegate.yaml matches it."),
     ],
 )
 def test_the_file_is_told_where_it_makes_no_root(library, tidegate, file, because):

@@ -110,7 +110,7 @@ def test_who_gives_a_job_for_a_deployment_is_told_what_shows_it(api, tidegate):
     job = "orders-0123456-0a1b2c3d4e5f-apply-2"
     refused = tidegate("status", job)
     assert refused.exit_code == 3
-    assert f"{job} has the form of a job's id" in refused.stderr
+    assert f"{job} is a job's id, not a deployment's" in refused.stderr
     assert f"→ tidegate logs {job} shows its log." in refused.stderr
     assert "→ tidegate status orders-0123456-0a1b2c3d4e5f shows its deployment." in refused.stderr
     planned = tidegate("status", "network-1-speculate-1").stderr
@@ -194,7 +194,7 @@ def test_a_mistyped_root_is_answered_with_the_one_that_was_meant(api, tidegate):
 def test_a_queue_that_was_never_used_is_looked_for_among_the_known_roots(api, tidegate):
     with_roots(api, root())
     api.answers["GET /api/v1/queue"] = queue(deployed_revision=None)
-    assert "Nobody waits." in tidegate("queue", "acme/live", "orders").stdout
+    assert "Nothing waits." in tidegate("queue", "acme/live", "orders").stdout
     result = tidegate("queue", "acme/live", "order")
     assert result.exit_code == 3
     assert "Did you mean orders?" in result.stderr

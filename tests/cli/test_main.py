@@ -153,7 +153,7 @@ def test_json_goes_to_stdout_and_notes_do_not(api, tidegate):
 def test_an_option_of_a_command_that_stands_before_it_is_told_where_it_belongs():
     refused = CliRunner().invoke(app, ["--as", "reviewer", "status"])
     assert refused.exit_code == 2
-    assert "--as belongs to a command: write it behind the command's name." in refused.output
+    assert "--as is an option of commands: write it after the command's name." in refused.output
     assert "No such option: --nope" in CliRunner().invoke(app, ["--nope"]).output
 
 

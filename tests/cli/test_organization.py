@@ -45,7 +45,7 @@ def organization(*arguments):
 
 def test_a_file_is_stored_shown_and_removed(s3, file):
     assert organization("show").exit_code == 3
-    assert "counts from now on" in organization("set", file(AROUND)).output
+    assert "applies from now on" in organization("set", file(AROUND)).output
     assert s3.get_object(Bucket="artifacts", Key=ORGANIZATION)["Body"].read().decode() == AROUND
     assert organization("show").output == AROUND
     assert organization("remove").exit_code == 0
@@ -77,6 +77,6 @@ def test_a_repositorys_file_is_checked_under_the_organizations(file):
 
 def test_the_organizations_file_is_checked_alone_where_there_is_no_other(file, tmp_path):
     missing = str(tmp_path / "none.yaml")
-    assert "is in order" in run("validate", missing, "--organization", file(AROUND)).output
+    assert "is valid" in run("validate", missing, "--organization", file(AROUND)).output
     refused = run("validate", missing, "--organization", file("forced: {plan_review: sometimes}\n"))
     assert (refused.exit_code, "organization.yaml:1:23" in refused.output) == (1, True)

@@ -68,14 +68,14 @@ def test_a_plan_that_the_policies_refuse_is_told_finding_by_finding():
         ("main.violation_database", "aws_dynamodb_table.users"),
         ("main.warn", "aws_s3_bucket.logs"),
     ]
-    assert "The policies refuse the plan." in run("check", PLAN, "--policies", NETWORK).output
+    assert "The policies deny the plan." in run("check", PLAN, "--policies", NETWORK).output
 
 
 def test_a_plan_that_nothing_is_wrong_with_passes(policies, tmp_path):
     plan = tmp_path / "plan.json"
     plan.write_text("{}", encoding="utf-8")
     result = run("check", str(plan), "--policies", policies(a=RULES))
-    assert (result.exit_code, result.output) == (0, "✔ The policies let the plan pass.\n")
+    assert (result.exit_code, result.output) == (0, "✔ The policies allow the plan.\n")
 
 
 def test_policies_in_the_old_syntax_are_held_against_as_well():

@@ -121,7 +121,7 @@ def test_a_pull_request_shows_what_a_merge_would_do(api, tidegate):
         "policy security fails",
         "deny: Too open. (aws_sqs_queue.a)",
         "policy costs fails\n    costs.rego, line 3: what is this?",
-        "policy names passes\n    warn: Odd., let pass by old",
+        "policy names passes\n    warn: Odd., exempted by old",
         "https://tidegate.example/jobs/j",
         "✘ plan failed",
         "  The plan failed.\n  It says why.\n    line 0\n",
@@ -166,7 +166,7 @@ def test_all_roots_that_stay_behind_are_named_as_many_in_a_command_as_a_request_
 
 def test_changed_rules_are_told(api, tidegate):
     api.answers["GET /api/v1/pulls/acme/live/5"] = {**PULL, "rule_changes": ["access_control", "workflows.apply"]}
-    assert "changes: access_control, workflows.apply." in tidegate("pulls", "acme/live", "5").stdout
+    assert "or what runs: access_control, workflows.apply." in tidegate("pulls", "acme/live", "5").stdout
 
 
 def test_a_merge_conflict_is_said_once(api, tidegate):
@@ -260,7 +260,7 @@ def test_the_verdict_stands_in_the_list_and_above_the_plans(api, tidegate):
     assert lines[1].split()[:3] == ["#5", "✘", "failed"]
     assert lines[2].split()[:4] == ["#6", "–", "no", "roots"]
     assert lines[3].split()[:3] == ["#7", "✘", "refused"]
-    assert lines[4].split()[:4] == ["#8", "■", "held", "up"]
+    assert lines[4].split()[:3] == ["#8", "■", "blocked"]
     sets = [
         {"name": "costs", "owners": ["team:finance"], "approvals": 2, "blocking": True},
         {"name": "names", "owners": [], "approvals": 1, "blocking": True},
@@ -269,7 +269,7 @@ def test_the_verdict_stands_in_the_list_and_above_the_plans(api, tidegate):
     api.answers["GET /api/v1/pulls/acme/live/5"] = {**PULL, **failed, "policy_sets": sets}
     shown = " ".join(tidegate("pulls", "acme/live", "5").stdout.split())
     assert "State ✘ failed: 1 failed [red]" in shown
-    assert "Policy set costs holds up the merge. Change the plan, or get 2 of its owners to approve: team:f" in shown
+    assert "Policy set costs blocks the merge. Change the plan, or get approvals from 2 of its owners: team:f" in shown
     assert shown.endswith("Policy set names holds up the merge. Change the plan.")
     assert "Policy set old" not in shown
 
@@ -281,5 +281,5 @@ def test_a_policy_set_that_its_owners_let_pass_says_who_approved(api, tidegate):
     ]
     api.answers["GET /api/v1/pulls/acme/live/5"] = {**PULL, "policy_sets": sets}
     shown = tidegate("pulls", "acme/live", "5").stdout
-    assert "policy security fails, let pass by ann, ben\n" in shown
-    assert "policy costs fails, let pass by its owners\n" in shown
+    assert "policy security fails, approved by ann, ben\n" in shown
+    assert "policy costs fails, approved by its owners\n" in shown

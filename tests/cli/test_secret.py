@@ -153,7 +153,7 @@ def test_a_file_that_holds_no_client_secret_is_refused(tmp_path, text):
     path.write_text(text)
     result = run("app", "--client-id", "x", "--client-secret-file", path)
     assert result.exit_code == 1
-    assert "does not hold one client secret" in result.stderr
+    assert "must contain one client secret" in result.stderr
 
 
 def test_secrets_as_json_are_one_document(tmp_path):
@@ -200,7 +200,7 @@ def test_runners_never_get_the_token_for_the_api(tmp_path):
     same = token_file(tmp_path, "glpat-api")
     result = run("gitlab", "--token-file", same, "--clone-token-file", same)
     assert result.exit_code == 1
-    assert "must read repositories and no more" in result.stderr
+    assert "give it the scope read_repository only" in result.stderr
 
 
 def test_nothing_for_gitlab_is_a_mistake_in_the_usage():

@@ -44,10 +44,10 @@ def invoke(*arguments, environ=None):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "--repository, --app-id and --app-key are needed"),
+        ([], "--repository, --app-id or --app-key is missing"),
         (["--destroy", "tidegate"], "'tidegate' is not the prefix of a smoke test"),
         (["--destroy", "smoke-0A1B2C3D"], "is not the prefix of a smoke test"),
-        (["--local", "--repository", "acme/scratch"], "--local makes a repository and an App of its own"),
+        (["--local", "--repository", "acme/scratch"], "--local makes its own repository and App"),
         (["--local", "-c", "prefix=tidegate"], "sets prefix"),
         (["--local", "-c", "architecture"], "A context key has no value"),
         (["--local", "-c", "kms_key=create"], "A key that the stack makes would stay"),
@@ -101,9 +101,9 @@ def raising(error):
             ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "PutObject"),
             "AWS answered: .*AccessDenied",
         ),
-        (OSError("no space"), "This machine refused: no space"),
-        (KeyError("WebhookUrl"), "A mistake of tidegate's own .KeyError"),
-        (KeyboardInterrupt(), "Interrupted by Ctrl-C."),
+        (OSError("no space"), "This machine failed: no space"),
+        (KeyError("WebhookUrl"), "Internal error .KeyError"),
+        (KeyboardInterrupt(), "You pressed Ctrl-C."),
     ],
 )
 def test_whatever_a_step_fails_with_the_others_are_skipped_and_all_is_cleaned(error, said):
@@ -188,7 +188,7 @@ def test_everything_with_the_prefix_is_removed_and_nothing_else(account):
     within = Within(10, 0)
     assert "2 buckets" in removal.delete_leftovers(scene, within)
     assert account.has(NAMES) == []
-    assert removal.see_nothing(scene, within) == "Nothing with the prefix is left."
+    assert removal.see_nothing(scene, within) == "No resource with the prefix is left."
     assert account.has(neighbour) == kept
 
 
@@ -254,7 +254,7 @@ def test_what_was_committed_is_deleted_and_what_others_committed_stays(scratch):
     assert "is installed on smoke/scratch" in scratch.examine()
     scratch.push({"README.md": "Ours.\n"}, "Begin")
     scratch.push({f"{NAMES.root}/main.tf": "", FILE: configuration(NAMES.prefix)}, "Deploy")
-    with pytest.raises(Refused, match="has what an earlier smoke test left") as refused:
+    with pytest.raises(Refused, match="has files of an earlier smoke test") as refused:
         scratch.examine()
     assert refused.value.hint == f"tidegate smoke --destroy {NAMES.prefix}"
     assert not scratch.clean("smoke-0a1b2c3e")
@@ -265,14 +265,14 @@ def test_what_was_committed_is_deleted_and_what_others_committed_stays(scratch):
 
 def test_a_repository_and_an_app_that_others_use_are_refused(scratch):
     scratch.point_webhook_at("https://tidegate.acme.test/webhooks/github", "theirs")
-    with pytest.raises(Refused, match=r"sends its webhooks to tidegate\.acme\.test, which would hear nothing"):
+    with pytest.raises(Refused, match=r"sends its webhooks to tidegate\.acme\.test, which would get none"):
         scratch.examine()
     scratch.point_webhook_at("https://not-example.com/", "theirs")
     with pytest.raises(Refused, match="sends its webhooks to not-example"):
         scratch.examine()
     scratch.point_webhook_at(NOWHERE, "nobody's")
     scratch.push({FILE: "version: 1\n"}, "Configure")
-    with pytest.raises(Refused, match="of its own: its roots would be deployed"):
+    with pytest.raises(Refused, match="the test would deploy its roots"):
         scratch.examine()
 
 

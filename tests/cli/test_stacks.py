@@ -107,7 +107,7 @@ def test_the_newest_change_of_a_repository_is_drawn(known, tidegate):
     known.answers["GET /api/v1/deployments"] = {"deployments": listed, "next": None}
     result = tidegate("stacks", "--repository", "acme/live")
     assert "staging" in result.output
-    assert "Since then each on its own: orders at" in result.stderr
+    assert "Deployed since then, each on its own: orders at" in result.stderr
 
 
 def test_of_many_that_came_after_the_newest_change_few_are_named(known, tidegate):
@@ -126,7 +126,7 @@ def test_what_is_no_change_is_not_found(api, tidegate):
     assert tidegate("stacks", "none").exit_code == 3
     api.answers["GET /api/v1/deployments/orders"] = details(id="orders", change_set=None)
     result = tidegate("stacks", "orders")
-    assert (result.exit_code, "part of no change" in result.output) == (3, True)
+    assert (result.exit_code, "belongs to no change" in result.output) == (3, True)
     api.answers["GET /api/v1/deployments"] = {"deployments": [brief()], "next": None}
     assert tidegate("stacks", "--repository", "acme/live").exit_code == 3
 
@@ -155,7 +155,7 @@ def test_the_stacks_of_a_file_are_drawn_without_a_server(api, tidegate, tmp_path
     file.write_text(FILE)
     output = tidegate("stacks", "--file", str(file)).output
     assert output.index("dev") < output.index("staging") < output.index("prod")
-    assert "default  roots that no stack takes" in output
+    assert "default  roots in no other stack" in output
     document = json.loads(tidegate("stacks", "--file", str(file), "--json").output)
     assert [(one["name"], one["tier"], one["apply_after"]) for one in document["stacks"]] == [
         ("default", 1, []),

@@ -28,16 +28,16 @@ from tidegate_cli.converting.workflows import Jobs, add_workflows, tag_of
 
 #: What changes a project of Atlantis that does not say it.
 _WHEN_MODIFIED = ("**/*.tf*", "**/*.tofu", "**/*.tofu.json", "**/terragrunt.hcl", "**/.terraform.lock.hcl")
-_AT_ONCE = "it is always so: roots that do not wait for each other run at once"
-_LOCKS = "the queues of roots are locked from tidegate apply until the merge"
-_COMMENTS = "one comment is brought up to date in place of many"
-_DELETED = "set on the forge that head branches are deleted once they are merged"
-_POLICIES = "plans are held against policy_sets in place of it; docs/policies.md says how"
-_NO_IMPORT = "Tidegate does not import, nor change states"
+_AT_ONCE = "Tidegate always does this: roots that do not wait for each other run concurrently"
+_LOCKS = "Tidegate locks the queues of roots from tidegate apply until the merge"
+_COMMENTS = "Tidegate updates one comment"
+_DELETED = "enable the deletion of merged branches on GitHub"
+_POLICIES = "policy_sets evaluate plans instead: docs/policies.md"
+_NO_IMPORT = "Tidegate neither imports nor changes states"
 #: Keys of the file, and of its projects, that are not needed.
 _HARMLESS = {
-    "abort_on_execution_order_fail": "it is always so: what waits for a root that failed is blocked",
-    "allowed_regexp_prefixes": "tidegate plan takes a tag query, as dir:dev/**, in place of -p with a pattern",
+    "abort_on_execution_order_fail": "Tidegate always does this: a failed root blocks those that wait for it",
+    "allowed_regexp_prefixes": "tidegate plan takes a tag query, such as dir:dev/**, instead of -p with a pattern",
     "delete_source_branch_on_merge": _DELETED,
     "emoji_reaction": _COMMENTS,
     "parallel_apply": _AT_ONCE,
@@ -56,7 +56,7 @@ _HARMLESS_OF_PROJECTS = {
 _INSTEAD = {"policies": _POLICIES}
 _MERGES = {"true": "true", "merge": "merge", "squash": "squash", "rebase": "rebase"}
 _NOBODY_SAYS = (
-    "no project says what is required, so what Tidegate requires by itself counts: an approval, no conflict, and the "
+    "no project sets requirements, so Tidegate's defaults apply: an approval, no conflict, and the "
     "newest commit of the base branch. Write down what the server's configuration requires."
 )
 _REST_IS_STRICT = (
@@ -184,7 +184,9 @@ class _Projects:
             elif name == "policies_passed":
                 self._draft.ledger.dropped(path, "policies_passed: it is always required, by each of policy_sets.")
             else:
-                self._draft.ledger.lost(path, f"{name}: it is not known.", f"projects.apply_requirements.{name}")
+                self._draft.ledger.lost(
+                    path, f"{name}: Tidegate does not have it.", f"projects.apply_requirements.{name}"
+                )
             if name == "mergeable":
                 self._draft.ledger.changed(path, MERGEABLE)
         return [self._requirements.tag(known, required(known))]
@@ -205,9 +207,9 @@ class _Projects:
     def _pattern(self, written: str, place: str, path: Path) -> None:
         """Tell what became of a pattern."""
         if leads_out(place, written):
-            self._draft.ledger.dropped(path, f"{written}: it leads out of the repository, where no files are.")
+            self._draft.ledger.dropped(path, f"{written}: it leads out of the repository.")
         elif excludes_more(written):
-            self._draft.ledger.lost(path, f"{written}: ** stands for whole names of directories here.")
+            self._draft.ledger.lost(path, f"{written}: ** matches whole directory names here.")
         elif from_root(written) != written:
             self._draft.ledger.changed(path, f"{written} is {from_root(written)}.")
 
@@ -218,7 +220,7 @@ class _Projects:
             raise section.misshapen("execution_order_group", "a number")
         one.order = int(order)
         if "execution_order_group" in section:
-            text = f"it is in the stack order_{order}, which is applied after those with smaller numbers."
+            text = f"it is in the stack order_{order}, which Tidegate applies after the stacks with smaller numbers."
             self._draft.ledger.changed(section.at("execution_order_group"), text)
 
     def _branches(self, sections: Sequence[Section]) -> None:
@@ -229,7 +231,7 @@ class _Projects:
         branch = named[0] if len(set(named)) == 1 else ""
         match = _BRANCHES.fullmatch(branch)
         if match is None:
-            why = "destination_branches holds for all roots, and takes names with *"
+            why = "destination_branches applies to all roots, and takes names with *"
             for each in sections:
                 if "branch" in each:
                     self._draft.ledger.lost(each.at("branch"), f"branch: {why}.")
@@ -288,9 +290,11 @@ def _step(draft: Draft, steps: Steps, written: Any, path: Path) -> Step | None:
         made = steps.variable_of(name, command, at, words) if command else steps.variable(name, text, at)
     elif kind == "multienv" and isinstance(text := section.text("command") or value, str):
         made = steps.variable_of("", f"({text}) | tr ',' '\\n'", at, _shell(section))
-        draft.ledger.changed(at, "multienv: commas part the variables as before; values cannot hold commas or quotes.")
+        draft.ledger.changed(
+            at, "multienv: commas separate the variables as before. Values cannot contain commas or quotes."
+        )
     if made is None and kind == "show":
-        draft.ledger.dropped(at, "show: every plan is shown.")
+        draft.ledger.dropped(at, "show: Tidegate shows every plan.")
     elif made is None:
         draft.ledger.lost(at, f"step {kind}: Tidegate has no such step.", f"workflows.steps.{kind}")
     _output(draft, section)
@@ -313,5 +317,5 @@ def _output(draft: Draft, section: Section) -> None:
     output = section.value("output")
     if output in (None, "show", "strip_refreshing", ["strip_refreshing"], ["show"]):
         return
-    text = "output: what programs print is in the log; values of steps env with sensitive: true are masked."
+    text = "output: the log has the output of programs. Set sensitive: true on a step env to mask its value."
     draft.ledger.lost(section.at("output"), text, "workflows.steps.output")

@@ -23,33 +23,33 @@ from tidegate_cli.converting.reading import Section
 from tidegate_cli.converting.steps import Step, Steps, with_files_of_the_plan
 from tidegate_cli.converting.workflows import Jobs, add_workflows, tag_of
 
-_COMMENTS = "one comment is brought up to date in place of many"
-_CHECKS = "checks of plans and applies are always there"
+_COMMENTS = "Tidegate updates one comment"
+_CHECKS = "Tidegate always sets checks for plans and applies"
 _ON_ACTIONS = "nothing runs on GitHub Actions"
-_DRIFT = "drift is looked for on the schedules under drift"
-_RIGHTS = "runners have the engine's role; let the provider assume another one, or set what it reads by a step env"
+_DRIFT = "the schedules under drift detect it"
+_RIGHTS = "runners have the engine's role: let the provider assume another one, or set its variables in a step env"
 _HARMLESS = {
-    "collect_usage_data": "Tidegate collects none",
+    "collect_usage_data": "Tidegate collects no telemetry",
     "comment_render_mode": _COMMENTS,
     "delete_prior_comments": _COMMENTS,
-    "dependency_configuration": "a root that depends on one that changes is planned as well",
+    "dependency_configuration": "Tidegate also plans roots that depend on changed ones",
     "disable_digger_apply_comment": _COMMENTS,
     "disable_digger_apply_status_check": _CHECKS,
     "mention_drifted_projects_in_pr": _DRIFT,
-    "pr_locks": "the queues of roots are locked from tidegate apply until the merge",
+    "pr_locks": "Tidegate locks the queues of roots from tidegate apply until the merge",
     "report_terraform_outputs": _COMMENTS,
     "reporting": _COMMENTS,
-    "telemetry": "Tidegate collects none",
-    "traverse_to_nested_projects": "directories below each other may both be roots",
+    "telemetry": "Tidegate collects no telemetry",
+    "traverse_to_nested_projects": "nested directories may both be roots",
 }
 _HARMLESS_OF_PROJECTS = {
-    "alias": "roots have one name",
-    "block_name": "roots have one name",
+    "alias": "roots have no second name",
+    "block_name": "roots have no second name",
     "drift_detection": _DRIFT,
     "generated": _ON_ACTIONS,
     "workflow_file": _ON_ACTIONS,
 }
-_INSTEAD = {"aws_cognito_oidc": _RIGHTS, "aws_role_to_assume": _RIGHTS, "filter_regex": "mask values by a step env"}
+_INSTEAD = {"aws_cognito_oidc": _RIGHTS, "aws_role_to_assume": _RIGHTS, "filter_regex": "mask values in a step env"}
 _LONGEST_NUMBER = 6
 #: Stands for directories that patterns mean: nothing is said to lead out of the repository from there.
 _ANYWHERE = "a/b/c/d/e/f/g/h"
@@ -89,7 +89,7 @@ def _applying(draft: Draft, top: Section, workflows: Mapping[str, Section]) -> N
     )
     if top.flag("apply_after_merge") or (by_merge and all(by_merge) and is_default):
         draft.content |= {"apply": "on_merge", "plan_review": "manual"}
-        text = "apply: on_merge is written; as plan_review: manual says, plans of merges wait for nobody."
+        text = "apply: on_merge is written; with plan_review: manual, plans of merges do not wait for a review."
         draft.ledger.changed((), text)
         return
     for each in (reaction for reaction, is_merge in zip(reactions, by_merge, strict=True) if is_merge):
@@ -111,9 +111,9 @@ def _on_merge(draft: Draft, reaction: Section) -> bool:
     for key in ("on_pull_request_pushed", "on_pull_request_closed", "on_pull_request_to_draft"):
         for number, command in enumerate(reaction.texts(key) or []):
             if command not in _COMMANDS:
-                text = f"{key}: {command}: pull requests are planned when they are pushed, and applied by a comment."
+                text = f"{key}: {command}: Tidegate plans each push to a pull request, and applies on a comment."
                 draft.ledger.lost((*reaction.at(key), number), text)
-    reaction.without({"skip_merge_check": "what apply_requirements says is required"})
+    reaction.without({"skip_merge_check": "apply_requirements instead"})
     reaction.rest()
     return "digger apply" in found
 
@@ -141,7 +141,7 @@ class _Projects:
             self._requirements.add_to(self._draft, rest)
         else:
             self._draft.content["apply_requirements"] = rest
-        text = "apply_requirements: projects that do not say what is required require what mergeable means. "
+        text = "apply_requirements: projects without it require mergeable. "
         self._draft.ledger.changed((), text + MERGEABLE)
 
     def workflow(self, section: Section, one: Project) -> list[str]:
@@ -185,7 +185,9 @@ class _Projects:
         for number, name in enumerate(wanted):
             path = (*section.at("apply_requirements"), number)
             if name not in {"approved", "mergeable", "undiverged"}:
-                self._draft.ledger.lost(path, f"{name}: it is not known.", f"projects.apply_requirements.{name}")
+                self._draft.ledger.lost(
+                    path, f"{name}: Tidegate does not have it.", f"projects.apply_requirements.{name}"
+                )
             elif name == "mergeable":
                 self._draft.ledger.changed(path, MERGEABLE)
         return [self._requirements.tag(wanted, required(wanted))]
@@ -209,7 +211,7 @@ class _Projects:
             path = (*section.at(key), number)
             several = alternatives(written)
             if several is None:
-                self._draft.ledger.lost(path, f"{written[:100]}: it stands for too many patterns.")
+                self._draft.ledger.lost(path, f"{written[:100]}: it expands to too many patterns.")
             several = [each for each in several or () if not (each.startswith(".") and leads_out(place, each))]
             made = [(each, from_root(each) if each.startswith(".") else from_top(each)) for each in several]
             if [each for _, each in made] != [written]:
@@ -225,7 +227,7 @@ class _Projects:
             self._draft.content["destination_branches"] = [name]
         for each in sections:
             if "branch" in each and "destination_branches" not in self._draft.content:
-                text = "branch: destination_branches holds for all roots, and not all projects name the same branch."
+                text = "branch: destination_branches applies to all roots, but the projects name different branches."
                 self._draft.ledger.lost(each.at("branch"), text)
             elif "branch" in each:
                 self._draft.ledger.changed(each.at("branch"), "branch: it is under destination_branches now.")
@@ -249,7 +251,7 @@ def _generated(draft: Draft, top: Section, projects: _Projects) -> None:
     for each in (section, *blocks):
         _block(draft, each, projects)
     section.rest(_INSTEAD)
-    text = "generate_projects: these are patterns under dirs; roots are named by their directories."
+    text = "generate_projects: they are patterns under dirs. Roots have the names of their directories."
     draft.ledger.changed(section.path, text)
 
 
@@ -260,14 +262,14 @@ def _block(draft: Draft, section: Section, projects: _Projects) -> None:
     included = _directories(draft, section, "include")
     for place in included:
         if place in dirs:
-            draft.ledger.lost(section.at("include"), f"{place}: it has a section already.")
+            draft.ledger.lost(section.at("include"), f"{place}: it already has a section.")
         dirs.setdefault(place, made)
         draft.origins.setdefault(("dirs", place), section.path)
     for place in _directories(draft, section, "exclude"):
         if ".terraform" in place.split("/"):
             continue
         if any("*" in each and len(each) >= len(place) for each in included):
-            draft.ledger.lost(section.at("exclude"), f"{place}: of patterns of directories the longest counts.")
+            draft.ledger.lost(section.at("exclude"), f"{place}: of several matching patterns, the longest applies.")
         dirs.setdefault(place, {"when_modified": {"file_patterns": [], "autoplan": "false"}})
     section.without({key: why for key, why in _HARMLESS_OF_PROJECTS.items() if key in section})
     if section.path[-1] != "generate_projects":
@@ -287,7 +289,7 @@ def _directories(draft: Draft, section: Section, key: str) -> list[str]:
     written = section.text(key)
     several = alternatives(written) if written else []
     if several is None:
-        draft.ledger.lost(section.at(key), f"{written[:100]}: it stands for too many patterns.")
+        draft.ledger.lost(section.at(key), f"{written[:100]}: it expands to too many patterns.")
     places = (clean_directory(draft, section.at(key), f"/{_without_above(each)}") for each in several or ())
     return [each for each in places if each is not None]
 
@@ -324,7 +326,7 @@ def _variables(draft: Draft, section: Section, kind: str) -> dict[str, str]:
             found[name] = each.text("value").replace("$", "$$")
         else:
             each.text("value_from")
-            text = f"{name}: what CI has in a variable or secret, runners have not; set it by a step env."
+            text = f"{name}: runners do not have the variables and secrets of your CI: set it in a step env."
             draft.ledger.lost(each.path, text, "workflows.env_vars")
         each.without({"value_from": "value counts"} if "value" in each else {})
         each.rest()
@@ -351,7 +353,7 @@ def _step(draft: Draft, steps: Steps, written: Any, path: Path) -> Step | None:
     if kind == "run":
         made = steps.run(section.text("run"), path, [section.text("shell", "sh"), "-c"])
         if "shell" not in section:
-            draft.ledger.changed(section.at("run"), "run: it is run by sh, not by bash, which the image has not.")
+            draft.ledger.changed(section.at("run"), "run: sh runs it, not bash, which the image does not have.")
     elif kind:
         inner = section.raw(kind)
         nested = Section(draft.ledger, section.at(kind), inner if isinstance(inner, dict) else {}, "Digger")

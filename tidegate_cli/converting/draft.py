@@ -91,7 +91,7 @@ def finished(draft: Draft) -> str:
         if isinstance(found, LoadedConfiguration):
             return text
         _without_all(draft, found, text)
-    problem = "far too many of its values cannot be used"
+    problem = "far too many of its values are invalid"
     told = draft.ledger.lossy()
     raise InvalidConfiguration(_FILE, 1, problem, f"One of them: {told[-1].text if told else 'unknown'}")
 
@@ -121,13 +121,13 @@ def _tell(draft: Draft, path: Path, refused: _Refused) -> None:
     if whole := draft.wholes.get(path):
         found = [(*map(str, at[len(path) :]), error.problem) for at, error in refused.items()]
         why = "; ".join(": ".join(words) for words in reversed(found))
-        draft.ledger.lost(origin, f"{whole.name} is not carried over: {why}. {whole.without}", whole.lossy)
+        draft.ledger.lost(origin, f"{whole.name} is not converted: {why}. {whole.without}", whole.lossy)
         return
     kind, problem = _kind(draft, path), refused[path].problem
     if kind in draft.harmless:
         draft.ledger.dropped(origin, f"{kind}: {draft.harmless[kind]}.")
     elif path[0] == "access_control" and any(part in _GRANTS for part in path[3:]):
-        draft.ledger.dropped(origin, f"{problem}; what cannot be read is granted to nobody.")
+        draft.ledger.dropped(origin, f"{problem}: Tidegate grants it to nobody.")
     else:
         text = draft.instead.get(kind)
         draft.ledger.lost(origin, f"{kind}: {text}." if text else f"{problem}.", _lossy_name(origin, kind))

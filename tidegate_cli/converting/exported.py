@@ -24,13 +24,13 @@ def one_repository(names: Sequence[str], asked: str | None, file: str) -> str:
         return found[0]
     shown = ", ".join(known)[:_LETTERS] or "none"
     what = f"nothing of {asked}" if asked else "roots of several repositories"
-    raise Refused(f"{file} has {what}. Its repositories: {shown}.", "Say which is meant: --repository OWNER/NAME")
+    raise Refused(f"{file} has {what}. Its repositories: {shown}.", "Choose one: --repository OWNER/NAME")
 
 
 def states_stay(draft: Draft, where: str, *, at: tuple[str | int, ...] = ()) -> None:
     """Tell that states must be moved before the first deploy: without them, everything would be created anew."""
     text = (
-        f"the states lie in {where}. Give each module a backend and move its state there before the first deploy: "
+        f"the states are in {where}. Give each module a backend and move its state there before the first deploy: "
         "without it, everything would be created a second time."
     )
     draft.ledger.lost(at, text, "states")
@@ -41,7 +41,9 @@ def reviewed(section: Section, key: str, one: Project) -> None:
     applies = section.flag(key)
     one.more["plan_review"] = "manual" if applies else "always"
     if applies:
-        section.ledger.changed(section.at(key), f"{key}: plan_review: manual, so that plans of merges wait for nobody.")
+        section.ledger.changed(
+            section.at(key), f"{key}: plan_review: manual, so that plans of merges do not wait for a review."
+        )
 
 
 def add_workflow(draft: Draft, one: Project, plan: Sequence[Step], apply: Sequence[Step] | None) -> None:

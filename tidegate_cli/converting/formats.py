@@ -157,7 +157,7 @@ def draft_of(document: Document, kind: Kind, repository: str | None = None) -> D
     """Return the draft of what a file says, of one repository where it may be of several."""
     found = _FORMATS[kind]
     if repository is not None and not found.exports:
-        raise Refused(f"Files of {found.title} are of one repository.", "Leave out --repository.")
+        raise Refused(f"A file of {found.title} configures one repository.", "Omit --repository.")
     return found.draft_of(document, repository) if found.exports else found.draft_of(document)
 
 
@@ -173,10 +173,10 @@ def kind_of(document: Document, asked: Kind | None) -> Kind:
     content, file = document.content, document.file
     if isinstance(content, dict) and "apiVersion" in content and "kind" in content:
         raise Refused(
-            f"{file} is a manifest of Kubernetes ({str(content['kind'])[:40]}), nothing that is converted.", _HOW
+            f"{file} is a Kubernetes manifest ({str(content['kind'])[:40]}): tidegate convert does not read it.", _HOW
         )
     if isinstance(content, dict) and content.keys() & _TIDEGATE:
-        raise Refused(f"{file} seems to be a file of Tidegate already.", f"Check it: tidegate validate {file}")
+        raise Refused(f"{file} already seems to be a Tidegate file.", f"Check it: tidegate validate {file}")
     fitting = [kind for kind, each in _FORMATS.items() if each.fits(content)]
     if len(fitting) > 1:
         name = posixpath.basename(file)
@@ -184,12 +184,12 @@ def kind_of(document: Document, asked: Kind | None) -> Kind:
     if len(fitting) == 1:
         return fitting[0]
     if not fitting:
-        raise Refused(f"{file} is of no tool that is known: {_seen(content)}.", _HOW)
+        raise Refused(f"{file} is from no known tool: {_seen(content)}.", _HOW)
     titles = " or ".join(title_of(kind) for kind in fitting)
-    raise Refused(f"{file} may be of {titles}.", "Say which: " + " or ".join(f"--from {kind}" for kind in fitting))
+    raise Refused(f"{file} may be from {titles}.", "Choose one: " + " or ".join(f"--from {kind}" for kind in fitting))
 
 
-_HOW = f"If it is, say of which tool: --from {', '.join(Kind)}. What it does not know is told then."
+_HOW = f"If it is from one, name the tool: --from {', '.join(Kind)}."
 
 
 #: Keys of a file of no known tool that are shown.

@@ -17,8 +17,8 @@ from tidegate_cli.converting.reading import Section
 from tidegate_cli.converting.steps import Step
 
 _NOUN = "workspaces"
-_TELLS = "it tells of the workspace, and sets nothing"
-_DESTROYS = "nothing is destroyed by itself"
+_TELLS = "it describes the workspace"
+_DESTROYS = "Tidegate never destroys anything on its own"
 
 
 def _words(text: str) -> list[str]:
@@ -43,8 +43,8 @@ _HARMLESS = {
     ),
     **dict.fromkeys(("allow-destroy-plan", "auto-destroy-at", "auto-destroy-activity-duration"), _DESTROYS),
     **dict.fromkeys(("global-remote-state", "project-remote-state", "remote-state-consumers"), _STATES),
-    "auto-apply-run-trigger": "stacks and depends_on say what follows",
-    "queue-all-runs": "the first merge that touches a root deploys it",
+    "auto-apply-run-trigger": "stacks and depends_on set the order",
+    "queue-all-runs": "the first merge that changes a root deploys it",
 }
 _HARMLESS_OF_REPOSITORIES = dict.fromkeys(
     _words(
@@ -56,8 +56,8 @@ _HARMLESS_OF_REPOSITORIES = dict.fromkeys(
     _TELLS,
 )
 _INSTEAD = {
-    "ingress-submodules": "submodules are not fetched",
-    "tags-regex": "merges deploy, tags do not",
+    "ingress-submodules": "Tidegate does not fetch submodules here",
+    "tags-regex": "merges deploy; tags do not",
 }
 
 
@@ -85,9 +85,11 @@ def draft_of(document: Document, repository: str | None = None) -> Draft:
         if each.repository == wanted and wanted:
             made.append((_project(draft, each), each))
         elif each.repository:
-            draft.ledger.dropped(each.section.path[:-1], f"it is of the repository {each.repository}.")
+            draft.ledger.dropped(each.section.path[:-1], f"it belongs to the repository {each.repository}.")
         else:
-            text = f"{each.section.content.get('name')}: it is of no repository; deploy it from one, or not at all."
+            text = (
+                f"{each.section.content.get('name')}: it belongs to no repository. Deploy it from one, or not at all."
+            )
             draft.ledger.lost(each.section.path[:-1], text, f"{_NOUN}.without-repository")
     states_stay(draft, "HCP Terraform")
     several = Counter(one.dir for one, _ in made)
@@ -120,9 +122,9 @@ class _Export:
             if owner in self._workspaces:
                 self._workspaces[owner].variables.append(section)
             else:
-                self._draft.ledger.lost(section.path, "a variable of no workspace in the export.", "variables")
+                self._draft.ledger.lost(section.path, "no workspace in the export has this variable.", "variables")
         if self._workspaces and not self._variables:
-            text = "the export has no variables. Add those of each workspace (docs/migration.md says how)."
+            text = "the export has no variables. Add those of each workspace: docs/migration.md."
             self._draft.ledger.lost((), text, "variables")
         return list(self._workspaces.values())
 
@@ -177,13 +179,13 @@ def _project(draft: Draft, workspace: _Workspace) -> Project:
     reviewed(section, "auto-apply", one)
     mode = section.text("execution-mode", "remote")
     if mode == "local":
-        section.lost("execution-mode", f"{name}: HCP Terraform keeps its state only, and Tidegate would deploy it.")
+        section.lost("execution-mode", f"{name}: HCP Terraform only keeps its state, but Tidegate would deploy it.")
     elif mode != "remote":
         draft.ledger.changed(section.at("execution-mode"), f"{mode}: jobs run as tasks in your own network.")
     if section.flag("locked"):
-        section.lost("locked", f"{name}: nobody may run it now, and Tidegate would deploy it.")
+        section.lost("locked", f"{name}: nobody may run it now, but Tidegate would deploy it.")
     if section.flag("speculative-enabled") is False:
-        section.lost("speculative-enabled", f"{name}: pull requests are planned.")
+        section.lost("speculative-enabled", f"{name}: Tidegate plans pull requests.")
     if section.flag("assessments-enabled"):
         one.tags.append("assessed")
         draft.content["drift"] = {"schedules": {"daily": {"tag_query": "assessed", "schedule": "daily"}}}
@@ -208,9 +210,9 @@ def _repository(section: Section) -> None:
     found = section.section("vcs-repo")
     found.text("identifier")
     if branch := found.text("branch"):
-        found.lost("branch", f"{branch}: merges to the default branch deploy. Agree if that is this one.")
+        found.lost("branch", f"{branch}: merges to the default branch deploy. Accept this if it is the default branch.")
     if found.flag("ingress-submodules") is False:
-        found.ledger.dropped(found.at("ingress-submodules"), "submodules are not fetched.")
+        found.ledger.dropped(found.at("ingress-submodules"), "Tidegate does not fetch submodules here.")
     if found.value("tags-regex") is None:
         found.ledger.kept(found.at("tags-regex"))
     found.without(_HARMLESS_OF_REPOSITORIES)
@@ -229,7 +231,7 @@ def _variables(draft: Draft, one: Project, variables: Sequence[Section]) -> None
         each.without(dict.fromkeys(("description", "created-at", "hcl", "version-id"), _TELLS))
         if each.flag("sensitive"):
             name = f"TF_VAR_{key}" if kind == "terraform" else key
-            text = f"{one.label}: {key} is sensitive, so its value is not in the export: set {name} by a step env."
+            text = f"{one.label}: {key} is sensitive, so the export lacks its value: set {name} in a step env."
             draft.ledger.lost(each.path[:-1], text, "variables.sensitive")
         elif kind == "terraform":
             options.append(f"-var={key}={value}".replace("$", "$$"))

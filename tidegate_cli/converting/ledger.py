@@ -91,7 +91,7 @@ class Ledger:
             return Fate.DROPPED, "", ""
         if Fate.KEPT in fates or self._said.get(path):
             return Fate.KEPT, "", ""
-        return Fate.DROPPED, "Tidegate knows no such key.", plain_name(path) or "file"
+        return Fate.DROPPED, "Tidegate does not know this key.", plain_name(path) or "file"
 
     def _say(self, path: Path, fate: Fate, text: str, lossy: str = "") -> None:
         said = self._said.setdefault(path, [])

@@ -18,7 +18,7 @@ _EXACT = re.compile(r"v?([0-9]{1,4}\.[0-9]{1,4})(\.[0-9]{1,4}(?:-[0-9A-Za-z.]{1,
 #: What a glob of directories of another tool may hold besides ``*``, which is all that Tidegate knows.
 _NO_GLOB = re.compile(r"[?\[\]{}!\\]")
 _SAME_STATE = (
-    "Tidegate has one root for each directory and workspace, as the state is theirs. Give each a workspace of its own, "
+    "Tidegate has one root per directory and workspace, as they share a state. Give each a workspace of its own, "
     "or declare one root that is in several stacks (docs/stacks.md)"
 )
 
@@ -48,7 +48,7 @@ def clean_directory(draft: Draft, path: Path, written: str) -> str | None:
     """Return a directory from the repository's top; None for one that lies outside, or cannot be told."""
     cleaned = posixpath.normpath(f"./{written.strip()}")
     if cleaned == ".." or cleaned.startswith("../"):
-        draft.ledger.lost(path, f"{written}: it lies outside of the repository.")
+        draft.ledger.lost(path, f"{written}: it is outside of the repository.")
         return None
     if _NO_GLOB.search(cleaned):
         draft.ledger.lost(path, f"{written}: patterns of directories take * and ** only.")
@@ -75,7 +75,7 @@ def engine_version(draft: Draft, path: Path, written: str) -> str | None:
     """Return an exact version; None, and told, where there is none."""
     exact = _EXACT.fullmatch(written.strip().removeprefix("=").strip())
     if exact is None:
-        text = f"{written[:100]}: Tidegate takes exact versions, and another one may upgrade the state for good."
+        text = f"{written[:100]}: Tidegate takes exact versions: another version may upgrade the state for good."
         draft.ledger.lost(path, text)
         return None
     version = exact[1] + (exact[2] or ".0")
@@ -143,16 +143,16 @@ def _depending(draft: Draft, projects: Sequence[Project]) -> None:
         for name in one.depends_on:
             other = known.get(name)
             if other is None:
-                draft.ledger.lost(one.depends_on_path, f"{name}: there is no such project.")
+                draft.ledger.lost(one.depends_on_path, f"{name}: this project does not exist.")
             elif other.order > one.order:
-                draft.ledger.lost(one.depends_on_path, f"{name}: it is applied later, as its group says.")
+                draft.ledger.lost(one.depends_on_path, f"{name}: its group already orders it later.")
             elif other.order == one.order:
                 same.append(name)
             elif other is not one:
-                text = f"{name}: order_{one.order} is applied after order_{other.order} anyway."
+                text = f"{name}: order_{one.order} already comes after order_{other.order}."
                 draft.ledger.changed(one.depends_on_path, text)
         if same:
-            text = "depends_on: it orders as before, and a change of what a root depends on runs the root, too."
+            text = "depends_on: it orders roots as before. A change of a dependency now also runs the root."
             draft.ledger.changed(one.depends_on_path, text)
             one.when["depends_on"] = " or ".join(f"name:{name}" for name in same)
 

@@ -99,7 +99,7 @@ class Section:
     def rest(self, why: Mapping[str, str] | None = None) -> None:
         """Tell what was not read: somebody must agree to lose it."""
         for key in self.unread():
-            text = (why or {}).get(key, "Tidegate has nothing like it")
+            text = (why or {}).get(key, "Tidegate has no equivalent")
             self.lost(key, f"{key}: {text}.")
 
     def lost(self, key: str, text: str) -> None:

@@ -18,26 +18,26 @@ from tidegate_cli.converting.reading import Section
 from tidegate_cli.converting.steps import Step, Steps, with_files_of_the_plan
 
 _NOUN = "stacks"
-_TOLD = "it tells of the stack, and sets nothing"
-_NO_TASKS = "Tidegate runs no tasks besides plans and applies"
+_TOLD = "it describes the stack"
+_NO_TASKS = "Tidegate runs plans and applies only"
 _HARMLESS = {
-    "administrative": "nothing manages Tidegate from a root",
+    "administrative": "Tidegate gives roots no access to itself",
     "allow_promotion": "merges deploy",
-    "auto_retry": "an apply is never tried again by itself",
+    "auto_retry": "Tidegate never retries an apply",
     "description": _TOLD,
     "labels": _TOLD,
-    "local_preview_enabled": "tidegate plan asks for plans",
+    "local_preview_enabled": "the comment tidegate plan starts plans",
     "options": _TOLD,
-    "protect_from_deletion": "a root is not deleted by its configuration",
-    "secret_masking_enabled": "what the plan marks sensitive is always masked",
-    "worker_pool": "each job has a Fargate task of its own",
+    "protect_from_deletion": "configuration never deletes a root",
+    "secret_masking_enabled": "Tidegate always masks what the plan marks sensitive",
+    "worker_pool": "each job runs in its own Fargate task",
 }
 _INSTEAD = {
-    "attachments": "contexts, policies and roles are not in the file; write variables, policy_sets and rights down",
-    "mounted_files": "commit them, or write them by a step run",
-    "runner_image": "the installation's image runs all jobs; build it with what programs need",
-    "space": "access_control says who may do what; until it does, whoever may write may",
-    "stack_dependency_references": "read outputs by a data source, or by a step env",
+    "attachments": "the file lacks contexts, policies and roles: add variables, policy_sets and access_control",
+    "mounted_files": "commit them, or write them in a step run",
+    "runner_image": "the installation's image runs all jobs: build one with the programs that you need",
+    "space": "set access_control: without it, everybody with write access may do everything",
+    "stack_dependency_references": "read outputs in a data source or a step env",
     "tasks": _NO_TASKS,
 }
 _OTHERS = ("ansible", "cloudformation", "kubernetes", "pulumi", "terragrunt")
@@ -78,13 +78,13 @@ def draft_of(document: Document, repository: str | None = None) -> Draft:
 def _templates(draft: Draft, value: Any, path: Path) -> None:
     """Tell of what is filled in only when a stack is made."""
     if isinstance(value, str) and _TEMPLATE.search(value):
-        draft.ledger.lost(path, f"{value[:100]}: write down what is filled in here.", "templates")
+        draft.ledger.lost(path, f"{value[:100]}: write the value that is inserted here.", "templates")
     for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
         _templates(draft, item, (*path, key))
 
 
 def _of_blueprint(draft: Draft, top: Section, repository: str | None) -> list[_Stack]:
-    top.without({"inputs": "nothing is asked when roots are made"})
+    top.without({"inputs": "Tidegate does not ask when a root is created"})
     sections = [top.section("stack")] if "stack" in top else top.sections("stacks")
     for each in sections:
         each.noun = _NOUN
@@ -97,9 +97,9 @@ def _of_blueprint(draft: Draft, top: Section, repository: str | None) -> list[_S
             stacks.append(_stack(draft, each))
             names[each.content.get("key")] = stacks[-1].project.name
         elif found:
-            draft.ledger.dropped(each.path, f"it is of the repository {found}.")
+            draft.ledger.dropped(each.path, f"it belongs to the repository {found}.")
         else:
-            text = f"{each.content.get('name')}: it is of no repository; deploy it from one, or not at all."
+            text = f"{each.content.get('name')}: it belongs to no repository. Deploy it from one, or not at all."
             draft.ledger.lost(each.path, text, f"{_NOUN}.without-repository")
     for stack in stacks:
         stack.project.depends_on = [names.get(key, key) for key in stack.project.depends_on]
@@ -126,7 +126,7 @@ def _stack(draft: Draft, section: Section) -> _Stack:
     one.depends_on, one.depends_on_path = section.texts("depends_on") or (), section.at("depends_on")
     reviewed(section, "auto_deploy", one)
     if section.flag("is_disabled"):
-        section.lost("is_disabled", f"{name}: nobody runs it now, and Tidegate would deploy it.")
+        section.lost("is_disabled", f"{name}: nobody runs it now, but Tidegate would deploy it.")
     _vendor(draft, section.section("vendor"), one)
     _schedules(draft, section.section("schedules"), one)
     stack = _Stack(one, _hooks(section.section("hooks")), _variables(section.section("environment")))
@@ -140,9 +140,9 @@ def _branch(vcs: Section) -> None:
     branch = vcs.text("branch") or reference.text("value")
     if branch:
         holder, key = (vcs, "branch") if "branch" in vcs else (reference, "value")
-        holder.lost(key, f"{branch}: merges to the default branch deploy. Agree if that is this one.")
+        holder.lost(key, f"{branch}: merges to the default branch deploy. Accept this if it is the default branch.")
     if reference.text("type", "branch") != "branch":
-        reference.lost("type", "merges deploy, tags and commits do not.")
+        reference.lost("type", "merges deploy; tags and commits do not.")
     reference.rest()
     for key in ("namespace", "repository", "repository_url", "provider", "id"):
         vcs.text(key)
@@ -164,7 +164,7 @@ def _vendor(draft: Draft, vendor: Section, one: Project) -> None:
     one.workspace = engine.text("workspace", "default")
     if engine.flag("manage_state"):
         states_stay(draft, "Spacelift", at=engine.at("manage_state"))
-    engine.without({"use_smart_sanitization": "what the plan marks sensitive is always masked"})
+    engine.without({"use_smart_sanitization": "Tidegate always masks what the plan marks sensitive"})
     engine.rest()
     vendor.rest()
 
@@ -178,11 +178,11 @@ def _schedules(draft: Draft, schedules: Section, one: Project) -> None:
         reconciles = {"reconcile": "true"} if drift.flag("reconcile") else {}
         found = draft.content.setdefault("drift", {"schedules": {}})["schedules"]
         found[one.name.replace("/", "-")] = {**schedule, **reconciles}
-        draft.ledger.changed(drift.at("cron"), f"drift is looked for {often}.")
-    drift.without({"timezone": "drift is looked for at any time of the day", "ignore_state": _TOLD})
+        draft.ledger.changed(drift.at("cron"), f"drift detection runs {often}.")
+    drift.without({"timezone": "drift detection runs at any time of the day", "ignore_state": _TOLD})
     drift.flag("reconcile")
     drift.rest()
-    schedules.without({"delete": "nothing is destroyed by itself"})
+    schedules.without({"delete": "Tidegate never destroys anything on its own"})
     schedules.rest(_INSTEAD)
 
 
@@ -217,7 +217,7 @@ def _variables(environment: Section) -> dict[str, str]:
     for each in environment.sections("variables"):
         name, value = each.text("name"), each.text("value")
         if each.flag("secret"):
-            text = f"{name}: it is secret; set it by a step env with sensitive: true."
+            text = f"{name}: it is secret: set it in a step env with sensitive: true."
             each.ledger.lost(each.path, text, "stacks.environment.secret")
         else:
             found[name] = value
@@ -229,12 +229,12 @@ def _variables(environment: Section) -> dict[str, str]:
 
 def _of_repository(draft: Draft, top: Section) -> list[_Stack]:
     """Return the stacks of a runtime configuration, which says of each what differs from its settings elsewhere."""
-    top.without(dict.fromkeys(("module_version", "test_defaults", "tests"), "modules are not published"))
+    top.without(dict.fromkeys(("module_version", "test_defaults", "tests"), "Tidegate publishes no modules"))
     defaults = top.section("stack_defaults")
     defaults.noun = _NOUN
-    text = "settings of stacks that are not in this file, such as whether they are applied unasked, are not known."
+    text = "settings of stacks outside of this file, such as autodeploy, are unknown."
     draft.ledger.changed(top.at("stacks"), text)
-    states_stay(draft, "Spacelift, unless a stack says otherwise")
+    states_stay(draft, "Spacelift, unless a stack sets it")
     found = [_runtime(draft, name, each, defaults) for name, each in _named(top)]
     for key in _RUNTIME:
         defaults.value(key)
@@ -243,7 +243,7 @@ def _of_repository(draft: Draft, top: Section) -> list[_Stack]:
         defaults.value("runner_image")
     defaults.rest(_INSTEAD)
     if not any(found):
-        text = "no stack has a directory in this file, so which roots there are is not known."
+        text = "no stack has a directory in this file, so the roots are unknown."
         draft.ledger.lost((), text, "stacks")
     return [each for each in found if each is not None]
 
@@ -258,7 +258,7 @@ def _runtime(draft: Draft, name: str, section: Section, defaults: Section) -> _S
     holders = {key: section if key in section else defaults for key in _RUNTIME}
     root = holders["project_root"].text("project_root")
     if not root:
-        text = f"{name}: its directory is not in this file; write it under project_root."
+        text = f"{name}: this file lacks its directory: set project_root."
         draft.ledger.lost(section.path, text, f"{_NOUN}.{name}")
         return None
     place = clean_directory(draft, holders["project_root"].at("project_root"), root)
@@ -314,6 +314,6 @@ def _workflow(draft: Draft, stack: _Stack) -> None:
 def _commands(steps: Steps, commands: Sequence[tuple[str, Path]]) -> list[Step]:
     for text, path in commands:
         if _EXPORTS.search(text):
-            why = f"{text[:100]}: what a command exports ends with it; set it by a step env."
+            why = f"{text[:100]}: exports end with their command: set it in a step env."
             steps.draft.ledger.lost(path, why, "stacks.hooks.exports")
     return [steps.run(text, path) for text, path in commands]

@@ -15,7 +15,7 @@ from tidegate_cli.converting.draft import Draft
 _SET_HERE = "Tidegate sets it itself"
 _HARMLESS = {
     **dict.fromkeys(("input", "no-color", "out", "auto-approve", "json", "detailed-exitcode", "lockfile"), _SET_HERE),
-    "lock": "the state is always locked",
+    "lock": "Tidegate always locks the state",
 }
 #: Options that have no value here; an empty one is so without it.
 _FLAGS = {
@@ -24,7 +24,7 @@ _FLAGS = {
     for name in ("upgrade", "reconfigure", "compact-warnings")
     for value in ("true", "false")
 }
-_OF_THE_PLAN = "what is applied is the reviewed plan, with its values"
+_OF_THE_PLAN = "Tidegate applies the reviewed plan, with its values"
 _VALUES = frozenset({"var", "var-file", "refresh", "target", "replace", "destroy"})
 
 
@@ -76,7 +76,9 @@ class Steps:
     def _words(self, argument: str, path: Path) -> list[str]:
         """Return the words that a shell makes of an option, as other tools let one read it."""
         if "$(" in argument or "`" in argument:
-            self.draft.ledger.lost(path, f"workflow {self.workflow}: {argument[:100]}: no shell reads options.")
+            self.draft.ledger.lost(
+                path, f"workflow {self.workflow}: {argument[:100]}: Tidegate passes options without a shell."
+            )
         try:
             words = shlex.split(argument)
         except ValueError:
@@ -104,13 +106,13 @@ class Steps:
     def _command(self, text: str, path: Path, words: Sequence[str]) -> list[str]:
         self._doubt(self.variables.lacking(text), path)
         for engine in shell.engines_in(text):
-            why = f"{engine} need not be there for programs: use steps init, plan and apply, or add it to the image."
+            why = f"programs may not find {engine}: use steps init, plan and apply, or add it to the image."
             self.draft.ledger.changed(path, f"workflow {self.workflow}: {why}")
         return [*words, self.variables.for_shell(text)]
 
     def _doubt(self, lacking: Sequence[str], path: Path) -> None:
         for name in lacking:
-            text = f"${name} has no counterpart, so nothing sets it; docs/workflows.md names all."
+            text = f"${name} has no equivalent, so nothing sets it. docs/workflows.md lists all variables."
             self.draft.ledger.lost(path, f"workflow {self.workflow}: {text}", f"workflows.{self.workflow}.{name}")
 
     def _needless(self, kind: str, word: str, path: Path) -> bool:

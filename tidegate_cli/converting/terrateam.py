@@ -24,7 +24,7 @@ def draft_of(document: Document) -> Draft:
     draft.ledger.kept(())
     content["version"] = "1"
     if content.pop("enabled", "true") != "true":
-        draft.ledger.lost(("enabled",), "enabled: Tidegate is turned off by uninstalling its App.")
+        draft.ledger.lost(("enabled",), "enabled: uninstall the App to turn Tidegate off.")
     _without_what_says_nothing(draft, content, ())
     _default_version(draft)
     _drift(draft)
@@ -43,7 +43,7 @@ def draft_of(document: Document) -> Draft:
 def _without_what_says_nothing(draft: Draft, value: Any, path: Path) -> None:
     for key, item in list(value.items() if isinstance(value, dict) else enumerate(value)):
         if isinstance(value, dict) and item in NOTHING_SAID.get(key, ()):
-            draft.ledger.dropped((*path, key), f"{key}: it is so without it.")
+            draft.ledger.dropped((*path, key), f"{key}: this is the default.")
             del value[key]
         elif isinstance(item, dict | list) and not (path and path[-1] == "env"):
             _without_what_says_nothing(draft, item, (*path, key))
@@ -57,7 +57,7 @@ def _default_version(draft: Draft) -> None:
     engine = draft.content.setdefault("engine", {})
     is_free = isinstance(engine, dict) and not engine.keys() & {"version", "tf_version"}
     if not is_free or engine.get("name", "terraform") != "terraform":
-        draft.ledger.dropped(("default_tf_version",), "default_tf_version: what engine says counts in its place.")
+        draft.ledger.dropped(("default_tf_version",), "default_tf_version: engine overrides it.")
         return
     engine["version"] = version
     draft.origins["engine", "version"] = ("default_tf_version",)
@@ -110,7 +110,7 @@ def _directories(draft: Draft, dirs: dict[str, Any]) -> None:
                 _patterns(draft, inner.get("when_modified"), path, place, name)
     if "**" not in dirs:
         dirs["**"] = {"root": "true"}
-        text = "dirs: '**' is added, as directories that it does not name are roots, too."
+        text = "dirs: '**' is added: directories that it does not name are roots, too."
         draft.ledger.changed(("dirs",), text)
 
 
@@ -126,7 +126,7 @@ def _directory(written: str) -> str:
 def _renamed(draft: Draft, dirs: dict[str, Any], old: str, new: str) -> bool:
     path = ("dirs", old)
     if new in dirs:
-        text = f"{old}: Tidegate's patterns mean directories, and {new} has a section already."
+        text = f"{old}: Tidegate's patterns match directories, and {new} already has a section."
         draft.ledger.lost(path, text, "dirs")
         del dirs[old]
         return False
@@ -153,7 +153,9 @@ def _patterns(draft: Draft, when: Any, path: Path, place: str | None, workspace:
             continue
         in_space = pattern.replace("${WORKSPACE}", "*" if workspace is None else workspace)
         if in_space != pattern and workspace is None and pattern.startswith("!"):
-            draft.ledger.lost(at, f"{pattern}: patterns know no workspace, and an exception for all is too much.")
+            draft.ledger.lost(
+                at, f"{pattern}: patterns do not match workspaces, and an exception for all workspaces is too broad."
+            )
         made.append(_pattern(in_space, place))
         if made[-1] != pattern:
             draft.ledger.changed(at, f"{pattern} is {made[-1]}.")
@@ -193,7 +195,7 @@ def _access(draft: Draft) -> None:
     policies = access.get("policies")
     if not isinstance(policies, list):
         if unlock is not None:
-            draft.ledger.lost((*path, "unlock"), "unlock: it belongs to policies, which cannot be read.")
+            draft.ledger.lost((*path, "unlock"), "unlock: it belongs to policies, which are unreadable.")
         return
     for number, policy in enumerate(policies):
         if not isinstance(policy, dict):
@@ -204,7 +206,7 @@ def _access(draft: Draft) -> None:
         _roles(policy)
         _forced(draft, policy, (*path, "policies", number))
     if unlock is not None:
-        draft.ledger.changed((*path, "unlock"), "unlock: each policy says who may unlock.")
+        draft.ledger.changed((*path, "unlock"), "unlock: each policy has its own unlock.")
 
 
 def _roles(policy: dict[str, Any]) -> None:
@@ -218,7 +220,9 @@ def _forced(draft: Draft, policy: dict[str, Any], path: Path) -> None:
     """Drop who may force, if those may apply, too, who alone may force here."""
     if "apply_force" in policy and policy["apply_force"] == policy.get("apply", ["*"]):
         del policy["apply_force"]
-        draft.ledger.dropped((*path, "apply_force"), "apply_force: who may apply may force, and it is audited.")
+        draft.ledger.dropped(
+            (*path, "apply_force"), "apply_force: everybody who may apply may force. Tidegate audits it."
+        )
 
 
 def _apply(draft: Draft) -> None:
@@ -230,7 +234,7 @@ def _apply(draft: Draft) -> None:
     after = [each.pop("apply_after_merge", None) for each in checks] if _all_after_merge(checks) else []
     if on_merge:
         content["plan_review"] = content.get("plan_review", "manual")
-        text = "autoapply: it is apply: on_merge, whose plans wait for nobody, as plan_review: manual says."
+        text = "autoapply: it is apply: on_merge, with plan_review: manual, so that plans do not wait for a review."
         draft.ledger.changed(("when_modified", "autoapply"), text)
     for number, _ in enumerate(after):
         text = "apply_after_merge: it is apply: on_merge."
@@ -255,7 +259,7 @@ def _all_after_merge(checks: list[dict[str, Any]]) -> bool:
 def _merges(draft: Draft, automerge: Any) -> str:
     if not isinstance(automerge, dict):
         if automerge is not None:
-            draft.ledger.lost(("automerge",), "automerge: it cannot be read.")
+            draft.ledger.lost(("automerge",), "automerge: its value is invalid.")
         return ""
     if automerge.get("enabled") != "true":
         draft.ledger.dropped(("automerge",), "automerge: people merge.")
@@ -310,9 +314,7 @@ def _ignored_checks(draft: Draft, path: Path, check: object) -> None:
         at = origin if is_one else (*origin, number)
         found = lua.glob(pattern) if isinstance(pattern, str) else pattern
         if found is None:
-            draft.ledger.lost(
-                at, f"{pattern}: no glob means that; write down under ignore_matching which do not count."
-            )
+            draft.ledger.lost(at, f"{pattern}: no glob matches this: list the names under ignore_matching.")
             continue
         if found != pattern:
             text = f"ignore_matching: {pattern} is {found} here, of whole names: * is any text, ? is one character."
@@ -331,7 +333,7 @@ def _branch_tags(draft: Draft) -> None:
                 continue
             found = lua.expression(pattern)
             if found is None:
-                why = "sets and classes of letters are written otherwise in regular expressions; write it anew."
+                why = "regular expressions write sets and classes of characters in another way: write a new one."
                 draft.ledger.lost(("tags", key, name), f"{pattern}: {why}")
             elif found != pattern:
                 patterns[name] = found
@@ -348,7 +350,7 @@ def _programs(draft: Draft) -> None:
         for key in ("cmd", "extra_args"):
             _words(draft, step, (*path, key), known | set(own if isinstance(own, dict) else ()))
     if draft.content.get("hooks"):
-        draft.ledger.changed(("hooks",), "hooks: they run for each root, in its directory, not once for all.")
+        draft.ledger.changed(("hooks",), "hooks: they run for each root in its directory, not once for all roots.")
 
 
 def _steps(value: Any, path: Path) -> Iterator[tuple[dict[str, Any], Path]]:
@@ -367,6 +369,6 @@ def _words(draft: Draft, step: dict[str, Any], path: Path, known: set[str]) -> N
         if not isinstance(word, str):
             continue
         for name in () if "*" in known else shell.TERRATEAM.lacking_in_option(word, known):
-            text = f"${name} has no counterpart, so nothing sets it; docs/workflows.md names all."
+            text = f"${name} has no equivalent, so nothing sets it. docs/workflows.md lists all variables."
             draft.ledger.lost((*path, number), text, f"{path[0]}.{name}")
         words[number] = shell.TERRATEAM.option(word)

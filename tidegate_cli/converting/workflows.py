@@ -11,7 +11,7 @@ from tidegate_cli.converting.projects import Project
 from tidegate_cli.converting.reading import Section
 from tidegate_cli.converting.steps import Step, add_job
 
-_PLAINLY = "planned and applied by the engine's plain init, plan and apply"
+_PLAINLY = "planned and applied with the engine's default init, plan and apply"
 #: The steps of a plan and of an apply; None where those count that every workflow has.
 Jobs = tuple[list[Step] | None, list[Step] | None]
 
@@ -55,5 +55,5 @@ def _without(name: str, workflows: Mapping[str, Any], projects: Sequence[Project
 
 def _until(name: str, workflows: Mapping[str, Any], roots: str) -> str:
     """Return what happens to the roots of a workflow that is not carried over, as a sentence."""
-    how = "planned and applied by the workflow default" if "default" in workflows else _PLAINLY
+    how = "planned and applied with the workflow default" if "default" in workflows else _PLAINLY
     return f"Until you write one with tag_query: workflow_{name}, {roots} {how}."

@@ -42,7 +42,7 @@ def check_account(scene: Scene, arn: str, _within: Within) -> str:
     try:
         denied = _denied(scene, arn)
     except (BotoCoreError, ClientError) as error:
-        return f"{arn}; its permissions could not be asked for ({error})"[:300]
+        return f"{arn}; AWS did not list its permissions ({error})"[:300]
     if denied:
         raise StepFailed(f"{arn} may not {', '.join(denied)}.", "docs/smoke.md lists the permissions.")
     return f"{arn} has its permissions."

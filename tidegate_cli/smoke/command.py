@@ -36,29 +36,32 @@ def smoke(
         str, typer.Option("--app-id", metavar="NUMBER", show_default=False, help="The id of a GitHub App for them.")
     ] = "",
     app_key: Annotated[
-        Path | None, typer.Option("--app-key", metavar="FILE", show_default=False, help="Its private key, a .pem file.")
+        Path | None,
+        typer.Option("--app-key", metavar="FILE", show_default=False, help="The App's private key, a .pem file."),
     ] = None,
     context: Annotated[
         list[str] | None,
-        typer.Option("--context", "-c", metavar="KEY=VALUE", show_default=False, help="A context key, as of a deploy."),
+        typer.Option(
+            "--context", "-c", metavar="KEY=VALUE", show_default=False, help="A context key, as for cdk deploy."
+        ),
     ] = None,
-    local: Annotated[bool, typer.Option("--local", help="In a local cloud that is started for it.")] = False,
+    local: Annotated[bool, typer.Option("--local", help="Use a local cloud that it starts.")] = False,
     destroy: Annotated[
         str,
-        typer.Option("--destroy", metavar="PREFIX", show_default=False, help="Only remove what a test left behind."),
+        typer.Option("--destroy", metavar="PREFIX", show_default=False, help="Only remove what a test left."),
     ] = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether to begin.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     json: Json = False,
 ) -> None:
-    """Deploy a throwaway installation, deploy a root with it, upgrade it, destroy it, and report.
+    """Deploy a throwaway installation and a root with it, upgrade it, destroy it, and report.
 
-    Everything that it makes begins with smoke- and eight hexadecimal digits, and is removed at the end. Exits 1 when a
-    step failed.
+    All its resources begin with smoke- and eight hexadecimal digits. It removes them at the end. Exits 1 if a
+    step fails.
     """
     given = _context(context or [])
     if local:
         if repository or app_id or app_key or destroy:
-            raise WrongUsage("--local makes a repository and an App of its own.", "Leave the other options out.")
+            raise WrongUsage("--local makes its own repository and App.", "Omit the other options.")
         _locally(given, json=json)
         return
     names = _names(destroy)
@@ -71,7 +74,7 @@ def _names(destroy: str) -> Names:
     from tidegate_cli.smoke.names import Names, is_prefix, new_names
 
     if destroy and not is_prefix(destroy):
-        raise WrongUsage(f"{destroy!r} is not the prefix of a smoke test.", "It has the form smoke-0a1b2c3d.")
+        raise WrongUsage(f"{destroy!r} is not the prefix of a smoke test.", "Use the form smoke-0a1b2c3d.")
     return Names(destroy) if destroy else new_names()
 
 
@@ -80,11 +83,11 @@ def _context(given: Sequence[str]) -> dict[str, str]:
     if not all(key and equals for key, equals, _ in pairs):
         raise WrongUsage("A context key has no value.", "Give it as `-c KEY=VALUE`, such as `-c architecture=x86_64`.")
     if own := sorted({key for key, _, _ in pairs} & _OWN):
-        raise WrongUsage(f"The smoke test itself sets {', '.join(own)}.", "Leave it out.")
+        raise WrongUsage(f"The smoke test sets {', '.join(own)} itself.", "Omit it.")
     if ("kms_key", "create") in {(key, value) for key, _, value in pairs}:
-        raise WrongUsage("A key that the stack makes would stay.", "Give the ARN of a key, as `-c kms_key=ARN`.")
+        raise WrongUsage("A key that the stack makes would stay behind.", "Give the ARN of a key, as `-c kms_key=ARN`.")
     if any(key == "forge" and value != "github" for key, _, value in pairs):
-        raise WrongUsage("The smoke test needs GitHub.", "Leave forge out.")
+        raise WrongUsage("The smoke test needs GitHub.", "Omit forge.")
     return {key: value for key, _, value in pairs}
 
 
@@ -120,8 +123,8 @@ def _on_aws(names: Names, repository: str, number: str, key: Path | None, contex
     from tidegate_cli.smoke.scene import Scene
 
     if not repository or not number or key is None:
-        advice = "docs/smoke.md says how to make both in five minutes. To try it without: tidegate smoke --local"
-        raise WrongUsage("--repository, --app-id and --app-key are needed.", advice)
+        advice = "docs/smoke.md shows how to make both in five minutes. Without them: tidegate smoke --local"
+        raise WrongUsage("--repository, --app-id or --app-key is missing.", advice)
     from tidegate_cli.secret import key_of
 
     require_checkout()
@@ -138,7 +141,7 @@ def _token() -> str:
 
     token = environ.get("TIDEGATE_TOKEN", "").strip() or environ.get("GITHUB_TOKEN", "").strip()
     if not token or not token.isascii() or not token.isprintable() or " " in token:
-        raise NotSignedIn("TIDEGATE_TOKEN holds no token of GitHub.", 'export TIDEGATE_TOKEN="$(gh auth token)"')
+        raise NotSignedIn("TIDEGATE_TOKEN is not set.", 'export TIDEGATE_TOKEN="$(gh auth token)"')
     return token
 
 
@@ -166,7 +169,7 @@ def _confirm(scene: Scene, *, is_removal: bool, yes: bool) -> None:
         _survey(scene)
         screen.note(f"It takes about an hour. {cost.in_words()}")
     if not yes and not typer.confirm("Begin?", err=True):
-        raise Refused("Nothing was done.")
+        raise Refused("Nothing happened.")
 
 
 def _survey(scene: Scene) -> None:
@@ -189,13 +192,13 @@ def _run(scene: Scene, *, is_removal: bool, json: bool) -> list[Outcome]:
     end_by_signals()
     trials = [] if is_removal else plan.trial_steps(scene, arn)
     if not is_removal:
-        screen.note(f"Should this be interrupted: tidegate smoke --destroy {scene.names.prefix}")
+        screen.note(f"If you interrupt this, remove the rest: tidegate smoke --destroy {scene.names.prefix}")
     try:
         return course.run(
             trials, plan.cleaning_steps(scene), scene.place.pause, lambda step, end: report.tell(console, step, end)
         )
     except KeyboardInterrupt:
-        screen.note(f"Not all is removed. Go on with: tidegate smoke --destroy {scene.names.prefix}")
+        screen.note(f"Something is left. Remove it: tidegate smoke --destroy {scene.names.prefix}")
         raise
 
 

@@ -80,7 +80,7 @@ def run(
     outcomes: list[Outcome] = []
     for step in steps:
         if any(outcome.verdict == "failed" for outcome in outcomes):
-            outcomes.append(Outcome(step.name, "skipped", said="A step before it failed."))
+            outcomes.append(Outcome(step.name, "skipped", said="An earlier step failed."))
             tell(step, outcomes[-1])
         else:
             outcomes.append(_take(step, pause, tell))
@@ -97,7 +97,7 @@ def _take(
     except KeyboardInterrupt:
         if is_cleaning:
             raise
-        verdict, said, look_at = "failed", "Interrupted by Ctrl-C.", ""
+        verdict, said, look_at = "failed", "You pressed Ctrl-C.", ""
     outcome = Outcome(step.name, verdict, time.monotonic() - begun, said, look_at)
     tell(step, outcome)
     return outcome
@@ -122,7 +122,7 @@ def _told(error: Exception) -> tuple[str, str]:
         case BotoCoreError() | ClientError():
             return f"AWS answered: {error}", _PERMISSIONS
         case httpx.HTTPError():
-            return f"The forge did not answer ({type(error).__name__}).", "Check the network, and try again."
+            return f"GitHub did not answer ({type(error).__name__}).", "Check the network, and try again."
         case OSError():
-            return f"This machine refused: {error}", ""
-    return f"A mistake of tidegate's own ({type(error).__name__}: {error})"[:300], "Please report it."
+            return f"This machine failed: {error}", ""
+    return f"Internal error ({type(error).__name__}: {error})"[:300], "Please report it."

@@ -44,7 +44,10 @@ class Scratch:
         except (AppRefusedError, ForgeUnreachableError) as error:
             raise Refused(str(error), "Give --app-id and --app-key of a GitHub App that you own.") from error
         if missing := missing_of(known):
-            raise Refused(f"The App {known.name} lacks {', '.join(missing)}.", "Set them, and accept them.")
+            raise Refused(
+                f"The App {known.name} lacks {', '.join(missing)}.",
+                "Add them in the App's settings, and accept the change.",
+            )
         self._as_app("GET", f"/repos/{self.repository}/installation", f"Install {known.name} on {self.repository}.")
         self._check_webhook(known.name)
         self._check_repository()
@@ -54,35 +57,37 @@ class Scratch:
         url = self.webhook()
         host = urlsplit(url).hostname or ""
         if not any(host == each or host.endswith(f".{each.lstrip('.')}") for each in _UNUSED):
-            text = f"The App {name} sends its webhooks to {host}, which would hear nothing meanwhile."
-            raise Refused(text, f"Use an App that serves no installation: its webhook URL is {NOWHERE}")
+            text = f"The App {name} sends its webhooks to {host}, which would get none during the test."
+            raise Refused(text, f"Use an App that no installation uses: its webhook URL is {NOWHERE}")
 
     def _check_repository(self) -> None:
         found = self._as_person(f"/repos/{self.repository}")
         if found["archived"] or not found["permissions"]["push"]:
-            raise Refused(f"The token may not push to {self.repository}.", "Give it Contents: write there.")
+            raise Refused(f"The token may not push to {self.repository}.", "Give the token Contents: write there.")
         with tempfile.TemporaryDirectory(prefix="tidegate-smoke-") as directory:
             file = self._clone(Path(directory)) / FILE
             if file.is_symlink() or file.is_dir():
                 text = f"{self.repository} has {FILE} as a {'link' if file.is_symlink() else 'directory'}."
-                raise Refused(text, "Delete it there, or make an empty repository for smoke tests.")
+                raise Refused(text, "Delete it there, or use an empty repository.")
             first = file.read_text(encoding="utf-8").partition("\n")[0] if file.is_file() else ""
         if file_prefix := first.removeprefix(_MARK) if first.startswith(_MARK) else "":
             raise Refused(
-                f"{self.repository} has what an earlier smoke test left.", f"tidegate smoke --destroy {file_prefix}"
+                f"{self.repository} has files of an earlier smoke test.", f"tidegate smoke --destroy {file_prefix}"
             )
         if first:
-            text = f"{self.repository} has a {FILE} of its own: its roots would be deployed."
-            raise Refused(text, "Make an empty repository for smoke tests.")
+            text = f"{self.repository} already has a {FILE}: the test would deploy its roots."
+            raise Refused(text, "Use an empty repository.")
 
     def webhook(self) -> str:
         """Return where the App's webhooks go. Raise Refused."""
-        return str(self._as_app("GET", "/app/hook/config", "Make the App's webhook active.").get("url") or "")
+        return str(
+            self._as_app("GET", "/app/hook/config", "Activate the App's webhook in its settings.").get("url") or ""
+        )
 
     def point_webhook_at(self, url: str, secret: str) -> None:
         """Let the App's webhooks go there, signed with ``secret``. Raise Refused."""
         body = {"url": url, "secret": secret, "content_type": "json", "insecure_ssl": "0"}
-        self._as_app("PATCH", "/app/hook/config", "Make the App's webhook active.", body)
+        self._as_app("PATCH", "/app/hook/config", "Activate the App's webhook in its settings.", body)
 
     def push(self, files: Mapping[str, str | None], message: str) -> str:
         """Commit files (None deletes what there is of one) to the default branch, and return the commit's SHA.
@@ -113,7 +118,7 @@ class Scratch:
             found = [str(each.relative_to(tree)) for each in self._own(tree, prefix).glob("*") if each.is_file()]
         wanted: dict[str, str | None] = dict.fromkeys([*found, *([FILE] if ours else [])])
         if wanted:
-            self.push(wanted, f"Remove what {prefix} made")
+            self.push(wanted, f"Remove the files of {prefix}")
         return bool(wanted)
 
     def _own(self, tree: Path, name: str) -> Path:
@@ -156,7 +161,7 @@ class Scratch:
             raise StepFailed(f"git {arguments[0]} did not end within {_SECONDS} s.", self.repository) from None
         if done.returncode:
             said = done.stderr.strip()[-400:]
-            raise StepFailed(f"git {arguments[0]} was refused: {said}", f"The rules of {self.repository}'s branches.")
+            raise StepFailed(f"git {arguments[0]} was refused: {said}", f"Check the branch rules of {self.repository}.")
         return done.stdout
 
     def _as_app(self, method: str, path: str, advice: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -171,4 +171,7 @@ class LocalPlace:
 def require_checkout() -> None:
     """Raise Refused outside of a checkout: the CDK deploys what lies there."""
     if not (_APP.is_file() and Path("cdk.json").is_file()):
-        raise Refused("This is no checkout of Tidegate: there is no cdk.json here.", "Run it in one, after make setup.")
+        raise Refused(
+            "This directory is no checkout of Tidegate: it has no cdk.json.",
+            "Run the command in a checkout, after `make setup`.",
+        )

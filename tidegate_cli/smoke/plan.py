@@ -29,8 +29,8 @@ _CLEANING: tuple[tuple[str, float, Act], ...] = (
     ("clean the repository", 2, removal.clean_repository),
     ("stop what runs", 6, removal.stop_work),
     ("delete the stack", 30, removal.delete_stack),
-    ("delete what it leaves", 10, removal.delete_leftovers),
-    ("see that nothing is left", 10, removal.see_nothing),
+    ("delete what the stack left", 10, removal.delete_leftovers),
+    ("check that nothing is left", 10, removal.see_nothing),
 )
 
 

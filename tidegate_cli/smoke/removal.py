@@ -18,17 +18,17 @@ def release_webhook(scene: Scene, _within: Within) -> str:
     """Let the App's webhooks go nowhere again, if they go to this installation."""
     _outputs(scene)
     if not scene.scratch.app.number:
-        raise StepSkipped("The App was not used yet.")
+        raise StepSkipped("The App was not used.")
     if "WebhookUrl" not in scene.outputs or scene.scratch.webhook() != scene.outputs["WebhookUrl"]:
-        raise StepSkipped("The App's webhooks do not go to this installation.")
+        raise StepSkipped("The App sends its webhooks elsewhere.")
     scene.scratch.point_webhook_at(NOWHERE, "nobody's")
-    return f"The App's webhooks go to {NOWHERE} again."
+    return f"The App sends its webhooks to {NOWHERE} again."
 
 
 def clean_repository(scene: Scene, _within: Within) -> str:
     """Delete what was committed to the repository."""
     if not scene.scratch.repository:
-        raise StepSkipped("No repository is known.")
+        raise StepSkipped("There is no repository.")
     if not scene.scratch.clean(scene.names.prefix):
         raise StepSkipped("Nothing was committed.")
     return f"{scene.names.root} and tidegate.yaml are deleted from {scene.scratch.repository}."
@@ -55,7 +55,7 @@ def stop_work(scene: Scene, within: Within) -> str:
         ecs.stop_task(cluster=cluster, task=task, reason="tidegate smoke")
     within.until(
         lambda: None if _alive(ecs, cluster, tasks) else True,
-        lambda: f"{len(tasks)} tasks were told to stop.",
+        lambda: f"{len(tasks)} tasks are stopping.",
         f"the tasks of the cluster {cluster}",
     )
     return f"{len(running)} executions and {len(tasks)} runners were stopped."
@@ -117,7 +117,7 @@ def see_nothing(scene: Scene, within: Within) -> str:
 
     again = f"tidegate smoke --destroy {scene.names.prefix}"
     within.until(lambda: None if left() else True, lambda: f"Left: {left()}.", again)
-    return "Nothing with the prefix is left."
+    return "No resource with the prefix is left."
 
 
 def _outputs(scene: Scene) -> None:

@@ -48,7 +48,7 @@ def document(scene: Scene, outcomes: Sequence[Outcome], cost: float) -> dict[str
 
 
 def passed(outcomes: Sequence[Outcome]) -> bool:
-    """Tell whether no step failed."""
+    """Tell whether no step fails."""
     return all(outcome.verdict != "failed" for outcome in outcomes)
 
 

@@ -81,7 +81,7 @@ class Scene:
         """Return the root's deployment of a commit when it is in this state. Raise StepFailed."""
         from tidegate_cli.screen import is_final
 
-        seen: list[str] = ["No deployment of this commit is known."]
+        seen: list[str] = ["There is no deployment of this commit."]
 
         def look() -> DeploymentDetails | None:
             found = self._newest(sha, seen)
@@ -108,8 +108,8 @@ class Scene:
         return next((each for each in listed if each.revision == sha), None)
 
     def where(self, deployment: str = "") -> str:
-        """Return where a person looks when something of a deployment is not as it should be."""
+        """Return where a person finds out why a deployment is not as expected."""
         app = "the App's settings, Advanced, show what GitHub delivered"
         if not deployment:
-            return f"{app}; the log of the function that discovers roots says what became of it."
+            return f"{app}; the log of the discovery function shows the rest."
         return f"the execution {deployment} of {self.names.prefix}-terraform in the Step Functions console; {app}."

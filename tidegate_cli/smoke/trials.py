@@ -56,7 +56,7 @@ def point_webhook(scene: Scene, _within: Within) -> str:
     held = scene.client("secretsmanager").get_secret_value(SecretId=scene.names.webhook_secret)["SecretString"]
     url = scene.outputs["WebhookUrl"]
     scene.scratch.point_webhook_at(url, json.loads(held)["secrets"][0])
-    return f"The App's webhooks go to {url}."
+    return f"The App sends its webhooks to {url}."
 
 
 def push(scene: Scene, within: Within) -> str:
@@ -64,7 +64,7 @@ def push(scene: Scene, within: Within) -> str:
     sha = _push(scene, "one")
     found = scene.await_deployment(sha, "awaiting_review", within)
     if not found.changes or found.changes.add != 1:
-        raise StepFailed(f"The plan of {found.id} adds {found.changes}, and not one resource.", scene.where(found.id))
+        raise StepFailed(f"The plan of {found.id} adds {found.changes}, not one resource.", scene.where(found.id))
     scene.waiting = found.id
     return f"{found.id} waits for a review: +1. Its plan ran on {plan_runner(scene, found.id)}."
 
@@ -91,7 +91,9 @@ def approve(scene: Scene, within: Within) -> str:
     stored = scene.client("s3").get_object(Bucket=scene.bucket, Key=_key(scene))["Body"].read()
     resources = [each["name"] for each in json.loads(stored)["resources"]]
     if resources != ["null"]:
-        raise StepFailed(f"The state of {deployment.id} has {resources}.", f"s3://{scene.bucket}/{_key(scene)}")
+        raise StepFailed(
+            f"The state of {deployment.id} has {resources}, not one resource.", f"s3://{scene.bucket}/{_key(scene)}"
+        )
     return f"{deployment.id} is applied; the state has its resource."
 
 
@@ -102,7 +104,7 @@ def ring(scene: Scene, within: Within) -> str:
     every = cloudwatch.describe_alarms(AlarmNamePrefix=f"{scene.names.prefix}-")["MetricAlarms"]
     alarm = next((each["AlarmName"] for each in every if topic in each["AlarmActions"]), None)
     if alarm is None:
-        raise StepFailed(f"None of {len(every)} alarms has the alarm topic for an action.", _READ)
+        raise StepFailed(f"None of {len(every)} alarms has the alarm topic as an action.", _READ)
     arn = f"{topic.rpartition(':')[0].replace(':sns:', ':sqs:')}:{scene.names.probe}"
     allow = {"Effect": "Allow", "Principal": {"Service": "sns.amazonaws.com"}, "Action": "sqs:SendMessage"}
     policy = {"Version": "2012-10-17", "Statement": [{**allow, "Resource": arn, "Condition": _from(topic)}]}
@@ -115,7 +117,7 @@ def ring(scene: Scene, within: Within) -> str:
         told = [json.loads(each["Body"]) for each in messages]
         return next((each["AlarmName"] for each in told if each.get("AlarmName") == alarm), None)
 
-    within.until(heard, lambda: f"{alarm} is in ALARM, and the topic delivered nothing.", _READ)
+    within.until(heard, lambda: f"{alarm} is in ALARM, but the topic delivered nothing.", _READ)
     cloudwatch.set_alarm_state(AlarmName=alarm, StateValue="OK", StateReason="tidegate smoke")
     return f"The topic delivered {alarm}."
 
@@ -142,7 +144,7 @@ def stop_planning(scene: Scene, within: Within) -> str:
     found = scene.await_deployment(sha, "awaiting_review", within)
     jobs = [each.id for each in found.jobs if each.kind == "plan"]
     if f"{deployment}-plan-2" not in jobs:
-        raise StepFailed(f"{task} was stopped, and no other one planned: {', '.join(jobs)}", scene.where(deployment))
+        raise StepFailed(f"{task} was stopped, but no other task planned: {', '.join(jobs)}", scene.where(deployment))
     scene.waiting = deployment
     return f"{deployment}-plan-1 was stopped; {deployment}-plan-2 planned, and waits for a review."
 
@@ -156,7 +158,7 @@ def upgrade(scene: Scene, within: Within) -> str:
     after = _versions(scene)
     newer = {name for name in after if after[name] != before.get(name)}
     if newer != set(after):
-        text = f"Definitions name the versions of before: {', '.join(sorted(set(after) - newer))}"
+        text = f"Definitions still name the versions before: {', '.join(sorted(set(after) - newer))}"
         raise StepFailed(text, f"the definition of {scene.names.prefix}-terraform")
     state = scene.ask(lambda client: client.deployment(scene.waiting)).state
     if state != "awaiting_review":
@@ -197,7 +199,7 @@ def _await_line(scene: Scene, deployment: str, within: Within) -> None:
         lines = scene.ask(lambda client: client.log(f"{deployment}-apply-1", 0)).lines
         return True if any("Provisioning with" in line for line in lines) else None
 
-    within.until(begun, lambda: "The engine did not begin to apply.", scene.where(deployment))
+    within.until(begun, lambda: "The engine did not start the apply.", scene.where(deployment))
 
 
 def _push(scene: Scene, value: str, *, hold: int = 0, command: str = "") -> str:
