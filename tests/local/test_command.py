@@ -139,4 +139,4 @@ def test_two_local_clouds_run_side_by_side_and_end_without_a_trace(clouds):
 def test_without_a_local_cloud_the_information_says_how_to_start_one(tmp_path):
     result = tidegate("info", env={**os.environ, "XDG_STATE_HOME": str(tmp_path)})
     assert result.returncode == 3
-    assert "make up" in result.stderr
+    assert "tidegate local up" in result.stderr

@@ -81,7 +81,7 @@ def test_a_token_that_gitlab_does_not_know_ends_the_examination(gitlab):
 
 def test_a_token_without_the_scope_of_the_api_fails(gitlab):
     finding = examine(gitlab, token=given(gitlab, "read_api"))["GitLab token"]
-    assert (finding.verdict, finding.found) == ("fail", "Its scopes are read_api; api is needed.")
+    assert (finding.verdict, finding.found) == ("fail", "Its scopes are read_api. It needs api.")
 
 
 def test_a_token_that_ends_soon_is_a_warning(gitlab, person):
@@ -95,9 +95,9 @@ def test_a_token_that_ends_soon_is_a_warning(gitlab, person):
 @pytest.mark.parametrize(
     ("scopes", "words"),
     [
-        (("api",), "plans run code that others wrote"),
-        (("read_repository", "write_repository"), "plans run code that others wrote"),
-        (("read_api",), "read_repository is needed"),
+        (("api",), "plans run the code of others"),
+        (("read_repository", "write_repository"), "plans run the code of others"),
+        (("read_api",), "It needs read_repository"),
     ],
 )
 def test_a_clone_token_reads_repositories_and_may_no_more(gitlab, person, scopes, words):
