@@ -24,35 +24,23 @@ _SHAPES = {"kept": "✔", "changed": "~", "dropped": "✘"}
 _NAMED = 40
 
 _From = Annotated[
-    Kind | None,
-    typer.Option("--from", show_default=False, help="The tool that wrote the file, if its content does not show it."),
+    Kind | None, typer.Option("--from", help="The tool that wrote the file, if its content does not show it.")
 ]
 _Lossy = Annotated[
     list[str] | None,
-    typer.Option(
-        "--lossy",
-        metavar="KEY",
-        show_default=False,
-        help="Accept the loss of this key or value. You may repeat the option.",
-    ),
+    typer.Option("--lossy", metavar="KEY", help="Accept the loss of this key or value. You may repeat the option."),
 ]
 _Repository = Annotated[
     str | None,
-    typer.Option(
-        "--repository",
-        metavar="OWNER/NAME",
-        show_default=False,
-        help="The repository to convert, if the export has several.",
-    ),
+    typer.Option("--repository", metavar="OWNER/NAME", help="The repository to convert, if the export has several."),
 ]
 
 
 def convert(
-    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help="The other tool's file.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The other tool's file.")],
     *,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", metavar="FILE", show_default=False, help="Write to this file. Default: print."),
+        Path | None, typer.Option("--output", metavar="FILE", help="Write to this file. Default: print.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     kind: _From = None,

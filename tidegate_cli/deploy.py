@@ -25,29 +25,21 @@ if TYPE_CHECKING:
 _REQUEST_SECONDS = 60.0
 ASK_SECONDS = 0.5
 
-Roots = Annotated[
-    list[str],
-    typer.Argument(metavar="ROOT...", show_default=False, autocompletion=complete_root, help="The roots' names."),
-]
+Roots = Annotated[list[str], typer.Argument(metavar="ROOT...", autocompletion=complete_root, help="The roots' names.")]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until all deployments end, and print their results.")]
 Directories = Annotated[
-    list[str] | None,
-    typer.Option("-d", "--dir", metavar="DIR", show_default=False, help="All roots in this directory and below."),
+    list[str] | None, typer.Option("-d", "--dir", metavar="DIR", help="All roots in this directory and below.")
 ]
 Force = Annotated[
     bool, typer.Option("--force", help="Deploy even if the queue has a deploy by hand of the same commit.")
 ]
-Timeout = Annotated[
-    float | None,
-    typer.Option("--timeout", min=0, metavar="MINUTES", show_default=False, help="Exit 6 after this time."),
-]
+Timeout = Annotated[float | None, typer.Option("--timeout", min=0, metavar="MINUTES", help="Exit 6 after this time.")]
 
 
 def deploy(
     repository: Repository,
     roots: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[ROOT]...", show_default=False, autocompletion=complete_root, help="The roots' names."),
+        list[str] | None, typer.Argument(metavar="[ROOT]...", autocompletion=complete_root, help="The roots' names.")
     ] = None,
     *,
     directories: Directories = None,

@@ -26,10 +26,7 @@ def doctor(
         Path, typer.Option(metavar="FILE", help="The cdk.json to check.", show_default=True)
     ] = Path("cdk.json"),
     context: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--context", "-c", metavar="KEY=VALUE", show_default=False, help="A context key, as for cdk deploy."
-        ),
+        list[str] | None, typer.Option("--context", "-c", metavar="KEY=VALUE", help="A context key, as for cdk deploy.")
     ] = None,
     prefix: Prefix = "",
     json: Json = False,

@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 _Repository = Annotated[
     str | None,
     typer.Argument(
-        metavar="REPOSITORY",
-        show_default=False,
-        autocompletion=complete_repository,
-        help="OWNER/NAME. Without it: all repositories.",
+        metavar="REPOSITORY", autocompletion=complete_repository, help="OWNER/NAME. Without it: all repositories."
     ),
 ]
 _Look = Annotated[
@@ -30,7 +27,6 @@ _Look = Annotated[
     typer.Option(
         "--look",
         metavar="SCHEDULE",
-        show_default=False,
         help="Start drift detection of this schedule now. You need write access to the repository.",
     ),
 ]

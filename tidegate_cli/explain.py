@@ -24,22 +24,15 @@ _COMMAND = "tidegate explain --file FILE"
 _What = Annotated[
     str | None,
     typer.Argument(
-        metavar="PATH|ROOT",
-        show_default=False,
-        help="A directory or file of the checkout, or a root's name. Without it: all roots.",
+        metavar="PATH|ROOT", help="A directory or file of the checkout, or a root's name. Without it: all roots."
     ),
 ]
 _File = Annotated[
     Path | None,
-    typer.Option(
-        "--file", metavar="FILE", show_default=False, help="The file to read. Default: tidegate.yaml of the checkout."
-    ),
+    typer.Option("--file", metavar="FILE", help="The file to read. Default: tidegate.yaml of the checkout."),
 ]
 _Branch = Annotated[
-    str | None,
-    typer.Option(
-        "--branch", metavar="BRANCH", show_default=False, help="Assume this branch. Default: the current one."
-    ),
+    str | None, typer.Option("--branch", metavar="BRANCH", help="Assume this branch. Default: the current one.")
 ]
 
 

@@ -33,7 +33,6 @@ _Port = Annotated[
     typer.Option(
         metavar="PORT",
         parser=whole_number("it is a port from 1024 to 65533", 1024, 65533),
-        show_default=False,
         help="The forge's port. The cloud uses the next two as well.",
     ),
 ]
@@ -54,10 +53,7 @@ _Operators = Annotated[
 _GitLab = Annotated[
     bool, typer.Option("--gitlab", help="Use a stand-in for GitLab (API and git, no pages) instead of GitHub.")
 ]
-_Log = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", show_default=False, help="Write the messages of the local cloud to this file."),
-]
+_Log = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the messages of the local cloud to this file.")]
 
 
 @app.command(cls=Command)

@@ -34,16 +34,12 @@ class Kind(StrEnum):
 
 def logs(
     what: Annotated[
-        str,
-        typer.Argument(
-            metavar="JOB|DEPLOYMENT", show_default=False, help="A job's id, or a deployment's for its newest job."
-        ),
+        str, typer.Argument(metavar="JOB|DEPLOYMENT", help="A job's id, or a deployment's for its newest job.")
     ],
     *,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Print new lines until the job ends.")] = False,
     kind: Annotated[
-        Kind | None,
-        typer.Option("--job", metavar="plan|apply", show_default=False, help="Which job of the deployment."),
+        Kind | None, typer.Option("--job", metavar="plan|apply", help="Which job of the deployment.")
     ] = None,
     url: Url = None,
     person: Person = None,

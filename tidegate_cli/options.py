@@ -67,28 +67,12 @@ Prefix = Annotated[
     ),
 ]
 Repository = Annotated[
-    str,
-    typer.Argument(metavar="REPOSITORY", show_default=False, autocompletion=complete_repository, help="OWNER/NAME."),
+    str, typer.Argument(metavar="REPOSITORY", autocompletion=complete_repository, help="OWNER/NAME.")
 ]
-RootName = Annotated[
-    str, typer.Argument(metavar="ROOT", show_default=False, autocompletion=complete_root, help="The root's name.")
-]
-Query = Annotated[
-    str,
-    typer.Option(
-        "--query",
-        metavar="QUERY",
-        show_default=False,
-        help="A tag query, such as stack_name:prod.",
-    ),
-]
+RootName = Annotated[str, typer.Argument(metavar="ROOT", autocompletion=complete_root, help="The root's name.")]
+Query = Annotated[str, typer.Option("--query", metavar="QUERY", help="A tag query, such as stack_name:prod.")]
 DeploymentId = Annotated[
-    str,
-    typer.Argument(
-        metavar="DEPLOYMENT",
-        show_default=False,
-        help="A deployment's id, its beginning or end, or the URL of its page.",
-    ),
+    str, typer.Argument(metavar="DEPLOYMENT", help="A deployment's id, its beginning or end, or the URL of its page.")
 ]
 
 

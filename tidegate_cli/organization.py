@@ -27,7 +27,6 @@ _Bucket = Annotated[
         "--bucket",
         envvar="TIDEGATE_ARTIFACT_BUCKET",
         metavar="NAME",
-        show_default=False,
         help="The artifact bucket (stack output ArtifactBucket).",
     ),
 ]

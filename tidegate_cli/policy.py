@@ -57,9 +57,7 @@ def check(
     *,
     policies: Annotated[
         list[Path],
-        typer.Option(
-            "--policies", metavar="DIR", show_default=False, help="A directory of policies. You may repeat the option."
-        ),
+        typer.Option("--policies", metavar="DIR", help="A directory of policies. You may repeat the option."),
     ],
     namespace: Annotated[
         list[str] | None,

@@ -13,10 +13,7 @@ from tidegate_cli.problems import NotFound, WrongUsage
 _Repository = Annotated[
     str | None,
     typer.Argument(
-        metavar="REPOSITORY",
-        show_default=False,
-        autocompletion=complete_repository,
-        help="OWNER/NAME. Without it: all repositories.",
+        metavar="REPOSITORY", autocompletion=complete_repository, help="OWNER/NAME. Without it: all repositories."
     ),
 ]
 _Number = Annotated[
@@ -24,7 +21,6 @@ _Number = Annotated[
     typer.Argument(
         metavar="NUMBER",
         parser=whole_number("it is the number of a pull request, such as 12", 1, 10**15 - 1),
-        show_default=False,
         help="Show this one.",
     ),
 ]

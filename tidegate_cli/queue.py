@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from tidegate_cli.api_client import ApiClient
 
 MaybeRoot = Annotated[
-    str | None,
-    typer.Argument(metavar="[ROOT]", show_default=False, autocompletion=complete_root, help="The root's name."),
+    str | None, typer.Argument(metavar="[ROOT]", autocompletion=complete_root, help="The root's name.")
 ]
-Stack = Annotated[str, typer.Option("--stack", metavar="STACK", show_default=False, help="All roots of a stack.")]
+Stack = Annotated[str, typer.Option("--stack", metavar="STACK", help="All roots of a stack.")]
 All = Annotated[bool, typer.Option("--all", help="All roots of the repository.")]
 
 
@@ -55,14 +54,9 @@ def lock(
     stack: Stack = "",
     everything: All = False,
     duration: Annotated[
-        str,
-        typer.Option(
-            "--for", metavar="TIME", show_default=False, help="Such as 90m, 2h, 3d. Default: until you unlock it."
-        ),
+        str, typer.Option("--for", metavar="TIME", help="Such as 90m, 2h, 3d. Default: until you unlock it.")
     ] = "",
-    reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", show_default=False, help="The reason, shown with the lock.")
-    ] = "",
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="The reason, shown with the lock.")] = "",
     url: Url = None,
     person: Person = None,
     json: Json = False,

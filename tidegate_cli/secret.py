@@ -29,10 +29,7 @@ _USUAL = {"webhook": WEBHOOK, "app": APP, "gitlab": GITLAB}
 GITHUB_TOKEN = "BURRITO_CONTROLLER_GITHUBCONFIG_APITOKEN"  # noqa: S105  # A name, no value.
 GITLAB_TOKEN = "BURRITO_CONTROLLER_GITLABCONFIG_APITOKEN"  # noqa: S105  # A name, no value.
 
-_Name = Annotated[
-    str | None,
-    typer.Option("--name", show_default=False, help="The secret's name, if not the installation's usual one."),
-]
+_Name = Annotated[str | None, typer.Option("--name", help="The secret's name, if not the installation's usual one.")]
 
 
 def storing(command: str, name: str, options: str = "") -> str:
@@ -71,24 +68,17 @@ def webhook(
 
 
 _AppId = Annotated[
-    str | None,
-    typer.Option("--id", metavar="NUMBER", show_default=False, help="The App's id, a number, from its settings page."),
+    str | None, typer.Option("--id", metavar="NUMBER", help="The App's id, a number, from its settings page.")
 ]
 _AppKey = Annotated[
-    Path | None,
-    typer.Option(
-        "--key", metavar="FILE", show_default=False, help="The private key that GitHub gave you, a .pem file."
-    ),
+    Path | None, typer.Option("--key", metavar="FILE", help="The private key that GitHub gave you, a .pem file.")
 ]
 _AppClientId = Annotated[
-    str | None,
-    typer.Option("--client-id", metavar="ID", show_default=False, help="The App's client id, for sign-in."),
+    str | None, typer.Option("--client-id", metavar="ID", help="The App's client id, for sign-in.")
 ]
 _AppSecretFile = Annotated[
     Path | None,
-    typer.Option(
-        "--client-secret-file", metavar="FILE", show_default=False, help="A file with the client secret. - reads stdin."
-    ),
+    typer.Option("--client-secret-file", metavar="FILE", help="A file with the client secret. - reads stdin."),
 ]
 
 _CommentTokenFile = Annotated[
@@ -96,7 +86,6 @@ _CommentTokenFile = Annotated[
     typer.Option(
         "--comment-token-file",
         metavar="FILE",
-        show_default=False,
         help="A file with a token of a user who comments in place of the App; - is stdin. "
         f"Without it, {GITHUB_TOKEN} is taken, if it is set.",
     ),
@@ -146,7 +135,6 @@ _TokenFile = Annotated[
     typer.Option(
         "--token-file",
         metavar="FILE",
-        show_default=False,
         help=f"A file with an access token of the scope api; - is stdin. Without it, {GITLAB_TOKEN} is taken.",
     ),
 ]
@@ -155,19 +143,12 @@ _CloneTokenFile = Annotated[
     typer.Option(
         "--clone-token-file",
         metavar="FILE",
-        show_default=False,
         help="A file with an access token that has the scope read_repository only. Runners get it.",
     ),
 ]
-_GitLabClientId = Annotated[
-    str | None,
-    typer.Option("--client-id", metavar="ID", show_default=False, help="The OAuth application's id."),
-]
+_GitLabClientId = Annotated[str | None, typer.Option("--client-id", metavar="ID", help="The OAuth application's id.")]
 _GitLabSecretFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--client-secret-file", metavar="FILE", show_default=False, help="A file with its secret. - reads stdin."
-    ),
+    Path | None, typer.Option("--client-secret-file", metavar="FILE", help="A file with its secret. - reads stdin.")
 ]
 
 

@@ -27,27 +27,18 @@ _LATER = 3
 
 
 _Change = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="CHANGE",
-        show_default=False,
-        help="A change's id, a deployment of it, or the URL of either's page.",
-    ),
+    str | None, typer.Argument(metavar="CHANGE", help="A change's id, a deployment of it, or the URL of either's page.")
 ]
 _Repository = Annotated[
     str | None,
     typer.Option(
         "--repository",
         metavar="REPOSITORY",
-        show_default=False,
         autocompletion=complete_repository,
         help="The newest change of this repository.",
     ),
 ]
-_File = Annotated[
-    Path | None,
-    typer.Option("--file", metavar="FILE", show_default=False, help="The stacks that this file configures."),
-]
+_File = Annotated[Path | None, typer.Option("--file", metavar="FILE", help="The stacks that this file configures.")]
 
 
 def stacks(

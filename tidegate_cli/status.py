@@ -30,7 +30,6 @@ def status(
         str | None,
         typer.Argument(
             metavar="REPOSITORY|DEPLOYMENT",
-            show_default=False,
             autocompletion=complete_repository,
             help="OWNER/NAME, or a deployment's id. Without it: all repositories.",
         ),

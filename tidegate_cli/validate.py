@@ -25,10 +25,7 @@ _REPOSITORY = "owner/repository"
 _Organization = Annotated[
     Path | None,
     typer.Option(
-        "--organization",
-        metavar="FILE",
-        show_default=False,
-        help="The organization-wide file: check it, and FILE as it is read under it.",
+        "--organization", metavar="FILE", help="The organization-wide file: check it, and FILE as it is read under it."
     ),
 ]
 

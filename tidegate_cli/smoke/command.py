@@ -29,27 +29,17 @@ _API = "https://api.github.com"
 def smoke(
     *,
     repository: Annotated[
-        str,
-        typer.Option("--repository", metavar="OWNER/NAME", show_default=False, help="A repository for smoke tests."),
+        str, typer.Option("--repository", metavar="OWNER/NAME", help="A repository for smoke tests.")
     ] = "",
-    app_id: Annotated[
-        str, typer.Option("--app-id", metavar="NUMBER", show_default=False, help="The id of a GitHub App for them.")
-    ] = "",
+    app_id: Annotated[str, typer.Option("--app-id", metavar="NUMBER", help="The id of a GitHub App for them.")] = "",
     app_key: Annotated[
-        Path | None,
-        typer.Option("--app-key", metavar="FILE", show_default=False, help="The App's private key, a .pem file."),
+        Path | None, typer.Option("--app-key", metavar="FILE", help="The App's private key, a .pem file.")
     ] = None,
     context: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--context", "-c", metavar="KEY=VALUE", show_default=False, help="A context key, as for cdk deploy."
-        ),
+        list[str] | None, typer.Option("--context", "-c", metavar="KEY=VALUE", help="A context key, as for cdk deploy.")
     ] = None,
     local: Annotated[bool, typer.Option("--local", help="Use a local cloud that it starts.")] = False,
-    destroy: Annotated[
-        str,
-        typer.Option("--destroy", metavar="PREFIX", show_default=False, help="Only remove what a test left."),
-    ] = "",
+    destroy: Annotated[str, typer.Option("--destroy", metavar="PREFIX", help="Only remove what a test left.")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     json: Json = False,
 ) -> None:
