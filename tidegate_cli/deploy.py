@@ -88,13 +88,13 @@ class _Asked:
 
 def _ask(client: ApiClient, asked: _Asked, deadline: Deadline, *, wait: bool, json: bool) -> None:
     """Ask for deployments, show them, wait for them, and exit as they ended."""
-    from tidegate_cli import finding, screen
+    from tidegate_cli import lookup, screen
 
     console, repository, roots = screen.console(stderr=json), asked.repository, asked.roots
     try:
-        request = client.deploy(finding.repository(repository), list(dict.fromkeys(roots)), **asked.how)
+        request = client.deploy(lookup.repository(repository), list(dict.fromkeys(roots)), **asked.how)
     except NotFound as problem:
-        raise finding.explained(client, problem, repository, roots) from None
+        raise lookup.explained(client, problem, repository, roots) from None
     answer = _answer(client, request, console)
     _check_roots(client, answer, repository, roots)
     console.print(screen.text(answer.outcome or ""))
@@ -135,36 +135,36 @@ def _answer(client: ApiClient, request: str, console: Console) -> RequestOutcome
 
 def _check_roots(client: ApiClient, answer: RequestOutcome, repository: str, roots: Sequence[str]) -> None:
     """Raise NotFound for roots that the repository does not have: only its files tell."""
-    from tidegate_cli import finding
+    from tidegate_cli import lookup
 
     outcome = answer.outcome or ""
     if not answer.deployments and any(f"There is no root '{root}'" in outcome for root in roots):
         is_meant = "Did you mean" in outcome  # Who reads the files guesses best, and once is enough.
-        hint = "" if is_meant else finding.explained(client, NotFound(outcome), repository, roots).hint
+        hint = "" if is_meant else lookup.explained(client, NotFound(outcome), repository, roots).hint
         raise NotFound(outcome, hint)
 
 
 def _show_made(client: ApiClient, made: Sequence[DeploymentBrief], console: Console) -> None:
-    from tidegate_cli import views
+    from tidegate_cli import presenter
 
     for item in made:
         check_run = client.deployment(item.id).check_run_url
-        console.print(views.made(item, check_run), crop=False)
+        console.print(presenter.made(item, check_run), crop=False)
     if made:
         first = made[0]
-        console.print(views.command(f"tidegate queue {first.repository} {first.root}"), crop=False)
+        console.print(presenter.command(f"tidegate queue {first.repository} {first.root}"), crop=False)
 
 
 def follow(client: ApiClient, ids: list[str], console: Console, deadline: Deadline) -> list[DeploymentDetails]:
     """Return deployments once they have ended, and print each state that they come to."""
-    from tidegate_cli import screen, views
+    from tidegate_cli import presenter, screen
 
     def changed(now: DeploymentDetails) -> None:
         console.print(screen.state(now.state), screen.text(now.root, "bold"), screen.text(now.reason), sep="  ")
         if now.state in {"awaiting_review", "awaiting_requirements"}:
             for line in (
-                views.changes(now.changes),
-                *views.next_steps(now, has_log=False, approvable=now.requirements.approvable),
+                presenter.changes(now.changes),
+                *presenter.next_steps(now, has_log=False, approvable=now.requirements.approvable),
             ):
                 console.print(line, crop=False)
 

@@ -43,7 +43,7 @@ def drift(
     json: Json = False,
 ) -> None:
     """Show drift: what changed outside of Tidegate, as schedules found it."""
-    from tidegate_cli import drift_view, finding, screen
+    from tidegate_cli import drift_presenter, lookup, screen
 
     if look and not repository:
         message = f"Name its repository: tidegate drift OWNER/NAME --look {look}"
@@ -51,20 +51,20 @@ def drift(
     if wait and not look:
         raise WrongUsage("--wait waits for a run that --look starts.", "Add --look SCHEDULE, or omit --wait.")
     with open_client(url, person) as client:
-        name = finding.repository(repository) if repository else None
+        name = lookup.repository(repository) if repository else None
         try:
             found = _looked(client, name, look, wait=wait, json=json) if name and look else client.drift(name)
         except NotFound as problem:
-            raise finding.explained(client, problem, name or "") from None
+            raise lookup.explained(client, problem, name or "") from None
     if json:
         screen.print_json(as_json(found))
     else:
-        screen.console().print(drift_view.drift(found), crop=False)
+        screen.console().print(drift_presenter.drift(found), crop=False)
 
 
 def _looked(client: ApiClient, repository: str, schedule: str, *, wait: bool, json: bool) -> DriftList:
     """Have a schedule look, and return what is known then; if waited for, what that run found. Raise NotYet."""
-    from tidegate_cli import screen, views
+    from tidegate_cli import presenter, screen
 
     console = screen.console(stderr=json)
     before = client.drift(repository) if wait else None
@@ -73,6 +73,8 @@ def _looked(client: ApiClient, repository: str, schedule: str, *, wait: bool, js
         with console.status("Waiting for the end. Ctrl-C stops waiting only …"):
             return until_looked(client, repository, schedule, before)
     if not json:
-        console.print(views.command(f"tidegate drift {repository}"), "  shows the result when the run ends.", sep="")
+        console.print(
+            presenter.command(f"tidegate drift {repository}"), "  shows the result when the run ends.", sep=""
+        )
         console.print("The result of the run before:\n")
     return client.drift(repository)

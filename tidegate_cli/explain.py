@@ -49,7 +49,7 @@ def explain(
     correct the file.
     """
     from tidegate.roots.rules.discovery import used_by
-    from tidegate_cli import explain_view, screen
+    from tidegate_cli import explain_presenter, screen
     from tidegate_cli.checkout import the_checkout
     from tidegate_cli.configuration import loaded_of_checkout
     from tidegate_cli.explain_roots import reasons
@@ -65,7 +65,7 @@ def explain(
     refused = {root.name: configured.refused[root.name] for root in chosen if root.name in configured.refused}
     left_out = {root.name: configured.left_out[root.name] for root in chosen if root.name in configured.left_out}
     explained = [
-        explain_view.Explained(
+        explain_presenter.Explained(
             each,
             configured.stacks[each.stack],
             _dependencies(each, configured),
@@ -77,11 +77,14 @@ def explain(
         for each in _of(configured, chosen)
     ]
     if json:
-        document: dict[str, Any] = {"file": shown or None, "roots": [explain_view.document(each) for each in explained]}
+        document: dict[str, Any] = {
+            "file": shown or None,
+            "roots": [explain_presenter.document(each) for each in explained],
+        }
         screen.print_json(document | {"left_out": left_out, "refused": refused, "no_roots": no_roots})
     else:
         console = screen.console()
-        for part in explain_view.shown(explained, left_out, refused, no_roots, shown):
+        for part in explain_presenter.shown(explained, left_out, refused, no_roots, shown):
             console.print(part, crop=False, soft_wrap=True)
     if refused:
         raise typer.Exit(int(Exit.FAILED))

@@ -46,23 +46,23 @@ def logs(
     json: Json = False,
 ) -> None:
     """Print the log of a job. With --follow, exit 0 or 1 as the deployment's job ends."""
-    from tidegate_cli import finding
+    from tidegate_cli import lookup
 
     with open_client(url, person) as client:
-        wanted = finding.id_in(what)
-        job = wanted if finding.is_job(wanted) else _job_of(client, wanted, kind, follow=follow)
+        wanted = lookup.id_in(what)
+        job = wanted if lookup.is_job(wanted) else _job_of(client, wanted, kind, follow=follow)
         show = _objects(job) if json else _lines_of_text()
         for number, line in enumerate(_lines(client, job, follow=follow)):
             show(number, line)
-        if follow and not finding.is_of_pull_request(job):
+        if follow and not lookup.is_of_pull_request(job):
             _conclude(client, job, json=json)
 
 
 def _job_of(client: ApiClient, wanted: str, kind: Kind | None, *, follow: bool) -> str:
     """Return the newest job (of a kind) of a deployment; with ``follow``, wait until it has one. Raise Refused."""
-    from tidegate_cli import finding, screen
+    from tidegate_cli import lookup, screen
 
-    found = finding.find_deployment(client, wanted)
+    found = lookup.find_deployment(client, wanted)
     told = False
     while not (jobs := [job.id for job in found.jobs if kind is None or job.kind == kind.value]):
         what = f"no {kind} job" if kind else "no job"
@@ -113,10 +113,10 @@ def _objects(job: str) -> Show:
 
 def _conclude(client: ApiClient, job: str, *, json: bool) -> None:
     """Say how the job ended, and end so."""
-    from tidegate_cli import finding, screen
+    from tidegate_cli import lookup, screen
     from tidegate_cli.harmless import dumps
 
-    found = _past(client, finding.deployment_of(job), job)
+    found = _past(client, lookup.deployment_of(job), job)
     good = succeeded(found, job)
     if json:
         typer.echo(dumps({"job": job, "ended": True, "succeeded": good, "state": found.state}, indent=None))

@@ -9,7 +9,7 @@ import typer
 from tidegate_cli import local, organization, policy, secret
 from tidegate_cli.convert import convert
 from tidegate_cli.deploy import deploy, destroy
-from tidegate_cli.doctor import doctor
+from tidegate_cli.doctor.command import doctor
 from tidegate_cli.drift import drift
 from tidegate_cli.exits import epilog
 from tidegate_cli.explain import explain

@@ -43,7 +43,7 @@ def set_file(
     from tidegate.config.organization import ORGANIZATION
 
     raw = content_of(file, "tidegate organization set FILE")
-    examined(file, raw)
+    checked(file, raw)
     client = _client()
     with _aws():
         client.put_object(Bucket=bucket, Key=ORGANIZATION, Body=raw, ContentType="application/yaml")
@@ -79,7 +79,7 @@ def remove(*, bucket: _Bucket, json: Json = False) -> None:
     )
 
 
-def examined(file: Path, raw: bytes) -> Organization:
+def checked(file: Path, raw: bytes) -> Organization:
     """Return what an organization's file says. Tell all that is wrong with it, and end."""
     from tidegate.config.organization import Organization, examine_organization
     from tidegate_cli import screen

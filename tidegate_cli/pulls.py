@@ -36,22 +36,22 @@ def pulls(
     json: Json = False,
 ) -> None:
     """Show open pull or merge requests, or the plans of one."""
-    from tidegate_cli import finding, pulls_view, screen
+    from tidegate_cli import lookup, pulls_presenter, screen
 
     if query and number is not None:
         raise WrongUsage("--query searches the list, but you named one.", "Omit one of them.")
     with open_client(url, person) as client:
-        name = finding.repository(repository) if repository else None
+        name = lookup.repository(repository) if repository else None
         try:
             if name is None or number is None:
                 listed = client.pulls(name, query)
-                data, view = as_json(listed), pulls_view.pulls(listed, with_repository=name is None, query=query)
+                data, view = as_json(listed), pulls_presenter.pulls(listed, with_repository=name is None, query=query)
             else:
                 found = client.pull(name, number)
-                data, view = as_json(found), pulls_view.pull(found)
+                data, view = as_json(found), pulls_presenter.pull(found)
         except NotFound as problem:
             missing = problem if number is None else _missing(name, number)
-            raise finding.explained(client, missing, name or "") from None
+            raise lookup.explained(client, missing, name or "") from None
     if json:
         screen.print_json(data)
     else:

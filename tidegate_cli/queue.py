@@ -32,19 +32,19 @@ def queue(
     json: Json = False,
 ) -> None:
     """Show the queue of a root: its lock, what runs and what waits."""
-    from tidegate_cli import finding, queue_view, screen
+    from tidegate_cli import lookup, queue_presenter, screen
 
     with open_client(url, person) as client:
         try:
-            found = client.queue(finding.repository(repository), root)
+            found = client.queue(lookup.repository(repository), root)
         except NotFound as problem:
-            raise finding.explained(client, problem, repository, [root]) from None
+            raise lookup.explained(client, problem, repository, [root]) from None
         if not (found.deployed_revision or found.running or found.waiting or found.lock):
-            finding.check_root(client, repository, root)
+            lookup.check_root(client, repository, root)
     if json:
         screen.print_json(as_json(found))
     else:
-        screen.console().print(queue_view.queue(found, everything=everything), crop=False)
+        screen.console().print(queue_presenter.queue(found, everything=everything), crop=False)
 
 
 def lock(
@@ -62,21 +62,21 @@ def lock(
     json: Json = False,
 ) -> None:
     """Lock the queue of a root, or all queues of a stack or repository. Merges wait; deploys by hand do not."""
-    from tidegate_cli import finding
+    from tidegate_cli import lookup
 
     _check_one(root, stack, everything=everything)
     with open_client(url, person) as client:
         try:
-            name = finding.repository(repository)
+            name = lookup.repository(repository)
             if root is None:
                 done = client.lock_many(name, stack, reason, duration)
             else:
                 done = client.lock(name, root, reason, duration)
         except NotFound as problem:
-            raise finding.explained(client, problem, repository, [root] if root else []) from None
+            raise lookup.explained(client, problem, repository, [root] if root else []) from None
         except Refused:
             if root is not None:
-                finding.check_root(client, repository, root)
+                lookup.check_root(client, repository, root)
             raise
     _tell(repository, root, stack, as_json(done), done.message, json=json)
 
@@ -92,17 +92,17 @@ def unlock(
     json: Json = False,
 ) -> None:
     """Unlock the queue of a root, or all queues of a stack or repository. Waiting merges continue."""
-    from tidegate_cli import finding
+    from tidegate_cli import lookup
 
     _check_one(root, stack, everything=everything)
     with open_client(url, person) as client:
         try:
-            name = finding.repository(repository)
+            name = lookup.repository(repository)
             done = client.unlock_many(name, stack) if root is None else client.unlock(name, root)
         except NotFound as problem:
-            raise finding.explained(client, problem, repository, [root] if root else []) from None
+            raise lookup.explained(client, problem, repository, [root] if root else []) from None
         if root is not None and not done.unlocked:
-            finding.check_root(client, repository, root)
+            lookup.check_root(client, repository, root)
             if done.message:
                 _check_scope(client, repository, root, done.message)
     usual = "It is unlocked: what waits goes on." if done.unlocked else "It was not locked."
@@ -111,11 +111,11 @@ def unlock(
 
 def _check_scope(client: ApiClient, repository: str, root: str, message: str) -> None:
     """Raise Refused with the command that takes the lock away which holds a root back, if it is of more than that."""
-    from tidegate_cli import views
+    from tidegate_cli import presenter
 
     lock = client.queue(repository, root).lock
     if lock is not None and lock.scope:
-        raise Refused(message, views.unlocking(repository, root, lock))
+        raise Refused(message, presenter.unlocking(repository, root, lock))
 
 
 def _check_one(root: str | None, stack: str, *, everything: bool) -> None:

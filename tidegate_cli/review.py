@@ -68,14 +68,14 @@ def cancel(
     json: Json = False,
 ) -> None:
     """Cancel a deployment that waits or plans. The next one in its queue continues."""
-    from tidegate_cli import finding, screen, views
+    from tidegate_cli import lookup, presenter, screen
 
     console = screen.console(stderr=json)
     with open_client(url, person) as client:
-        done = client.cancel(finding.find_deployment(client, deployment).id, is_apply=apply)
+        done = client.cancel(lookup.find_deployment(client, deployment).id, is_apply=apply)
     after = done.deployment
     console.print(screen.text(done.message))
-    console.print(views.title(after), views.changes(after.changes), sep="  ")
+    console.print(presenter.title(after), presenter.changes(after.changes), sep="  ")
     if json:
         screen.print_json({"message": done.message, "deployment": as_json(after)})
 
@@ -91,16 +91,16 @@ def _review(
     timeout: float | None = None,
     reason: str = "",
 ) -> None:
-    from tidegate_cli import finding, screen, views
+    from tidegate_cli import lookup, presenter, screen
 
     check_timeout(timeout, wait=wait)
     console = screen.console(stderr=json)
     with open_client(url, person) as client:
-        found = finding.find_deployment(client, text)
+        found = lookup.find_deployment(client, text)
         done = client.gate(found.id, decision, reason) if reason else _answered(client, found, decision)
         after = done.deployment
         console.print(screen.text(done.message))
-        console.print(views.title(after), views.changes(after.changes), sep="  ")
+        console.print(presenter.title(after), presenter.changes(after.changes), sep="  ")
         if wait:
             after = follow(client, [found.id], console, Deadline(timeout))[0]
     if json:

@@ -68,14 +68,14 @@ def stacks(
 
 
 def _shown(found: ChangeModel) -> tuple[Any, RenderableType]:
-    from tidegate_cli import stacks_view
+    from tidegate_cli import stacks_presenter
 
-    return as_json(found), stacks_view.change(found)
+    return as_json(found), stacks_presenter.change(found)
 
 
 def _configured(file: Path | None) -> tuple[Any, RenderableType]:
     from tidegate.changes.rules.stack import resolve_stacks
-    from tidegate_cli import stacks_view
+    from tidegate_cli import stacks_presenter
     from tidegate_cli.checkout import checkout_around
     from tidegate_cli.configuration import FILE, loaded_from
 
@@ -83,14 +83,14 @@ def _configured(file: Path | None) -> tuple[Any, RenderableType]:
     checkout = checkout_around(named.parent)
     loaded = loaded_from(named, checkout.repository if checkout else "owner/repository", "tidegate stacks --file FILE")
     leaves = resolve_stacks([each.definition for each in loaded.stacks])
-    return stacks_view.configured_document(named, loaded, leaves), stacks_view.configured(loaded, leaves)
+    return stacks_presenter.configured_document(named, loaded, leaves), stacks_presenter.configured(loaded, leaves)
 
 
 def _named(client: ApiClient, text: str) -> ChangeModel:
     """Return the change with this id, or that of the deployment that is named. Raise NotFound, WrongUsage."""
-    from tidegate_cli import finding
+    from tidegate_cli import lookup
 
-    wanted = finding.change_in(text)
+    wanted = lookup.change_in(text)
     if wanted is None and "://" not in text:
         try:
             return client.change(text)
@@ -99,7 +99,7 @@ def _named(client: ApiClient, text: str) -> ChangeModel:
     if wanted is not None:
         return client.change(wanted)
     try:
-        deployment = finding.find_deployment(client, text)
+        deployment = lookup.find_deployment(client, text)
     except NotFound:
         raise NotFound(
             f"There is no change or deployment {text}, or you may not see it.",
@@ -112,12 +112,12 @@ def _named(client: ApiClient, text: str) -> ChangeModel:
 
 def _newest(client: ApiClient, name: str) -> ChangeModel:
     """Return the newest change of a repository. Raise NotFound, WrongUsage."""
-    from tidegate_cli import finding
+    from tidegate_cli import lookup
 
     try:
-        listed = client.deployments(finding.repository(name), limit=_NEWEST)
+        listed = client.deployments(lookup.repository(name), limit=_NEWEST)
     except NotFound as problem:
-        raise finding.explained(client, problem, name) from None
+        raise lookup.explained(client, problem, name) from None
     place = next((place for place, one in enumerate(listed) if one.change_set), None)
     if place is None:
         reason = f"None of the newest deployments of {name} belongs to a change of several roots."

@@ -68,7 +68,7 @@ def _look(client: ApiClient, what: str | None, query: str) -> Shown:
 
 
 def _all(client: ApiClient) -> Shown:
-    from tidegate_cli import screen, views
+    from tidegate_cli import presenter, screen
 
     known = client.repositories()
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -77,27 +77,27 @@ def _all(client: ApiClient) -> Shown:
     def view() -> RenderableType:
         if not known:
             return screen.text("There are no repositories yet: they appear with the first push to the default branch.")
-        return views.repositories(counted)
+        return presenter.repositories(counted)
 
     data = [as_json(repository) | {"roots": [as_json(root) for root in roots]} for repository, roots in counted]
     return {"repositories": data}, view
 
 
 def _repository(client: ApiClient, name: str, query: str) -> Shown:
-    from tidegate_cli import finding, views
+    from tidegate_cli import lookup, presenter
 
     try:
-        found = client.search_roots(finding.repository(name), query)
+        found = client.search_roots(lookup.repository(name), query)
     except NotFound as problem:
-        raise finding.explained(client, problem, name) from None
-    return as_json(found), lambda: views.roots(name, found.roots, query, found.hint)
+        raise lookup.explained(client, problem, name) from None
+    return as_json(found), lambda: presenter.roots(name, found.roots, query, found.hint)
 
 
 def _deployment(client: ApiClient, text: str) -> Shown:
-    from tidegate_cli import finding, views
+    from tidegate_cli import lookup, presenter
 
-    found = finding.find_deployment(client, text)
-    return as_json(found), lambda: views.deployment(found)
+    found = lookup.find_deployment(client, text)
+    return as_json(found), lambda: presenter.deployment(found)
 
 
 def _watch(client: ApiClient, what: str | None, query: str) -> NoReturn:

@@ -12,7 +12,7 @@ import typer
 from tidegate_cli.configuration import FILE, content_of
 from tidegate_cli.exits import Exit
 from tidegate_cli.options import Json
-from tidegate_cli.organization import examined
+from tidegate_cli.organization import checked
 
 if TYPE_CHECKING:
     from tidegate.config.loaded import LoadedConfiguration
@@ -54,7 +54,7 @@ def validate(
 
     around = always_reviewed()
     if organization is not None:
-        around = examined(organization, content_of(organization, "tidegate validate --organization FILE"))
+        around = checked(organization, content_of(organization, "tidegate validate --organization FILE"))
         if not file.exists():
             typer.echo(screen.text(f"✔ {organization} is valid.").plain)
             return
@@ -75,13 +75,13 @@ class _Roots:
     count: int | None = None
     refused: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
-    suspicions: Sequence[str] = ()
+    root_warnings: Sequence[str] = ()
 
 
 def _roots(file: Path, loaded: LoadedConfiguration) -> _Roots:
     """Return what the file means for roots; nothing where it does not stand at the top of a checkout."""
     from tidegate_cli.checkout import checkout_around
-    from tidegate_cli.suspicions import suspicions
+    from tidegate_cli.root_warnings import root_warnings
 
     checkout = checkout_around(file.parent)
     if checkout is None or file.resolve() != checkout.top / FILE:
@@ -89,8 +89,8 @@ def _roots(file: Path, loaded: LoadedConfiguration) -> _Roots:
     found = checkout.found(loaded)
     configured = checkout.configured(loaded, checkout.branch)
     gone = {root.name: f"Its directory {root.dir} has no module." for root in found.gone}
-    suspected = suspicions(checkout, loaded, configured)
-    return _Roots(len(found.roots), configured.refused, {**configured.left_out, **gone}, suspected)
+    warned = root_warnings(checkout, loaded, configured)
+    return _Roots(len(found.roots), configured.refused, {**configured.left_out, **gone}, warned)
 
 
 def _document(file: Path, found: LoadedConfiguration | list[InvalidConfiguration], roots: _Roots) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _document(file: Path, found: LoadedConfiguration | list[InvalidConfiguration
         "warnings": [{"line": each.line, "column": each.column, "text": each.text} for each in warnings],
         "refused": dict(roots.refused),
         "left_out": dict(roots.left_out),
-        "suspicions": list(roots.suspicions),
+        "root_warnings": list(roots.root_warnings),
     }
 
 
@@ -123,7 +123,7 @@ def _show(file: Path, found: LoadedConfiguration | list[InvalidConfiguration], r
         typer.echo(screen.text(f"! {file}:{warning.line}:{warning.column}: {warning.text}").plain)
     for name, why in roots.left_out.items():
         typer.echo(screen.text(f"! {name}: {why}").plain)
-    for sentence in roots.suspicions:
+    for sentence in roots.root_warnings:
         typer.echo(screen.text(f"! {sentence}").plain)
     for name, why in roots.refused.items():
         typer.echo(screen.text(f"✘ {name}: {why}").plain)

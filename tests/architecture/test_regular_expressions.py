@@ -21,7 +21,7 @@ HARMLESS = {
     ),
     ("runner/plan_json.py", '("'): "What the engine prints is JSON: a string that begins has an end.",
     ("tidegate_cli/converting/", ""): "It is the names of files that a person converts.",
-    ("tidegate_cli/finding.py", "[^/\\s]"): "It is what a person types.",
+    ("tidegate_cli/lookup.py", "[^/\\s]"): "It is what a person types.",
 }
 #: How many expressions of a file are made while the program runs, and examples of them.
 MADE = {

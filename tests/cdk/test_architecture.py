@@ -10,7 +10,7 @@ import pytest
 
 from tidegate_cdk.architecture import ARCHITECTURES
 from tidegate_cdk.settings import InvalidContext, read_settings
-from tidegate_cli.builders import MACHINES
+from tidegate_cli.doctor.builders import MACHINES
 
 
 def test_doctor_tries_each_machine_that_can_be_set():

@@ -248,7 +248,7 @@ def test_validate_warns_of_what_cannot_be_meant(checkout, tidegate, words):
     result = tidegate("validate")
     assert words in result.output
     assert result.exit_code == 0
-    assert len(json.loads(tidegate("validate", "--json").stdout)["suspicions"]) == 6  # Live/base is in order.
+    assert len(json.loads(tidegate("validate", "--json").stdout)["root_warnings"]) == 6  # Live/base is in order.
 
 
 def test_validate_warns_of_queries_and_policies_that_fit_nothing(checkout, tidegate):

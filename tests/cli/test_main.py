@@ -43,7 +43,9 @@ def test_every_command_line_of_the_documentation_is_one_that_is_understood():
 )
 def test_doctor_looks_at_the_installation_that_is_named(monkeypatch, words, prefix):
     asked = []
-    monkeypatch.setattr("tidegate_cli.examination.examine", lambda _file, context: asked.append(context) or iter(()))
+    monkeypatch.setattr(
+        "tidegate_cli.doctor.checks.run_checks", lambda _file, context: asked.append(context) or iter(())
+    )
     CliRunner().invoke(app, ["doctor", *words], env={"TIDEGATE_PREFIX": "acme"})
     assert asked == [{"prefix": prefix}]
 

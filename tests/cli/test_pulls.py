@@ -270,7 +270,7 @@ def test_the_verdict_stands_in_the_list_and_above_the_plans(api, tidegate):
     shown = " ".join(tidegate("pulls", "acme/live", "5").stdout.split())
     assert "State ✘ failed: 1 failed [red]" in shown
     assert "Policy set costs blocks the merge. Change the plan, or get approvals from 2 of its owners: team:f" in shown
-    assert shown.endswith("Policy set names holds up the merge. Change the plan.")
+    assert shown.endswith("Policy set names blocks the merge. Change the plan.")
     assert "Policy set old" not in shown
 
 

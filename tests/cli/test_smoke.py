@@ -251,29 +251,29 @@ def scratch(tmp_path, key):
 
 
 def test_what_was_committed_is_deleted_and_what_others_committed_stays(scratch):
-    assert "is installed on smoke/scratch" in scratch.examine()
+    assert "is installed on smoke/scratch" in scratch.check()
     scratch.push({"README.md": "Ours.\n"}, "Begin")
     scratch.push({f"{NAMES.root}/main.tf": "", FILE: configuration(NAMES.prefix)}, "Deploy")
     with pytest.raises(Refused, match="has files of an earlier smoke test") as refused:
-        scratch.examine()
+        scratch.check()
     assert refused.value.hint == f"tidegate smoke --destroy {NAMES.prefix}"
     assert not scratch.clean("smoke-0a1b2c3e")
     assert scratch.clean(NAMES.prefix)
     assert not scratch.clean(NAMES.prefix)
-    assert "is installed on" in scratch.examine()
+    assert "is installed on" in scratch.check()
 
 
 def test_a_repository_and_an_app_that_others_use_are_refused(scratch):
     scratch.point_webhook_at("https://tidegate.acme.test/webhooks/github", "theirs")
     with pytest.raises(Refused, match=r"sends its webhooks to tidegate\.acme\.test, which would get none"):
-        scratch.examine()
+        scratch.check()
     scratch.point_webhook_at("https://not-example.com/", "theirs")
     with pytest.raises(Refused, match="sends its webhooks to not-example"):
-        scratch.examine()
+        scratch.check()
     scratch.point_webhook_at(NOWHERE, "nobody's")
     scratch.push({FILE: "version: 1\n"}, "Configure")
     with pytest.raises(Refused, match="the test would deploy its roots"):
-        scratch.examine()
+        scratch.check()
 
 
 @pytest.fixture
@@ -299,7 +299,7 @@ def test_a_configuration_that_is_a_link_is_refused_and_never_written_through(scr
         target.write_text("")
     commit(lambda tree: (tree / FILE).symlink_to(target))
     with pytest.raises(Refused, match=rf"smoke/scratch has {FILE} as a link"):
-        scratch.examine()
+        scratch.check()
     with pytest.raises(StepFailed, match=f"{FILE} is a link in smoke/scratch"):
         scratch.push({FILE: configuration(NAMES.prefix)}, "Deploy")
     assert (target.read_text() if there else target.exists()) == ("" if there else False)
@@ -318,12 +318,12 @@ def test_nothing_is_deleted_through_a_link(scratch, commit, tmp_path):
 def test_a_token_that_may_not_push_is_refused(scratch, token):
     weak = Scratch(replace(scratch.app, token=token), "smoke/scratch")
     with pytest.raises(Refused, match=r"may not push|GitHub answered GET /repos/smoke/scratch with"):
-        weak.examine()
+        weak.check()
 
 
 def test_an_app_that_is_not_installed_is_refused(scratch):
     with pytest.raises(Refused, match="GitHub answered GET /repos/acme/nothing/installation with 404") as refused:
-        Scratch(scratch.app, "acme/nothing").examine()
+        Scratch(scratch.app, "acme/nothing").check()
     assert "Install" in refused.value.hint
 
 

@@ -8,7 +8,7 @@ import boto3
 import pytest
 from botocore.stub import ANY, Stubber
 
-from tidegate_cli.definitions import judge_definitions
+from tidegate_cli.doctor.definitions import check_definitions
 
 HERE = Path(__file__).resolve().parents[2] / "stepfunctions"
 MACHINES = len(list(HERE.glob("*.asl.yaml")))
@@ -33,7 +33,7 @@ def _says(stub: Stubber, *answers: dict[str, object]) -> None:
 def test_definitions_that_can_be_created_are_well(states):
     client, stub = states
     _says(stub, *[TAKEN] * MACHINES)
-    assert judge_definitions(client, HERE).verdict == "ok"
+    assert check_definitions(client, HERE).verdict == "ok"
 
 
 def test_a_definition_that_is_refused_fails_and_says_where(states):
@@ -45,7 +45,7 @@ def test_a_definition_that_is_refused_fails_and_says_where(states):
         "location": "/States/A",
     }
     _says(stub, {"result": "FAIL", "diagnostics": [problem], "truncated": False}, *[TAKEN] * (MACHINES - 1))
-    found = judge_definitions(client, HERE)
+    found = check_definitions(client, HERE)
     assert found.verdict == "fail"
     assert "deploy.asl.yaml: SCHEMA_VALIDATION_FAILED at /States/A" in found.found
 
@@ -53,7 +53,7 @@ def test_a_definition_that_is_refused_fails_and_says_where(states):
 def test_who_may_not_ask_is_warned(states):
     client, stub = states
     stub.add_client_error("validate_state_machine_definition", "AccessDeniedException")
-    found = judge_definitions(client, HERE)
+    found = check_definitions(client, HERE)
     assert (found.verdict, "states:ValidateStateMachineDefinition" in found.do) == ("warn", True)
 
 
@@ -62,6 +62,6 @@ def test_nothing_that_the_template_fills_in_is_left_to_ask_about(states):
     asked = []
     client.meta.events.register("provide-client-params.sfn", lambda params, **_: asked.append(params["definition"]))
     _says(states[1], *[TAKEN] * MACHINES)
-    judge_definitions(client, HERE)
+    check_definitions(client, HERE)
     assert len(asked) == MACHINES
     assert not [definition for definition in asked if "${" in definition]

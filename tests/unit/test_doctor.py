@@ -18,9 +18,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from moto import mock_aws
 from typer.testing import CliRunner
 
-from tidegate_cli.builders import base_image
-from tidegate_cli.diagnosis import Finding
-from tidegate_cli.examination import (
+from tidegate_cli.doctor.builders import base_image
+from tidegate_cli.doctor.checks import (
     NEEDED_EVENTS,
     NEEDED_PERMISSIONS,
     App,
@@ -30,6 +29,7 @@ from tidegate_cli.examination import (
     ask_github,
     aws_client,
 )
+from tidegate_cli.doctor.result import Result
 from tidegate_cli.main import app as cli
 from tidegate_local.moto import quota_shims
 
@@ -79,20 +79,20 @@ def _bootstrap(version: str) -> None:
     _client("ssm").put_parameter(Name="/cdk-bootstrap/hnb659fds/version", Value=version, Type="String")
 
 
-def _examine(path: str, answer: App | Exception = COMPLETE, region: str = REGION) -> dict[str, Finding]:
+def _examine(path: str, answer: App | Exception = COMPLETE, region: str = REGION) -> dict[str, Result]:
     def ask(_url: str, _number: str, _key: str) -> App:
         if isinstance(answer, Exception):
             raise answer
         return answer
 
     doctor = Doctor({}, {"PATH": path, "AWS_REGION": region}, _client, ask)
-    return {finding.check: finding for finding in doctor.findings()}
+    return {finding.check: finding for finding in doctor.results()}
 
 
-def _examine_gitlab(path: str, url: str, **context: str) -> dict[str, Finding]:
+def _examine_gitlab(path: str, url: str, **context: str) -> dict[str, Result]:
     environment = {"PATH": path, "AWS_REGION": REGION, "BURRITO_CONTROLLER_GITLABCONFIG_URL": url}
     doctor = Doctor({"forge": "gitlab", **context}, environment, _client, lambda *_: COMPLETE)
-    return {finding.check: finding for finding in doctor.findings()}
+    return {finding.check: finding for finding in doctor.results()}
 
 
 def _refused(code: str, message: str) -> ClientError:
@@ -117,7 +117,7 @@ def test_a_complete_account_has_nothing_that_fails(complete: None, path: str):
 
 def test_another_installation_is_looked_at_by_its_own_names(complete: None, path: str):
     doctor = Doctor({"prefix": "acme"}, {"PATH": path, "AWS_REGION": REGION}, _client, lambda *_: COMPLETE)
-    found = {finding.check: finding for finding in doctor.findings()}
+    found = {finding.check: finding for finding in doctor.results()}
     assert found["secret acme/webhook-secret"].verdict == "fail"
     assert "`tidegate secret webhook --prefix acme`" in found["secret acme/webhook-secret"].do
     assert "`tidegate secret app --prefix acme " in found["secret acme/github-app"].do
@@ -125,7 +125,7 @@ def test_another_installation_is_looked_at_by_its_own_names(complete: None, path
 
 def test_a_secret_with_a_name_of_its_own_is_stored_under_it(complete: None, path: str):
     doctor = Doctor({"webhook_secret_name": "mine"}, {"PATH": path, "AWS_REGION": REGION}, _client, lambda *_: COMPLETE)
-    assert "`tidegate secret webhook --name mine`" in {each.check: each for each in doctor.findings()}["secret mine"].do
+    assert "`tidegate secret webhook --name mine`" in {each.check: each for each in doctor.results()}["secret mine"].do
 
 
 def test_secrets_are_never_shown(complete: None, path: str, pem: str):
@@ -177,7 +177,7 @@ def test_an_app_without_its_permissions_and_events_fails(complete: None, path: s
 def test_members_need_be_readable_only_where_there_is_an_operators_team(complete: None, path: str):
     context = {"operators_team": "acme/operators"}
     doctor = Doctor(context, {"PATH": path, "AWS_REGION": REGION}, _client, lambda *_: COMPLETE)
-    finding = next(finding for finding in doctor.findings() if finding.check == "GitHub App")
+    finding = next(finding for finding in doctor.results() if finding.check == "GitHub App")
     assert finding.verdict == "fail"
     assert "members: read" in finding.found
 
@@ -241,7 +241,7 @@ def test_whoever_aws_does_not_know_is_told_why(path: str, error: Exception, do: 
             raise error
 
     doctor = Doctor({}, {"PATH": path, "AWS_REGION": REGION}, lambda _: Sts(), lambda *_: COMPLETE)
-    *_, last = doctor.findings()
+    *_, last = doctor.results()
     assert (last.check, last.verdict, do in last.do) == ("credentials", "fail", True)
 
 
@@ -266,7 +266,7 @@ def test_the_region_the_quotas_and_ecss_own_role_are_looked_at(complete: None, p
 
 def test_a_chosen_container_builder_must_be_there(aws: None, path: str):
     doctor = Doctor({}, {"PATH": path, "AWS_REGION": REGION, "CDK_DOCKER": "finch"}, _client, lambda *_: COMPLETE)
-    found = {finding.check: finding for finding in doctor.findings()}
+    found = {finding.check: finding for finding in doctor.results()}
     assert found["container builder"].verdict == "fail"
     assert "finch" in found["container builder"].found
 
@@ -277,10 +277,10 @@ def _program(directory: Path, name: str, script: str) -> None:
     program.chmod(0o755)
 
 
-def _builder(directory: Path) -> Finding:
+def _builder(directory: Path) -> Result:
     environment = {"PATH": str(directory), "AWS_REGION": REGION}
     doctor = Doctor({}, environment, _client, lambda *_: COMPLETE)
-    return next(finding for finding in doctor.findings() if finding.check == "container builder")
+    return next(finding for finding in doctor.results() if finding.check == "container builder")
 
 
 def test_docker_without_its_daemon_is_no_container_builder(aws: None, tmp_path: Path):
@@ -300,17 +300,17 @@ def test_another_builder_is_taken_when_docker_does_not_answer(aws: None, tmp_pat
 
 
 def test_a_builder_that_never_answers_is_not_waited_for(aws: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("tidegate_cli.builders._BUILDER_SECONDS", 0.2)
+    monkeypatch.setattr("tidegate_cli.doctor.builders._BUILDER_SECONDS", 0.2)
     _program(tmp_path, "docker", "while :; do :; done")
     finding = _builder(tmp_path)
     assert finding.verdict == "fail"
     assert "did not answer" in finding.found
 
 
-def _architecture(directory: Path, **context: str) -> Finding:
+def _architecture(directory: Path, **context: str) -> Result:
     environment = {"PATH": f"{directory}:{os.environ['PATH']}", "AWS_REGION": REGION}
     doctor = Doctor(context, environment, _client, lambda *_: COMPLETE, image="python:3.13")
-    return next(finding for finding in doctor.findings() if finding.check.startswith("images for"))
+    return next(finding for finding in doctor.results() if finding.check.startswith("images for"))
 
 
 def test_an_image_is_tried_on_the_machines_that_it_is_deployed_to(aws: None, tmp_path: Path):
@@ -345,7 +345,7 @@ def test_an_architecture_that_there_is_not_fails(aws: None, path: str):
 def test_a_container_that_was_never_started_says_nothing(
     aws: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
 ):
-    monkeypatch.setattr("tidegate_cli.builders._RUN_SECONDS", 0.2)
+    monkeypatch.setattr("tidegate_cli.doctor.builders._RUN_SECONDS", 0.2)
     _program(tmp_path, "docker", f'test "$1" = info || {{ {script}; }}')
     assert _architecture(tmp_path).verdict == "warn"
 
@@ -364,10 +364,10 @@ def test_a_forge_that_cannot_be_reached_is_told_apart_from_a_refusal(pem: str):
 
 def test_the_command_prints_json_and_exits_1_when_something_fails(aws: None, tmp_path: Path):
     result = CliRunner().invoke(cli, ["doctor", "--json", "--configuration", str(tmp_path / "cdk.json")])
-    findings = json.loads(result.stdout)["findings"]
+    results = json.loads(result.stdout)["checks"]
     assert result.exit_code == 1
-    assert {"check", "verdict", "found", "do"} == set(findings[0])
-    assert "secret tidegate/webhook-secret" in {finding["check"] for finding in findings}
+    assert {"check", "verdict", "found", "do"} == set(results[0])
+    assert "secret tidegate/webhook-secret" in {finding["check"] for finding in results}
 
 
 def test_the_region_is_the_one_that_awss_other_tools_take(aws: None, monkeypatch: pytest.MonkeyPatch):
@@ -377,8 +377,8 @@ def test_the_region_is_the_one_that_awss_other_tools_take(aws: None, monkeypatch
 
 def test_context_keys_are_taken_as_by_a_deploy(aws: None, tmp_path: Path):
     command = ["doctor", "--json", "--configuration", str(tmp_path / "cdk.json"), "-c"]
-    findings = json.loads(CliRunner().invoke(cli, [*command, "forge=gitlab"]).stdout)["findings"]
-    assert "secret tidegate/gitlab" in {finding["check"] for finding in findings}
+    results = json.loads(CliRunner().invoke(cli, [*command, "forge=gitlab"]).stdout)["checks"]
+    assert "secret tidegate/gitlab" in {finding["check"] for finding in results}
     refused = CliRunner().invoke(cli, [*command, "forge"])
     assert (refused.exit_code, "-c KEY=VALUE" in refused.output) == (2, True)
 
@@ -393,9 +393,9 @@ def test_the_command_tells_people_what_to_do(aws: None, tmp_path: Path):
 def test_a_profile_that_does_not_exist_is_a_finding(aws: None, path: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("AWS_PROFILE", "nope")
     result = CliRunner().invoke(cli, ["doctor", "--json", "--configuration", path])
-    findings = {finding["check"]: finding for finding in json.loads(result.stdout)["findings"]}
-    assert (findings["region"]["verdict"], "(nope)" in findings["region"]["found"]) == ("fail", True)
-    assert "AWS_PROFILE" in findings["region"]["do"]
+    results = {finding["check"]: finding for finding in json.loads(result.stdout)["checks"]}
+    assert (results["region"]["verdict"], "(nope)" in results["region"]["found"]) == ("fail", True)
+    assert "AWS_PROFILE" in results["region"]["do"]
 
 
 def test_a_pipe_gets_lines_without_blanks_at_their_ends(aws: None, tmp_path: Path):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.patience import eventually
 from tests.gitlab.conftest import HookReceiver
-from tidegate_cli.gitlab_examination import GitLabExamination
+from tidegate_cli.doctor.gitlab import GitLabChecks
 from tidegate_local.gitlab.client import GitLabClient
 from tidegate_local.gitlab.server import GitLab
 
@@ -50,15 +50,15 @@ def _storing(command, options):
     return f"tidegate secret {command} {options}"
 
 
-def examine(gitlab, token="", clone_token=""):
+def run_checks(gitlab, token="", clone_token=""):
     tokens = token or gitlab.bot_token, clone_token or gitlab.clone_token
-    return {finding.check: finding for finding in GitLabExamination(gitlab.api_url, *tokens, _storing).findings()}
+    return {finding.check: finding for finding in GitLabChecks(gitlab.api_url, *tokens, _storing).results()}
 
 
 def test_what_is_set_up_as_the_guide_says_has_nothing_wrong(gitlab, person, hook):
     hook()
     person.call("PUT", f"/projects/{PROJECT.replace('/', '%2F')}", {"only_allow_merge_if_pipeline_succeeds": True})
-    found = examine(gitlab)
+    found = run_checks(gitlab)
     assert {finding.verdict for finding in found.values()} == {"ok"}
     assert [*found] == ["GitLab token", "GitLab", "GitLab clone token", "GitLab projects", "GitLab webhooks"]
     assert found["GitLab"].found.startswith("Version 17.")
@@ -67,20 +67,20 @@ def test_what_is_set_up_as_the_guide_says_has_nothing_wrong(gitlab, person, hook
 
 def test_tokens_are_never_shown(gitlab, person, hook):
     hook()
-    shown = str(examine(gitlab))
+    shown = str(run_checks(gitlab))
     assert gitlab.bot_token not in shown
     assert gitlab.clone_token not in shown
 
 
 def test_a_token_that_gitlab_does_not_know_ends_the_examination(gitlab):
-    found = examine(gitlab, token="guess")
+    found = run_checks(gitlab, token="guess")
     assert [*found] == ["GitLab token"]
     assert found["GitLab token"].verdict == "fail"
     assert "--token-file" in found["GitLab token"].do
 
 
 def test_a_token_without_the_scope_of_the_api_fails(gitlab):
-    finding = examine(gitlab, token=given(gitlab, "read_api"))["GitLab token"]
+    finding = run_checks(gitlab, token=given(gitlab, "read_api"))["GitLab token"]
     assert (finding.verdict, finding.found) == ("fail", "Its scopes are read_api. It needs api.")
 
 
@@ -88,7 +88,7 @@ def test_a_token_that_ends_soon_is_a_warning(gitlab, person):
     for days, verdict in ((20, "warn"), (200, "ok")):
         end = f"{datetime.now(UTC) + timedelta(days=days):%Y-%m-%d}"
         token = given(gitlab, "api", expires_at=f"{end}T00:00:00.000Z")
-        finding = examine(gitlab, token=token)["GitLab token"]
+        finding = run_checks(gitlab, token=token)["GitLab token"]
         assert (finding.verdict, end in finding.found) == (verdict, True)
 
 
@@ -101,19 +101,19 @@ def test_a_token_that_ends_soon_is_a_warning(gitlab, person):
     ],
 )
 def test_a_clone_token_reads_repositories_and_may_no_more(gitlab, person, scopes, words):
-    finding = examine(gitlab, clone_token=given(gitlab, *scopes))["GitLab clone token"]
+    finding = run_checks(gitlab, clone_token=given(gitlab, *scopes))["GitLab clone token"]
     assert (finding.verdict, words in finding.found) == ("fail", True)
     assert "--clone-token-file" in finding.do
 
 
 def test_a_clone_token_that_gitlab_does_not_know_fails(gitlab, person):
-    assert examine(gitlab, clone_token="guess")["GitLab clone token"].verdict == "fail"
+    assert run_checks(gitlab, clone_token="guess")["GitLab clone token"].verdict == "fail"
 
 
 def test_whoever_maintains_no_project_is_told_so(gitlab, person):
-    found = examine(gitlab, token=given(gitlab, "api", user="outsider"))
+    found = run_checks(gitlab, token=given(gitlab, "api", user="outsider"))
     assert (found["GitLab projects"].verdict, "no project" in found["GitLab projects"].found) == ("fail", True)
-    less = examine(gitlab, token=given(gitlab, "api", user="developer"))
+    less = run_checks(gitlab, token=given(gitlab, "api", user="developer"))
     assert f"only a member of {PROJECT}" in less["GitLab projects"].found
     assert "GitLab webhooks" not in less
 
@@ -123,21 +123,21 @@ def test_projects_where_it_is_no_maintainer_are_named(gitlab, person):
         gitlab.create_project(f"else/{name}")
         gitlab.hosting.identities.set_level(f"else/{name}", "tidegate-bot", 30)
     gitlab.hosting.identities.set_level("else", "tidegate-bot", 0)
-    found = examine(gitlab)
+    found = run_checks(gitlab)
     assert found["GitLab projects"].verdict == "ok"
     assert "and 1 more" in found["GitLab projects, others"].found
 
 
 def test_a_project_without_a_webhook_is_a_warning_as_its_group_may_have_one(gitlab, person, hook):
     hook("https://other.example/hooks")
-    finding = examine(gitlab)["GitLab webhooks"]
+    finding = run_checks(gitlab)["GitLab webhooks"]
     assert (finding.verdict, PROJECT in finding.found) == ("warn", True)
     assert "WebhookUrl" in finding.do
 
 
 def test_a_webhook_that_lacks_triggers_fails(gitlab, person, hook):
     hook(note_events=False, merge_requests_events=False)
-    finding = examine(gitlab)[f"GitLab webhooks, {PROJECT}"]
+    finding = run_checks(gitlab)[f"GitLab webhooks, {PROJECT}"]
     assert (finding.verdict, finding.found) == ("fail", "It lacks the triggers Comments, Merge request events.")
 
 
@@ -153,7 +153,9 @@ def answering(hook):
 def test_a_webhook_with_another_secret_fails_once_something_was_delivered(gitlab, person, answering):
     answering.answer = 401
     person.push(PROJECT, {"network/main.tf": "# two\n"}, "Go on")
-    finding = eventually(lambda: examine(gitlab).get(f"GitLab webhooks, {PROJECT}, deliveries"), what="the answer 401")
+    finding = eventually(
+        lambda: run_checks(gitlab).get(f"GitLab webhooks, {PROJECT}, deliveries"), what="the answer 401"
+    )
     assert (finding.verdict, "(401)" in finding.found) == ("fail", True)
     assert "tidegate secret webhook --rotate" in finding.do
 
@@ -162,11 +164,13 @@ def test_a_webhook_that_gitlab_has_disabled_is_a_warning(gitlab, person, answeri
     answering.answer = 500
     for number in range(4):
         person.push(PROJECT, {"network/main.tf": f"# {number}\n"}, "Go on")
-    finding = eventually(lambda: examine(gitlab).get(f"GitLab webhooks, {PROJECT}, deliveries"), what="its disabling")
+    finding = eventually(
+        lambda: run_checks(gitlab).get(f"GitLab webhooks, {PROJECT}, deliveries"), what="its disabling"
+    )
     assert (finding.verdict, "until" in finding.found) == ("warn", True)
 
 
 def test_where_merges_do_not_wait_is_a_warning(gitlab, person):
-    finding = examine(gitlab)["GitLab merges"]
+    finding = run_checks(gitlab)["GitLab merges"]
     assert (finding.verdict, PROJECT in finding.found) == ("warn", True)
     assert "Pipelines must succeed" in finding.do

@@ -67,7 +67,7 @@ def _denied(scene: Scene, arn: str) -> list[str]:
 
 def check_builder() -> str:
     """Return which container builder there is. Raise Refused without one: the template has four images."""
-    from tidegate_cli.builders import find_builder
+    from tidegate_cli.doctor.builders import find_builder
 
     _, finding = find_builder(os.environ)
     if finding.verdict == "fail":

@@ -107,7 +107,7 @@ def local_scene(place: LocalPlace, context: Mapping[str, str]) -> Scene:
 
 
 def _on_aws(names: Names, repository: str, number: str, key: Path | None, context: Mapping[str, str]) -> Scene:
-    from tidegate_cli.finding import repository as checked
+    from tidegate_cli.lookup import repository as checked
     from tidegate_cli.smoke.forge import Scratch
     from tidegate_cli.smoke.places import App, AwsPlace, require_checkout
     from tidegate_cli.smoke.scene import Scene
@@ -169,7 +169,7 @@ def _survey(scene: Scene) -> None:
 
     checks.identify(scene)
     checks.refuse_taken(scene)
-    screen.note(scene.scratch.examine())
+    screen.note(scene.scratch.check())
 
 
 def _run(scene: Scene, *, is_removal: bool, json: bool) -> list[Outcome]:

@@ -35,9 +35,9 @@ class Scratch:
     app: App
     repository: str
 
-    def examine(self) -> str:
+    def check(self) -> str:
         """Return what was found. Raise Refused when the App, the token or the repository cannot be used."""
-        from tidegate_cli.examination import AppRefusedError, ForgeUnreachableError, ask_github, missing_of
+        from tidegate_cli.doctor.checks import AppRefusedError, ForgeUnreachableError, ask_github, missing_of
 
         try:
             known = ask_github(self.app.api_url, self.app.number, self.app.private_key)

@@ -19,7 +19,7 @@ from tidegate.deploys.rules.runner_size import (
     size_of,
     size_problem,
 )
-from tidegate_cli.diagnosis import Finding, reason_of
+from tidegate_cli.doctor.result import Result, reason_of
 
 #: Two plans and two applies at once, at one vCPU each.
 NEEDED_VCPUS = 4
@@ -37,13 +37,13 @@ class NoSuchQuotaError(Exception):
     """Service Quotas knows no such quota in this region, whether anybody has changed it or not."""
 
 
-class QuotaExamination:
+class QuotaChecks:
     """Compares quotas with what deploys need. ``client`` gives the caller's client of a service in ``region``."""
 
     def __init__(self, context: Mapping[str, Any], client: Callable[[str], Any], region: str) -> None:
         self._context, self._client, self._region = context, client, region
 
-    def findings(self) -> Iterator[Finding]:
+    def results(self) -> Iterator[Result]:
         """Yield what was found."""
         yield self._quota("Fargate vCPUs", "fargate", NEEDED_VCPUS)
         yield from self._slots()
@@ -63,7 +63,7 @@ class QuotaExamination:
                     raise
         raise NoSuchQuotaError
 
-    def _slots(self) -> Iterator[Finding]:
+    def _slots(self) -> Iterator[Result]:
         """Compare the runners that may run at a time with what the quota allows of the largest size that is configured.
 
         Slots count runners and the quota vCPUs: where roots may ask for larger ones, all of them may be as large.
@@ -78,12 +78,12 @@ class QuotaExamination:
         if slots > allowed:
             needed = f"ask for at least {math.ceil(slots * units / 1024)} in the Service Quotas console"
             do = f"Set runner_slots to {max(allowed, 1)} at most, or {needed} (fargate, {_QUOTAS['fargate']})."
-            yield Finding(check, "warn", f"runner_slots is {slots}, and the quota allows {allowed} runners {size}.", do)
+            yield Result(check, "warn", f"runner_slots is {slots}, and the quota allows {allowed} runners {size}.", do)
         else:
             found = f"runner_slots is {slots}; the quota allows {allowed} runners {size}, with all else of the account."
-            yield Finding(check, "ok", found)
+            yield Result(check, "ok", found)
 
-    def _quota(self, check: str, service: str, needed: int) -> Finding:
+    def _quota(self, check: str, service: str, needed: int) -> Result:
         is_missing = service == "fargate" and not is_listed(self._region)
         try:
             value = self._value(service)
@@ -91,17 +91,17 @@ class QuotaExamination:
             if is_missing:
                 return self._without_fargate(check)
             found = f"Service Quotas knows no {_QUOTAS[service]} of {service} in {self._region}."
-            return Finding(check, "warn", found, "Check it in the Service Quotas console.")
+            return Result(check, "warn", found, "Check it in the Service Quotas console.")
         except (BotoCoreError, ClientError) as error:
             if is_missing:
                 return self._unlisted(check, error)
-            return Finding(check, "warn", reason_of(error), "Check it in the Service Quotas console.")
+            return Result(check, "warn", reason_of(error), "Check it in the Service Quotas console.")
         if value < needed:
             do = f"Ask for at least {needed} in the Service Quotas console ({service}, {_QUOTAS[service]})."
-            return Finding(check, "warn" if value else "fail", f"The quota is {value:g}.", do)
-        return Finding(check, "ok", f"The quota is {value:g}.")
+            return Result(check, "warn" if value else "fail", f"The quota is {value:g}.", do)
+        return Result(check, "ok", f"The quota is {value:g}.")
 
-    def _without_fargate(self, check: str) -> Finding:
+    def _without_fargate(self, check: str) -> Result:
         found = (
             f"There is no AWS Fargate in {self._region}: AWS's list of {LISTED_ON} does not name it, and Service "
             "Quotas has no quota of it there. No plan and no apply could run."
@@ -110,12 +110,12 @@ class QuotaExamination:
             "Install Tidegate in a region that has it: set AWS_REGION. Roots may deploy to any region from there "
             "(aws.region in tidegate.yaml)."
         )
-        return Finding(check, "fail", found, do)
+        return Result(check, "fail", found, do)
 
-    def _unlisted(self, check: str, error: Exception) -> Finding:
+    def _unlisted(self, check: str, error: Exception) -> Result:
         found = f"AWS's list of {LISTED_ON} does not name {self._region} as having Fargate. {reason_of(error)}"
         do = f"Ask AWS: `aws ssm get-parameter --region us-east-1 --name {_PARAMETER}/{self._region}`."
-        return Finding(check, "warn", found, do)
+        return Result(check, "warn", found, do)
 
 
 def _most_units(limits: object) -> int:

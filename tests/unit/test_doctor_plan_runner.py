@@ -7,7 +7,7 @@ import urllib.request
 import pytest
 from botocore.exceptions import ClientError
 
-from tidegate_cli.plan_runner_examination import PlanRunnerExamination
+from tidegate_cli.doctor.plan_runner import PlanRunnerChecks
 
 IMAGE = f"123456789012.dkr.ecr.eu-west-1.amazonaws.com/tools/runner@sha256:{'0a' * 32}"
 ONE = {"config": {"digest": "sha256:config"}}
@@ -27,10 +27,7 @@ class Ecr:
 
 
 def found(context, region="eu-west-1", manifest=ONE):
-    return [
-        (each.verdict, each.found)
-        for each in PlanRunnerExamination(context, lambda _: Ecr(manifest), region).findings()
-    ]
+    return [(each.verdict, each.found) for each in PlanRunnerChecks(context, lambda _: Ecr(manifest), region).results()]
 
 
 @pytest.fixture(autouse=True)
@@ -102,5 +99,5 @@ def test_an_image_is_looked_for_in_the_account_that_has_it():
             return super().batch_get_image(**said)
 
     context = {"runner_image": IMAGE}
-    assert [each.verdict for each in PlanRunnerExamination(context, lambda _: Registry(ONE), "eu-west-1").findings()]
+    assert [each.verdict for each in PlanRunnerChecks(context, lambda _: Registry(ONE), "eu-west-1").results()]
     assert asked == ["123456789012"]

@@ -11,7 +11,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.deploys.rules.plan_runner import has_tenant_isolation
-from tidegate_cli.diagnosis import Finding
+from tidegate_cli.doctor.result import Result
 
 _CHECK = "plan_runner"
 _ON_LAMBDA = "Plans begin on Lambda."
@@ -27,13 +27,13 @@ _MACHINES = {"arm64": "arm64", "x86_64": "amd64"}
 _SECONDS = 10
 
 
-class PlanRunnerExamination:
+class PlanRunnerChecks:
     """Looks at where plans begin, and at an image of the installation's own. ``client`` gives the caller's clients."""
 
     def __init__(self, context: Mapping[str, Any], client: Callable[[str], Any], region: str) -> None:
         self._context, self._client, self._region = context, client, region
 
-    def findings(self) -> Iterator[Finding]:
+    def results(self) -> Iterator[Result]:
         """Yield what was found; nothing where plans run on Fargate with Tidegate's own image."""
         runner = str(self._context.get("plan_runner") or "fargate")
         image = str(self._context.get("runner_image") or "")
@@ -44,32 +44,32 @@ class PlanRunnerExamination:
         if not has_tenant_isolation(self._region):
             yield self._without_isolation(runner)
             return
-        yield self._image(_CHECK, image, "Plans begin on Lambda") if image else Finding(_CHECK, "ok", _ON_LAMBDA)
+        yield self._image(_CHECK, image, "Plans begin on Lambda") if image else Result(_CHECK, "ok", _ON_LAMBDA)
 
-    def _without_isolation(self, runner: str) -> Finding:
+    def _without_isolation(self, runner: str) -> Result:
         problem = f"Lambda has no tenant isolation in {self._region}: jobs would share it."
         if runner == "auto":
-            return Finding(_CHECK, "warn", problem, "Nothing: plans run on Fargate. Deploy with AWS_REGION set.")
-        return Finding(_CHECK, "fail", problem, "Set plan_runner to fargate in cdk.json, or use another region.")
+            return Result(_CHECK, "warn", problem, "Nothing: plans run on Fargate. Deploy with AWS_REGION set.")
+        return Result(_CHECK, "fail", problem, "Set plan_runner to fargate in cdk.json, or use another region.")
 
-    def _image(self, check: str, image: str, then: str) -> Finding:
+    def _image(self, check: str, image: str, then: str) -> Result:
         """Compare the machines that an image is for with the installation's. Only ECR is asked."""
         wanted = _MACHINES.get(str(self._context.get("architecture") or "arm64"), "no known machine")
         where = _IMAGE.fullmatch(image)
         if where is None:
             found = f"{image} is not in ECR: doctor cannot check that it is for {wanted}, as runners need."
-            return Finding(check, "warn", found, f"Check it: `docker buildx imagetools inspect {image}`.")
+            return Result(check, "warn", found, f"Check it: `docker buildx imagetools inspect {image}`.")
         account, _, name, digest = where.groups()
         try:
             machines = self._machines(account, name, digest, is_list_usable=check != _CHECK)
         except (BotoCoreError, ClientError, OSError, ValueError, LookupError, TypeError) as error:
             said = f"The image {name} cannot be read: {type(error).__name__}: {error}"[:300]
-            return Finding(check, "warn", said, "Allow ecr:BatchGetImage and ecr:GetDownloadUrlForLayer on it.")
+            return Result(check, "warn", said, "Allow ecr:BatchGetImage and ecr:GetDownloadUrlForLayer on it.")
         if wanted not in machines:
             do = f"Name the digest of the image for {wanted}, or set architecture in cdk.json."
             found = f"The image {name} is for {', '.join(machines)}, the installation is {wanted}: nothing would start."
-            return Finding(check, "fail", found, do)
-        return Finding(check, "ok", f"{then}, with an image for {wanted}.")
+            return Result(check, "fail", found, do)
+        return Result(check, "ok", f"{then}, with an image for {wanted}.")
 
     def _machines(self, account: str, name: str, digest: str, *, is_list_usable: bool) -> list[str]:
         """Return the machines that an image is for. Lambda takes no list of images for several, Fargate does."""

@@ -6,13 +6,13 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tidegate_cli.diagnosis import Finding, reason_of
+from tidegate_cli.doctor.result import Result, reason_of
 
 _CHECK = "ECS's own role"
 _ROLE = "AWSServiceRoleForECS"
 
 
-def examine_role(iam: Any) -> Finding:
+def check_role(iam: Any) -> Result:
     """Look for ECS's service-linked role (``iam`` is a boto3 client), with which it attaches tasks to their network.
 
     "When you create a cluster [...] Amazon ECS creates the service-linked role for you", if whoever does so may
@@ -25,13 +25,13 @@ def examine_role(iam: Any) -> Finding:
         iam.get_role(RoleName=_ROLE)
     except ClientError as error:
         if error.response["Error"]["Code"] != "NoSuchEntity":
-            return Finding(_CHECK, "warn", reason_of(error), "Allow iam:GetRole for this check.")
+            return Result(_CHECK, "warn", reason_of(error), "Allow iam:GetRole for this check.")
         found = (
             f"The account has no {_ROLE}, which runners need to start. AWS makes it with the first cluster, which "
             "may be refused until it is there: Unable to assume the service linked role."
         )
         do = "Run `aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com`, once for the account."
-        return Finding(_CHECK, "warn", found, do)
+        return Result(_CHECK, "warn", found, do)
     except BotoCoreError as error:
-        return Finding(_CHECK, "warn", reason_of(error), "Try again.")
-    return Finding(_CHECK, "ok", f"{_ROLE} is there.")
+        return Result(_CHECK, "warn", reason_of(error), "Try again.")
+    return Result(_CHECK, "ok", f"{_ROLE} is there.")

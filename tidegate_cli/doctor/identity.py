@@ -11,7 +11,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tidegate_cli.diagnosis import Finding, reason_of
+from tidegate_cli.doctor.result import Result, reason_of
 
 _SECONDS = 10
 #: Tokens are valid from a minute before they are made.
@@ -27,7 +27,7 @@ _MENDED = {
 _DEPLOY = "Run `make deploy`, and `tidegate doctor` once more."
 
 
-class IdentityExamination:
+class IdentityChecks:
     """Asks the deployed stack for its issuer, and the issuer what it publishes. ``get`` reads an address."""
 
     def __init__(
@@ -39,16 +39,16 @@ class IdentityExamination:
     ) -> None:
         self._stack, self._client, self._get, self._now = stack, client, get or _read, now
 
-    def findings(self) -> Iterator[Finding]:
+    def results(self) -> Iterator[Result]:
         """Yield what each check found. Before the first deploy with keys there is no issuer, which is told."""
         try:
             outputs = self._outputs()
         except (BotoCoreError, ClientError) as error:
-            yield Finding("issuer", "warn", reason_of(error), "Deploy Tidegate first.")
+            yield Result("issuer", "warn", reason_of(error), "Deploy Tidegate first.")
             return
         issuer, keys = outputs.get("Issuer", ""), outputs.get("IdentityKeys", "")
         if not issuer:
-            yield Finding("issuer", "warn", "The deployed stack has no keys of workload identity.", _DEPLOY)
+            yield Result("issuer", "warn", "The deployed stack has no keys of workload identity.", _DEPLOY)
             return
         yield from map(self._key, keys.split(","))
         yield from self._published(issuer, [key.rpartition("/")[2] for key in keys.split(",")])
@@ -57,49 +57,49 @@ class IdentityExamination:
         (found,) = self._client("cloudformation").describe_stacks(StackName=self._stack)["Stacks"]
         return {each["OutputKey"]: each["OutputValue"] for each in found.get("Outputs", [])}
 
-    def _key(self, arn: str) -> Finding:
+    def _key(self, arn: str) -> Result:
         check = f"identity key {arn.rpartition('/')[2]}"
         try:
             state = self._client("kms").describe_key(KeyId=arn)["KeyMetadata"]["KeyState"]
         except (BotoCoreError, ClientError) as error:
-            return Finding(check, "warn", reason_of(error), "Allow kms:DescribeKey.")
+            return Result(check, "warn", reason_of(error), "Allow kms:DescribeKey.")
         if state != "Enabled":
             first = _MENDED.get(state, "Check it in the KMS console")
             do = f"{first}, or remove its name from identity_keys and deploy."
-            return Finding(check, "fail", f"Its state is {state}: it neither signs nor verifies.", do)
-        return Finding(check, "ok", "It is enabled.")
+            return Result(check, "fail", f"Its state is {state}: it neither signs nor verifies.", do)
+        return Result(check, "ok", "It is enabled.")
 
-    def _published(self, issuer: str, keys: list[str]) -> Iterator[Finding]:
+    def _published(self, issuer: str, keys: list[str]) -> Iterator[Result]:
         check, do = f"issuer {issuer}", "Its URL must lead to Tidegate's HTTP API, publicly and with TLS."
         if not issuer.startswith("https://"):
-            yield Finding(check, "fail", "IAM, Google and Azure trust https:// issuers only.", do)
+            yield Result(check, "fail", "IAM, Google and Azure trust https:// issuers only.", do)
             return
         try:
             found, date = self._get(f"{issuer}{_DISCOVERY}")
             listed, _ = self._get(str(found["jwks_uri"]))
             kids = [str(key["kid"]) for key in listed["keys"]]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            yield Finding(check, "fail", reason_of(error), do)
+            yield Result(check, "fail", reason_of(error), do)
             return
         missing = [key for key in keys if key not in kids]
         if found.get("issuer") != issuer:
-            yield Finding(
+            yield Result(
                 check, "fail", f"The document there says {found.get('issuer')!r}.", "Correct web_url in cdk.json."
             )
         elif missing:
-            yield Finding(check, "fail", f"It does not publish {', '.join(missing)}.", "Enable these keys, or deploy.")
+            yield Result(check, "fail", f"It does not publish {', '.join(missing)}.", "Enable these keys, or deploy.")
         else:
-            yield Finding(check, "ok", f"{len(kids)} keys are published, all of the stack's.")
+            yield Result(check, "ok", f"{len(kids)} keys are published, all of the stack's.")
         yield from self._skew(date)
 
-    def _skew(self, date: str) -> Iterator[Finding]:
+    def _skew(self, date: str) -> Iterator[Result]:
         try:
             away = abs((parsedate_to_datetime(date) - self._now()).total_seconds())
         except (TypeError, ValueError):
             return
         if away > _MOST_SKEW:
             do = "Correct this machine's clock. If it is right, contact AWS Support."
-            yield Finding("clock", "warn", f"It is {away:.0f} s away from the issuer's.", do)
+            yield Result("clock", "warn", f"It is {away:.0f} s away from the issuer's.", do)
 
 
 def _read(address: str) -> tuple[Mapping[str, Any], str]:

@@ -11,8 +11,8 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
-from tidegate_cli.diagnosis import Finding
-from tidegate_cli.site_examination import SiteExamination
+from tidegate_cli.doctor.result import Result
+from tidegate_cli.doctor.site import SiteChecks
 
 REGION = "eu-west-1"
 
@@ -30,8 +30,8 @@ def client(service: str) -> Any:
     return boto3.client(service, region_name=REGION)
 
 
-def examined(**context: Any) -> dict[str, Finding]:
-    return {each.check: each for each in SiteExamination(context, client, REGION).findings()}
+def examined(**context: Any) -> dict[str, Result]:
+    return {each.check: each for each in SiteChecks(context, client, REGION).results()}
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_a_certificate_is_issued_for_the_domain_in_this_region(
 ):
     answer = {"Certificate": {"Status": status, "DomainName": names[0], "SubjectAlternativeNames": names}}
     context = {"domain": "deploys.example.com", "certificate": arn}
-    (found,) = SiteExamination(context, lambda _: Stub(answer), REGION).findings()
+    (found,) = SiteChecks(context, lambda _: Stub(answer), REGION).results()
     assert (found.verdict, says in found.found) == (verdict, True)
 
 
@@ -153,7 +153,7 @@ def test_what_may_not_be_looked_at_is_no_failure(code: str, verdict: str):
             raise ClientError({"Error": {"Code": code, "Message": "no"}}, "DescribeKey")
 
     context = {"state_kms_key": "arn:aws:kms:eu-west-1:123456789012:key/1"}
-    (found,) = SiteExamination(context, lambda _: Refusing(), REGION).findings()
+    (found,) = SiteChecks(context, lambda _: Refusing(), REGION).results()
     assert found.verdict == verdict
 
 
@@ -163,5 +163,5 @@ def test_an_answer_that_does_not_come_is_no_failure():
             raise EndpointConnectionError(endpoint_url="https://kms")
 
     context = {"state_kms_key": "arn:aws:kms:eu-west-1:123456789012:key/1"}
-    (found,) = SiteExamination(context, lambda _: Silent(), REGION).findings()
+    (found,) = SiteChecks(context, lambda _: Silent(), REGION).results()
     assert found.verdict == "warn"

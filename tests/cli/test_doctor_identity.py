@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from botocore.exceptions import ClientError
 
-from tidegate_cli.identity_examination import IdentityExamination
+from tidegate_cli.doctor.identity import IdentityChecks
 
 ISSUER, NOW = "https://tidegate.example", datetime(2026, 11, 24, 12, tzinfo=UTC)
 KEYS = ["one", "two"]
@@ -27,7 +27,7 @@ class Client:
         return {"KeyMetadata": {"KeyState": self.states.get(KeyId.rpartition("/")[2], "Enabled")}}
 
 
-def findings(*, outputs=..., states=None, kids=KEYS, issuer=ISSUER, error=None, ahead=0):
+def results(*, outputs=..., states=None, kids=KEYS, issuer=ISSUER, error=None, ahead=0):
     usual = {"Issuer": ISSUER, "IdentityKeys": ",".join(f"arn:aws:kms:eu-west-1:1:key/{key}" for key in KEYS)}
     client = Client(usual if outputs is ... else outputs, states or {})
 
@@ -39,12 +39,12 @@ def findings(*, outputs=..., states=None, kids=KEYS, issuer=ISSUER, error=None, 
             return {"issuer": issuer, "jwks_uri": f"{ISSUER}/keys"}, date
         return {"keys": [{"kid": kid} for kid in kids]}, date
 
-    return {each.check: each for each in IdentityExamination("Tidegate", lambda _: client, get, lambda: NOW).findings()}
+    return {each.check: each for each in IdentityChecks("Tidegate", lambda _: client, get, lambda: NOW).results()}
 
 
 def test_keys_that_can_be_used_and_read_are_in_order():
-    assert {each.verdict for each in findings().values()} == {"ok"}
-    assert "2 keys" in findings()[f"issuer {ISSUER}"].found
+    assert {each.verdict for each in results().values()} == {"ok"}
+    assert "2 keys" in results()[f"issuer {ISSUER}"].found
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_keys_that_can_be_used_and_read_are_in_order():
     ],
 )
 def test_what_brings_a_key_back_depends_on_what_became_of_it(state, words):
-    found = findings(states={"two": state})["identity key two"]
+    found = results(states={"two": state})["identity key two"]
     assert (found.verdict, words in found.do, "identity_keys" in found.do) == ("fail", True, True)
 
 
@@ -76,7 +76,7 @@ def test_what_brings_a_key_back_depends_on_what_became_of_it(state, words):
     ],
 )
 def test_what_is_wrong_is_told_with_what_to_do(given, check, verdict, told):
-    found = findings(**given)[check]
+    found = results(**given)[check]
     assert found.verdict == verdict
     assert told in found.found
     assert found.do

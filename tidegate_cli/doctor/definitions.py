@@ -14,7 +14,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.aws.definitions import ENDING, rendered
-from tidegate_cli.diagnosis import Finding
+from tidegate_cli.doctor.result import Result
 
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 _ARN = "arn:aws:{}:us-east-1:111122223333:{}"
@@ -32,16 +32,16 @@ _EXAMPLES = {
 _CHECK = "state machines"
 
 
-def judge_definitions(states: Any, folder: Path) -> Finding:
+def check_definitions(states: Any, folder: Path) -> Result:
     """Return what Step Functions (a boto3 client) says of the state machines in a folder."""
     try:
         refused = [told for path in sorted(folder.glob(f"*{ENDING}")) for told in _refusals(states, path)]
     except (BotoCoreError, ClientError) as error:
         do = "Allow states:ValidateStateMachineDefinition, or deploy without knowing."
-        return Finding(_CHECK, "warn", f"Step Functions did not check them: {error}", do)
+        return Result(_CHECK, "warn", f"Step Functions did not check them: {error}", do)
     if refused:
-        return Finding(_CHECK, "fail", "; ".join(refused), "Deploy another release, and report this bug.")
-    return Finding(_CHECK, "ok", "Step Functions accepts the definitions.")
+        return Result(_CHECK, "fail", "; ".join(refused), "Deploy another release, and report this bug.")
+    return Result(_CHECK, "ok", "Step Functions accepts the definitions.")
 
 
 def _refusals(states: Any, path: Path) -> Iterator[str]:

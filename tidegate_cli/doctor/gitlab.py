@@ -9,7 +9,7 @@ from typing import Any
 
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
 from tidegate.vcs.gitlab.access import NOT_FOUND, GitLabAccess, GitLabCredentials, project
-from tidegate_cli.diagnosis import Finding
+from tidegate_cli.doctor.result import Result
 from tidegate_cli.harmless import plain
 
 #: The oldest version whose API is as Tidegate uses it.
@@ -40,7 +40,7 @@ class _Hook:
     answered: str
 
 
-class GitLabExamination:
+class GitLabChecks:
     """Asks GitLab with the stored tokens, and changes nothing.
 
     ``storing`` returns the ``tidegate secret`` of a name with options, as text.
@@ -58,18 +58,18 @@ class GitLabExamination:
         self._api = _access(api_url, token)
         self._clone = _access(api_url, clone_token)
 
-    def findings(self) -> Iterator[Finding]:
+    def results(self) -> Iterator[Result]:
         """Yield what each check found. Where the token is refused or GitLab is silent, the rest is not checked."""
         try:
             yield from self._findings()
         except ForgeUnavailable as error:
             do = f"Check that this machine reaches {self._url}."
-            yield Finding("GitLab", "warn", f"{self._url}: {plain(str(error))[:300]}", do)
+            yield Result("GitLab", "warn", f"{self._url}: {plain(str(error))[:300]}", do)
         except ForgeRefused as error:
             found = f"GitLab refused the request ({error.status}): {plain(error.problem)[:300]}."
-            yield Finding("GitLab", "warn", found, "Check the token's role and scopes.")
+            yield Result("GitLab", "warn", found, "Check the token's role and scopes.")
 
-    def _findings(self) -> Iterator[Finding]:
+    def _findings(self) -> Iterator[Result]:
         token = self._token()
         yield token
         if token.verdict == "fail":
@@ -82,62 +82,62 @@ class GitLabExamination:
             yield from self._webhooks(maintained)
             yield from _merges(maintained)
 
-    def _version(self) -> Finding:
+    def _version(self) -> Result:
         found = self._api.find("/metadata") or {}
         version = plain(str(found.get("version", "older than 15.2")))
         if version.partition(".")[0].isdigit() and int(version.partition(".")[0]) >= NEEDED_VERSION:
-            return Finding("GitLab", "ok", f"Version {version}.")
-        return Finding("GitLab", "fail", f"Its version is {version}; {NEEDED_VERSION} is needed.", "Update GitLab.")
+            return Result("GitLab", "ok", f"Version {version}.")
+        return Result("GitLab", "fail", f"Its version is {version}; {NEEDED_VERSION} is needed.", "Update GitLab.")
 
     def _how_to_replace(self, option: str) -> str:
         return f"Make one as docs/gitlab.md says, and store it: {self._storing('gitlab', f'{option} FILE')}."
 
-    def _token(self) -> Finding:
+    def _token(self) -> Result:
         check, do = "GitLab token", self._how_to_replace("--token-file")
         found = _of_token(self._api)
         if found is None:
-            return Finding(check, "fail", "GitLab refuses it: it is revoked, expired or from another GitLab.", do)
+            return Result(check, "fail", "GitLab refuses it: it is revoked, expired or from another GitLab.", do)
         if "api" not in found.get("scopes", ()):
-            return Finding(check, "fail", f"Its scopes are {_scopes(found)}. It needs api.", do)
+            return Result(check, "fail", f"Its scopes are {_scopes(found)}. It needs api.", do)
         return self._lasting(check, found, f"Of {plain(self._api.me.username)}, with the scope api", do)
 
-    def _clone_token(self) -> Finding:
+    def _clone_token(self) -> Result:
         check, do = "GitLab clone token", self._how_to_replace("--clone-token-file")
         found = _of_token(self._clone)
         if found is None:
-            return Finding(check, "fail", "GitLab refuses it: it is revoked, expired or from another GitLab.", do)
+            return Result(check, "fail", "GitLab refuses it: it is revoked, expired or from another GitLab.", do)
         scopes = set(found.get("scopes", ()))
         if scopes & _TOO_MUCH:
             why = "Runners get it, and plans run the code of others"
-            return Finding(check, "fail", f"Its scopes are {_scopes(found)}. {why}: read_repository is enough.", do)
+            return Result(check, "fail", f"Its scopes are {_scopes(found)}. {why}: read_repository is enough.", do)
         if "read_repository" not in scopes:
-            return Finding(check, "fail", f"Its scopes are {_scopes(found)}. It needs read_repository.", do)
+            return Result(check, "fail", f"Its scopes are {_scopes(found)}. It needs read_repository.", do)
         return self._lasting(check, found, f"Its only scopes are {_scopes(found)}", do)
 
-    def _lasting(self, check: str, token: Mapping[str, Any], found: str, do: str) -> Finding:
+    def _lasting(self, check: str, token: Mapping[str, Any], found: str, do: str) -> Result:
         end = token.get("expires_at")
         if not end:
-            return Finding(check, "ok", f"{found}.")
+            return Result(check, "ok", f"{found}.")
         soon = date.fromisoformat(str(end)[:10]) - self._today() < _SOON
-        return Finding(check, "warn" if soon else "ok", f"{found}, until {end}.", do if soon else "")
+        return Result(check, "warn" if soon else "ok", f"{found}, until {end}.", do if soon else "")
 
     def _projects(self, **query: str | int) -> Sequence[Mapping[str, Any]]:
         found = self._api.pages("/projects", membership="true", archived="false", order_by="id", **query)
         return [{**each, "path": plain(each["path_with_namespace"])} for each in found]
 
-    def _access_to(self, maintained: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    def _access_to(self, maintained: Sequence[Mapping[str, Any]]) -> Iterator[Result]:
         check, do = "GitLab projects", "Give the token's user the role Maintainer in the group, or the project."
         known = {each["path"] for each in maintained}
         less = [each["path"] for each in self._projects() if each["path"] not in known]
         if not known:
             what = f"is only a member of {_named(less)}, and maintains none" if less else "is a member of no project"
-            yield Finding(check, "fail", f"The token's user {what}.", do)
+            yield Result(check, "fail", f"The token's user {what}.", do)
             return
-        yield Finding(check, "ok", f"The token's user maintains {_named(sorted(known))}.")
+        yield Result(check, "ok", f"The token's user maintains {_named(sorted(known))}.")
         if less:
-            yield Finding(f"{check}, others", "warn", f"The token's user is no maintainer of {_named(less)}.", do)
+            yield Result(f"{check}, others", "warn", f"The token's user is no maintainer of {_named(less)}.", do)
 
-    def _webhooks(self, maintained: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    def _webhooks(self, maintained: Sequence[Mapping[str, Any]]) -> Iterator[Result]:
         check, looked_at = "GitLab webhooks", maintained[:_LOOKED_AT]
         hooks = [hook for each in looked_at for hook in self._hooks(each["path"])]
         missing = [each["path"] for each in looked_at if each["path"] not in {hook.path for hook in hooks}]
@@ -146,13 +146,13 @@ class GitLabExamination:
                 "Add it to the group or the project, with the stack's output WebhookUrl (docs/gitlab.md). A group's "
                 "webhook is shown to owners of the group only: if it has one, all is well."
             )
-            yield Finding(check, "warn", f"No webhook leads to Tidegate from {_named(missing)}.", do)
+            yield Result(check, "warn", f"No webhook leads to Tidegate from {_named(missing)}.", do)
         rotate = self._storing("webhook", "--rotate")
         wrong = [each for hook in hooks for each in _problems(hook, f"{check}, {hook.path}", rotate)]
         yield from wrong
         if not wrong and not missing:
             triggers = ", ".join(_TRIGGERS.values())
-            yield Finding(check, "ok", f"{_named(hook.path for hook in hooks)}: {triggers}.")
+            yield Result(check, "ok", f"{_named(hook.path for hook in hooks)}: {triggers}.")
 
     def _hooks(self, path: str) -> Iterator[_Hook]:
         where = f"{project(path)}/hooks"
@@ -184,40 +184,40 @@ def _of_token(access: GitLabAccess) -> Mapping[str, Any] | None:
     return found
 
 
-def _problems(hook: _Hook, check: str, rotate: str) -> Iterator[Finding]:
+def _problems(hook: _Hook, check: str, rotate: str) -> Iterator[Result]:
     fields, settings = hook.fields, "the webhook's settings"
     missing = [words for name, words in _TRIGGERS.items() if not fields.get(name)]
     if missing:
-        yield Finding(check, "fail", f"It lacks the triggers {', '.join(missing)}.", f"Enable them in {settings}.")
+        yield Result(check, "fail", f"It lacks the triggers {', '.join(missing)}.", f"Enable them in {settings}.")
     if fields.get("push_events") and fields.get("push_events_branch_filter"):
         found = f"It sends only pushes to {plain(fields['push_events_branch_filter'])}."
         do = f"Let it send all branches, in {settings}, unless that is the default branch."
-        yield Finding(f"{check}, branches", "warn", found, do)
+        yield Result(f"{check}, branches", "warn", found, do)
     if hook.answered == str(_UNAUTHORIZED):
         do = f"Set its Secret token to one of the webhook secret: {rotate} prints a new one."
         found = "Tidegate refused its newest delivery (401): its Secret token does not match."
-        yield Finding(f"{check}, deliveries", "fail", found, do)
+        yield Result(f"{check}, deliveries", "fail", found, do)
     elif fields.get("alert_status", "executable") != "executable":
         until = fields.get("disabled_until")
         found = f"GitLab has disabled it, as it failed{f', until {until}' if until else ''}."
         do = f"Correct the cause, then test it in {settings}: a success enables it."
-        yield Finding(f"{check}, deliveries", "warn", found, do)
+        yield Result(f"{check}, deliveries", "warn", found, do)
 
 
-def _merges(maintained: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+def _merges(maintained: Sequence[Mapping[str, Any]]) -> Iterator[Result]:
     """Look where merges do not wait for what Tidegate says. That is for the projects to decide."""
     check = "GitLab merges"
     free = [each["path"] for each in maintained if each.get("only_allow_merge_if_pipeline_succeeds") is False]
     if free:
         do = "To make merges wait, set Settings, Merge requests, Pipelines must succeed."
-        yield Finding(check, "warn", f"Merges do not wait for Tidegate in {_named(free)}.", do)
+        yield Result(check, "warn", f"Merges do not wait for Tidegate in {_named(free)}.", do)
     switches = ("merge_pipelines_enabled", "merge_trains_enabled")
     results = [each["path"] for each in maintained if any(each.get(switch) for switch in switches)]
     if results:
         found = (
             f"Merged results pipelines or merge trains are enabled in {_named(results)}: they do not wait for Tidegate."
         )
-        yield Finding(f"{check}, trains", "warn", found, "To make merges wait for Tidegate, disable them.")
+        yield Result(f"{check}, trains", "warn", found, "To make merges wait for Tidegate, disable them.")
 
 
 def _named(paths: Iterable[str]) -> str:

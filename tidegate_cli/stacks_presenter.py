@@ -15,7 +15,7 @@ from rich.tree import Tree
 from tidegate.changes.rules.stack import Stack
 from tidegate.deploys.texts.advice import REPLACED
 from tidegate.rules.graphs import right_before, tiers
-from tidegate_cli import screen, views
+from tidegate_cli import presenter, screen
 
 if TYPE_CHECKING:
     from tidegate.config.loaded import LoadedConfiguration
@@ -48,7 +48,7 @@ def change(shown: ChangeModel) -> RenderableType:
     nodes = [_Node(stack.name, stack.tier, stack.plan_after, stack.apply_after) for stack in shown.stacks]
     graph = _drawn(nodes, lambda node: _stack(by_name[node.name]))
     left_out = [screen.text(f"… and {shown.left_out} more members")] if shown.left_out else []
-    page = [views.unfolded(f"  {shown.url}", "dim")] if shown.url else []
+    page = [presenter.unfolded(f"  {shown.url}", "dim")] if shown.url else []
     return Group(title, *graph, *left_out, *page)
 
 
@@ -63,14 +63,14 @@ def _stack(stack: StackModel) -> RenderableType:
 
 
 def _member(one: MemberModel) -> Iterator[RenderableType]:
-    yield Text.assemble("  ", views.state_of(one, one.replaced_by), "  ", screen.text(one.root))
+    yield Text.assemble("  ", presenter.state_of(one, one.replaced_by), "  ", screen.text(one.root))
     if one.replaced_by:
         replaced = REPLACED.format(one.replaced_by.revision[:7])
         yield Padding(screen.text(replaced, "dim"), (0, 0, 0, 6), expand=False)
     if one.gated_by:
         # A line of its own, so that what does not fit stands below itself.
         yield Padding(
-            screen.text(f"waits for {views.awaited(one.gated_by, one.stack)}", "dim"), (0, 0, 0, 6), expand=False
+            screen.text(f"waits for {presenter.awaited(one.gated_by, one.stack)}", "dim"), (0, 0, 0, 6), expand=False
         )
 
 

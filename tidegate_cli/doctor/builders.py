@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from os import defpath
 from pathlib import Path
 
-from tidegate_cli.diagnosis import Finding
+from tidegate_cli.doctor.result import Result
 from tidegate_cli.harmless import plain
 
 #: A daemon that answers does so at once; one in a machine that sleeps may need a few seconds.
@@ -24,7 +24,7 @@ _NOT_STARTED = 125
 _BASE = re.compile(r"^ARG PYTHON=(\S+)$", re.MULTILINE)
 
 
-def find_builder(environ: Mapping[str, str]) -> tuple[str, Finding]:
+def find_builder(environ: Mapping[str, str]) -> tuple[str, Result]:
     """Look for a program that builds images and whose daemon or machine answers. Return its path, empty without one."""
     wanted = environ.get("CDK_DOCKER")
     silent = ""
@@ -35,12 +35,12 @@ def find_builder(environ: Mapping[str, str]) -> tuple[str, Finding]:
         problem = _problem(path, environ)
         if not problem:
             hint = "" if wanted or program == "docker" else f"Set CDK_DOCKER={program}."
-            return path, Finding("container builder", "ok", f"{program} builds images.", hint)
+            return path, Result("container builder", "ok", f"{program} builds images.", hint)
         silent = silent or f"{program} is on PATH, but cannot build: {problem}"
     start = "Start its daemon or machine (docker: Docker itself; podman machine start; finch vm start)."
     install = "Install one: the runner and root discovery are images. Set CDK_DOCKER when it is not docker."
     missing = f"{wanted} is not on PATH." if wanted else f"None of {', '.join(_BUILDERS)} is on PATH."
-    return "", Finding("container builder", "fail", silent or missing, start if silent else install)
+    return "", Result("container builder", "fail", silent or missing, start if silent else install)
 
 
 def base_image(dockerfile: Path) -> str:
@@ -49,29 +49,29 @@ def base_image(dockerfile: Path) -> str:
     return found[1] if found else ""
 
 
-def try_architecture(builder: str, environ: Mapping[str, str], architecture: str, image: str) -> Finding:
+def try_architecture(builder: str, environ: Mapping[str, str], architecture: str, image: str) -> Result:
     """Run a container of the architecture that is deployed: on another machine, it needs emulation."""
     check = f"images for {architecture}"
     if architecture not in MACHINES:
-        return Finding(check, "fail", "There is no such architecture.", f"Set it to {' or '.join(MACHINES)}.")
+        return Result(check, "fail", "There is no such architecture.", f"Set it to {' or '.join(MACHINES)}.")
     platform, machine = MACHINES[architecture]
     arguments = [builder, "run", "--rm", "--platform", platform, "--entrypoint", "uname", image, "-m"]
     try:
         done = _run(arguments, environ, _RUN_SECONDS)
     except (subprocess.TimeoutExpired, OSError) as error:
-        return Finding(check, "warn", f"No container was tried ({type(error).__name__}).", "Run the command again.")
+        return Result(check, "warn", f"No container was tried ({type(error).__name__}).", "Run the command again.")
     if done.returncode == _NOT_STARTED:
-        return Finding(
+        return Result(
             check, "warn", f"No container was started: {_last(done)}", "Check that this machine can pull images."
         )
     if done.returncode == 0 and done.stdout.decode("utf-8", "replace").strip() == machine:
-        return Finding(check, "ok", f"A container for {platform} runs.")
+        return Result(check, "ok", f"A container for {platform} runs.")
     other = next(name for name in MACHINES if name != architecture)
     do = (
         f"Install emulation, such as with `docker run --privileged --rm tonistiigi/binfmt --install {platform[6:]}`, "
         f"deploy from a machine of that kind, or set `architecture` to {other} in cdk.json."
     )
-    return Finding(check, "fail", f"A container for {platform} does not run here: {_last(done)}", do)
+    return Result(check, "fail", f"A container for {platform} does not run here: {_last(done)}", do)
 
 
 def _problem(path: str, environ: Mapping[str, str]) -> str:

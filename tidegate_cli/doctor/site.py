@@ -8,19 +8,19 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tidegate_cli.diagnosis import Finding, reason_of
+from tidegate_cli.doctor.result import Result, reason_of
 
 _EVERYWHERE = "0.0.0.0/0"
 _REGION_OF_ARN = 3
 
 
-class SiteExamination:
+class SiteChecks:
     """Asks AWS about what ``cdk.json`` names. ``client`` gives the caller's client of a service."""
 
     def __init__(self, context: Mapping[str, Any], client: Callable[[str], Any], region: str) -> None:
         self._context, self._client, self._region = context, client, region
 
-    def findings(self) -> Iterator[Finding]:
+    def results(self) -> Iterator[Result]:
         """Yield what each check found; what is not set is not checked."""
         if self._context.get("vpc"):
             yield from self._subnets()
@@ -30,38 +30,38 @@ class SiteExamination:
             if str(self._context.get(key) or "").startswith("arn:"):
                 yield self._asked(key, partial(self._key, key))
 
-    def _asked(self, check: str, ask: Callable[[], Finding]) -> Finding:
+    def _asked(self, check: str, ask: Callable[[], Result]) -> Result:
         try:
             return ask()
         except ClientError as error:
             said = reason_of(error)
             if any(word in error.response["Error"]["Code"] for word in ("AccessDenied", "Unauthorized")):
-                return Finding(check, "warn", said, "Allow this call for the check.")
-            return Finding(check, "fail", said, "Correct it in cdk.json.")
+                return Result(check, "warn", said, "Allow this call for the check.")
+            return Result(check, "fail", said, "Correct it in cdk.json.")
         except BotoCoreError as error:
-            return Finding(check, "warn", reason_of(error), "Try again.")
+            return Result(check, "warn", reason_of(error), "Try again.")
 
-    def _subnets(self) -> Iterator[Finding]:
+    def _subnets(self) -> Iterator[Result]:
         given = self._context.get("subnets") or []
         for subnet in map(str.strip, given.split(",") if isinstance(given, str) else given):
             yield self._asked(f"subnet {subnet}", partial(self._subnet, subnet))
 
-    def _subnet(self, subnet: str) -> Finding:
+    def _subnet(self, subnet: str) -> Result:
         """Look where a runner's packets go: it has to reach the forge, registries and AWS."""
         check, vpc = f"subnet {subnet}", str(self._context["vpc"])
         (found,) = self._client("ec2").describe_subnets(SubnetIds=[subnet])["Subnets"]
         if found["VpcId"] != vpc:
-            return Finding(
+            return Result(
                 check, "fail", f"It is in {found['VpcId']}, not in {vpc}.", "Correct vpc or subnets in cdk.json."
             )
         gateway = self._way_out(subnet, vpc)
         if not gateway:
             do = "Add a route to a NAT gateway, or omit vpc: the stack then makes a network with a way out."
-            return Finding(check, "fail", f"It has no route to {_EVERYWHERE}: runners would not start.", do)
+            return Result(check, "fail", f"It has no route to {_EVERYWHERE}: runners would not start.", do)
         if gateway.startswith("igw-") and str(self._context.get("runner_public_ip") or "false").lower() != "true":
             do = "Set runner_public_ip to true, or name subnets behind a NAT gateway."
-            return Finding(check, "fail", "It is public, and runners get no public IP address.", do)
-        return Finding(check, "ok", f"Runners reach the internet by {gateway}.")
+            return Result(check, "fail", "It is public, and runners get no public IP address.", do)
+        return Result(check, "ok", f"Runners reach the internet by {gateway}.")
 
     def _way_out(self, subnet: str, vpc: str) -> str:
         """Return what the subnet's default route leads to. Without a table of its own it has the VPC's main one."""
@@ -75,34 +75,34 @@ class SiteExamination:
                 return str(next((value for name, value in sorted(route.items()) if name.endswith("Id")), "a gateway"))
         return ""
 
-    def _certificate(self) -> Finding:
+    def _certificate(self) -> Result:
         arn, domain = str(self._context["certificate"]), str(self._context.get("domain") or "")
         if problem := self._elsewhere(arn):
-            return Finding("certificate", "fail", problem, "Request it in the region of the installation.")
+            return Result("certificate", "fail", problem, "Request it in the region of the installation.")
         found = self._client("acm").describe_certificate(CertificateArn=arn)["Certificate"]
         if found["Status"] != "ISSUED":
             do = "Add the records that ACM asks for to the domain's zone, and wait until it is issued."
-            return Finding("certificate", "fail", f"Its status is {found['Status']}.", do)
+            return Result("certificate", "fail", f"Its status is {found['Status']}.", do)
         names = found.get("SubjectAlternativeNames") or [found["DomainName"]]
         if not any(_covers(name, domain) for name in names):
-            return Finding(
+            return Result(
                 "certificate",
                 "fail",
                 f"It is for {', '.join(names)}, not for {domain}.",
                 "Request another certificate.",
             )
-        return Finding("certificate", "ok", f"It is for {domain}.")
+        return Result("certificate", "ok", f"It is for {domain}.")
 
-    def _key(self, key: str) -> Finding:
+    def _key(self, key: str) -> Result:
         arn = str(self._context[key])
         if key == "kms_key" and (problem := self._elsewhere(arn)):
-            return Finding(key, "fail", problem, "Name a key in the region of the installation.")
+            return Result(key, "fail", problem, "Name a key in the region of the installation.")
         found = self._client("kms").describe_key(KeyId=arn)["KeyMetadata"]
         if found["KeyState"] != "Enabled":
-            return Finding(key, "fail", f"Its state is {found['KeyState']}.", "Enable it, or name another.")
+            return Result(key, "fail", f"Its state is {found['KeyState']}.", "Enable it, or name another.")
         if found.get("KeySpec", "SYMMETRIC_DEFAULT") != "SYMMETRIC_DEFAULT":
-            return Finding(key, "fail", f"It is a key of {found['KeySpec']}.", "Name a symmetric key for encryption.")
-        return Finding(key, "ok", "It is enabled.")
+            return Result(key, "fail", f"It is a key of {found['KeySpec']}.", "Name a symmetric key for encryption.")
+        return Result(key, "ok", "It is enabled.")
 
     def _elsewhere(self, arn: str) -> str:
         region = arn.split(":")[_REGION_OF_ARN]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tidegate_cli import screen, views
+from tidegate_cli import presenter, screen
 
 if TYPE_CHECKING:
     from tidegate.web.drift_models import DriftFindingModel, DriftList, DriftScheduleModel
@@ -31,12 +31,12 @@ def drift(found: DriftList) -> RenderableType:
 def _schedule(one: DriftScheduleModel) -> Iterator[RenderableType]:
     yield Text.assemble(screen.text(f"{one.repository}  {one.schedule}", "bold"), "  ", screen.text(one.when, "dim"))
     yield screen.text(f"  {_last(one)}")
-    yield from views.indented(one.problem)
-    yield from views.indented(one.notice)
+    yield from presenter.indented(one.problem)
+    yield from presenter.indented(one.notice)
     for root in one.roots:
         yield from _root(root)
     if one.issue_url:
-        yield views.unfolded(f"  {one.issue_url}", "dim")
+        yield presenter.unfolded(f"  {one.issue_url}", "dim")
     yield Text()
 
 
@@ -54,13 +54,11 @@ def _root(root: DriftFindingModel) -> Iterator[RenderableType]:
     since = f", since {screen.ago(root.drifted_since)}" if root.drifted_since else ""
     yield Text.assemble("  ", screen.text(name), "  ", screen.text(f"{words}{since}", style))
     if root.changes and root.drifted_since:
-        yield Text.assemble("    ", views.changes(root.changes))
-    yield from views.indented(root.reason)
+        yield Text.assemble("    ", presenter.changes(root.changes))
+    yield from presenter.indented(root.reason)
     if root.undoing == "absent":
-        yield from views.indented(
-            "The requested deployment is not in the queue: not yet, or it was refused."
-        )
+        yield from presenter.indented("The requested deployment is not in the queue: not yet, or it was refused.")
     if root.deployment:
-        yield views.command(f"tidegate status {root.deployment}")
+        yield presenter.command(f"tidegate status {root.deployment}")
     if root.job and root.state != "none":
-        yield views.unfolded(f"    {root.job.url}", "dim")
+        yield presenter.unfolded(f"    {root.job.url}", "dim")

@@ -33,7 +33,7 @@ _FOREIGN = (
 )
 
 
-def suspicions(checkout: Checkout, loaded: LoadedConfiguration, configured: ConfiguredRoots) -> list[str]:
+def root_warnings(checkout: Checkout, loaded: LoadedConfiguration, configured: ConfiguredRoots) -> list[str]:
     """Return sentences on root modules that no key stands for, and on stacks, queries and paths that fit nothing.
 
     What the warnings of the file tell of a query is not told again.

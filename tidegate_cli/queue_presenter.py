@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tidegate_cli import screen, views
+from tidegate_cli import presenter, screen
 
 if TYPE_CHECKING:
     from tidegate.web.models import PlaceModel, QueueModel
@@ -34,12 +34,12 @@ def _lock(shown: QueueModel) -> Iterator[RenderableType]:
     if lock is None:
         return
     at = f" at {lock.revision[:7]}" if lock.revision else ""
-    what = f"{views.locked_scope(lock)} locked".lstrip()
+    what = f"{presenter.locked_scope(lock)} locked".lstrip()
     yield Text()
-    who = f" by {views.person(lock.by, lock.at)}{at}{views.lock_end(lock)}"
+    who = f" by {presenter.person(lock.by, lock.at)}{at}{presenter.lock_end(lock)}"
     yield Text.assemble(screen.text(what[0].upper() + what[1:], "bold red"), screen.text(who))
-    yield from views.indented(lock.reason)
-    yield views.command(views.unlocking(shown.repository, shown.root, lock))
+    yield from presenter.indented(lock.reason)
+    yield presenter.command(presenter.unlocking(shown.repository, shown.root, lock))
 
 
 def _running(shown: QueueModel) -> Iterator[RenderableType]:
@@ -48,13 +48,13 @@ def _running(shown: QueueModel) -> Iterator[RenderableType]:
     if now is None:
         yield Text("Nothing runs.")
         return
-    who = views.person(now.requested_by, now.requested_at)
+    who = presenter.person(now.requested_by, now.requested_at)
     yield Text.assemble(("Now  ", "bold"), screen.state(now.state))
-    yield screen.text(f"  {now.revision[:7]}  {views.trigger(now)} by {who}")
-    yield views.unfolded(f"  {now.id}", "dim")
+    yield screen.text(f"  {now.revision[:7]}  {presenter.trigger(now)} by {who}")
+    yield presenter.unfolded(f"  {now.id}", "dim")
     if now.changes:
-        yield Text.assemble("  ", views.changes(now.changes))
-    yield from views.next_steps(now, has_log=now.state != "queued")
+        yield Text.assemble("  ", presenter.changes(now.changes))
+    yield from presenter.next_steps(now, has_log=now.state != "queued")
 
 
 def _line(waiting: Sequence[PlaceModel], *, everything: bool) -> Iterator[RenderableType]:
@@ -66,8 +66,8 @@ def _line(waiting: Sequence[PlaceModel], *, everything: bool) -> Iterator[Render
     shown = waiting if everything else waiting[:_SHOWN]
     for item in shown:
         by = f"by {item.requested_by}, " if item.requested_by else ""
-        line = f"{item.place:>4}  {item.revision[:7]}  {views.trigger(item)} {by}{screen.ago(item.requested_at)}"
+        line = f"{item.place:>4}  {item.revision[:7]}  {presenter.trigger(item)} {by}{screen.ago(item.requested_at)}"
         yield screen.text(line, "magenta" if item.trigger == "manual" else "")
-        yield views.unfolded(f"      {item.id}", "dim")
+        yield presenter.unfolded(f"      {item.id}", "dim")
     if len(shown) < len(waiting):
         yield screen.text(f"      … and {len(waiting) - len(shown)} more; --all shows them")

@@ -11,9 +11,9 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from moto import mock_aws
 
-from tidegate_cli.diagnosis import Finding
-from tidegate_cli.ecs_examination import examine_role
-from tidegate_cli.quota_examination import QuotaExamination
+from tidegate_cli.doctor.ecs_role import check_role
+from tidegate_cli.doctor.quotas import QuotaChecks
+from tidegate_cli.doctor.result import Result
 from tidegate_local.moto import quota_shims
 
 REGION = "eu-west-1"
@@ -53,8 +53,8 @@ def _quota_answers(applied: Any, default: Any = "NoSuchResourceException") -> An
     return lambda _: Quotas()
 
 
-def _quotas(clients: Any, region: str = REGION, **context: Any) -> dict[str, Finding]:
-    return {finding.check: finding for finding in QuotaExamination(context, clients, region).findings()}
+def _quotas(clients: Any, region: str = REGION, **context: Any) -> dict[str, Result]:
+    return {finding.check: finding for finding in QuotaChecks(context, clients, region).results()}
 
 
 def test_quotas_that_nobody_changed_are_awss_defaults(aws: None):
@@ -97,12 +97,12 @@ def test_where_neither_the_list_nor_aws_tells_one_is_told_whom_to_ask():
 
 
 def test_an_account_without_ecss_own_role_is_told_how_to_get_it(aws: None):
-    found = examine_role(_client("iam"))
+    found = check_role(_client("iam"))
     assert found.verdict == "warn"
     assert "AWSServiceRoleForECS" in found.found
     assert "aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com" in found.do
     _client("iam").create_role(RoleName="AWSServiceRoleForECS", AssumeRolePolicyDocument="{}")
-    assert examine_role(_client("iam")).verdict == "ok"
+    assert check_role(_client("iam")).verdict == "ok"
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_role_that_cannot_be_looked_for_is_a_warning(error: Exception):
         def get_role(self, **_: str) -> None:
             raise error
 
-    assert examine_role(Iam()).verdict == "warn"
+    assert check_role(Iam()).verdict == "warn"
 
 
 @pytest.mark.parametrize(("value", "verdict"), [(0, "fail"), (2, "warn"), (6, "ok")])

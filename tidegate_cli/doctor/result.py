@@ -9,7 +9,7 @@ Verdict = Literal["ok", "warn", "fail"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Result:
     """What one check found; ``do`` says what to do when it is not ok."""
 
     check: str

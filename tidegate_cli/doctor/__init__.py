@@ -1,0 +1,1 @@
+"""``tidegate doctor``: what a deploy to AWS needs, check by check."""
