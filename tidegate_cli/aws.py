@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+from tidegate_cli.problems import Refused
+
+SIGN_IN = "Sign in (for example: aws sso login), or choose another account with AWS_PROFILE."
 
 
 def client(service: str, **more: Any) -> Any:
@@ -11,3 +17,14 @@ def client(service: str, **more: Any) -> Any:
     import boto3
 
     return boto3.client(service, region_name=os.environ.get("AWS_REGION") or None, **more)
+
+
+@contextmanager
+def refusals(advice: str = SIGN_IN) -> Iterator[None]:
+    """Turn what AWS refuses into a problem. Its messages name keys and permissions, never a secret's value."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        yield
+    except (BotoCoreError, ClientError) as error:
+        raise Refused(str(error), advice) from error

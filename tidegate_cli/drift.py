@@ -56,10 +56,7 @@ def drift(
             found = _looked(client, name, look, wait=wait, json=json) if name and look else client.drift(name)
         except NotFound as problem:
             raise lookup.explained(client, problem, name or "") from None
-    if json:
-        screen.print_json(as_json(found))
-    else:
-        screen.console().print(drift_presenter.drift(found), crop=False)
+    screen.show(as_json(found), drift_presenter.drift(found), json=json)
 
 
 def _looked(client: ApiClient, repository: str, schedule: str, *, wait: bool, json: bool) -> DriftList:

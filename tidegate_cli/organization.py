@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidegate_cli import aws
+from tidegate_cli import aws, screen
 from tidegate_cli.configuration import content_of
 from tidegate_cli.exits import Exit
 from tidegate_cli.options import Json
-from tidegate_cli.problems import NotFound, Refused
+from tidegate_cli.problems import NotFound
 from tidegate_cli.tree import Command, Group
 
 if TYPE_CHECKING:
@@ -45,9 +43,9 @@ def set_file(
     raw = content_of(file, "tidegate organization set FILE")
     checked(file, raw)
     client = _client()
-    with _aws():
+    with aws.refusals():
         client.put_object(Bucket=bucket, Key=ORGANIZATION, Body=raw, ContentType="application/yaml")
-    _say(f"Stored as {ORGANIZATION}. It applies from now on.", {"bucket": bucket, "key": ORGANIZATION}, json=json)
+    screen.say(f"Stored as {ORGANIZATION}. It applies from now on.", {"bucket": bucket, "key": ORGANIZATION}, json=json)
 
 
 @app.command(cls=Command, name="show")
@@ -56,7 +54,7 @@ def show(*, bucket: _Bucket) -> None:
     from tidegate.config.organization import ORGANIZATION
 
     client = _client()
-    with _aws():
+    with aws.refusals():
         try:
             answer = client.get_object(Bucket=bucket, Key=ORGANIZATION)
         except client.exceptions.NoSuchKey:
@@ -70,9 +68,9 @@ def remove(*, bucket: _Bucket, json: Json = False) -> None:
     from tidegate.config.organization import ORGANIZATION
 
     client = _client()
-    with _aws():
+    with aws.refusals():
         client.delete_object(Bucket=bucket, Key=ORGANIZATION)
-    _say(
+    screen.say(
         "The file is removed. Each repository's file decides alone now.",
         {"bucket": bucket, "key": ORGANIZATION},
         json=json,
@@ -82,7 +80,6 @@ def remove(*, bucket: _Bucket, json: Json = False) -> None:
 def checked(file: Path, raw: bytes) -> Organization:
     """Return what an organization's file says. Tell all that is wrong with it, and end."""
     from tidegate.config.organization import Organization, examine_organization
-    from tidegate_cli import screen
 
     found = examine_organization(raw, file=str(file))
     if isinstance(found, Organization):
@@ -92,26 +89,6 @@ def checked(file: Path, raw: bytes) -> Organization:
     raise typer.Exit(int(Exit.FAILED))
 
 
-@contextmanager
-def _aws() -> Iterator[None]:
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    try:
-        yield
-    except (BotoCoreError, ClientError) as error:
-        advice = "Sign in (for example: aws sso login), or choose another account with AWS_PROFILE."
-        raise Refused(str(error), advice) from error
-
-
 def _client() -> Any:
-    with _aws():
+    with aws.refusals():
         return aws.client("s3")
-
-
-def _say(text: str, document: Mapping[str, Any], *, json: bool) -> None:
-    from tidegate_cli.screen import print_json
-
-    if json:
-        print_json(document)
-    else:
-        typer.echo(text)

@@ -52,10 +52,7 @@ def pulls(
         except NotFound as problem:
             missing = problem if number is None else _missing(name, number)
             raise lookup.explained(client, missing, name or "") from None
-    if json:
-        screen.print_json(data)
-    else:
-        screen.console().print(view, crop=False)
+    screen.show(data, view, json=json)
 
 
 def _missing(repository: str | None, number: int) -> NotFound:

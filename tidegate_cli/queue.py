@@ -41,10 +41,7 @@ def queue(
             raise lookup.explained(client, problem, repository, [root]) from None
         if not (found.deployed_revision or found.running or found.waiting or found.lock):
             lookup.check_root(client, repository, root)
-    if json:
-        screen.print_json(as_json(found))
-    else:
-        screen.console().print(queue_presenter.queue(found, everything=everything), crop=False)
+    screen.show(as_json(found), queue_presenter.queue(found, everything=everything), json=json)
 
 
 def lock(

@@ -77,6 +77,22 @@ def print_json(value: Any) -> None:
     typer.echo(dumps(value))
 
 
+def show(document: Any, view: RenderableType, *, json: bool) -> None:
+    """Print the JSON document for scripts, or the view of it for people."""
+    if json:
+        print_json(document)
+    else:
+        console().print(view, crop=False)
+
+
+def say(text: str, document: Any, *, json: bool) -> None:
+    """Print the JSON document for scripts, or a sentence for people."""
+    if json:
+        print_json(document)
+    else:
+        typer.echo(text)
+
+
 def note(text: str) -> None:
     """Tell the person something on stderr, where it disturbs no script."""
     if text:

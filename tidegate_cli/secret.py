@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from json import dumps, loads
 from os import environ
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tidegate_cli import aws
+from tidegate_cli import aws, screen
 from tidegate_cli.options import PREFIX, Json, Prefix
 from tidegate_cli.problems import Refused, WrongUsage
 from tidegate_cli.tree import Command, Group
@@ -55,7 +54,7 @@ def webhook(
         if not known:
             raise Refused(f"{name} does not exist: there is nothing to retire.")
         _store(client, name, {"secrets": known[:1]})
-        _say(f"Only the newest secret in {name} is valid now.", {"name": name, "valid": 1}, json=json)
+        screen.say(f"Only the newest secret in {name} is valid now.", {"name": name, "valid": 1}, json=json)
         return
     if known and not rotate:
         raise Refused(f"{name} exists.", "--rotate adds a new secret, --retire ends the old one.")
@@ -64,7 +63,7 @@ def webhook(
     if not json:
         where = "the App's settings, as the webhook secret (on GitLab: the webhook's Secret token)"
         typer.echo(f"Stored in {name}. Paste this into {where}:", err=True)
-    _say(valid[0], {"name": name, "valid": len(valid), "secret": valid[0]}, json=json)
+    screen.say(valid[0], {"name": name, "valid": len(valid), "secret": valid[0]}, json=json)
 
 
 _AppId = Annotated[
@@ -127,7 +126,7 @@ def github_app(
         str(file) for file in (key, client_secret_file, comment_token_file) if file and str(file) != "-"
     )
     text = f"Stored in {name}." + (f" You may delete {deletable} now." if deletable else "")
-    _say(text, {"name": name, "stored": sorted(fields)}, json=json)
+    screen.say(text, {"name": name, "stored": sorted(fields)}, json=json)
 
 
 _TokenFile = Annotated[
@@ -186,7 +185,7 @@ def gitlab(
     _store(client, name, whole)
     missing = [each for each in ("token", "clone_token") if each not in whole]
     text = f"Stored in {name}." + (f" It still lacks {' and '.join(missing)}." if missing else "")
-    _say(text, {"name": name, "stored": sorted(fields), "missing": missing}, json=json)
+    screen.say(text, {"name": name, "stored": sorted(fields), "missing": missing}, json=json)
 
 
 def _together(*options: tuple[str, object]) -> None:
@@ -231,25 +230,14 @@ def _line_in(file: Path, what: str) -> str:
     return secret
 
 
-@contextmanager
-def _aws(advice: str = "") -> Iterator[None]:
-    """Turn what AWS refuses into a problem; its messages name keys and rights, never a secret's content."""
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    try:
-        yield
-    except (BotoCoreError, ClientError) as error:
-        raise Refused(str(error), advice) from error
-
-
 def _client() -> Any:
-    with _aws("Choose an account and region, for example with AWS_PROFILE and AWS_REGION."):
+    with aws.refusals("Choose an account and region, for example with AWS_PROFILE and AWS_REGION."):
         return aws.client("secretsmanager")
 
 
 def _read(client: Any, name: str) -> dict[str, Any] | None:
     """Return the object that a secret holds; None if there is no such secret."""
-    with _aws("Sign in (for example: aws sso login), or choose another account with AWS_PROFILE."):
+    with aws.refusals():
         try:
             text = client.get_secret_value(SecretId=name)["SecretString"]
         except client.exceptions.ResourceNotFoundException:
@@ -275,17 +263,8 @@ def _webhook_secrets(client: Any, name: str) -> list[str]:
 
 def _store(client: Any, name: str, value: object) -> None:
     text = dumps(value)
-    with _aws():
+    with aws.refusals(""):
         try:
             client.create_secret(Name=name, SecretString=text)
         except client.exceptions.ResourceExistsException:
             client.put_secret_value(SecretId=name, SecretString=text)
-
-
-def _say(text: str, document: Mapping[str, Any], *, json: bool) -> None:
-    from tidegate_cli.screen import print_json
-
-    if json:
-        print_json(document)
-    else:
-        typer.echo(text)

@@ -61,10 +61,7 @@ def stacks(
         with open_client(url, person) as client:
             found = _named(client, change) if change is not None else _newest(client, repository or "")
         document, view = _shown(found)
-    if json:
-        screen.print_json(document)
-    else:
-        screen.console().print(view, crop=False)
+    screen.show(document, view, json=json)
 
 
 def _shown(found: ChangeModel) -> tuple[Any, RenderableType]:

@@ -6,6 +6,7 @@ import os
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from tidegate_cli import aws
 from tidegate_cli.problems import Refused
 from tidegate_cli.smoke.course import StepFailed, Within
 from tidegate_cli.smoke.leftovers import leftovers, stack_id
@@ -15,12 +16,8 @@ from tidegate_cli.smoke.scene import Scene
 
 def identify(scene: Scene) -> str:
     """Learn the account, and return who calls. Raise Refused without credentials."""
-    try:
+    with aws.refusals():
         who = scene.client("sts").get_caller_identity()
-    except (BotoCoreError, ClientError) as error:
-        raise Refused(
-            str(error), "Sign in (for example: aws sso login), or choose an account by AWS_PROFILE."
-        ) from error
     scene.account = str(who["Account"])
     return str(who["Arn"])
 
