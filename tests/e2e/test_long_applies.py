@@ -39,6 +39,7 @@ def tasks_of(tidegate, deployment):
     return [task for task in tidegate.cloud.read("tasks") if deployment in json.dumps(task["overrides"])]
 
 
+@pytest.mark.nightly
 def test_an_apply_goes_on_when_the_session_of_its_role_has_ended(project, short_sessions):
     sha = project.push({"live/app": SLOW}, **{"tidegate.yaml": SIZES})
     short_sessions()
@@ -66,6 +67,7 @@ def test_an_apply_goes_on_when_the_session_of_its_role_has_ended(project, short_
     assert environment["TIDEGATE_LIFE_SECONDS"] == "21900"
 
 
+@pytest.mark.nightly
 def test_a_root_that_asks_for_more_than_the_installation_allows_is_told_so(project):
     sha = project.push({"live/app": SLOW}, **{"tidegate.yaml": TOO_LARGE})
     ended = project.ended(sha, "live/app")

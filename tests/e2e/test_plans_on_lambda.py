@@ -63,6 +63,7 @@ def test_a_push_is_planned_on_lambda_and_applied_on_fargate(project):
     assert on_fargate(project, f"{deployment}-apply-1")
 
 
+@pytest.mark.nightly
 def test_a_plan_that_takes_too_long_moves_to_fargate_and_the_next_one_of_its_root_begins_there(project):
     tidegate = project.tidegate
     with at_its_backend(project) as (sha, deployment):

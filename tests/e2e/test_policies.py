@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.policies import POLICY, SETS, standing
@@ -38,6 +40,7 @@ def test_a_refused_plan_blocks_until_an_owner_approves_the_head_or_the_code_chan
     assert standing(project, corrected, "success")["output"]["title"] == "Passed"
 
 
+@pytest.mark.nightly
 def test_a_value_that_only_tidegate_yaml_changes_is_planned_and_refused(project):
     file = SETS + BY_FILE
     files = {"tidegate.yaml": file.replace("ONE", "allowed"), "policies/main.rego": POLICY}

@@ -24,6 +24,8 @@ from tidegate_local.client import LocalCloud
 _LATER = ("Delayed", "NotVisible")
 ROOT, REPOSITORY, OTHER = "live/app", "acme/both", "acme-prod"
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture(scope="module")
 def cloud(tmp_path_factory) -> Iterator[LocalCloud]:
