@@ -8,7 +8,7 @@ import pytest
 
 from tests.adapters.aws import REGION
 from tidegate.aws.boto import client
-from tidegate.bootstrap import Bootstrap
+from tidegate.ports import Ports
 from tidegate.rules.errors import CloudUnavailable
 from tidegate.settings import InvalidSecretError
 
@@ -31,58 +31,58 @@ ENVIRONMENT = {
     "TIDEGATE_UNDELIVERED_QUEUE_ARN": f"arn:aws:sqs:{REGION}:123456789012:undelivered",
 }
 
-WIRED = sorted(
-    name
-    for kind in Bootstrap.__mro__
-    for name, value in vars(kind).items()
-    if type(value).__name__ == "cached_property"
-)
+WIRED = sorted(name for name, value in vars(Ports).items() if type(value).__name__ == "cached_property")
 
 
 def test_everything_that_is_wired_can_be_made(cloud):
     secret = {"app_id": "1", "private_key": "PEM", "client_id": "client", "client_secret": "secret"}
     client("secretsmanager").create_secret(Name="tidegate/github-app", SecretString=json.dumps(secret))
-    wires = Bootstrap(ENVIRONMENT)
+    ports = Ports(ENVIRONMENT)
     # GitHub is served here, and nobody has named a key of workload identity.
-    assert {name for name in WIRED if getattr(wires, name) is None} == {"gitlab", "public_keys", "token_signer"}
+    assert {name for name in WIRED if getattr(ports, name) is None} == {
+        "gitlab",
+        "public_keys",
+        "token_signer",
+        "witness",
+    }
 
 
 def test_the_apps_credentials_are_read_when_they_are_needed_and_once(cloud):
     secrets = client("secretsmanager")
     secret = json.dumps({"app_id": 123, "private_key": "PEM"})
     secrets.create_secret(Name="tidegate/github-app", SecretString=secret)
-    wires = Bootstrap(ENVIRONMENT)
-    assert wires._app_credentials().app_id == "123"
+    ports = Ports(ENVIRONMENT)
+    assert ports._app_credentials().app_id == "123"
     secrets.delete_secret(SecretId="tidegate/github-app", ForceDeleteWithoutRecovery=True)
-    assert wires._app_credentials().private_key == "PEM"
+    assert ports._app_credentials().private_key == "PEM"
 
 
 def test_a_changed_secret_of_the_app_ends_sessions_within_five_minutes_and_is_used_on_when_it_cannot_be_read(cloud):
     secrets, seconds = client("secretsmanager"), [0.0]
     secret = {"app_id": "1", "private_key": "PEM", "client_id": "client", "client_secret": "leaked"}
     secrets.create_secret(Name="tidegate/github-app", SecretString=json.dumps(secret))
-    wires = Bootstrap(ENVIRONMENT)
-    wires._stored_app_secret._now = lambda: seconds[0]
-    cookie = wires.sessions.begin("developer")
+    ports = Ports(ENVIRONMENT)
+    ports.app_secret._now = lambda: seconds[0]
+    cookie = ports.sessions.begin("developer")
     changed = json.dumps({**secret, "client_secret": "new", "private_key": "NEW"})
     secrets.put_secret_value(SecretId="tidegate/github-app", SecretString=changed)
     seconds[0] = 299.0
-    assert wires.sessions.read(cookie).login == "developer"
+    assert ports.sessions.read(cookie).login == "developer"
     seconds[0] = 300.0
-    assert wires.sessions.read(cookie) is None
-    assert (wires.oauth_client.client_secret, wires._app_credentials().private_key) == ("new", "NEW")
+    assert ports.sessions.read(cookie) is None
+    assert (ports.oauth_client.client_secret, ports._app_credentials().private_key) == ("new", "NEW")
     secrets.delete_secret(SecretId="tidegate/github-app", ForceDeleteWithoutRecovery=True)
     seconds[0] = 900.0
-    assert wires.oauth_client.client_secret == "new"
+    assert ports.oauth_client.client_secret == "new"
 
 
 def test_credentials_that_cannot_be_read_are_a_passing_fault(cloud):
     with pytest.raises(CloudUnavailable, match="Secrets Manager"):
-        Bootstrap(ENVIRONMENT)._app_credentials()
+        Ports(ENVIRONMENT)._app_credentials()
 
 
 @pytest.mark.parametrize("secret", ["not JSON", "[]", "{}", '{"app_id": "1"}', '{"app_id": "", "private_key": ""}'])
 def test_credentials_of_another_form_are_refused_with_what_is_expected(cloud, secret):
     client("secretsmanager").create_secret(Name="tidegate/github-app", SecretString=secret)
     with pytest.raises(InvalidSecretError, match="app_id"):
-        Bootstrap(ENVIRONMENT)._app_credentials()
+        Ports(ENVIRONMENT)._app_credentials()

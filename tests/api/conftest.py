@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.api.world import Client, WebBootstrap
+from tests.api.world import Client, WebWorld
 
 
 @pytest.fixture
 def wires():
-    return WebBootstrap()
+    return WebWorld()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from cachetools import TTLCache
 
 from tests.api.calls import CALLS, call, client_for, prepare
-from tests.api.world import URL, Client, WebBootstrap
+from tests.api.world import URL, Client, WebWorld
 from tests.builders import REPOSITORY, any_lock
 from tidegate.deploys.rules.deployment import State
 from tidegate.ports import KnownRepository
@@ -103,7 +103,7 @@ def questions(wires):
 
         return answer
 
-    wires.forge = Overlay(wires.forge, permission=asks(permission), is_team_member=asks(member))
+    wires.put(forge=Overlay(wires.forge, permission=asks(permission), is_team_member=asks(member)))
     return asked
 
 
@@ -245,8 +245,8 @@ def test_only_members_of_the_operators_team_ask_for_deployments(wires, reviewer)
 
 
 def test_without_an_operators_team_nobody_asks_for_deployments():
-    wires = WebBootstrap()
-    wires.environ = {**wires.environ, "TIDEGATE_OPERATORS_TEAM": ""}
+    wires = WebWorld()
+    wires.put({"TIDEGATE_OPERATORS_TEAM": ""})
     answer = Client(wires, "token-of-reviewer").post_json(
         "/api/v1/deployments", {"repository": REPOSITORY, "roots": ["network"]}
     )
@@ -255,7 +255,7 @@ def test_without_an_operators_team_nobody_asks_for_deployments():
 
 
 def test_a_team_of_another_organization_has_no_rights_here(wires):
-    wires.environ = {**wires.environ, "TIDEGATE_OPERATORS_TEAM": "other/operators"}
+    wires.put({"TIDEGATE_OPERATORS_TEAM": "other/operators"})
     wires.forge.teams["other/operators"] = {"reviewer"}
     client = Client(wires, "token-of-reviewer")
     assert client.post_json("/api/v1/deployments", {"repository": REPOSITORY, "roots": ["network"]}).status == 403

@@ -161,15 +161,17 @@ class Gates:
         self.asked = []
         self.answer = Decision(True, "It runs again.")
 
-    def decide(self, deployment, answer, by, at, reason=""):
+    def decide(self, _ports, deployment, answer, by, at, reason=""):
         self.asked.append((deployment, answer, by, reason) if reason else (deployment, answer, by))
         return self.answer
 
 
 @pytest.fixture
-def gates(wires):
-    wires.gate_decider = Gates()
-    return wires.gate_decider
+def gates(monkeypatch):
+    gates = Gates()
+    for page in ("api", "change_pages"):
+        monkeypatch.setattr(f"tidegate.web.{page}.decide_gate", gates.decide)
+    return gates
 
 
 def test_a_gate_is_answered_by_the_buttons_and_by_the_api(change, gates, browser, reviewer):

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from tests.api.calls import prepare
-from tests.api.world import Client, WebBootstrap
+from tests.api.world import Client, WebWorld
 from tests.api.wsgi import wsgi
 from tests.builders import any_deployment
 from tests.chance import examples
@@ -18,7 +18,7 @@ from tidegate.ports import LogChunk
 
 
 def _world():
-    wires = WebBootstrap()
+    wires = WebWorld()
     names = prepare(wires)
     wires.deployed(any_deployment(2))
     wires.job_logs.append(names["job"], LogChunk(0, ("a line", "\x1b[31mred\x1b[0m")))

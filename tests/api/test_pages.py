@@ -297,7 +297,7 @@ def test_ten_thousand_deployments_are_listed_page_by_page_with_three_reads(wires
 
     for number in range(10_000):
         wires.deployments.add(any_deployment(number, requested_at=f"2026-03-02T08:00:00.{number:06}+00:00"))
-    wires.catalog, wires.deployments, wires.queues = map(Counting, (wires.catalog, wires.deployments, wires.queues))
+    wires.put(**{name: Counting(getattr(wires, name)) for name in ("catalog", "deployments", "queues")})
     client = Client(wires).sign_in("reader")
     first = client.get(f"/repositories/{REPOSITORY}/deployments")
     assert calls == ["repository", "of_repository", "roots"]

@@ -160,7 +160,7 @@ def test_the_page_shows_what_a_merge_would_do_and_leads_to_the_logs(pull, browse
 
 
 def test_on_gitlab_pages_and_api_say_merge_request_and_its_sign(wires, pull, reader):
-    wires.environ = {**wires.environ, "TIDEGATE_FORGE": "gitlab", "TIDEGATE_FORGE_URL": "https://gitlab.example"}
+    wires.put({"TIDEGATE_FORGE": "gitlab", "TIDEGATE_FORGE_URL": "https://gitlab.example"})
     record, planned, _ = pull
     saved = replace(
         record, spec=replace(record.spec, title="The pull request #5"), notice="The pull request is a draft."

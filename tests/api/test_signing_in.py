@@ -6,9 +6,8 @@ import re
 
 import pytest
 
-from tests.api.world import Client, WebBootstrap
+from tests.api.world import Client, WebWorld
 from tidegate.rules.errors import ForgeUnavailable
-from tidegate.web.refusals import NoSignIn
 from tidegate.web.session import Sessions
 from tidegate.web.signing_in import local_path
 
@@ -75,14 +74,14 @@ def test_a_sign_in_takes_ten_minutes_at_most(wires):
     client = Client(wires)
     state = begin(client)
     wires.accounts.codes["c"] = "token-of-reader"
-    wires.seconds += 601
+    wires.now += 601
     assert client.get(f"/login/callback?code=c&state={state}").status == 400
 
 
 def test_a_session_ends_after_eight_hours(wires, browser):
-    wires.seconds += 8 * 3600 - 1
+    wires.now += 8 * 3600 - 1
     assert browser.get("/").status == 200
-    wires.seconds += 2
+    wires.now += 2
     assert browser.get("/").headers["location"] == "/login?next=%2F"
 
 
@@ -101,7 +100,7 @@ def test_signing_out_leaves_the_other_sessions_of_a_person(wires, browser):
 
 
 def test_a_changed_client_secret_ends_all_sessions(wires, browser):
-    wires.client_secret = "another secret"
+    wires.secret["client_secret"] = "another secret"
     assert browser.get("/").status == 303
 
 
@@ -157,22 +156,15 @@ def test_when_the_forge_is_down_signing_in_says_so_and_when_to_try_again(wires):
 
 
 def test_an_app_without_a_client_secret_says_what_to_do():
-    class Unable(WebBootstrap):
-        @property
-        def sessions(self):
-            raise NoSignIn
-
-        @sessions.setter
-        def sessions(self, _):
-            pass
-
-    answer = Client(Unable()).get("/login")
+    wires = WebWorld()
+    wires.secret.clear()
+    answer = Client(wires).get("/login")
     assert (answer.status, "tidegate secret app" in answer.text) == (503, True)
 
 
 def test_over_plain_http_the_cookie_is_not_marked_secure_so_that_local_clouds_work():
-    wires = WebBootstrap()
-    wires.environ = {**wires.environ, "TIDEGATE_WEB_URL": "http://127.0.0.1:8080"}
+    wires = WebWorld()
+    wires.put({"TIDEGATE_WEB_URL": "http://127.0.0.1:8080"})
     cookie = Client(wires).get("/login").cookies[0]
     assert cookie.startswith("tidegate-sign-in=")
     assert "Secure" not in cookie

@@ -9,41 +9,41 @@ from html import unescape
 from urllib.parse import unquote_plus, urlencode, urlsplit
 
 from tests.builders import REPOSITORY, any_deployment, any_lock, any_queue
-from tests.fakes import MemoryCatalog, MemoryJobLogs
 from tests.fakes.accounts import MemoryAccounts
-from tests.fakes.change_sets import MemoryChangeSets
-from tests.fakes.sign_outs import MemorySignOuts
-from tests.functions.wires import Context, MemoryBootstrap
+from tests.functions.wires import Context, Wires
 from tidegate.ports import Enrolled, KnownRepository
-from tidegate.web.session import Sessions
+from tidegate.web.application import WebApplication
 
 URL = "https://tidegate.example"
 TEAM = "acme/operators"
 QUEUE = f"/queue?repository={REPOSITORY}&root=network"
 
 
-class WebBootstrap(MemoryBootstrap):
-    """Everything in memory. ``seconds`` is the time of sessions, ``ticks`` that of caches."""
+class WebWorld(Wires):
+    """Everything in memory. ``seconds`` is the time of sessions, ``secret`` what is stored of the App."""
 
-    def __init__(self):
-        super().__init__()
-        self.environ = {**self.environ, "TIDEGATE_WEB_URL": URL, "TIDEGATE_OPERATORS_TEAM": TEAM}
-        self.catalog = MemoryCatalog(self.deployments, self.queues)
-        self.accounts = MemoryAccounts(
+    def __init__(self, settings=None):
+        self.now, self.secret = 1_800_000_000.0, {"client_id": "client", "client_secret": "client secret"}
+        accounts = MemoryAccounts(
             tokens={"token-of-reviewer": "reviewer", "token-of-reader": "reader", "token-of-visitor": "visitor"}
         )
-        self.job_logs = MemoryJobLogs()
-        self.change_sets = MemoryChangeSets()
-        self.sign_outs = MemorySignOuts()
-        self.seconds = 1_800_000_000.0
-        self.client_secret = "client secret"
+        settings = {"TIDEGATE_WEB_URL": URL, "TIDEGATE_OPERATORS_TEAM": TEAM, **(settings or {})}
+        super().__init__(settings, accounts=accounts, app_secret=self, seconds=lambda: self.now, public_keys=None)
         self.forge.readers |= {"reader"}
         self.forge.teams[TEAM] = {"reviewer"}
         self.catalog.remember(KnownRepository(REPOSITORY, 7, "main", "0" * 40, "2026-03-02T08:00:00.000000+00:00"))
 
+    def current(self):
+        """Return the App's secret, as it is stored now."""
+        return self.secret
+
     @property
-    def sessions(self):
-        return Sessions(self.client_secret, lambda: self.seconds)
+    def web(self):
+        """The application on the ports as they are."""
+        made = vars(self).get("_web")
+        if made is None or made[0] is not self.ports:
+            made = self._web = self.ports, WebApplication(self.ports)
+        return made[1]
 
     def deployed(self, deployment=None):
         """Store a deployment as its queue would, and return it."""
@@ -81,7 +81,7 @@ class Answer:
 class Client:
     """Sends requests as API Gateway does; keeps cookies as a browser does."""
 
-    wires: WebBootstrap
+    wires: WebWorld
     token: str = ""
     cookies: dict = field(default_factory=dict)
 

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from docs.decision_index import INDEX, index
 from tidegate.config.loader import load_configuration
+from tidegate.reconciler.reconcile import REPAIRS
 from tidegate.web.rules import RULES
 from tidegate_cli.main import app
 
@@ -26,7 +27,6 @@ README = (TOP / "README.md").read_text(encoding="utf-8")
 START = (TOP / "docs/start.md").read_text(encoding="utf-8")
 INSTALL = (TOP / "docs/install.md").read_text(encoding="utf-8")
 OPERATIONS = (TOP / "docs/operations.md").read_text(encoding="utf-8")
-REPAIRS = (TOP / "layers/core/python/tidegate/bootstrap/repairs.py").read_text(encoding="utf-8")
 
 #: What CI runs; the rest of the commands of README and installation guide is run by the tests named here.
 RUN_BY_TESTS = {
@@ -103,7 +103,7 @@ def test_every_call_of_aws_in_the_operations_exists_with_its_options(call):
 
 
 def test_every_repair_and_every_route_of_the_api_has_a_row_in_its_document():
-    repairs = re.findall(r'^ +"([a-z_]+)": ', REPAIRS, re.MULTILINE)
+    repairs = [repair.__name__ for repair in REPAIRS]
     rows = re.findall(r"^\| `([a-z_]+)` \|", (TOP / "docs/operations.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(repairs) == sorted(rows)
     routes = {re.sub(r"<(\w+)>", r"{\1}", route) for route in RULES if " /api/" in route} - {"GET /api/v1/openapi.json"}

@@ -18,10 +18,12 @@ TOP = Path(__file__).parents[2]
 PACKAGE = TOP / "layers/core/python"
 
 #: What each kind of module of the package may import of it. A module's place tells its kind.
-RULE, ADAPTER, VERB = "rule", "adapter", "verb"
+RULE, ADAPTER, VERB, WIRING = "rule", "adapter", "verb", "wiring"
 MAY_IMPORT = {
     RULE: {RULE},
-    "ports": {RULE, "ports"},
+    "ports": {RULE, "ports", WIRING},
+    # Makes adapters, and what holds state for a process, when a verb first asks for it.
+    WIRING: {RULE, ADAPTER, VERB, "config", "ports", "settings", "web"},
     "messages": {RULE, "messages"},
     "settings": {RULE},
     "telemetry": {RULE},
@@ -29,7 +31,19 @@ MAY_IMPORT = {
     "config": {RULE, "config"},
     VERB: {RULE, VERB, "config", "messages", "ports"},
     "web": {RULE, VERB, "ports", "telemetry", "web"},
-    "bootstrap": {RULE, ADAPTER, VERB, "bootstrap", "config", "messages", "ports", "settings", "telemetry", "web"},
+    "bootstrap": {
+        RULE,
+        ADAPTER,
+        VERB,
+        WIRING,
+        "bootstrap",
+        "config",
+        "messages",
+        "ports",
+        "settings",
+        "telemetry",
+        "web",
+    },
     "": set(),
 }
 #: Packages that are nothing but adapters; elsewhere they stand in a package ``adapters``.
@@ -114,6 +128,8 @@ def _kind(module: str) -> str:
     """Return the kind of a module of the package, by its place."""
     if module == WEBHOOK:
         return "bootstrap"
+    if module == "tidegate.ports.wiring":
+        return WIRING
     parts = module.split(".")
     first = parts[1] if len(parts) > 1 else ""
     if {"rules", "texts"} & set(parts[1:]):

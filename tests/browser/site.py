@@ -6,7 +6,7 @@ import shutil
 import threading
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
-from tests.api.world import WebBootstrap
+from tests.api.world import WebWorld
 from tests.api.wsgi import wsgi
 from tests.builders import any_job, deployment_in
 from tidegate.deploys.rules.deployment import State
@@ -26,10 +26,10 @@ class Site:
     """The pages on adapters in memory, at an address of this machine."""
 
     def __init__(self):
-        self.wires = WebBootstrap()
+        self.wires = WebWorld()
         self._server = make_server("127.0.0.1", 0, wsgi(self.wires), handler_class=Quiet)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self.wires.environ = {**self.wires.environ, "TIDEGATE_WEB_URL": self.url}
+        self.wires.put({"TIDEGATE_WEB_URL": self.url})
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from tests.api.world import WebBootstrap
+from tests.api.world import WebWorld
 from tests.api.wsgi import wsgi
 from tests.builders import REPOSITORY, any_deployment, any_job, any_plan, deployment_in
 from tidegate.deploys.rules.deployment import State
@@ -27,7 +27,7 @@ class Quiet(WSGIRequestHandler):
 
 @pytest.fixture
 def wires():
-    return WebBootstrap()
+    return WebWorld()
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_a_deploy_by_hand_is_asked_for_and_its_outcome_is_told(wires, tidegate, 
             stored.append(delivery.fields)
             wires.deliveries.conclude(delivery.id, "1 deployment was queued.", [wires.deployed(one).id])
 
-    wires.events = Discovery()
+    wires.put(events=Discovery())
     result = tidegate("deploy", REPOSITORY, one.root.name, "--json")
     assert result.exit_code == 0, result.output
     assert stored[0]["roots"] == [one.root.name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,27 +11,19 @@ from typing import Any
 from tests.builders import REPOSITORY, any_layer, any_plan, any_pull_request_record
 from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.contract.stores import Stores
-from tests.fakes import (
-    MemoryAnnouncements,
-    MemoryClock,
-    MemoryForge,
-    MemoryPullRequestChecks,
-    MemoryRunners,
-    MemoryWorkflows,
-)
-from tidegate.deploys.jobs.stop_runner import RunnerStopper
+from tests.fakes import MemoryAnnouncements
+from tests.fakes.ports import memory_ports
 from tidegate.deploys.rules.plan_places import Places, Precedence, in_order
 from tidegate.deploys.rules.slots import INSTALLATION
-from tidegate.deploys.slots.give_places import PlaceGiver
-from tidegate.deploys.slots.keep_slots import SlotKeeper
-from tidegate.deploys.slots.wait_for_place import PlaceWaiter
+from tidegate.deploys.slots.give_places import hand_on_slots
+from tidegate.deploys.slots.wait_for_place import wait_for_place
 from tidegate.messages import BeginSpeculation, RecordSpeculation, WaitForPlace
-from tidegate.pull_requests.begin_speculation import SpeculationBeginner
-from tidegate.pull_requests.close_pull_request import PullRequestStopper
-from tidegate.pull_requests.record_speculation import SpeculationRecorder
+from tidegate.pull_requests.begin_speculation import begin_speculation
+from tidegate.pull_requests.close_pull_request import stop_pull_request
+from tidegate.pull_requests.record_speculation import record_speculation
 from tidegate.pull_requests.rules.record import judged
-from tidegate.reconciler.free_places import FreePlaces
-from tidegate.reconciler.free_slots import FreeSlots
+from tidegate.reconciler.free_places import free_places
+from tidegate.reconciler.free_slots import free_slots
 from tidegate.reconciler.turn import Turn
 from tidegate.rules.errors import Conflict, NoFreePlace, NoFreeSlot, NotFound, TooLate, WrongState
 
@@ -95,54 +87,28 @@ class PlacesWorld:
     unstopped: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.fate, self.clock = Fate(), MemoryClock()
+        self.fate, self.told = Fate(), MemoryAnnouncements()
         self.places = Witnessed(self.stores.places)
         self._tokens: Iterator[int] = itertools.count(1)
         self._entries: Iterator[int] = itertools.count(1)
-        places, layers, jobs = (Mortal(port, self.fate) for port in (self.places, self.stores.layers, self.stores.jobs))
-        self.told = MemoryAnnouncements()
-        announcements, workflows = Mortal(self.told, self.fate), Mortal(self, self.fate)
-        self.giver = PlaceGiver(places, workflows.settle, LIMIT)
-        self.slots = SlotKeeper(places, self.stores.deployments, announcements, SLOTS, jobs)
-        self.slot_giver = PlaceGiver(places, workflows.settle, SLOTS)
-        self.beginner = SpeculationBeginner(
-            layers,
-            places,
-            self.slots,
-            jobs,
-            MemoryForge(),
-            announcements,
-            self.clock,
-            LIMIT,
-            self.leave,
-            RunnerStopper(jobs, MemoryRunners()).stop,
-        )
-        self.waiter = PlaceWaiter(layers, places, self.giver, self.slots, announcements)
-        self.recorder = SpeculationRecorder(
-            layers, announcements, self.clock, self.leave, RunnerStopper(jobs, MemoryRunners()).stop
-        )
-        self.stopper = PullRequestStopper(
-            layers,
-            workflows,
-            MemoryPullRequestChecks(),
-            self.clock,
-            self.leave,
-        )
-        stores = places, self.stores.queues, self.stores.deployments, layers
-        self.repair_slots = FreeSlots(*stores, self.slot_giver, announcements, jobs, MemoryRunners())
-        self.repair = FreePlaces(
-            places,
-            layers,
-            self.stores.pull_requests,
-            self.stores.drifts,
-            self.giver,
-            self.ending,
-            MemoryWorkflows().ending,
-        )
 
-    def leave(self, repository: str, layers: Collection[str]) -> None:
-        self.giver.leave(repository, layers)
-        self.slots.leave(layers)
+        def mortal(port: Any) -> Any:
+            return Mortal(port, self.fate)
+
+        self.ports = memory_ports(
+            place_limit=LIMIT,
+            slot_limit=SLOTS,
+            plan_places=mortal(self.places),
+            temporary_layers=mortal(self.stores.layers),
+            jobs=mortal(self.stores.jobs),
+            announcements=mortal(self.told),
+            workflows=mortal(self),
+            deployments=self.stores.deployments,
+            drifts=self.stores.drifts,
+            pull_requests=self.stores.pull_requests,
+            queues=self.stores.queues,
+        )
+        self.clock = self.ports.clock
 
     # What Step Functions does.
 
@@ -153,7 +119,7 @@ class PlacesWorld:
                 return
         raise TooLate
 
-    def ending(self, execution: str) -> str | None:
+    def pull_request_ending(self, execution: str) -> str | None:
         for number, alive in self.alive.items():
             if self._record(number).execution == execution:
                 return None if alive else "ABORTED"
@@ -198,7 +164,7 @@ class PlacesWorld:
         """Stop a pull request's execution; who dies in it is called again at some time."""
         self.unstopped.append(number)
         with suppress(Died, Conflict):
-            self.stopper.stop(self._record(number), "A newer commit came.")
+            stop_pull_request(self.ports, self._record(number), "A newer commit came.")
             self.unstopped.remove(number)
 
     def crash(self, number: int) -> None:
@@ -210,25 +176,25 @@ class PlacesWorld:
         with suppress(*_OVER, NoFreePlace, NoFreeSlot, Conflict, Died):
             match what:
                 case "begin":
-                    self.beginner.begin(BeginSpeculation(layer=one.id, attempt=one.attempt))
+                    begin_speculation(self.ports, BeginSpeculation(layer=one.id, attempt=one.attempt))
                 case "wait" if one.entered:
-                    self.waiter.wait(self._waiting(one, one.token or "late"))
+                    wait_for_place(self.ports, self._waiting(one, one.token or "late"))
 
     def reconcile(self) -> int:
         turn = Turn(self.clock, "")
         turn.until = turn.ago(-600)
-        return self.repair.repair(turn) + self.repair_slots.repair(turn)
+        return free_places(self.ports, turn) + free_slots(self.ports, turn)
 
     def hand_on(self) -> None:
         """Take the message that asks for slots to be handed on; who dies over it gets it again."""
         if self.told.freed:
             with suppress(Died, Conflict):
-                self.slot_giver.hand_on(self.places.read(INSTALLATION))
+                hand_on_slots(self.ports)
                 self.told.freed = 0
 
     def _begin(self, one: Planned) -> None:
         try:
-            self.beginner.begin(BeginSpeculation(layer=one.id, attempt=one.attempt))
+            begin_speculation(self.ports, BeginSpeculation(layer=one.id, attempt=one.attempt))
         except (NoFreePlace, NoFreeSlot):
             one.step, one.entered, one.retry = "wait", next(self._entries), 0
         except _OVER:
@@ -241,7 +207,7 @@ class PlacesWorld:
     def _wait(self, one: Planned) -> None:
         one.step, one.token = "waiting", f"token-{next(self._tokens)}"
         try:
-            self.waiter.wait(self._waiting(one, one.token))
+            wait_for_place(self.ports, self._waiting(one, one.token))
         except (Died, Conflict):
             # A token that was answered meanwhile ended the state; otherwise it is entered again with another token.
             if one.step == "waiting":
@@ -254,7 +220,7 @@ class PlacesWorld:
 
     def _record_outcome(self, one: Planned) -> None:
         try:
-            self.recorder.record(RecordSpeculation(layer=one.id, plan=any_plan()))
+            record_speculation(self.ports, RecordSpeculation(layer=one.id, plan=any_plan()))
         except (Died, Conflict):
             return
         one.step = "done"

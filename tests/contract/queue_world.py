@@ -10,43 +10,30 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tests.builders import any_deployment, any_plan, no_tokens, sha
+from tests.builders import any_deployment, any_plan, sha
 from tests.contract.queue_actors import Child, Died, Execution, Fate, Machines, Mortal, Revisions
 from tests.contract.queue_rules import Rules
 from tests.contract.stores import Stores
-from tests.fakes import (
-    MemoryAnnouncements,
-    MemoryArtifacts,
-    MemoryAuditLog,
-    MemoryClock,
-    MemoryRunners,
-)
-from tests.slots import keeper
-from tidegate.deploys.jobs.check_branch import BranchCheck
-from tidegate.deploys.jobs.find_undone import UndoneBefore
-from tidegate.deploys.jobs.finish import Finisher
-from tidegate.deploys.jobs.stop_runner import RunnerStopper
-from tidegate.deploys.queue.claim_deployment import DeploymentClaimer
-from tidegate.deploys.queue.close_worker import WorkerCloser
-from tidegate.deploys.queue.end_deployment import DeploymentEnder
-from tidegate.deploys.queue.enqueue import Enqueuer
-from tidegate.deploys.queue.ensure_worker import Seen, WorkerEnsurer
-from tidegate.deploys.queue.execution_closed import ClosedExecution, QueueReleaser
-from tidegate.deploys.queue.find_former_root import FormerRoots
-from tidegate.deploys.queue.hand_over_worker import WorkerHandover
-from tidegate.deploys.queue.record_outcome import OutcomeRecorder
-from tidegate.deploys.queue.validate_revision import RevisionValidator
-from tidegate.deploys.queue.wait_for_signal import SignalWaiter
-from tidegate.deploys.reviews.decide_review import ReviewDecider
+from tests.fakes import MemoryAnnouncements, MemoryAuditLog
+from tests.fakes.ports import memory_ports
+from tidegate.deploys.queue.claim_deployment import claim_deployment
+from tidegate.deploys.queue.close_worker import close_worker
+from tidegate.deploys.queue.enqueue import enqueue
+from tidegate.deploys.queue.ensure_worker import Seen
+from tidegate.deploys.queue.execution_closed import ClosedExecution, release_queue
+from tidegate.deploys.queue.hand_over_worker import hand_over_worker
+from tidegate.deploys.queue.record_outcome import record_outcome
+from tidegate.deploys.queue.unlock import unlock_queue
+from tidegate.deploys.queue.validate_revision import validate_revision
+from tidegate.deploys.queue.wait_for_signal import wait_for_signal
+from tidegate.deploys.reviews.decide_review import decide_review
 from tidegate.deploys.rules.deployment import Review, State, Trigger, Unlocking
 from tidegate.deploys.rules.job import JobKind, job_id
 from tidegate.deploys.rules.review import Answer
 from tidegate.deploys.rules.review_rule import ReviewRule
-from tidegate.gates.apply_requirements import ApplyRequirements
-from tidegate.gates.judge_gate import GateJudge
-from tidegate.jobs.begin_job import JobBeginner
-from tidegate.jobs.hand_over_job import JobHandover
-from tidegate.jobs.record_result import ResultRecorder
+from tidegate.jobs.begin_job import begin_job
+from tidegate.jobs.hand_over_job import hand_over_job
+from tidegate.jobs.record_result import record_result
 from tidegate.messages import (
     BeginJob,
     ClaimDeployment,
@@ -58,10 +45,9 @@ from tidegate.messages import (
     ValidateRevision,
     WaitForSignal,
 )
-from tidegate.reconciler.reconcile import Reconciler
-from tidegate.reconciler.release_queues import ReleaseQueues
-from tidegate.reconciler.start_workers import StartWorkers
-from tidegate.requests.unlock import QueueUnlocker
+from tidegate.reconciler.reconcile import reconcile
+from tidegate.reconciler.release_queues import release_queues
+from tidegate.reconciler.start_workers import start_workers
 from tidegate.roots.rules.root import deployment_id
 from tidegate.rules.errors import ApplyAlreadyStarted, Conflict, JobGone, WrongState
 
@@ -89,41 +75,21 @@ class World(Rules):
         def mortal(port: Any) -> Any:
             return Mortal(port, self.fate)
 
-        queues, deployments, jobs = map(mortal, (self.stores.queues, self.stores.deployments, self.stores.jobs))
-        workflows, announcements = mortal(self.machines), mortal(MemoryAnnouncements())
         self.audit = MemoryAuditLog()
-        audit, forge, clock = mortal(self.audit), mortal(Revisions()), MemoryClock()
-        workers = WorkerEnsurer(queues, workflows)
-        finisher = Finisher(deployments, jobs, audit)
-        ender = DeploymentEnder(queues, jobs, finisher, announcements, clock)
-        self.enqueuer = Enqueuer(queues, deployments, audit, announcements, workers)
-        self.unlocker = QueueUnlocker(queues, deployments, audit, announcements, workers)
-        self.decider = ReviewDecider(
-            deployments, workflows, announcements, finisher, MemoryArtifacts(), BranchCheck(forge)
+        self.ports = memory_ports(
+            queues=mortal(self.stores.queues),
+            deployments=mortal(self.stores.deployments),
+            jobs=mortal(self.stores.jobs),
+            workflows=mortal(self.machines),
+            announcements=mortal(MemoryAnnouncements()),
+            audit=mortal(self.audit),
+            forge=mortal(Revisions()),
+            catalog=self.stores.catalog,
+            change_sets=self.stores.change_sets,
+            plan_places=self.stores.places,
+            pull_requests=self.stores.pull_requests,
         )
-        slots = self.slots = keeper(self.stores.deployments, places=self.stores.places)
-        self.releaser = QueueReleaser(queues, deployments, announcements, ender, workers, slots.leave)
-        self.claimer, self.closer = DeploymentClaimer(queues, announcements, clock), WorkerCloser(queues)
-        formers = FormerRoots(self.stores.catalog, self.stores.deployments)
-        undone = UndoneBefore(self.stores.deployments, self.stores.change_sets)
-        self.validator = RevisionValidator(queues, forge, announcements, clock, formers, undone)
-        self.recorder = OutcomeRecorder(queues, ender, slots.give_back)
-        self.waiter, self.handover = SignalWaiter(queues, workflows), WorkerHandover(queues, workers)
-        repairs = {
-            "release_queues": ReleaseQueues(queues, workflows, self.releaser.release),
-            "start_workers": StartWorkers(queues, workers.ensure),
-        }
-        self.reconciler = Reconciler(clock, repairs)
-        stopper = RunnerStopper(jobs, MemoryRunners())
-        judge = GateJudge(deployments, self.stores.change_sets)
-        required = ApplyRequirements(forge, self.stores.pull_requests)
-        ports = forge, audit, announcements, clock
-        checks = required, BranchCheck(forge)
-        self.beginner = JobBeginner(deployments, jobs, *ports, judge, stopper.stop, *checks, slots)
-        self.job_handover = JobHandover(jobs, deployments, forge, no_tokens)
-        ports = finisher, announcements, clock, stopper.stop, slots.give_back
-        self.result_recorder = ResultRecorder(deployments, jobs, *ports)
-        self.clock = clock
+        self.clock = self.ports.clock
 
     # What people and events do. A call that dies is delivered again, as SQS and EventBridge do.
 
@@ -144,7 +110,7 @@ class World(Rules):
         )
         self.accepted.setdefault(deployment.id, number)
         seen = self.seen if trigger is Trigger.MERGE else None
-        self.deliver(lambda: self.enqueuer.enqueue(deployment, seen))
+        self.deliver(lambda: enqueue(self.ports, deployment, seen))
 
     def look(self) -> None:
         """Whoever enqueues a merge next has looked at the queue now, whatever happens until then."""
@@ -162,18 +128,18 @@ class World(Rules):
 
     def unlock(self) -> None:
         unlocking = Unlocking("maintainer", self.clock.now())
-        self.deliver(lambda: self.unlocker.unlock(self.queue, unlocking))
+        self.deliver(lambda: unlock_queue(self.ports, self.queue, unlocking))
 
     def answer(self, child: Child, answer: Answer, by: str) -> None:
         """Somebody answers the review, if there is one."""
         at = self.clock.now()
-        self.deliver(lambda: self.decider.decide(child.deployment, answer, by, at))
+        self.deliver(lambda: decide_review(self.ports, child.deployment, answer, by, at))
 
     def reconcile(self) -> None:
         self.deliver(self._reconcile)
 
     def _reconcile(self) -> None:
-        for failure in self.reconciler.reconcile().failures:
+        for failure in reconcile(self.ports, (release_queues, start_workers)).failures:
             raise failure
 
     def crash(self, execution: Execution, status: str) -> None:
@@ -184,7 +150,7 @@ class World(Rules):
     def deliver_closed(self, index: int) -> None:
         closed = self.closed.pop(index % len(self.closed))
         self.needs_reconciling |= closed.status == "FAILED"
-        self.deliver(lambda: self.releaser.release(closed))
+        self.deliver(lambda: release_queue(self.ports, closed))
 
     def lose_closed(self, index: int) -> None:
         """EventBridge loses the event that an execution has ended."""
@@ -222,7 +188,7 @@ class World(Rules):
         message = ClaimDeployment(
             queue=self.queue, execution=execution.name, rounds=execution.rounds, started=execution.started
         )
-        claimed = self._task(lambda: self.claimer.claim(message))
+        claimed = self._task(lambda: claim_deployment(self.ports, message))
         execution.rounds += 1
         execution.version, execution.deployment, execution.error = claimed.version, claimed.deployment or "", None
         steps = {"deploy": "validate", "wait": "wait", "hand over": "hand_over", "stop": "end"}
@@ -230,7 +196,7 @@ class World(Rules):
 
     def _validate(self, execution: Execution) -> None:
         message = ValidateRevision(queue=self.queue, deployment=execution.deployment)
-        validated = self._task(lambda: self.validator.validate(message))
+        validated = self._task(lambda: validate_revision(self.ports, message))
         execution.step = "start_child" if validated.allowed else "record"
 
     def _start_child(self, execution: Execution) -> None:
@@ -246,7 +212,7 @@ class World(Rules):
 
     def _record(self, execution: Execution) -> None:
         message = RecordOutcome(queue=self.queue, deployment=execution.deployment, error=execution.error)
-        self._task(lambda: self.recorder.record(message))
+        self._task(lambda: record_outcome(self.ports, message))
         execution.step = "claim"
 
     def _wait(self, execution: Execution) -> None:
@@ -257,7 +223,7 @@ class World(Rules):
             queue=self.queue, execution=execution.name, version=execution.version, token=execution.token
         )
         try:
-            self._task(lambda: self.waiter.wait(message))
+            self._task(lambda: wait_for_signal(self.ports, message))
         except Died:
             if execution.step == "waiting":
                 execution.step, execution.token = "wait", ""
@@ -268,12 +234,12 @@ class World(Rules):
 
     def _close(self, execution: Execution) -> None:
         message = CloseWorker(queue=self.queue, execution=execution.name)
-        closed = self._task(lambda: self.closer.close(message)).closed
+        closed = self._task(lambda: close_worker(self.ports, message)).closed
         execution.step = "end" if closed else "claim"
 
     def _hand_over(self, execution: Execution) -> None:
         message = HandOverWorker(queue=self.queue, execution=execution.name)
-        self._task(lambda: self.handover.hand_over(message))
+        self._task(lambda: hand_over_worker(self.ports, message))
         execution.step = "end"
 
     def _end(self, execution: Execution) -> None:
@@ -292,7 +258,7 @@ class World(Rules):
             self.fate.countdown = None
 
     def _child_plan(self, child: Child, _outcome: State) -> None:
-        self.beginner.begin(BeginJob(deployment=child.deployment, phase="plan", attempt=1))
+        begin_job(self.ports, BeginJob(deployment=child.deployment, phase="plan", attempt=1))
         child.step = "planned"
 
     def _child_planned(self, child: Child, outcome: State) -> None:
@@ -309,27 +275,27 @@ class World(Rules):
     def _child_review(self, child: Child, outcome: State) -> None:
         """Wait for the answers of two people, if it takes as many; or until the time is over."""
         if outcome is State.REVIEW_EXPIRED:
-            self.result_recorder.record(RecordResult(deployment=child.deployment, state="review_expired"))
+            record_result(self.ports, RecordResult(deployment=child.deployment, state="review_expired"))
             child.step = "end"
             return
         deployment = self.stores.deployments.get(child.deployment)
         if deployment.state is State.AWAITING_REVIEW:
             by = f"reviewer {len(deployment.review.approvals)}" if deployment.review else ""
             answer = Answer.REJECT if outcome is State.REJECTED else Answer.APPROVE
-            if not self.decider.decide(child.deployment, answer, by, self.clock.now()).done:
+            if not decide_review(self.ports, child.deployment, answer, by, self.clock.now()).done:
                 # The commit is on no branch any more: a person can only reject its plan.
-                self.decider.decide(child.deployment, Answer.REJECT, by, self.clock.now())
+                decide_review(self.ports, child.deployment, Answer.REJECT, by, self.clock.now())
         deployment = self.stores.deployments.get(child.deployment)
         if deployment.state is not State.AWAITING_REVIEW:
             child.step = "apply" if deployment.state is State.APPROVED else "end"
 
     def _child_apply(self, child: Child, _outcome: State) -> None:
-        self.beginner.begin(BeginJob(deployment=child.deployment, phase="apply", attempt=1))
+        begin_job(self.ports, BeginJob(deployment=child.deployment, phase="apply", attempt=1))
         child.step = "take"
 
     def _child_take(self, child: Child, _outcome: State) -> None:
         job = job_id(child.deployment, JobKind.APPLY, 1)
-        self.job_handover.hand_over(HandOverJob(job=job, token="token"))
+        hand_over_job(self.ports, HandOverJob(job=job, token="token"))
         if self.stores.jobs.take(job, f"runner of {child.deployment}"):
             self.check_apply(child.deployment)
             self.applies.append(child.deployment)
@@ -337,7 +303,7 @@ class World(Rules):
 
     def _child_applying(self, child: Child, outcome: State) -> None:
         result = outcome if outcome in {State.APPLIED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN} else State.APPLIED
-        self.result_recorder.record(RecordResult(deployment=child.deployment, state=result.value))
+        record_result(self.ports, RecordResult(deployment=child.deployment, state=result.value))
         child.step = "end"
 
     def _child_end(self, child: Child, _outcome: State) -> None:

@@ -11,24 +11,20 @@ from tests.builders import any_deployment, any_plan
 from tests.contract.places_world import Witnessed
 from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.contract.stores import Stores
-from tests.fakes import MemoryAnnouncements, MemoryAuditLog, MemoryClock, MemoryForge, MemoryRunners
-from tidegate.deploys.jobs.cancel_deployment import DeploymentCanceller
-from tidegate.deploys.jobs.check_branch import BranchCheck
-from tidegate.deploys.jobs.finish import Finisher
-from tidegate.deploys.jobs.stop_runner import RunnerStopper
+from tests.fakes import MemoryAnnouncements
+from tests.fakes.ports import memory_ports
+from tidegate.deploys.jobs.cancel_deployment import cancel_deployment
 from tidegate.deploys.rules.deployment import State, is_final
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.deploys.rules.slots import INSTALLATION
-from tidegate.deploys.slots.give_places import PlaceGiver
-from tidegate.deploys.slots.keep_slots import SlotKeeper
-from tidegate.deploys.slots.wait_for_slot import SlotWaiter
-from tidegate.gates.apply_requirements import ApplyRequirements
-from tidegate.gates.judge_gate import GateJudge
-from tidegate.jobs.begin_job import JobBeginner
-from tidegate.jobs.record_plan import PlanRecorder
-from tidegate.jobs.record_result import ResultRecorder
+from tidegate.deploys.slots.give_places import hand_on_slots
+from tidegate.deploys.slots.keep_slots import give_back_slot
+from tidegate.deploys.slots.wait_for_slot import wait_for_slot
+from tidegate.jobs.begin_job import begin_job
+from tidegate.jobs.record_plan import record_plan
+from tidegate.jobs.record_result import record_result
 from tidegate.messages import BeginJob, RecordPlan, RecordResult, WaitForSlot
-from tidegate.reconciler.free_slots import FreeSlots
+from tidegate.reconciler.free_slots import free_slots
 from tidegate.reconciler.turn import Turn
 from tidegate.roots.rules.root import Root
 from tidegate.rules.errors import Conflict, DeploymentCancelled, NoFreeSlot, NotFound, TooLate, WrongState
@@ -59,28 +55,26 @@ class SlotsWorld:
     deployed: dict[str, Deployed] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.fate, self.clock, self.told = Fate(), MemoryClock(), MemoryAnnouncements()
+        self.fate, self.told = Fate(), MemoryAnnouncements()
         self.places = Witnessed(self.stores.places)
         self._numbers = itertools.count(1)
-        stores = self.stores
-        ports = self.places, stores.deployments, stores.jobs, self.told, self, stores.queues
-        places, deployments, jobs, told, workflows, queues = (Mortal(port, self.fate) for port in ports)
-        audit, forge = MemoryAuditLog(), MemoryForge()
-        finisher, stop = Finisher(deployments, jobs, audit), RunnerStopper(jobs, MemoryRunners()).stop
-        self.slots = SlotKeeper(places, deployments, told, LIMIT, jobs)
-        self.giver = PlaceGiver(places, workflows.settle, LIMIT)
-        judge, branches = GateJudge(deployments, stores.change_sets), BranchCheck(forge)
-        required = ApplyRequirements(forge, stores.pull_requests)
-        around = forge, audit, told, self.clock, judge, stop, required, branches
-        self.beginner = JobBeginner(deployments, jobs, *around, self.slots)
-        self.waiter = SlotWaiter(deployments, places, self.slots, workflows.settle, told, self.clock)
-        self.recorder = PlanRecorder(deployments, told, self.clock, self.slots.give_back)
-        self.results = ResultRecorder(deployments, jobs, finisher, told, self.clock, stop, self.slots.give_back)
-        token = lambda one: places.token(INSTALLATION, one)  # noqa: E731
-        self.canceller = DeploymentCanceller(
-            queues, deployments, jobs, MemoryRunners(), workflows, told, audit, finisher, lambda *_: None, token
+
+        def mortal(port: Any) -> Any:
+            return Mortal(port, self.fate)
+
+        self.ports = memory_ports(
+            slot_limit=LIMIT,
+            plan_places=mortal(self.places),
+            deployments=mortal(self.stores.deployments),
+            jobs=mortal(self.stores.jobs),
+            announcements=mortal(self.told),
+            workflows=mortal(self),
+            queues=mortal(self.stores.queues),
+            change_sets=self.stores.change_sets,
+            pull_requests=self.stores.pull_requests,
+            temporary_layers=self.stores.layers,
         )
-        self.repair = FreeSlots(places, queues, deployments, stores.layers, self.giver, told, jobs, MemoryRunners())
+        self.clock = self.ports.clock
 
     # What Step Functions does.
 
@@ -134,7 +128,7 @@ class SlotsWorld:
 
     def cancel(self, one: Deployed) -> None:
         with suppress(Died, Conflict, TooLate):
-            self.canceller.cancel(one.id, "reviewer", self.clock.now())
+            cancel_deployment(self.ports, one.id, "reviewer", self.clock.now())
 
     def crash(self, one: Deployed) -> None:
         """Let an execution end, of which only the repairs of queues hear: they end the record."""
@@ -152,17 +146,17 @@ class SlotsWorld:
         with suppress(*_OVER, NoFreeSlot, Conflict, Died):
             match what:
                 case "begin" if one.step != "begin":
-                    self.beginner.begin(BeginJob(deployment=one.id, phase="plan", attempt=one.tries, tries=one.tries))
+                    begin_job(self.ports, BeginJob(deployment=one.id, phase="plan", attempt=one.tries, tries=one.tries))
                 case "wait" if one.entered:
-                    self.waiter.wait(self._waiting(one, one.token or "late", one.entered))
+                    wait_for_slot(self.ports, self._waiting(one, one.token or "late", one.entered))
                 case "record":
-                    self.slots.give_back(one.id)
+                    give_back_slot(self.ports, one.id)
 
     def hand_on(self) -> None:
         """Take the message that asks for slots to be handed on; who dies over it gets it again."""
         if self.told.freed:
             with suppress(Died, Conflict):
-                self.giver.hand_on(self.places.read(INSTALLATION))
+                hand_on_slots(self.ports)
                 self.told.freed = 0
 
     def reconcile(self) -> None:
@@ -170,21 +164,13 @@ class SlotsWorld:
             self.end_crashed()
             turn = Turn(self.clock, "")
             turn.until = turn.ago(-600)
-            self.repair.repair(turn)
+            free_slots(self.ports, turn)
 
     def _begin(self, one: Deployed) -> None:
         tries = one.tries if one.kind == "plan" else 1
         try:
-            self.beginner.begin(
-                BeginJob.model_validate(
-                    {
-                        "deployment": one.id,
-                        "phase": one.kind,
-                        "attempt": tries,
-                        "tries": tries,
-                    }
-                )
-            )
+            message = {"deployment": one.id, "phase": one.kind, "attempt": tries, "tries": tries}
+            begin_job(self.ports, BeginJob.model_validate(message))
         except NoFreeSlot:
             one.step, one.entered, one.retry = "wait", next(self._numbers), 0
         except _OVER:
@@ -195,7 +181,7 @@ class SlotsWorld:
     def _wait(self, one: Deployed) -> None:
         one.step, one.token = "waiting", f"token-{next(self._numbers)}"
         try:
-            self.waiter.wait(self._waiting(one, one.token, one.entered))
+            wait_for_slot(self.ports, self._waiting(one, one.token, one.entered))
         except (Died, Conflict):
             # A token that was answered meanwhile ended the state; otherwise it is entered again with another token.
             if one.step == "waiting":
@@ -213,14 +199,14 @@ class SlotsWorld:
         try:
             deployment = self.stores.deployments.get(one.id)
             plan = replace(any_plan(), job=deployment.plan_job)
-            self.recorder.record(RecordPlan.model_validate({"deployment": one.id, "plan": plan}))
+            record_plan(self.ports, RecordPlan.model_validate({"deployment": one.id, "plan": plan}))
         except _OVER:
             one.step = "cancelled"
         else:
             one.step, one.kind = "begin", "apply"
 
     def _end(self, one: Deployed, state: Any) -> None:
-        self.results.record(RecordResult(deployment=one.id, state=state))
+        record_result(self.ports, RecordResult(deployment=one.id, state=state))
         one.step = "done"
 
     # What must hold.

@@ -7,22 +7,13 @@ import json
 import pytest
 
 from tests.builders import any_layer, any_plan
-from tests.fakes import (
-    MemoryAnnouncements,
-    MemoryClock,
-    MemoryForge,
-    MemoryJobs,
-    MemoryTemporaryLayers,
-    MemoryWorkflows,
-)
-from tests.slots import keeper
+from tests.fakes.ports import memory_ports
 from tidegate.aws.records import from_item
 from tidegate.deploys.adapters.plan_places import DynamoPlanPlaces
 from tidegate.deploys.rules.plan_places import Precedence, in_order
-from tidegate.deploys.slots.give_places import PlaceGiver
 from tidegate.messages import BeginSpeculation, RecordSpeculation
-from tidegate.pull_requests.begin_speculation import SpeculationBeginner
-from tidegate.pull_requests.record_speculation import SpeculationRecorder
+from tidegate.pull_requests.begin_speculation import begin_speculation
+from tidegate.pull_requests.record_speculation import record_speculation
 from tidegate.rules.errors import Conflict, NotFound
 
 REPOSITORY = "acme/infra"
@@ -215,16 +206,10 @@ class Counted:
 
 
 def test_a_plan_that_finds_a_place_and_a_slot_reads_nothing_before(client, table):
-    counted, layers, clock = Counted(client), MemoryTemporaryLayers(), MemoryClock()
-    layers.create([any_layer()])
-    places = DynamoPlanPlaces(counted, table)
-    giver = PlaceGiver(places, MemoryWorkflows().settle, 10)
-    slots = keeper(places=places)
-    beginner = SpeculationBeginner(
-        layers, places, slots, MemoryJobs(), MemoryForge(), MemoryAnnouncements(), clock, 10, giver.leave, [].append
-    )
-    beginner.begin(BeginSpeculation(layer=any_layer().id, attempt=1))
-    recorder = SpeculationRecorder(layers, MemoryAnnouncements(), clock, giver.leave, [].append)
-    recorder.record(RecordSpeculation(layer=any_layer().id, plan=any_plan()))
-    assert counted.calls == ["update_item"] * 3
-    assert places.read(REPOSITORY).is_quiet
+    counted = Counted(client)
+    ports = memory_ports({"TIDEGATE_PULL_REQUEST_PLANS": "10"}, plan_places=DynamoPlanPlaces(counted, table))
+    ports.temporary_layers.create([any_layer()])
+    begin_speculation(ports, BeginSpeculation(layer=any_layer().id, attempt=1))
+    record_speculation(ports, RecordSpeculation(layer=any_layer().id, plan=any_plan()))
+    assert counted.calls == ["update_item"] * 4
+    assert ports.plan_places.read(REPOSITORY).is_quiet

@@ -14,6 +14,7 @@ from tests.e2e.project import Project
 from tests.e2e.pulls import gated, open_pull, planning
 from tests.stepfunctions.world import events_of
 from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.pull_requests.look_at_pull_request import get_pull_request
 from tidegate_local.client import LocalCloud
 
 pytestmark = pytest.mark.nightly
@@ -93,7 +94,7 @@ def test_plans_of_another_pull_request_wait_until_a_place_is_free(project, first
 
     summary = eventually(shown, what="a check run that says what is waited for")["output"]["summary"]
     assert "2 plans wait for a free place: 2 plans of the repository are under way" in summary
-    reasons = [each.reason for each in other.tidegate.pull_request_looker.look(project.name, other.number).layers]
+    reasons = [each.reason for each in get_pull_request(other.tidegate, project.name, other.number).layers]
     under_way = f"2 plans of the repository are under way, of #{one.number}."
     assert sorted(reasons) == [
         f"It waits for a free place after 1 other: {under_way}",

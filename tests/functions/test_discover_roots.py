@@ -7,7 +7,6 @@ import pytest
 from tests.builders import seen, sha
 from tests.functions.wires import call, failures, sqs_event
 from tests.repositories import LOCKED
-from tidegate.comments.rules.command import Verb
 from tidegate.deploys.rules.deployment import State
 from tidegate.ports import Delivery
 from tidegate.rules.errors import ForgeUnavailable
@@ -116,8 +115,3 @@ def test_an_event_of_a_pull_request_starts_its_machine(wires):
     assert failures(call("discover_roots", sqs_event(to_message(delivery)))) == []
     record = wires.pull_requests.get("acme/infra", 5)
     assert list(wires.workflows.planned) == [record.execution]
-
-
-def test_every_command_of_a_comment_is_carried_out_by_somebody(wires):
-    by_itself = {Verb.HELP, Verb.DEPLOY, Verb.LOCK, Verb.UNLOCK}
-    assert wires.comment_receiver.others.keys() == set(Verb) - by_itself

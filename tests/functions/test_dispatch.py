@@ -8,12 +8,12 @@ import pytest
 
 from tests.builders import any_deployment
 from tests.functions.wires import VERBS, call_function, handler_of, sqs_event
-from tidegate.bootstrap import Bootstrap, dispatch, prepared
+from tidegate.bootstrap import dispatch, prepared
 from tidegate.bootstrap.dispatch import UnknownKind
 from tidegate.bootstrap.prepared import FIRST, prepare
 from tidegate.bootstrap.table import STEPS
 from tidegate.messages.queues import PublishDeployment
-from tidegate.settings import MissingSettingError
+from tidegate.ports import Ports
 from tidegate_cdk.function_specs import FUNCTION_OF, SPECS
 
 #: What has a handler of its own.
@@ -71,9 +71,10 @@ def test_a_queue_that_the_function_does_not_know_is_none_of_its_own(wires):
         call_function("api", {"Records": [{**sqs_event("{}")["Records"][0], "eventSourceARN": ""}]})
 
 
-def test_a_request_is_answered_and_nothing_of_it_logged(wires, caplog):
+def test_a_request_is_answered_and_nothing_of_it_logged(wires, caplog, monkeypatch):
     request = {"requestContext": {"http": {"method": "GET", "path": "/static/none"}}, "rawPath": "/static/none"}
-    vars(wires)["web"] = SimpleNamespace(answer=lambda event, _context: {"statusCode": 404, "body": event["rawPath"]})
+    page = SimpleNamespace(answer=lambda event, _context: {"statusCode": 404, "body": event["rawPath"]})
+    monkeypatch.setattr(dispatch, "_application", lambda _ports: page)
     assert handler_of("api").lambda_handler(request, None) == {"statusCode": 404, "body": "/static/none"}
     assert not caplog.records
 
@@ -81,10 +82,11 @@ def test_a_request_is_answered_and_nothing_of_it_logged(wires, caplog):
 @pytest.mark.parametrize("function", FIRST)
 def test_a_function_makes_what_its_events_need_while_it_starts(wires, monkeypatch, function):
     made = []
-    monkeypatch.setitem(prepared.FIRST, function, (*FIRST[function], made.append))
+    monkeypatch.setattr(dispatch, "prepare", lambda *what: made.append(what))
     monkeypatch.setenv("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:9001")
     dispatch.handler_of(function)
-    assert made == [wires]
+    assert made == [(function, wires.ports)]
+    prepare(function, wires.ports)
 
 
 def test_only_functions_with_a_share_of_a_processor_are_prepared():
@@ -94,9 +96,6 @@ def test_only_functions_with_a_share_of_a_processor_are_prepared():
 
 
 def test_what_lacks_its_settings_says_so_once_it_is_used(monkeypatch):
-    monkeypatch.setitem(prepared.FIRST, "steps", (_lacking, _lacking))
-    prepare("steps", Bootstrap({}))
-
-
-def _lacking(_wires):
-    raise MissingSettingError("TIDEGATE_TABLE")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    monkeypatch.setitem(prepared.FIRST, "steps", ((), ("audit", "artifacts")))
+    prepare("steps", Ports({}))

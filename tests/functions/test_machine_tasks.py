@@ -22,6 +22,8 @@ from tests.builders import (
 from tests.functions.wires import DEPLOY_MACHINE, call, call_function, failures, sqs_event
 from tidegate.bootstrap.dispatch import UnknownKind
 from tidegate.bootstrap.readers import read_call, read_runner
+from tidegate.check_runs.publish_check_run import publish_check_run
+from tidegate.deploys.queue.enqueue import enqueue
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.job import job_digest
 from tidegate.deploys.rules.plan_runner import Limit, PlanRunner
@@ -43,7 +45,7 @@ TASK = "arn:aws:ecs:eu-central-1:123456789012:task/runners/1"
 
 def test_a_deployment_goes_from_its_queue_to_its_outcome(wires):
     deployment, queue = any_deployment(), any_deployment().queue
-    wires.enqueuer.enqueue(deployment)
+    enqueue(wires.ports, deployment)
     (execution, _) = wires.workflows.starts[0]
     worker = {"queue": queue, "execution": execution}
 
@@ -99,7 +101,7 @@ def press_message(wires, deployment, identifier, by="reviewer"):
 
 
 def test_a_worker_hands_over_to_the_next_generation(wires):
-    wires.enqueuer.enqueue(any_deployment())
+    enqueue(wires.ports, any_deployment())
     ((execution, queue),) = wires.workflows.starts
     call("claim_deployment", {"queue": queue, "execution": execution, "rounds": 0, "started": NOW})
     assert call("hand_over_worker", {"queue": queue, "execution": execution}) == {}
@@ -199,14 +201,14 @@ def test_a_message_that_cannot_be_taken_is_left_to_the_queue(wires):
 
 def test_a_press_is_postponed_while_the_forge_is_down_and_others_are_answered(wires):
     wires.deployments.add(deployment_in(State.AWAITING_REVIEW))
-    wires.check_run_publisher.publish(deployment_in(State.AWAITING_REVIEW).id)
+    publish_check_run(wires.ports, deployment_in(State.AWAITING_REVIEW).id)
     event = press_message(wires, deployment_in(State.AWAITING_REVIEW).id, "Confirm")
     event["Records"] *= 2
     event["Records"][1] = {**event["Records"][1], "messageId": "message-1", "receiptHandle": "receipt-1"}
     wires.forge.failures = [ForgeUnavailable("down", 3)]
     answer = call("answer_button", event)
     assert failures(answer) == ["message-0"]
-    assert wires.patience.postponed == [("https://sqs.example/presses", "receipt-0", 3)]
+    assert wires.patience.postponed == [("https://sqs.example/actions", "receipt-0", 3)]
     assert wires.deployments.get(deployment_in(State.AWAITING_REVIEW).id).state is State.APPROVED
 
 
@@ -336,7 +338,7 @@ def closed_event(machine, queue, execution, status="ABORTED"):
 
 def test_an_aborted_deploy_execution_releases_its_queue(wires):
     deployment = any_deployment()
-    wires.enqueuer.enqueue(deployment)
+    enqueue(wires.ports, deployment)
     ((execution, queue),) = wires.workflows.starts
     call("claim_deployment", {"queue": queue, "execution": execution, "rounds": 0, "started": NOW})
     call("execution_closed", closed_event(DEPLOY_MACHINE, queue, execution))

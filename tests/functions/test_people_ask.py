@@ -9,6 +9,7 @@ import pytest
 from tests.builders import any_layer, any_pull_request_record, deployment_in, seen
 from tests.functions.wires import call, failures, sqs_event
 from tests.repositories import LOCKED
+from tidegate.check_runs.publish_check_run import publish_check_run
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.temporary_layer import LayerState
 from tidegate.ports import Change, Delivery
@@ -79,7 +80,7 @@ def failed(wires, commits):
     """Return a deployment that failed in plan and is shown: nothing was required when it was asked for."""
     deployment = deployment_in(State.PLAN_FAILED, root=Root("live/app", "live/app"))
     wires.deployments.add(deployment)
-    wires.check_run_publisher.publish(deployment.id)
+    publish_check_run(wires.ports, deployment.id)
     return deployment
 
 

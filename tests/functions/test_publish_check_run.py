@@ -7,12 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_layer, any_plan, any_pull_request_record
-from tests.fakes import MemoryCheckRuns
 from tests.functions.wires import call, sqs_event
 from tidegate.deploys.rules.temporary_layer import LayerState
 from tidegate.messages.queues import PublishDeploys, PublishLayer, PublishProgress, PublishRevision
-from tidegate.pull_requests.keep_check_run import CheckRunKeeper
-from tidegate.pull_requests.pull_request_checks import ForgeChecks
 from tidegate.pull_requests.rules.record import judged
 from tidegate.rules.errors import ForgeUnavailable
 
@@ -25,9 +22,6 @@ def say(message):
 
 @pytest.fixture
 def layer(wires):
-    wires.pull_check_runs = MemoryCheckRuns()
-    keeper = CheckRunKeeper(wires.pull_check_runs, wires.forge)
-    wires.checks_of_pull_requests = ForgeChecks(keeper, wires._layer_painter, wires.policy_judge)
     layer = any_layer(state=LayerState.PLANNED, plan=any_plan())
     wires.temporary_layers.create([layer])
     record = replace(any_pull_request_record(), discovered=PULL.revision, layers=(layer.id,))

@@ -149,9 +149,9 @@ def test_an_event_of_another_queue_is_not_read_as_one_of_this():
         VERBS["TIDEGATE_PUSH_QUEUE", "push"].message.model_validate(body)
 
 
-def test_slots_are_given_without_a_look_at_gates(wires):
+def test_slots_are_given_without_a_look_at_gates(wires, monkeypatch):
     opened = []
-    vars(wires)["gate_opener"] = type("Opener", (), {"open": lambda _, change: opened.append(change)})()
+    monkeypatch.setattr("tidegate.gates.open_gates.open_gates", lambda _ports, change: opened.append(change))
     bodies = messages.GiveSlots().body(), OpenGates(change_set="change-1").body()
     assert failures(call("open_gates", sqs_event(*bodies, group=["slots", "change-1"]))) == []
     assert opened == ["change-1"]

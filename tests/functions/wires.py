@@ -7,39 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from tests.fakes import (
-    MemoryAnnouncements,
-    MemoryArtifacts,
-    MemoryAuditLog,
-    MemoryCatalog,
-    MemoryCheckRuns,
-    MemoryClock,
-    MemoryDeliveries,
-    MemoryDeployments,
-    MemoryDeployQueues,
-    MemoryDriftEvents,
-    MemoryDriftRuns,
-    MemoryDrifts,
-    MemoryEventQueue,
-    MemoryForge,
-    MemoryForgeDeliveries,
-    MemoryIssues,
-    MemoryJobs,
-    MemoryOrganizationFile,
-    MemoryPlanFunctions,
-    MemoryPlanPlaces,
-    MemoryPullRequestChecks,
-    MemoryPullRequests,
-    MemoryRunners,
-    MemorySchedules,
-    MemoryTemporaryLayers,
-    MemoryWorkflows,
-)
-from tests.fakes.change_sets import MemoryChangeSets
-from tests.fakes.lines import MemoryLineBoards
-from tests.fakes.redeliveries import MemoryRedeliveries
+from tests.fakes.ports import ENVIRONMENT, changed, memory_ports
 from tidegate import bootstrap
-from tidegate.bootstrap import Bootstrap
 from tidegate.bootstrap.table import QUEUES, RULES, STEPS
 
 ARN = "arn:aws:sqs:eu-central-1:123456789012:"
@@ -55,7 +24,7 @@ VERBS = {
     }
     for function in {**STEPS, **QUEUES, **RULES}
 }
-DEPLOY_MACHINE = "arn:aws:states:eu-central-1:123456789012:stateMachine:deploy"
+DEPLOY_MACHINE = ENVIRONMENT["TIDEGATE_DEPLOY_STATE_MACHINE"]
 
 
 class MemoryPatience:
@@ -68,52 +37,19 @@ class MemoryPatience:
         self.postponed.append((queue, receipt, seconds))
 
 
-class MemoryBootstrap(Bootstrap):
-    """The use cases as they are wired, on adapters in memory."""
+class Wires:
+    """The ports of functions, all in memory, at hand by their names."""
 
-    def __init__(self):
-        super().__init__(
-            {
-                "TIDEGATE_ARTIFACT_BUCKET": "artifacts",
-                "TIDEGATE_DEPLOY_STATE_MACHINE": DEPLOY_MACHINE,
-                "TIDEGATE_EVENT_BUS": "bus",
-                "TIDEGATE_CHANGE_QUEUE": "https://sqs.example/changes.fifo",
-                "TIDEGATE_CHECK_RUN_QUEUE": "https://sqs.example/check-runs.fifo",
-                "TIDEGATE_LINE_QUEUE": "https://sqs.example/lines.fifo",
-                "TIDEGATE_LINE_LATER_QUEUE": "https://sqs.example/later-lines",
-                "TIDEGATE_PULL_REQUEST_PLANS": "1",
-                "TIDEGATE_RUNNER_SLOTS": "100",
-                "TIDEGATE_ACTION_QUEUE": "https://sqs.example/presses",
-                "TIDEGATE_PUSH_QUEUE": "https://sqs.example/pushes",
-            }
-        )
-        self.deployments = MemoryDeployments()
-        self.queues = MemoryDeployQueues(self.deployments)
-        self.catalog = MemoryCatalog(self.deployments, self.queues)
-        self.check_runs, self.pull_check_runs = MemoryCheckRuns(), MemoryCheckRuns()
-        self.line_boards = MemoryLineBoards()
-        self.change_sets = MemoryChangeSets()
-        self.jobs = MemoryJobs()
-        self.pull_requests, self.temporary_layers = MemoryPullRequests(), MemoryTemporaryLayers()
-        self.plan_places, self.plan_functions = MemoryPlanPlaces(), MemoryPlanFunctions()
-        self.checks_of_pull_requests = MemoryPullRequestChecks()
-        self.deliveries = MemoryDeliveries()
-        self.forge_deliveries, self.redeliveries = MemoryForgeDeliveries(), MemoryRedeliveries()
-        self.events = MemoryEventQueue()
-        self.announcements = MemoryAnnouncements()
-        self.audit = MemoryAuditLog()
-        self.artifacts = MemoryArtifacts()
-        self.organization_file = MemoryOrganizationFile()
-        self.workflows, self.drift_runs, self.runners = MemoryWorkflows(), MemoryDriftRuns(), MemoryRunners()
-        self.drifts, self.schedules = MemoryDrifts(), MemorySchedules()
-        self.drift_events, self.issues = MemoryDriftEvents(), MemoryIssues()
-        self.clock = MemoryClock()
-        self.patience = MemoryPatience()
-        self.forge = self.addresses = MemoryForge(writers={"reviewer"})
+    def __init__(self, settings=None, **given):
+        self.ports = memory_ports(settings, patience=MemoryPatience(), **given)
 
-    @property
-    def pull_request_checks(self):
-        return self.checks_of_pull_requests
+    def put(self, settings=None, **given):
+        """Put other ports, or other settings, in place."""
+        self.ports = changed(self.ports, settings, **given)
+        bootstrap.use(self.ports)
+
+    def __getattr__(self, name):
+        return getattr(self.ports, name)
 
 
 @dataclass

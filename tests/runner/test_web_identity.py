@@ -13,6 +13,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from runner.masking import FORMS_OF_SESSIONS, MASK, Masker
+from tests.fakes.ports import memory_ports
 from tests.identity_keys import Signer
 from tests.runner.conftest import Bench
 from tests.runner.engines import provisioned
@@ -23,7 +24,7 @@ from tidegate.deploys.rules.issued import Issued
 from tidegate.deploys.rules.job import Job, JobKind, job_digest
 from tidegate.deploys.rules.targets import AzureTarget, GoogleTarget
 from tidegate.deploys.rules.workflow import RunSettings, StepKind, WorkflowStep
-from tidegate.jobs.issue_tokens import TokenIssuer
+from tidegate.jobs.issue_tokens import issue_tokens
 
 Commit = Callable[..., str]
 ACCOUNT = "arn:aws:iam::210987654321:role"
@@ -48,8 +49,9 @@ class Clock:
 
 
 def issued(job: Job, ahead: float = 0) -> Issued:
-    issuer = TokenIssuer(Signer(), "https://tidegate.example", "sts.amazonaws.com", Clock(ahead))
-    return issuer.issue(job, job_digest(job))
+    settings = {"TIDEGATE_ISSUER": "https://tidegate.example", "TIDEGATE_IDENTITY_AUDIENCE": "sts.amazonaws.com"}
+    ports = memory_ports(settings, token_signer=Signer(), clock=Clock(ahead))
+    return issue_tokens(ports, job, job_digest(job))
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tidegate.bootstrap import Bootstrap
+from tidegate.ports import Ports
 from tidegate_local.client import LocalCloud
 
 
-class OperatorWiring(Bootstrap):
-    """The use cases with an operator's rights, from outside."""
+class OperatorPorts(Ports):
+    """The ports with an operator's rights, from outside."""
 
     def __init__(self, cloud: LocalCloud) -> None:
         queues = {name: url for name, url in cloud.queues.items() if "Dead" not in name and "Later" not in name}
@@ -30,7 +30,7 @@ class OperatorWiring(Bootstrap):
                 "TIDEGATE_RUNNER_SLOTS": "40",
             }
         )
-        self._cloud = cloud
+        vars(self)["_cloud"] = cloud
 
     def client(self, service: str) -> Any:
         return self._cloud.client(service)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.builders import NOW, any_job, deployment_in
+from tests.fakes.ports import changed
 from tests.unit.usecases.terraform_world import World
-from tidegate.deploys.jobs.cancel_deployment import DeploymentCanceller
-from tidegate.deploys.jobs.finish import Finisher
-from tidegate.deploys.queue.end_deployment import DeploymentEnder
+from tidegate.deploys.jobs.cancel_deployment import cancel_deployment
 from tidegate.deploys.rules.deployment import Gate, State
 from tidegate.deploys.rules.job import JobKind, job_id
-from tidegate.deploys.rules.slots import INSTALLATION
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
 RUNNER = "arn:aws:ecs:eu-central-1:1:task/tidegate/1"
@@ -20,25 +18,9 @@ RUNNER = "arn:aws:ecs:eu-central-1:1:task/tidegate/1"
 class CancelWorld(World):
     """A world in which deployments are cancelled."""
 
-    def canceller(self, **ports):
-        deployments = ports.get("deployments", self.deployments)
-        finisher = Finisher(deployments, self.jobs, self.audit)
-        ender = DeploymentEnder(self.queues, self.jobs, finisher, self.announcements, self.clock)
-        return DeploymentCanceller(
-            self.queues,
-            deployments,
-            self.jobs,
-            self.runners,
-            self.workflows,
-            self.announcements,
-            self.audit,
-            finisher,
-            ender.announce,
-            lambda deployment: self.slots.places.token(INSTALLATION, deployment),
-        )
-
     def cancel(self, deployment, by="reviewer", at=LATER, *, is_apply=False, **ports):
-        return self.canceller(**ports).cancel(deployment.id, by, at, is_apply=is_apply)
+        """Cancel a deployment, with some other ports."""
+        return cancel_deployment(changed(self.ports, **ports), deployment.id, by, at, is_apply=is_apply)
 
     def job(self, deployment, kind, *, taken):
         """Give a deployment in flight a job that is handed over, with the token ``job``."""

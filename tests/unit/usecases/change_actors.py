@@ -77,5 +77,8 @@ class Mail:
     def repeated(self, deployment, by):
         self.shown.append((deployment, {"again": True, "repeated_by": by}))
 
+    def answered(self, deployment, why):
+        self.shown.append((deployment, {"again": True, "answer": why}))
+
     def line_changed(self, queue):
         """Lines are shown by others."""

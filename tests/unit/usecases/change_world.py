@@ -9,47 +9,35 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from tests.builders import NOW, any_deployment, any_plan, any_root, no_tokens
+from tests.builders import NOW, any_deployment, any_plan, any_root
 from tests.contract.queue_actors import Died, Fate, Mortal, Revisions
-from tests.fakes.pull_requests import MemoryPullRequests
-from tests.slots import keeper
+from tests.fakes.ports import changed
 from tests.unit.usecases.change_actors import Execution, Machines, Mail
-from tests.unit.usecases.retries import at_once, retrying
+from tests.unit.usecases.retries import DefaultBranch, RetriesAtOnce
 from tests.unit.usecases.terraform_world import World
 from tidegate.changes.rules.waits import Waits
-from tidegate.check_runs.publish_check_run import CheckRunPublisher
-from tidegate.deploys.jobs.check_branch import BranchCheck
-from tidegate.deploys.jobs.find_undone import UndoneBefore
-from tidegate.deploys.jobs.finish import Finisher
-from tidegate.deploys.jobs.stop_runner import RunnerStopper
-from tidegate.deploys.queue.claim_deployment import DeploymentClaimer
-from tidegate.deploys.queue.end_deployment import DeploymentEnder
-from tidegate.deploys.queue.enqueue import Enqueuer
-from tidegate.deploys.queue.ensure_worker import WorkerEnsurer
-from tidegate.deploys.queue.find_former_root import FormerRoots
-from tidegate.deploys.queue.record_outcome import OutcomeRecorder
-from tidegate.deploys.queue.validate_revision import RevisionValidator
-from tidegate.deploys.queue.wait_for_signal import SignalWaiter
-from tidegate.deploys.reviews.decide_review import ReviewDecider
-from tidegate.deploys.reviews.request_review import ReviewRequester
+from tidegate.check_runs.publish_check_run import publish_check_run
+from tidegate.deploys.queue.claim_deployment import claim_deployment
+from tidegate.deploys.queue.enqueue import enqueue
+from tidegate.deploys.queue.record_outcome import record_outcome
+from tidegate.deploys.queue.validate_revision import validate_revision
+from tidegate.deploys.queue.wait_for_signal import wait_for_signal
+from tidegate.deploys.reviews.decide_review import decide_review
+from tidegate.deploys.reviews.request_review import request_review
 from tidegate.deploys.rules.deployment import Deployment, State, is_final
 from tidegate.deploys.rules.gate import WAITING, waits_at_some_gate_for
 from tidegate.deploys.rules.job import JobKind, job_id
 from tidegate.deploys.rules.overview import is_done
 from tidegate.deploys.rules.rerun import run_again
 from tidegate.deploys.rules.review import Answer
-from tidegate.discovery.new_deployments import ChangeEnqueuer
-from tidegate.gates.apply_requirements import ApplyRequirements
-from tidegate.gates.decide_gate import GateDecider
-from tidegate.gates.decide_requirements import RequirementsDecider
-from tidegate.gates.judge_gate import GateJudge
-from tidegate.gates.open_gates import GateOpener
-from tidegate.gates.tell_waiting import WaitingTeller
-from tidegate.gates.wait_at_gate import GateWaiter
-from tidegate.jobs.begin_job import JobBeginner
-from tidegate.jobs.hand_over_job import JobHandover
-from tidegate.jobs.record_plan import PlanRecorder
-from tidegate.jobs.record_result import ResultRecorder
+from tidegate.discovery.new_deployments import enqueue_change
+from tidegate.gates.decide_gate import reject_gate, retry_gate
+from tidegate.gates.open_gates import open_gates
+from tidegate.gates.wait_at_gate import wait_at_gate
+from tidegate.jobs.begin_job import begin_job
+from tidegate.jobs.hand_over_job import hand_over_job
+from tidegate.jobs.record_plan import record_plan
+from tidegate.jobs.record_result import record_result
 from tidegate.messages import (
     BeginJob,
     ClaimDeployment,
@@ -64,60 +52,44 @@ from tidegate.messages import (
 )
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.ports import Enrolled
-from tidegate.reconciler.settle_gates import SettleGates
+from tidegate.reconciler.settle_gates import settle_gates
 from tidegate.reconciler.turn import Turn
 from tidegate.roots.rules.root import deployment_id
 from tidegate.rules.errors import GateShut
 from tidegate.rules.moment import later
 
+#: What use cases may die at.
+MORTAL = (
+    "queues",
+    "deployments",
+    "jobs",
+    "change_sets",
+    "workflows",
+    "announcements",
+    "check_runs",
+    "forge",
+)
+
 
 class ChangeWorld(World):
     """``changes`` are the merges so far: the deployments of each."""
 
-    def __post_init__(self):
-        super().__post_init__()
-        self.fate, self.machines, self.mail, self.forge = Fate(), Machines(), Mail(), Revisions(writers={"reviewer"})
+    def __init__(self):
+        self.fate, self.machines, self.mail = Fate(), Machines(), Mail()
         self.unfinished: list[Callable[[], object]] = []
         self.applied: list[str] = []
         self.demands = 0
         self.tokens = 0
-        self.lost = False  # A message was: then the reconciler is needed.
-        self._wire()
-
-    def _wire(self):
-        ports = self.queues, self.deployments, self.jobs, self.change_sets, self.machines, self.mail, self.check_runs
-        queues, deployments, jobs, changes, machines, mail, check_runs = (Mortal(each, self.fate) for each in ports)
-        forge, clock, audit = Mortal(self.forge, self.fate), self.clock, self.audit
-        workers = WorkerEnsurer(queues, machines)
-        finisher, judge = Finisher(deployments, jobs, audit), GateJudge(deployments, changes)
-        ender = DeploymentEnder(queues, jobs, finisher, mail, clock)
-        self.enqueuer = Enqueuer(queues, deployments, audit, mail, workers)
-        self.changes = ChangeEnqueuer(changes, self.enqueuer.enqueue)
-        formers, undone = FormerRoots(_Nowhere(), self.deployments), UndoneBefore(deployments, changes)
-        self.claimer = DeploymentClaimer(queues, mail, self.clock)
-        self.validator = RevisionValidator(queues, forge, mail, clock, formers, undone)
-        slots = keeper(self.deployments)
-        self.recorder, self.waiter = OutcomeRecorder(queues, ender, slots.give_back), SignalWaiter(queues, machines)
-        self.gates = GateWaiter(deployments, changes, machines, mail, clock)
-        self.opener = GateOpener(queues, deployments, changes, machines, mail, clock, self.enqueuer.enqueue)
-        may = lambda deployment, login: _Granted()  # noqa: E731
-        required = ApplyRequirements(forge, MemoryPullRequests())
-        requirements = RequirementsDecider(deployments, required, machines, mail, audit)
-        retry = at_once(retrying(deployments, changes, forge, mail, self.enqueuer.enqueue, queues))
-        self.decider = GateDecider(deployments, changes, machines, mail, retry, may, requirements)
-        self.reviews = ReviewDecider(deployments, machines, mail, finisher, self.artifacts, BranchCheck(forge))
-        stop = RunnerStopper(jobs, self.runners).stop
-        self.beginner = JobBeginner(
-            deployments, jobs, forge, audit, mail, clock, judge, stop, required, BranchCheck(forge), slots
+        super().__init__(
+            forge=Revisions(writers={"reviewer"}, branches={"main": "f" * 40}),
+            history=DefaultBranch(self),
+            events=RetriesAtOnce(self),
+            workflows=self.machines,
+            announcements=self.mail,
         )
-        self.plans, self.requester = (
-            PlanRecorder(deployments, mail, clock, slots.give_back),
-            ReviewRequester(deployments, machines, mail, clock),
-        )
-        self.results = ResultRecorder(deployments, jobs, finisher, mail, clock, stop, slots.give_back)
-        self.handover = JobHandover(jobs, deployments, forge, no_tokens)
-        waiting = WaitingTeller(changes, deployments, mail)
-        self.publisher = CheckRunPublisher(deployments, check_runs, forge, mail, self.painter(), waiting)
+        for name in MORTAL:  # What tests read and set does not die.
+            setattr(self, name, getattr(self.ports, name))
+        self.ports = changed(self.ports, **{name: Mortal(getattr(self, name), self.fate) for name in MORTAL})
 
     # People and events. A call that dies is delivered again.
 
@@ -142,19 +114,19 @@ class ChangeWorld(World):
             asked = later(now, place)
             made.append(replace(deployment, id=identifier, shared=name in shared, requested_at=asked))
         self.clock.advance(0.001)
-        self.deliver(lambda: self.changes.enqueue_all(made))
+        self.deliver(lambda: enqueue_change(self.ports, made))
 
     def retry(self, deployment: Deployment) -> None:
         at = self.clock.now()
-        self.deliver(lambda: self.decider.retry(deployment.id, "reviewer", at))
+        self.deliver(lambda: retry_gate(self.ports, deployment.id, "reviewer", at))
 
     def reject(self, deployment: Deployment) -> None:
         at = self.clock.now()
-        self.deliver(lambda: self.decider.reject(deployment.id, "reviewer", at))
+        self.deliver(lambda: reject_gate(self.ports, deployment.id, "reviewer", at))
 
     def answer(self, deployment: Deployment, answer: Answer) -> None:
         at = self.clock.now()
-        self.deliver(lambda: self.reviews.decide(deployment.id, answer, "reviewer", at))
+        self.deliver(lambda: decide_review(self.ports, deployment.id, answer, "reviewer", at))
 
     def run_again(self, old: Deployment) -> None:
         """As the button does: what runs again stands for its root, then is in line, then gates are looked at."""
@@ -163,7 +135,7 @@ class ChangeWorld(World):
 
         def call() -> None:
             self.change_sets.enroll(new.change_set, [Enrolled(new.root.name, new.stack, new.id, new.requested_at)])
-            self.enqueuer.enqueue(new)
+            enqueue(self.ports, new)
             self.mail.change_moved(new.change_set)
 
         self.deliver(call)
@@ -171,7 +143,7 @@ class ChangeWorld(World):
     def look(self, index: int) -> None:
         change = self.mail.moved.pop(index % len(self.mail.moved))
         try:
-            self.opener.open(change)
+            open_gates(self.ports, change)
         except (Died, ExceptionGroup):
             self.mail.moved.append(change)
         finally:
@@ -183,13 +155,13 @@ class ChangeWorld(World):
         group = groups[index % len(groups)]
         message = next(each for each in self.mail.shown if each[0] == group)
         with suppress(Died):
-            self.publisher.publish(group, **message[1])
+            publish_check_run(self.ports, group, **message[1])
             self.mail.shown.remove(message)
         self.fate.countdown = None
 
     def reconcile(self) -> None:
         turn = Turn(self.clock, "9999")
-        SettleGates(self.deployments, self.opener.open).repair(turn)
+        settle_gates(self.ports, turn)
         assert not turn.failures
 
     # Executions. A task that dies is done again.
@@ -202,7 +174,7 @@ class ChangeWorld(World):
 
     def _claim(self, worker, _):
         message = ClaimDeployment(queue=worker.queue, execution=worker.name, rounds=0, started=NOW)
-        claimed = self.claimer.claim(message)
+        claimed = claim_deployment(self.ports, message)
         worker.deployment, worker.version = claimed.deployment or "", claimed.version
         worker.step = {"deploy": "validate", "wait": "wait for a signal"}[claimed.step]
 
@@ -211,14 +183,14 @@ class ChangeWorld(World):
         worker.step, worker.token = "waiting for a signal", f"token-{self.tokens}"
         message = WaitForSignal(queue=worker.queue, execution=worker.name, version=worker.version, token=worker.token)
         try:
-            self.waiter.wait(message)
+            wait_for_signal(self.ports, message)
         except Died:
             if worker.step == "waiting for a signal":
                 worker.step = "wait for a signal"
             raise
 
     def _validate(self, worker, _):
-        validated = self.validator.validate(ValidateRevision(queue=worker.queue, deployment=worker.deployment))
+        validated = validate_revision(self.ports, ValidateRevision(queue=worker.queue, deployment=worker.deployment))
         worker.step = "record"
         if validated.allowed:
             first = "gate" if validated.waits else "plan"
@@ -231,30 +203,30 @@ class ChangeWorld(World):
             worker.step = "record"
 
     def _record(self, worker, _):
-        self.recorder.record(RecordOutcome(queue=worker.queue, deployment=worker.deployment))
+        record_outcome(self.ports, RecordOutcome(queue=worker.queue, deployment=worker.deployment))
         worker.step = "claim"
 
     def _plan(self, child, _):
         message = BeginJob(deployment=child.deployment, phase="plan", attempt=child.plans + 1)
-        child.job = self.beginner.begin(message).job
+        child.job = begin_job(self.ports, message).job
         child.plans, child.step, child.came_to = child.plans + 1, "planned", None
 
     def _planned(self, child, outcome):
         if child.comes_to(outcome) is State.PLAN_FAILED:
-            self.results.record(RecordResult(deployment=child.deployment, state="plan_failed"))
+            record_result(self.ports, RecordResult(deployment=child.deployment, state="plan_failed"))
             child.step = "end"
             return
         changes = PlannedChanges() if child.came_to is State.NO_CHANGES else PlannedChanges(add=1)
         plan = any_plan(job=child.job, changes=changes)
-        recorded = self.plans.record(RecordPlan(deployment=child.deployment, plan=plan))
+        recorded = record_plan(self.ports, RecordPlan(deployment=child.deployment, plan=plan))
         child.step = {"nothing": "end"}.get(recorded.next, recorded.next)
 
     def _gate(self, child, _):
-        self._wait(child, "gate", lambda token: self.gates.wait(_at_gate(child, token)))
+        self._wait(child, "gate", lambda token: wait_at_gate(self.ports, _at_gate(child, token)))
 
     def _review(self, child, _):
         def ask(token: str) -> None:
-            self.requester.request(RequestReview(deployment=child.deployment, token=token, entered=token))
+            request_review(self.ports, RequestReview(deployment=child.deployment, token=token, entered=token))
 
         self._wait(child, "review", ask)
 
@@ -271,7 +243,7 @@ class ChangeWorld(World):
 
     def _apply(self, child, _):
         try:
-            self.beginner.begin(BeginJob(deployment=child.deployment, phase="apply", attempt=1))
+            begin_job(self.ports, BeginJob(deployment=child.deployment, phase="apply", attempt=1))
         except GateShut:
             child.step = "gate"
         else:
@@ -280,14 +252,14 @@ class ChangeWorld(World):
 
     def _take(self, child, _):
         job = job_id(child.deployment, JobKind.APPLY, 1)
-        self.handover.hand_over(HandOverJob(job=job, token="token"))
+        hand_over_job(self.ports, HandOverJob(job=job, token="token"))
         assert child.deployment not in self.applied, "a second apply of one deployment"
         self.applied.append(child.deployment)
         child.step, child.came_to = "applying", None
 
     def _applying(self, child, outcome):
         state = State.APPLY_FAILED if child.comes_to(outcome) is State.APPLY_FAILED else State.APPLIED
-        self.results.record(RecordResult(deployment=child.deployment, state=state.value))
+        record_result(self.ports, RecordResult(deployment=child.deployment, state=state.value))
         child.step = "end"
 
     def _nothing(self, *_):
@@ -348,7 +320,7 @@ class ChangeWorld(World):
         """Nobody waits at a gate that would open, or shut, at one more look, and nobody is to step aside."""
         for each in self.all():
             if each.state in WAITING:
-                self.opener.open(each.change_set)
+                open_gates(self.ports, each.change_set)
                 assert self.deployments.get(each.id) == each, f"nobody looked at {each.id}: a wake-up was lost"
 
     def check_rest(self) -> None:
@@ -387,17 +359,6 @@ class ChangeWorld(World):
         ]
         assert mine.id == max(same), f"{deployment.id} waits for somebody, and another check run hides it"
         assert self.forge.check_runs[mine.id].actions
-
-
-class _Nowhere:
-    """A catalog without roots: none was called otherwise before."""
-
-    def roots(self, _repository):
-        return ()
-
-
-class _Granted:
-    done, reason = True, ""
 
 
 def _at_gate(child: Execution, token: str) -> WaitAtGate:

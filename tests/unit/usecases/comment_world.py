@@ -5,18 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.builders import REPOSITORY, any_plan
-from tests.fakes import MemoryDeployments, MemoryDeployQueues
 from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, INSTALLATION, NUMBER, PullRequestWorld
-from tidegate.comments.cancel_by_comment import CommentCanceller
-from tidegate.comments.hand_over_comment import CommentHandover
-from tidegate.comments.plan_by_comment import CommentPlanner
-from tidegate.comments.receive_comment import CommentReceiver
-from tidegate.comments.rules.command import Verb
-from tidegate.deploys.authorize import Authorizer
+from tidegate.comments.receive_comment import receive_comment
 from tidegate.deploys.rules.temporary_layer import LayerState
-from tidegate.discovery.repository_source import RepositorySource
 from tidegate.ports import Change
-from tidegate.pull_requests.cancel_plans import PlanCanceller
 from tidegate.pull_requests.rules.record import judged
 from tidegate.vcs.rules.authors import Authors
 
@@ -30,30 +22,12 @@ class CommentWorld(PullRequestWorld):
         self.forge.changes["main", HEAD] = Change(FORK_POINT, Authors())
         self.forge.writers.add("writer")
         self.forge.readers.add("reader")
-        source = RepositorySource(self.forge, self)
-        deployments = MemoryDeployments()
-        authorizer = Authorizer(self.forge, MemoryDeployQueues(deployments), deployments)
-        self.planner = CommentPlanner(source, self.deliveries, authorizer, self.follower)
-        plans = PlanCanceller(self.records, self.layers, authorizer, self.stopper, self.announcements, self.clock)
-        canceller = CommentCanceller(plans, CommentHandover(self.deliveries, self.events))
-        self.comments = CommentReceiver(
-            self.deliveries,
-            source,
-            self.catalog,
-            None,
-            authorizer,
-            None,
-            None,
-            None,
-            self.records,
-            {Verb.PLAN: self.planner, Verb.CANCEL: canceller},
-        )
 
     def comment(self, text, by="writer", delivery=None):
         where = {"repository": REPOSITORY, "installation": INSTALLATION, "sender": by}
         fields = {**where, "pull_request": NUMBER, "comment": 70, "text": text}
         stored = delivery or self.delivery("issue_comment", **fields)
-        return self.comments.receive(stored)
+        return receive_comment(self.ports, stored)
 
     def opened(self):
         self.receive()

@@ -3,103 +3,55 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from tests.builders import NOW, REPOSITORY, any_plan, sha
-from tests.fakes import (
-    MemoryArtifacts,
-    MemoryCatalog,
-    MemoryChangeSets,
-    MemoryCheckRuns,
-    MemoryClock,
-    MemoryDeliveries,
-    MemoryDeployments,
-    MemoryDeployQueues,
-    MemoryDriftEvents,
-    MemoryDrifts,
-    MemoryEventQueue,
-    MemoryForge,
-    MemoryIssues,
-    MemorySchedules,
-    MemoryTemporaryLayers,
-    MemoryWorkflows,
-)
+from tests.fakes import MemoryForge
 from tests.fakes.policies import MemoryOrganizationPolicies
+from tests.fakes.ports import memory_ports
 from tests.unit.usecases.trees import Trees
 from tidegate.config.loader import load_configuration
 from tidegate.deploys.rules.temporary_layer import LayerState
-from tidegate.discovery.new_deployments import ChangeEnqueuer
-from tidegate.discovery.repository_source import RepositorySource
-from tidegate.drift.align_drift import DriftAligner
-from tidegate.drift.conclude_drift import DriftConcluder
-from tidegate.drift.discover_drift import DriftDiscoverer
-from tidegate.drift.receive_drift import DriftReceiver
-from tidegate.drift.report_drift import DriftReporter
+from tidegate.drift.align_drift import align_drift
+from tidegate.drift.conclude_drift import conclude_drift
+from tidegate.drift.discover_drift import discover_drift
+from tidegate.drift.receive_drift import receive_drift
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.ports import KnownRepository
-from tidegate.pull_requests.close_pull_request import remove_plans
-from tidegate.pull_requests.hold_policies import PolicyHolder
-from tidegate.pull_requests.keep_check_run import CheckRunKeeper
 from tidegate.rules.errors import NotFound
 
 INSTALLATION, HEAD = 42, sha(3)
 NIGHTLY = "drift: {schedules: {nightly: {tag_query: '', schedule: daily}}}\n"
 FILES = {"app/main.tf": "", "db/main.tf": "", "tidegate.yaml": NIGHTLY}
 KNOWN = KnownRepository(REPOSITORY, INSTALLATION, "main", HEAD, NOW)
-PAGE = "https://tidegate.example"
 CHANGED, SAME = any_plan(), any_plan(changes=PlannedChanges())
 
 
-@dataclass
 class DriftWorld:
     """``trees`` are the files of commits; ``main`` is at HEAD, and Tidegate was told so."""
 
-    trees: dict[str, dict[str, str]] = field(default_factory=lambda: {HEAD: FILES})
-    drifts: MemoryDrifts = field(default_factory=MemoryDrifts)
-    schedules: MemorySchedules = field(default_factory=MemorySchedules)
-    layers: MemoryTemporaryLayers = field(default_factory=MemoryTemporaryLayers)
-    deployments: MemoryDeployments = field(default_factory=MemoryDeployments)
-    change_sets: MemoryChangeSets = field(default_factory=MemoryChangeSets)
-    deliveries: MemoryDeliveries = field(default_factory=MemoryDeliveries)
-    events: MemoryEventQueue = field(default_factory=MemoryEventQueue)
-    told: MemoryDriftEvents = field(default_factory=MemoryDriftEvents)
-    issues: MemoryIssues = field(default_factory=MemoryIssues)
-    workflows: MemoryWorkflows = field(default_factory=MemoryWorkflows)
-    artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
-    clock: MemoryClock = field(default_factory=MemoryClock)
+    def __init__(self):
+        self.trees = {HEAD: FILES}
+        self.ports = memory_ports(
+            forge=MemoryForge(branches={"main": HEAD}),
+            history=self,
+            organization_policies=MemoryOrganizationPolicies(),
+            web_url="https://tidegate.example",
+        )
+        self.ports.catalog.remember(KNOWN)
 
-    def __post_init__(self):
-        self.forge = MemoryForge(branches={"main": HEAD})
-        self.queues = MemoryDeployQueues(self.deployments)
-        self.catalog = MemoryCatalog(self.deployments, self.queues)
-        self.catalog.remember(KNOWN)
-        source = RepositorySource(self.forge, self)
-        self.reporter = DriftReporter(self.issues, CheckRunKeeper(MemoryCheckRuns(), self.forge), PAGE)
-        self.aligner = DriftAligner(self.drifts, lambda: self.schedules, self.catalog, self.reporter.withdraw)
-        self.discoverer = DriftDiscoverer(
-            self.drifts,
-            self.layers,
-            source,
-            self.catalog,
-            self.schedules,
-            self.aligner.remove,
-            self.workflows.ending,
-            self.clock,
-        )
-        self.concluder = DriftConcluder(
-            self.drifts,
-            self.layers,
-            self.deployments,
-            self.reporter.report,
-            lambda layers: remove_plans(self.artifacts, layers),
-            self.told,
-            self.deliveries,
-            self.events,
-            self.clock,
-        )
-        changes = ChangeEnqueuer(self.change_sets, self.queues.enqueue)
-        self.hold = PolicyHolder(source, self.artifacts, MemoryOrganizationPolicies({})).hold
-        self.receiver = DriftReceiver(self.deliveries, source, changes.enqueue_all, self.hold)
+    forge = property(lambda self: self.ports.forge)
+    drifts = property(lambda self: self.ports.drifts)
+    schedules = property(lambda self: self.ports.schedules)
+    runs = property(lambda self: self.ports.drift_runs)
+    layers = property(lambda self: self.ports.temporary_layers)
+    deployments = property(lambda self: self.ports.deployments)
+    queues = property(lambda self: self.ports.queues)
+    deliveries = property(lambda self: self.ports.deliveries)
+    events = property(lambda self: self.ports.events)
+    told = property(lambda self: self.ports.drift_events.told)
+    issues = property(lambda self: self.ports.issues)
+    artifacts = property(lambda self: self.ports.artifacts)
 
     @contextmanager
     def fetch(self, _url, _token, before, after):
@@ -116,7 +68,7 @@ class DriftWorld:
         if text is not None:
             self.file(text)
         configuration = load_configuration(self.trees[HEAD]["tidegate.yaml"].encode(), REPOSITORY)
-        return self.aligner.align(known, configuration.drift)
+        return align_drift(self.ports, known, configuration.drift)
 
     def record(self, name="nightly"):
         return self.drifts.get(REPOSITORY, name)
@@ -125,12 +77,11 @@ class DriftWorld:
         return self.drifts.save(replace(self.record(name), **fields))
 
     def discover(self, execution="run-1", name="nightly"):
-        if execution not in dict(self.workflows.starts):
-            self.workflows.starts.append((execution, name))
-        return self.discoverer.discover(REPOSITORY, name, execution)
+        self.runs.start(execution, REPOSITORY, name)
+        return discover_drift(self.ports, REPOSITORY, name, execution)
 
     def conclude(self, execution="run-1", name="nightly"):
-        return self.concluder.conclude(REPOSITORY, name, execution)
+        return conclude_drift(self.ports, REPOSITORY, name, execution)
 
     def look(self, execution="run-1", by=lambda layer: layer.root.name, **plans):
         """Let a run find these plans, by root: CHANGED, SAME, or None where the plan fails."""
@@ -149,5 +100,4 @@ class DriftWorld:
 
     def deliver(self):
         """Let what was asked for be received; return what became of the last."""
-        delivery = self.events.sent[-1]
-        return self.receiver.receive(delivery)
+        return receive_drift(self.ports, self.events.sent[-1])

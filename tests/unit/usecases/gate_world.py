@@ -6,62 +6,42 @@ from dataclasses import replace
 
 from tests.builders import NOW, any_plan, any_root, deployment_in
 from tests.contract.queue_actors import Fate, Mortal
-from tests.unit.usecases.retries import at_once, retrying
+from tests.fakes import MemoryForge
+from tests.fakes.ports import changed
+from tests.unit.usecases.retries import DefaultBranch, RetriesAtOnce
 from tests.unit.usecases.terraform_world import World
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.queue.enqueue import Enqueuer
-from tidegate.deploys.queue.ensure_worker import WorkerEnsurer
 from tidegate.deploys.rules.deployment import Deployment, State, Step, Trigger
 from tidegate.deploys.rules.job import JobKind, job_id
-from tidegate.gates.apply_requirements import ApplyRequirements
-from tidegate.gates.decide_gate import GateDecider
-from tidegate.gates.decide_requirements import RequirementsDecider
-from tidegate.gates.open_gates import GateOpener
-from tidegate.gates.wait_at_gate import GateWaiter
+from tidegate.gates.open_gates import open_gates
+from tidegate.gates.wait_at_gate import wait_at_gate
 from tidegate.messages import WaitAtGate
 from tidegate.ports import Enrolled
 from tidegate.roots.rules.root import deployment_id
-from tidegate.rules.decision import Decision
 
 CHANGE = "change-1"
 AFTER_DEV = Waits(apply_after=("dev",))
 AFTER_NETWORK = Waits(roots=("network",))
 
 
+#: What use cases may die at.
+MORTAL = ("queues", "deployments", "change_sets", "workflows", "announcements")
+
+
 class GateWorld(World):
     """Roots of the stacks ``dev`` and ``prod`` of one change; use cases die at the call that ``fate`` names."""
 
-    def __post_init__(self):
-        super().__post_init__()
-        self.fate = Fate()
-        self.refused: set[str] = set()
-        queues, deployments, changes, workflows, told = (
-            Mortal(port, self.fate)
-            for port in (self.queues, self.deployments, self.change_sets, self.workflows, self.announcements)
-        )
-        enqueuer = Enqueuer(queues, deployments, self.audit, told, WorkerEnsurer(queues, workflows))
-        self.waiter = GateWaiter(deployments, changes, workflows, told, self.clock)
-        self.opener = GateOpener(queues, deployments, changes, workflows, told, self.clock, enqueuer.enqueue)
-        required = ApplyRequirements(self.forge, self.pull_requests)
-        requirements = RequirementsDecider(deployments, required, workflows, told, self.audit)
-        self.rules: dict[str, dict[str, object] | str] = {}
-        self.forge.writers |= {"reviewer", "maintainer", "developer"}
-        self.retrier = retrying(deployments, changes, self.forge, told, enqueuer.enqueue, queues, self.under)
-        retry = at_once(self.retrier)
-        self.decider = GateDecider(deployments, changes, workflows, told, retry, self.may_apply, requirements)
-
-    def under(self, _where, again):
-        """Return deployments with what holds now for their roots, by their names, or why none is run."""
-        now = {each.id: self.rules.get(each.root.name, {}) for each in again}
-        return {each.id: rule if isinstance(rule := now[each.id], str) else replace(each, **rule) for each in again}
-
-    def may_apply(self, deployment: Deployment, login: str) -> Decision:
-        reason = f"{login} may not apply {deployment.root.name}."
-        return Decision(f"{login} {deployment.root.name}" not in self.refused, reason)
+    def __init__(self):
+        self.fate, self.branch = Fate(), DefaultBranch(self)
+        forge = MemoryForge(writers={"reviewer", "maintainer", "developer"}, branches={"main": "f" * 40})
+        super().__init__(forge=forge, history=self.branch, events=RetriesAtOnce(self))
+        for name in MORTAL:  # What tests read and set does not die.
+            setattr(self, name, getattr(self.ports, name))
+        self.ports = changed(self.ports, **{name: Mortal(getattr(self, name), self.fate) for name in MORTAL})
 
     def member(self, root: str, stack: str, state: State = State.QUEUED, number: int = 1, **fields) -> Deployment:
         """Store a deployment in flight of the change, and enroll it."""
-        name = any_root(name=root)
+        name = any_root(name=root, dir=root)
         deployment = deployment_in(state, number, root=name, stack=stack, change_set=CHANGE)
         request = f"{deployment.trigger} {stack} {fields.get('rerun_of', '')}"
         deployment = replace(deployment, id=deployment_id(deployment.repository, root, f"{number:040x}", request))
@@ -106,17 +86,17 @@ class GateWorld(World):
 
     def look(self) -> int:
         """Look at the change's gates until nobody asks for it any more."""
-        changed, asks = self.opener.open(CHANGE), self.announcements.moved
+        changed, asks = open_gates(self.ports, CHANGE), self.announcements.moved
         while asks:
             asks.clear()
-            changed += self.opener.open(CHANGE)
+            changed += open_gates(self.ports, CHANGE)
         return changed
 
     def waits(self, deployment: Deployment, token: str = "token") -> Deployment:
         """Let the machine wait at the gate that the deployment has come to."""
         self.workflows.waiting.add(token)
         plan = self.deployments.get(deployment.id).plan
-        self.waiter.wait(WaitAtGate(deployment=deployment.id, token=token, job=plan.job if plan else None))
+        wait_at_gate(self.ports, WaitAtGate(deployment=deployment.id, token=token, job=plan.job if plan else None))
         return self.now(deployment)
 
     def now(self, deployment: Deployment) -> Deployment:

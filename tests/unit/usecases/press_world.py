@@ -5,28 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.builders import NOW, any_root, deployment_in
-from tests.fakes.pull_requests import MemoryPullRequests
-from tests.slots import no_token
-from tests.unit.usecases.retries import at_once, retrying
-from tests.unit.usecases.shown_check_runs import publisher_of
+from tests.fakes import MemoryForge
+from tests.fakes.ports import changed
+from tests.unit.usecases.retries import DefaultBranch, RetriesAtOnce
+from tests.unit.usecases.shown_check_runs import publish
 from tests.unit.usecases.terraform_world import World
-from tidegate.deploys.authorize import Authorizer
-from tidegate.deploys.jobs.cancel_deployment import DeploymentCanceller
-from tidegate.deploys.jobs.check_branch import BranchCheck
-from tidegate.deploys.jobs.finish import Finisher
-from tidegate.deploys.queue.end_deployment import DeploymentEnder
-from tidegate.deploys.queue.ensure_worker import WorkerEnsurer
-from tidegate.deploys.reviews.decide_review import ReviewDecider
+from tidegate.check_runs.publish_check_run import publish_check_run
 from tidegate.deploys.rules.deployment import Gate, State
 from tidegate.deploys.rules.line import Shown, Standing
 from tidegate.deploys.rules.review import Answer
-from tidegate.gates.apply_requirements import ApplyRequirements
-from tidegate.gates.decide_gate import GateDecider
-from tidegate.gates.decide_requirements import RequirementsDecider
 from tidegate.ports import Enrolled
-from tidegate.requests.answer_button import ButtonAnswerer, Press
-from tidegate.requests.unlock import QueueUnlocker
-from tidegate.rules.decision import Decision
+from tidegate.requests.answer_button import Press, answer_button
 from tidegate.vcs.rules.check_run import Button
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
@@ -37,7 +26,8 @@ class PressedWorld(World):
     """A world with a deployment whose check run, number 1, is pressed."""
 
     def __init__(self, state=State.AWAITING_REVIEW, lock=None, **fields):
-        super().__init__()
+        forge = MemoryForge(writers={"reviewer", "maintainer"}, branches={"main": "f" * 40})
+        super().__init__(forge=forge, history=DefaultBranch(self), events=RetriesAtOnce(self))
         self.deployment = self.put(deployment_in(state, **fields))
         if lock is not None:
             self.lock(lock)
@@ -47,7 +37,7 @@ class PressedWorld(World):
             self.workflows.waiting.add("token")
 
     def publish(self):
-        publisher_of(self).publish(self.deployment.id, again=True)
+        publish(self, self.deployment, again=True)
 
     def lock(self, lock):
         self.queues.commit(self.head, replace(self.head, lock=lock))
@@ -56,37 +46,6 @@ class PressedWorld(World):
             self.boards.write(self.deployment.queue, {self.deployment.id: shown}, ())
 
     def press(self, identifier=Button.CONFIRM, by="reviewer", at=LATER, deployments=None, **fields):
-        records = deployments or self.deployments
-        finisher = Finisher(records, self.jobs, self.audit)
-        workers = WorkerEnsurer(self.queues, self.workflows)
-        retry = retrying(records, self.change_sets, self.forge, self.announcements, self.queues.enqueue, self.queues)
-        answerer = ButtonAnswerer(
-            records,
-            self.check_runs,
-            self.forge,
-            self.announcements,
-            Authorizer(self.forge, self.queues, records).may,
-            ReviewDecider(
-                records, self.workflows, self.announcements, finisher, self.artifacts, BranchCheck(self.forge)
-            ).decide,
-            GateDecider(
-                records,
-                self.change_sets,
-                self.workflows,
-                self.announcements,
-                at_once(retry),
-                lambda _deployment, _login: Decision(True, ""),
-                RequirementsDecider(
-                    records,
-                    ApplyRequirements(self.forge, MemoryPullRequests()),
-                    self.workflows,
-                    self.announcements,
-                    self.audit,
-                ),
-            ).decide,
-            QueueUnlocker(self.queues, records, self.audit, self.announcements, workers).unlock,
-            self._canceller(records, finisher).cancel,
-        )
         press = Press(
             repository=self.deployment.repository,
             installation=self.deployment.installation,
@@ -98,20 +57,15 @@ class PressedWorld(World):
             by=by,
             at=at,
         )
-        outcome = answerer.answer(replace(press, **fields))
+        ports = changed(self.ports, deployments=deployments) if deployments else self.ports
+        outcome = answer_button(ports, replace(press, **fields))
         self.show_answers()
         return outcome
 
-    def _canceller(self, records, finisher):
-        ender = DeploymentEnder(self.queues, self.jobs, finisher, self.announcements, self.clock)
-        ports = self.jobs, self.runners, self.workflows, self.announcements, self.audit
-        return DeploymentCanceller(self.queues, records, *ports, finisher, ender.announce, no_token)
-
     def show_answers(self):
         """Show why presses had no effect, as the check-run queue does."""
-        publisher = publisher_of(self)
         for deployment, why in self.announcements.answers:
-            publisher.publish(deployment, again=True, answer=why)
+            publish_check_run(self.ports, deployment, again=True, answer=why)
         self.announcements.answers.clear()
 
     @property
@@ -134,7 +88,7 @@ class GateWorld(PressedWorld):
         super().__init__(state, gate=Gate("network-plan-1", NOW), **fields)
         self.deployments.keep_gate_token(self.deployment.id, "network-plan-1", "gate")
         self.workflows.waiting.add("gate")
-        failed = deployment_in(State.PLAN_FAILED, id="app-1", root=any_root(name="app"), stack="dev")
+        failed = deployment_in(State.PLAN_FAILED, id="app-1", root=any_root(name="app", dir="app"), stack="dev")
         self.failed = self.put(replace(failed, change_set="change-1"))
         self.change_sets.enroll("change-1", [Enrolled("app", "dev", failed.id, failed.requested_at)])
 

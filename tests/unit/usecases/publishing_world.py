@@ -5,29 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.builders import NOW, PLAN_TEXT, any_layer, any_plan, any_pull_request_record, sha
-from tests.contract.queue_actors import Fate, Mortal
-from tests.fakes import (
-    MemoryAnnouncements,
-    MemoryArtifacts,
-    MemoryCheckRuns,
-    MemoryClock,
-    MemoryDeployments,
-    MemoryDeployQueues,
-    MemoryForge,
-    MemoryPlanPlaces,
-    MemoryPullRequests,
-    MemoryTemporaryLayers,
-)
+from tests.fakes import MemoryArtifacts, MemoryForge
+from tests.fakes.ports import memory_ports
 from tidegate.deploys.rules.temporary_layer import LayerState
-from tidegate.deploys.slots.look_at_places import PlaceLooker
 from tidegate.policies.rules.policy import PolicyFinding, PolicyVerdict, Severity
-from tidegate.pull_requests.judge_policies import PolicyJudge
-from tidegate.pull_requests.keep_check_run import CheckRunKeeper
-from tidegate.pull_requests.publish_pull_request import PublicationAsker, PullRequestPublisher
-from tidegate.pull_requests.pull_request_checks import ForgeChecks, ProgressShower
-from tidegate.pull_requests.pull_request_view import LayerPainter, PlanPainter
+from tidegate.pull_requests.publish_pull_request import publish_pull_request, show_again
+from tidegate.pull_requests.pull_request_checks import show_progress, show_pull_request
 from tidegate.pull_requests.rules.record import judged
-from tidegate.pull_requests.tell_closed import ClosedTeller
 
 PULL = any_pull_request_record().spec.id
 REVISION = any_pull_request_record().spec.revision
@@ -45,36 +29,22 @@ def in_state(root, state, **fields):
 
 
 class World:
-    def __init__(self, *layers, **fields):
-        self.records = MemoryPullRequests()
-        self.layers = MemoryTemporaryLayers()
-        self.forge = MemoryForge()
-        self.check_runs = MemoryCheckRuns()
-        self.announcements = MemoryAnnouncements()
-        self.deployments = MemoryDeployments()
-        self.queues = MemoryDeployQueues(self.deployments)
-        self.clock, self.places = MemoryClock(), MemoryPlanPlaces()
-        self.artifacts = MemoryArtifacts({any_plan().text.key: PLAN_TEXT})
-        self.fate = Fate()
-        self.build()
+    def __init__(self, *layers, forge=None, **fields):
+        self.ports = memory_ports(
+            forge=forge or MemoryForge(),
+            artifacts=MemoryArtifacts({any_plan().text.key: PLAN_TEXT}),
+            web_url="https://tidegate.example",
+        )
         self.discovered(*layers, **fields)
 
-    def build(self):
-        records, layers, forge, check_runs, announcements = (
-            Mortal(port, self.fate)
-            for port in (self.records, self.layers, self.forge, self.check_runs, self.announcements)
-        )
-        painter = LayerPainter(forge, "https://tidegate.example")
-        plans, keeper = PlanPainter(self.artifacts, painter), CheckRunKeeper(check_runs, forge)
-        self.checks = ForgeChecks(keeper, painter, PolicyJudge(forge))
-        teller = ClosedTeller(forge, painter.page, announcements.pull_request_deployed)
-        stores = self.clock, self.deployments, self.queues
-        self.publisher = PullRequestPublisher(
-            records, layers, forge, self.checks, keeper, plans, announcements, *stores, teller
-        )
-        looker = PlaceLooker(self.places, layers, 1)
-        self.progress = ProgressShower(records, layers, keeper, plans, self.clock, looker)
-        self.asker = PublicationAsker(records, announcements)
+    forge = property(lambda self: self.ports.forge)
+    records = property(lambda self: self.ports.pull_requests)
+    layers = property(lambda self: self.ports.temporary_layers)
+    announcements = property(lambda self: self.ports.announcements)
+    deployments = property(lambda self: self.ports.deployments)
+    queues = property(lambda self: self.ports.queues)
+    places = property(lambda self: self.ports.plan_places)
+    artifacts = property(lambda self: self.ports.artifacts)
 
     def discovered(self, *layers, spec=None, **fields):
         """Let the newest revision have these layers."""
@@ -89,8 +59,18 @@ class World:
     def record(self):
         return self.records.get(*WHERE)
 
-    def publish(self, revision=REVISION, **fault):
-        return self.publisher.publish(PULL, revision, **fault)
+    def publish(self, revision=REVISION, ports=None, **fault):
+        return publish_pull_request(ports or self.ports, PULL, revision, **fault)
+
+    def show_again(self, pull_request=PULL):
+        show_again(self.ports, pull_request)
+
+    def begin(self):
+        """Show that planning begins."""
+        show_pull_request(self.ports, replace(self.record, discovered=""))
+
+    def progress(self, pull_request=PULL, not_before=0):
+        show_progress(self.ports, pull_request, not_before)
 
     @property
     def texts(self):

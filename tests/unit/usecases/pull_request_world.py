@@ -6,44 +6,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from tests.builders import NOW, REPOSITORY, seen, sha
-from tests.fakes import (
-    MemoryAnnouncements,
-    MemoryArtifacts,
-    MemoryCatalog,
-    MemoryClock,
-    MemoryDeliveries,
-    MemoryDeployments,
-    MemoryDeployQueues,
-    MemoryEventQueue,
-    MemoryForge,
-    MemoryPlanPlaces,
-    MemoryPullRequestChecks,
-    MemoryPullRequests,
-    MemoryTemporaryLayers,
-    MemoryWorkflows,
-)
+from tests.fakes import MemoryForge
+from tests.fakes.policies import MemoryOrganizationPolicies
+from tests.fakes.ports import memory_ports
 from tests.unit.usecases.trees import Trees, merged
-from tidegate.deploys.slots.give_places import PlaceGiver
-from tidegate.discovery.repository_source import RepositorySource
-from tidegate.policies.rules.policy import HeldPolicySet
 from tidegate.ports import Change, Delivery, KnownRepository
-from tidegate.pull_requests.affected_layers import LayerFinder
-from tidegate.pull_requests.close_pull_request import PullRequestCloser, PullRequestStopper
-from tidegate.pull_requests.discover_pull_request import PullRequestDiscoverer
-from tidegate.pull_requests.receive_pull_request import PullRequestFollower, PullRequestReceiver
-from tidegate.pull_requests.restart_pull_request import PullRequestRestarter
-from tidegate.pull_requests.tell_closed import ClosedTeller
-from tidegate.reconciler.follow_pull_requests import FollowPullRequests, RestartPullRequests
-from tidegate.reconciler.resend_deliveries import ResendDeliveries
+from tidegate.pull_requests.discover_pull_request import discover_pull_request
+from tidegate.pull_requests.receive_pull_request import follow_pull_request, receive_pull_request
+from tidegate.reconciler.follow_pull_requests import follow_pull_requests, restart_pull_requests
+from tidegate.reconciler.resend_deliveries import resend_deliveries
 from tidegate.reconciler.turn import Turn
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.authors import Authors
 
 INSTALLATION, NUMBER = 42, 5
-#: Plans at a time.
-LIMIT = 2
 FORK_POINT, MAIN, HEAD = sha(1), sha(2), sha(3)
 FILES = {"live/app/main.tf": "", "live/db/main.tf": "", "README.md": ""}
+PAGE = f"https://tidegate.example/pulls/{REPOSITORY}/{NUMBER}"
+#: A file by which every plan is held against a policy set, which operators have stored.
+SECURITY = "policy_sets: {security: {source: organization}}\n"
 
 
 @dataclass
@@ -56,66 +37,36 @@ class PullRequestWorld:
     trees: dict[str, dict[str, str]] = field(
         default_factory=lambda: {FORK_POINT: FILES, MAIN: FILES, HEAD: {**FILES, "live/app/main.tf": "# new"}}
     )
-    deliveries: MemoryDeliveries = field(default_factory=MemoryDeliveries)
-    records: MemoryPullRequests = field(default_factory=MemoryPullRequests)
-    layers: MemoryTemporaryLayers = field(default_factory=MemoryTemporaryLayers)
-    workflows: MemoryWorkflows = field(default_factory=MemoryWorkflows)
-    checks: MemoryPullRequestChecks = field(default_factory=MemoryPullRequestChecks)
-    artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
-    announcements: MemoryAnnouncements = field(default_factory=MemoryAnnouncements)
-    events: MemoryEventQueue = field(default_factory=MemoryEventQueue)
-    clock: MemoryClock = field(default_factory=MemoryClock)
-    places: MemoryPlanPlaces = field(default_factory=MemoryPlanPlaces)
-    policies: tuple[HeldPolicySet, ...] = ()
     merges: dict[str, str] = field(default_factory=dict)
     received: int = 0
 
     def __post_init__(self):
-        self.forge = MemoryForge(branches={"main": MAIN}, seen={NUMBER: seen()})
+        self.ports = memory_ports(
+            {"TIDEGATE_PULL_REQUEST_PLANS": "2"},
+            forge=MemoryForge(branches={"main": MAIN}, seen={NUMBER: seen()}),
+            history=self,
+            organization_policies=MemoryOrganizationPolicies({"security": {"main.rego": b"package main"}}),
+            web_url="https://tidegate.example",
+        )
         self.forge.changes[MAIN, HEAD] = Change(FORK_POINT, Authors(("author",)))
-        deployments = MemoryDeployments()
-        self.catalog = MemoryCatalog(deployments, MemoryDeployQueues(deployments))
         self.catalog.remember(KnownRepository(REPOSITORY, INSTALLATION, "main", MAIN, NOW))
-        self.build()
 
-    def build(self, wrap=lambda port: port):
-        """Build the use cases on the ports as ``wrap`` returns them."""
-        deliveries, records, layers, workflows, checks, artifacts, forge = (
-            wrap(port)
-            for port in (
-                self.deliveries,
-                self.records,
-                self.layers,
-                self.workflows,
-                self.checks,
-                self.artifacts,
-                self.forge,
-            )
-        )
-        giver = PlaceGiver(wrap(self.places), workflows.settle, LIMIT)
-        self.stopper = PullRequestStopper(layers, workflows, checks, self.clock, giver.leave)
-        self.closer = PullRequestCloser(records, layers, artifacts, self.stopper, self.clock)
-        page = lambda spec: f"/pulls/{spec.number}"  # noqa: E731
-        self.teller = ClosedTeller(forge, page, self.announcements.pull_request_deployed)
-        closing = self.stopper, self.closer, self.clock, self.teller.tell
-        self.follower = PullRequestFollower(records, layers, forge, workflows, checks, *closing, catalog=self.catalog)
-        self.restarter = PullRequestRestarter(
-            records, layers, workflows, checks, self.announcements, self.stopper, self.clock
-        )
-        source = RepositorySource(forge, self)
-        finder = LayerFinder(source, self.hold_policies)
-        self.discoverer = PullRequestDiscoverer(records, layers, finder, self.closer, checks, self.clock)
-        self.receiver = PullRequestReceiver(deliveries, records, layers, checks, self.announcements, self.follower)
+    forge = property(lambda self: self.ports.forge)
+    catalog = property(lambda self: self.ports.catalog)
+    deliveries = property(lambda self: self.ports.deliveries)
+    records = property(lambda self: self.ports.pull_requests)
+    layers = property(lambda self: self.ports.temporary_layers)
+    workflows = property(lambda self: self.ports.workflows)
+    artifacts = property(lambda self: self.ports.artifacts)
+    announcements = property(lambda self: self.ports.announcements)
+    events = property(lambda self: self.ports.events)
+    clock = property(lambda self: self.ports.clock)
+    places = property(lambda self: self.ports.plan_places)
 
-    def hold_policies(self, _spec, granted, members):
-        """Hold every member of the change against ``policies``."""
-        self.granted = granted
-        return {each.member.key: self.policies for each in members} if self.policies else {}
-
-    def discover(self, record=None):
+    def discover(self, record=None, ports=None):
         """Let the machine look for what the pull request changes."""
         spec = (record or self.record).spec
-        return self.discoverer.discover(spec.id, spec.revision)
+        return discover_pull_request(ports or self.ports, spec.id, spec.revision)
 
     @property
     def found(self):
@@ -126,19 +77,19 @@ class PullRequestWorld:
         """Let a repair have its turn; return its count. What fails fails the test."""
         turn = Turn(self.clock, "")
         turn.until = turn.ago(-60)
-        count = repair.repair(turn)
+        count = repair(self.ports, turn)
         assert turn.failures == []
         return count
 
     def reconcile(self):
         """Let the repairs of pull requests have two turns, and what they send arrive."""
         for _ in range(2):
-            self.take_turn(FollowPullRequests(self.catalog, self.records, self.forge, self.deliveries))
-            self.take_turn(ResendDeliveries(self.deliveries, self.events))
+            self.take_turn(follow_pull_requests)
+            self.take_turn(resend_deliveries)
             self.clock.advance(300)
         while self.events.sent:
-            self.receiver.receive(self.events.sent.pop(0))
-        self.take_turn(RestartPullRequests(self.records, self.restarter.restart))
+            receive_pull_request(self.ports, self.events.sent.pop(0))
+        self.take_turn(restart_pull_requests)
 
     @contextmanager
     def fetch(self, _url, _token, before, after):
@@ -171,16 +122,20 @@ class PullRequestWorld:
 
     def receive(self, event="pull_request", **fields):
         """Let the forge tell of something; return what became of it."""
-        return self.receiver.receive(self.delivery(event, **fields))
+        return receive_pull_request(self.ports, self.delivery(event, **fields))
+
+    def follow(self, **wish):
+        """Let the record follow the forge; return what became of it."""
+        return follow_pull_request(self.ports, INSTALLATION, REPOSITORY, NUMBER, **wish)
 
     @property
     def record(self):
         return self.records.get(REPOSITORY, NUMBER)
 
     @property
-    def asked(self):
-        """What the checks were asked for: the verb, the head, and what was said."""
-        return [(verb, record.spec.head_sha, said) for verb, record, _, said in self.checks.asked]
+    def checks(self):
+        """What the check runs say: the commit and the title of each."""
+        return [(each.sha, each.title) for each in self.forge.check_runs.values()]
 
     def discovered(self, *layers, **fields):
         """Let the record's revision be discovered, with these layers."""

@@ -3,52 +3,35 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
-from tests.builders import sha
-from tests.fakes.catalog import MemoryCatalog
-from tests.fakes.change_sets import MemoryChangeSets
-from tests.fakes.forge import MemoryForge
-from tests.fakes.policies import MemoryOrganizationPolicies
-from tests.fakes.pull_requests import MemoryPullRequests
-from tests.fakes.stores import MemoryDeliveries, MemoryDeployments, MemoryDeployQueues
-from tests.fakes.world import MemoryArtifacts
+from tests.builders import any_layer, any_pull_request, any_pull_request_record, seen, sha
+from tests.fakes.ports import memory_ports, port
 from tests.unit.usecases.trees import BASE, Trees
-from tidegate.deploys.authorize import Authorizer
-from tidegate.deploys.rules.review_rule import PlanReview
-from tidegate.discovery.new_deployments import ChangeEnqueuer
-from tidegate.discovery.repository_source import RepositorySource
 from tidegate.ports import Delivery, Merged
-from tidegate.pull_requests.hold_policies import PolicyHolder
-from tidegate.pushes.mark_orphans import OrphanMarker
-from tidegate.pushes.receive_push import PushReceiver
-from tidegate.rules.errors import CloudUnavailable, NotFound
+from tidegate.pushes.receive_push import receive_push
+from tidegate.rules.errors import NotFound
 
 AFTER = sha(2)
 CHANGED = {**BASE, "live/app/main.tf": "# new", "live/db/main.tf": "# new"}
+ROOTS = "live/app", "live/db", "modules/network"
 
 
-@dataclass
 class World:
-    deliveries: MemoryDeliveries = field(default_factory=MemoryDeliveries)
-    forge: MemoryForge = field(default_factory=MemoryForge)
-    deployments: MemoryDeployments = field(default_factory=MemoryDeployments)
-    change_sets: MemoryChangeSets = field(default_factory=MemoryChangeSets)
-    old: dict[str, str] = field(default_factory=lambda: BASE)
-    new: dict[str, str] = field(default_factory=lambda: CHANGED)
-    fetched: list[tuple[str, str, str, str]] = field(default_factory=list)
-    gone: bool = False
-    old_is_known: bool = True
-    broken: set[str] = field(default_factory=set)
-    enqueued: list = field(default_factory=list)
-    moved: list[object] = field(default_factory=list)
-    unreadable: dict[str, str] = field(default_factory=dict)
-    made: dict[str, str] = field(default_factory=dict)
+    """The port ``SourceHistory``: a push leads from the files ``old`` to ``new``; ``made`` is what git merges.
 
-    def __post_init__(self):
-        self.queues = MemoryDeployQueues(self.deployments)
-        self.records, self.artifacts = MemoryPullRequests(), MemoryArtifacts()
-        self.catalog = MemoryCatalog(self.deployments, self.queues)
+    ``unreadable`` are tidegate.yaml of commits; a commit whose text is empty is gone.
+    """
+
+    def __init__(self, old=BASE, new=CHANGED, settings=None, **given):
+        self.old, self.new, self.made = old, new, {}
+        self.gone, self.old_is_known = False, True
+        self.unreadable = {}
+        self.fetched = []
+        self._forgotten = set()
+        self.ports = memory_ports(settings, history=self, **given)
+
+    forge, queues, catalog = port("forge"), port("queues"), port("catalog")
+    deliveries, deployments, change_sets = port("deliveries"), port("deployments"), port("change_sets")
 
     @contextmanager
     def fetch(self, url, token, before, after):
@@ -64,46 +47,42 @@ class World:
     def merge(self, _url, _token, _base, _head, _common):
         yield Merged(Trees(self.old, self.made))
 
-    def enqueue(self, deployment):
-        if deployment.root.name in self.broken:
-            raise CloudUnavailable("DynamoDB", "ThrottlingException")
-        if self.queues.enqueue(deployment):
-            self.enqueued.append(deployment)
-
-    def receive(self, delivery_id="delivery-1", **fields):
+    def receive(self, delivery_id="delivery-1", at="2026-03-02T08:00:00.000000+00:00", event="push", **fields):
+        """Let a push be received; return what became of it. Fields that are None are not told."""
         push = {
             "repository": "acme/infra",
             "before": sha(1),
             "after": AFTER,
             "branch": "main",
             "installation": 42,
-            "sender": "octocat",
-            "forced": False,
-            "authors": ["author"],
+            **({"sender": "octocat", "forced": False, "authors": ["author"]} if event == "push" else {}),
             **fields,
         }
-        delivery = Delivery(delivery_id, "push", push, "2026-03-02T08:00:00.000000+00:00")
+        delivery = Delivery(delivery_id, event, push, at)
         self.deliveries.store(delivery)
-        return self.receiver().receive(delivery)
+        return receive_push(self.ports, delivery)
 
-    def receiver(self, review=PlanReview.ALWAYS):
-        changes = ChangeEnqueuer(self.change_sets, self.enqueue)
-        granted = Authorizer(self.forge, self.queues, self.deployments).reviewed_unless_granted
-        return PushReceiver(
-            self.deliveries,
-            self.forge,
-            self,
-            self.catalog,
-            changes,
-            granted,
-            self.records,
-            PolicyHolder(RepositorySource(self.forge, self), self.artifacts, MemoryOrganizationPolicies({})).hold,
-            lambda: review,
-            tell_base_moved=lambda known, touched, *, rules, replans: self.moved.append(
-                (known.seen, touched, rules, replans)
-            ),
-            mark_orphans=OrphanMarker(self.catalog, self.queues, self.deployments).mark,
-        )
+    def open_pull_request(self):
+        """Let a pull request that changes every root be planned, from the commit before the push."""
+        spec = any_pull_request(base_sha=sha(1))
+        layers = [any_layer(root) for root in ROOTS]
+        self.ports.temporary_layers.create(layers)
+        known = {"spec": spec, "discovered": spec.revision, "layers": tuple(each.id for each in layers)}
+        self.ports.pull_requests.save(any_pull_request_record(**known))
+        self.forge.seen[spec.number] = seen(spec)
+
+    @property
+    def pull_request(self):
+        return self.ports.pull_requests.get("acme/infra", 5)
+
+    @property
+    def enqueued(self):
+        """What was enqueued, in order, and not forgotten."""
+        return [each for each in self.deployments.all() if each.id not in self._forgotten]
+
+    def forget(self):
+        """Leave what was enqueued so far out of ``enqueued``."""
+        self._forgotten = {each.id for each in self.deployments.all()}
 
     @property
     def names(self):

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.builders import NOW, any_deployment, any_root, deployment_in
-from tests.fakes import MemoryDeliveries
-from tests.unit.usecases.shown_check_runs import publisher_of
+from tests.fakes import MemoryForge
+from tests.unit.usecases.retries import DefaultBranch
+from tests.unit.usecases.shown_check_runs import publish
 from tests.unit.usecases.terraform_world import World
-from tidegate.deploys.authorize import Authorizer
-from tidegate.deploys.queue.enqueue import Enqueuer
-from tidegate.deploys.queue.ensure_worker import WorkerEnsurer
+from tidegate.check_runs.publish_check_run import publish_check_run
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.queue import Deployed
 from tidegate.ports import Delivery
-from tidegate.requests.rerun import RerunRequester
+from tidegate.requests.rerun import rerun_check, rerun_suite
 
 FAILED = [
     State.PLAN_FAILED,
@@ -27,25 +26,31 @@ FAILED = [
 
 EARLIER = "2026-03-02T07:00:00.000000+00:00"
 
+#: Every root is in each of these stacks.
+STACKS = """\
+stacks:
+  allow_workspace_in_multiple_stacks: true
+  names: {default: {tag_query: ''}, a: {tag_query: ''}, b: {tag_query: ''}, dev: {tag_query: ''}, prod: {tag_query: ''}}
+"""
+
 
 class RerunWorld(World):
     """A world with deployments that ended and are shown; their roots' latest attempts are these."""
 
     def __init__(self):
-        super().__init__()
-        self.deliveries = MemoryDeliveries()
+        self.branch = DefaultBranch(self, STACKS)
+        forge = MemoryForge(writers={"reviewer", "maintainer"}, branches={"main": "f" * 40})
+        super().__init__(forge=forge, history=self.branch)
         self.numbers = {}
-        self.sent = []
         self.demands = 0
-        self.rules = {}
 
     def ended(self, state, root="network", *, attempted=True, **fields):
         """Put a deployment whose check run is shown; return it."""
-        named = {"id": f"{root}-1", "root": replace(any_root(), name=root)}
+        named = {"id": f"{root}-1", "root": any_root(name=root, dir=root)}
         deployment = self.put(deployment_in(state, **{**named, **fields}))
         if attempted:
             self.attempt(deployment)
-        publisher_of(self).publish(deployment.id, again=True)
+        publish(self, deployment, again=True)
         self.numbers[deployment.id] = self.check_runs.published(deployment.id).id
         return deployment
 
@@ -54,33 +59,10 @@ class RerunWorld(World):
         latest = Deployed(deployment.id, deployment.revision, deployment.state, deployment.trigger)
         self.queues.commit(head, replace(head, attempted=replace(latest, **fields)))
 
-    def requester(self):
-        workers = WorkerEnsurer(self.queues, self.workflows)
-        enqueuer = Enqueuer(self.queues, self.deployments, self.audit, self.announcements, workers)
-        return RerunRequester(
-            self.deliveries,
-            self.queues,
-            self.deployments,
-            self.change_sets,
-            self.check_runs,
-            self.forge,
-            self.announcements,
-            Authorizer(self.forge, self.queues, self.deployments),
-            self.under,
-            enqueuer.enqueue,
-            self.sent.append,
-        )
-
-    def under(self, _where, again):
-        """Return deployments with what holds now for their roots, by their names, or why none is run."""
-        now = {each.id: self.rules.get(each.root.name, {}) for each in again}
-        return {each.id: rule if isinstance(rule := now[each.id], str) else replace(each, **rule) for each in again}
-
     def show_answers(self):
         """Show why demands had no effect, as the check-run queue does."""
-        publisher = publisher_of(self)
         for deployment, why in self.announcements.answers:
-            publisher.publish(deployment, again=True, answer=why)
+            publish_check_run(self.ports, deployment, again=True, answer=why)
         self.announcements.answers.clear()
 
     def demand(self, event, fields, delivery=None):
@@ -100,7 +82,7 @@ class RerunWorld(World):
             "head_sha": deployment.revision.sha,
             "sender": by,
         }
-        outcome = self.requester().receive_check(self.demand("rerun", {**asked, **fields}, delivery))
+        outcome = rerun_check(self.ports, self.demand("rerun", {**asked, **fields}, delivery))
         self.show_answers()
         return outcome
 
@@ -109,7 +91,7 @@ class RerunWorld(World):
         deployment = any_deployment()
         where = {"repository": deployment.repository, "installation": deployment.installation}
         asked = {**where, "head_sha": revision, "sender": by, "pull_requests": list(pull_requests)}
-        outcome = self.requester().receive_suite(self.demand("check_suite", asked))
+        outcome = rerun_suite(self.ports, self.demand("check_suite", asked))
         self.show_answers()
         return outcome
 

@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import contextmanager
 
-from tests.fakes import MemoryDeliveries
-from tidegate.deploys.authorize import Authorizer
-from tidegate.deploys.rules.deployment import Deployment
-from tidegate.gates.retry_blocked import BlockedRetrier, Retry, RetryHandover
-from tidegate.ports import Announcements, ChangeSets, Deployments, DeployQueues, Forge
+from tests.unit.usecases.trees import Trees
+from tidegate.gates.retry_blocked import RETRY, retry_blocked
+
+#: Puts every root into each of these stacks.
+STACKS = """\
+stacks:
+  allow_workspace_in_multiple_stacks: true
+  names: {dev: {tag_query: ''}, staging: {tag_query: ''}, prod: {tag_query: ''}}
+"""
 
 
-@dataclass(frozen=True)
-class _AtOnce:
-    receive: Callable[..., object]
+class RetriesAtOnce:
+    """The port ``EventQueue`` of a world, which carries out what is sent."""
+
+    def __init__(self, world):
+        self.world = world
 
     def send(self, delivery):
-        self.receive(delivery)
+        assert delivery.event == RETRY
+        retry_blocked(self.world.ports, delivery)
 
 
-def retrying(
-    deployments: Deployments,
-    change_sets: ChangeSets,
-    forge: Forge,
-    announcements: Announcements,
-    enqueue: Callable[[Deployment], object],
-    queues: DeployQueues,
-    rules=lambda _where, again: {each.id: each for each in again},
-) -> BlockedRetrier:
-    """Return what carries retries out; ``rules`` leave deployments as they were, unless given."""
-    authorizer = Authorizer(forge, queues, deployments)
-    return BlockedRetrier(
-        MemoryDeliveries(), deployments, change_sets, forge, announcements, authorizer, rules, enqueue
-    )
+class DefaultBranch:
+    """The port ``SourceHistory`` of a world: the default branch has all roots that were ever deployed, and ``file``."""
 
+    def __init__(self, world, file=STACKS):
+        self.world, self.file = world, file
 
-def at_once(retrier: BlockedRetrier) -> Callable[[Retry], object]:
-    """Return what hands retries over to ``retrier``."""
-    return RetryHandover(retrier.deliveries, _AtOnce(retrier.receive)).hand_over
+    @contextmanager
+    def fetch(self, _url, _token, _before, _after):
+        roots = {f"{each.root.dir}/main.tf": "" for each in self.world.deployments.all()}
+        yield Trees({}, {"tidegate.yaml": self.file, **roots})

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
 
 from tests.builders import deployment_in
-from tidegate.check_runs.publish_check_run import CheckRunPublisher
-from tidegate.gates.tell_waiting import WaitingTeller
+from tests.fakes.ports import changed
+from tidegate.check_runs.publish_check_run import publish_check_run
 
 
 def publisher_of(world, forge=None, **links):
-    waiting = WaitingTeller(world.change_sets, world.deployments, world.announcements)
-    forge = forge or world.forge
-    return CheckRunPublisher(
-        world.deployments, world.check_runs, forge, world.announcements, world.painter(**links), waiting
-    )
+    """Return what publishes check runs of a world, on another forge if one is given."""
+    ports = changed(world.linked(**links), forge=forge or world.forge)
+    return SimpleNamespace(publish=partial(publish_check_run, ports))
 
 
 def publish(world, deployment, *, again=False, **links):
-    publisher_of(world, **links).publish(deployment.id, again=again)
+    publish_check_run(world.linked(**links), deployment.id, again=again)
 
 
 def move(world, deployment, state):

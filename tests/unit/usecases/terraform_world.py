@@ -1,77 +1,42 @@
-"""A world in memory for the use cases of the Terraform machine, and deployments placed in it."""
+"""A world in memory for what happens around plans and applies, and deployments placed in it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import Any
 
 from tests.builders import any_plan
-from tests.fakes import (
-    MemoryAnnouncements,
-    MemoryArtifacts,
-    MemoryAuditLog,
-    MemoryChangeSets,
-    MemoryCheckRuns,
-    MemoryClock,
-    MemoryDeployments,
-    MemoryDeployQueues,
-    MemoryForge,
-    MemoryJobs,
-    MemoryLineBoards,
-    MemoryPullRequests,
-    MemoryRunners,
-    MemoryWorkflows,
-)
-from tests.slots import keeper
-from tidegate.check_runs.check_run_view import CheckRunPainter, Links
-from tidegate.deploys.jobs.check_branch import BranchCheck
-from tidegate.deploys.jobs.stop_runner import RunnerStopper
-from tidegate.deploys.slots.get_slot_wait import SlotWaits
-from tidegate.gates.apply_requirements import ApplyRequirements
+from tests.fakes import MemoryForge
+from tests.fakes.ports import changed, memory_ports
+from tidegate.check_runs.check_run_view import Links
 
 
-@dataclass
 class World:
-    """Every port, in memory."""
+    """Every port, in memory: ``world.deployments`` is that of ``world.ports``."""
 
-    deployments: MemoryDeployments = field(default_factory=MemoryDeployments)
-    jobs: MemoryJobs = field(default_factory=MemoryJobs)
-    change_sets: MemoryChangeSets = field(default_factory=MemoryChangeSets)
-    check_runs: MemoryCheckRuns = field(default_factory=MemoryCheckRuns)
-    forge: MemoryForge = field(default_factory=lambda: MemoryForge(writers={"reviewer", "maintainer"}))
-    audit: MemoryAuditLog = field(default_factory=MemoryAuditLog)
-    announcements: MemoryAnnouncements = field(default_factory=MemoryAnnouncements)
-    workflows: MemoryWorkflows = field(default_factory=MemoryWorkflows)
-    artifacts: MemoryArtifacts = field(default_factory=MemoryArtifacts)
-    clock: MemoryClock = field(default_factory=MemoryClock)
-    pull_requests: MemoryPullRequests = field(default_factory=MemoryPullRequests)
-    boards: MemoryLineBoards = field(default_factory=MemoryLineBoards)
-    runners: MemoryRunners = field(default_factory=MemoryRunners)
+    def __init__(self, settings: dict[str, str] | None = None, **given: Any):
+        self.ports = memory_ports(settings, **{"forge": MemoryForge(writers={"reviewer", "maintainer"}), **given})
+        self.ports.artifacts.put(any_plan().text.key, b"  + resource\n")
+        self.__post_init__()
 
     def __post_init__(self):
-        self.queues = MemoryDeployQueues(self.deployments)
-        self.stopper = RunnerStopper(self.jobs, self.runners)
-        self.branches = BranchCheck(self.forge)
-        self.slots = keeper(self.deployments, announcements=self.announcements)
-        self.slot_waits = SlotWaits(self.slots.places, self.slots.limit)
-        self.requirements = ApplyRequirements(self.forge, self.pull_requests)
-        self.artifacts.put(any_plan().text.key, b"  + resource\n")
+        """Let worlds that are more than this add what they have."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "ports":
+            raise AttributeError(name)
+        return getattr(self.ports, name)
+
+    @property
+    def boards(self):
+        return self.ports.line_boards
 
     def put(self, deployment):
         assert self.deployments.add(deployment)
         return deployment
 
-    def painter(self, **links):
-        return CheckRunPainter(
-            self.queues,
-            self.deployments,
-            self.change_sets,
-            self.boards,
-            self.check_runs,
-            self.artifacts,
-            self.forge,
-            self.slot_waits,
-            Links(**links),
-        )
+    def linked(self, **links):
+        """Return the ports where check runs lead to these places."""
+        return changed(self.ports, links=Links(**links))
 
     def states(self):
         return [deployment.state for deployment in self.announcements.announced]

@@ -14,6 +14,7 @@ from tidegate.deploys.rules.queue import Standing, head_after
 from tidegate.deploys.texts.face import View
 from tidegate.deploys.texts.states import face_of
 from tidegate.ports import Change
+from tidegate.pushes.applied_before import AppliedBefore
 from tidegate.roots.rules.root import Root, queue_id
 from tidegate.rules.errors import Conflict, NotFound
 from tidegate.vcs.rules.authors import Authors
@@ -218,17 +219,18 @@ def test_a_root_of_several_stacks_is_judged_in_each(world):
 
 
 def test_comparisons_are_remembered_for_the_roots_of_one_push_and_not_for_ever(world):
-    world.end()
+    applied = world.end()
+    comparing = AppliedBefore(world.ports)
     for number in range(30):
-        world.applied._differing[str(number),] = None
-    world.push()
+        comparing._differing[str(number),] = None
+    comparing.enqueue(replace(any_deployment(4), root=applied.root, installation=applied.installation))
     assert world.of(MERGED).state is State.NO_CHANGES
-    assert len(world.applied._differing) == 1
+    assert len(comparing._differing) == 1
 
 
 def test_only_merges_are_compared(world):
     applied = world.end()
     again = replace(applied, id="again", state=State.QUEUED, version=0, history=())
-    world.applied.enqueue(again)
+    AppliedBefore(world.ports).enqueue(again)
     assert world.deployments.get("again").state is State.QUEUED
     assert queue_id(again.repository, "live/app") == QUEUE

@@ -14,7 +14,7 @@ from tidegate.deploys.rules.temporary_layer import LayerState
 from tidegate.deploys.rules.workflow import RunSettings
 from tidegate.policies.rules.policy import HeldPolicySet, PolicyVerdict, RuleChanges
 from tidegate.ports import Change
-from tidegate.pull_requests.rules.record import Applying, first_record
+from tidegate.pull_requests.rules.record import Applying
 from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.comparison import Comparison
 from tidegate.vcs.rules.pull_request import PullRequestReview, ReviewVerdict
@@ -30,11 +30,6 @@ def world():
 
 def approve(world, by="reviewer"):
     world.forge.reviewed.setdefault(NUMBER, []).append(PullRequestReview(by, ReviewVerdict.APPROVED, HEAD, AT))
-
-
-def opened(world):
-    """Let it be known who pushed the head."""
-    world.records.save(first_record(world.forge.seen[NUMBER], MAIN))
 
 
 def test_what_a_merge_would_deploy_is_deployed_from_the_head_merged_with_the_base_branch(world):
@@ -118,7 +113,7 @@ def test_the_pull_requests_own_file_cannot_turn_it_on(world):
 
 
 def test_without_requirements_in_the_file_everything_that_is_usual_is_missing_in_one_reply(world):
-    opened(world)
+    world.open()  # It is known who pushed the head.
     world.say("version: 1\napply: in_pull_request\n")
     world.pull(mergeable=False)
     world.forge.comparisons[MAIN, HEAD] = Comparison.DIVERGED
@@ -144,7 +139,7 @@ def test_a_branch_that_lacks_commits_of_its_base_is_applied_where_that_is_allowe
 
 
 def test_requirements_by_root_count_for_the_roots_that_are_applied(world):
-    opened(world)
+    world.open()  # It is known who pushed the head.
     world.say("version: 1\napply: in_pull_request\napply_requirements: {checks: [{tag_query: '', approved: {}}]}\n")
     world.comment("tidegate apply")
     assert "`live/app`: 1 approval" in world.reply
@@ -155,7 +150,7 @@ def test_requirements_by_root_count_for_the_roots_that_are_applied(world):
 
 
 def test_a_root_that_does_not_exist_and_what_is_missing_are_told_in_one_reply(world):
-    opened(world)
+    world.open()  # It is known who pushed the head.
     world.say("version: 1\napply: in_pull_request\n")
     world.comment("tidegate apply -p live/ap")
     assert "1 approval" in world.reply
@@ -310,13 +305,11 @@ def test_a_plan_of_an_older_head_does_not_count(world):
 
 
 def test_a_pull_request_without_a_record_gets_one(world):
-    asked = []
-    follow = world.applier.follow
-    world.applier = replace(world.applier, follow=lambda *where: asked.append(where) or follow(*where))
     world.comment("tidegate apply")
-    assert asked == [(42, REPOSITORY, NUMBER)]
+    begun = {world.record.execution: (f"{REPOSITORY}#{NUMBER}", world.record.spec.revision)}
+    assert world.workflows.planned == begun
     world.comment("tidegate apply")
-    assert len(asked) == 1
+    assert world.workflows.planned == begun
 
 
 def test_owners_approve_other_rules_before_anything_is_applied(world):

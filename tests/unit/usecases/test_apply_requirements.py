@@ -8,9 +8,10 @@ import pytest
 
 from tests.builders import NOW, any_deployment, any_pull_request, any_review, seen, sha
 from tests.fakes import MemoryForge, MemoryPullRequests
+from tests.fakes.ports import memory_ports
 from tidegate.deploys.rules.deployment import Approval, Override, State, Trigger
 from tidegate.deploys.rules.origin import Destruction
-from tidegate.gates.apply_requirements import ApplyRequirements
+from tidegate.gates.apply_requirements import missing_requirements
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Change
 from tidegate.pull_requests.rules.record import PullRequestRecord
@@ -58,7 +59,7 @@ def missing(forge, deployment):
     records = MemoryPullRequests()
     for each in forge.seen.values():
         records.save(PullRequestRecord(each.spec))
-    return ApplyRequirements(forge, records).missing(deployment).sentences
+    return missing_requirements(memory_ports(forge=forge, pull_requests=records), deployment).sentences
 
 
 def here(*logins):

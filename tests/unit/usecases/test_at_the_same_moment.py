@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes import MemoryDeployQueues, MemoryPullRequests
 from tests.unit.usecases.apply_world import ApplyWorld
-from tests.unit.usecases.events_world import HEAD, INSTALLATION, MAIN, NUMBER, REPOSITORY, EventsWorld
+from tests.unit.usecases.events_world import HEAD, MAIN, REPOSITORY, EventsWorld
 from tidegate.pull_requests.rules.record import Applying
 from tidegate.roots.rules.root import deployment_id, queue_id
 from tidegate.rules.errors import OversizedRecord
@@ -116,8 +116,8 @@ def test_what_is_too_large_to_be_stored_is_enqueued_reduced(monkeypatch):
 
 @pytest.fixture
 def applied():
-    world = ApplyWorld(records=HurriedRecords())
-    world.follow(INSTALLATION, REPOSITORY, NUMBER)
+    world = ApplyWorld(pull_requests=HurriedRecords())
+    world.open()
     return world
 
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import REPOSITORY, any_deployed, any_deployment, any_lock, any_queue
+from tests.fakes.ports import changed
 from tests.unit.usecases.terraform_world import World
-from tidegate.deploys.authorize import Authorizer
+from tidegate.deploys.authorize import access_refusals, may_act, may_unlock, reviewed_unless_granted
 from tidegate.deploys.rules.queue import Standing
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.rules.access import Access, Action
@@ -26,10 +27,9 @@ class People(World):
         super().__post_init__()
         self.forge.teams["acme/sre"] = {"reviewer", "visitor", "stranger"}
         self.forge.readers.add("visitor")
-        self.authorizer = Authorizer(self.forge, self.queues, self.deployments)
 
     def may(self, login, action=Action.REVIEW, access=SRE_ONLY, **fields):
-        return self.authorizer.may(any_deployment(access=access, **fields), action, login)
+        return may_act(self.ports, any_deployment(access=access, **fields), action, login)
 
     def locked_by(self, deployment):
         head, _ = self.queues.read(deployment.queue)
@@ -62,7 +62,7 @@ def test_the_forge_is_asked_about_teams_only_when_nothing_else_grants(world):
 
 def test_a_permission_that_is_known_is_not_asked_for(world):
     deployment = any_deployment(access=Access(review=("role:admin",)))
-    assert world.authorizer.may(deployment, Action.REVIEW, "boss", Permission.ADMIN).done
+    assert may_act(world.ports, deployment, Action.REVIEW, "boss", Permission.ADMIN).done
     assert world.forge.people_asked == []
 
 
@@ -71,8 +71,8 @@ def test_a_team_that_cannot_be_looked_at_grants_nothing(world):
         def is_team_member(self, *_):
             raise AppLacksPermission(422, ("members: read",))
 
-    authorizer = Authorizer(Blind(writers={"reviewer"}), world.queues, world.deployments)
-    decision = authorizer.may(any_deployment(access=SRE_ONLY), Action.REVIEW, "reviewer")
+    ports = changed(world.ports, forge=Blind(writers={"reviewer"}))
+    decision = may_act(ports, any_deployment(access=SRE_ONLY), Action.REVIEW, "reviewer")
     assert not decision.done
     assert "team:sre is not known, as the App lacks members: read" in decision.reason
 
@@ -87,7 +87,7 @@ def test_of_several_things_those_that_somebody_may_not_are_told_and_each_fact_is
     world.forge.teams["acme/dba"] = {"reviewer"}
     accesses = {"root a": SRE_ONLY, "root b": Access(apply=("team:qa", "team:sre")), "root c": Access(apply=())}
     where = 7, REPOSITORY
-    (told,) = world.authorizer.refusals(accesses, where, Action.APPLY, "reviewer")
+    (told,) = access_refusals(world.ports, accesses, where, Action.APPLY, "reviewer")
     assert "root c" in told
     assert world.forge.people_asked == ["reviewer"]
     assert world.forge.teams_asked == [("acme/sre", "reviewer"), ("acme/qa", "reviewer")]
@@ -96,11 +96,11 @@ def test_of_several_things_those_that_somebody_may_not_are_told_and_each_fact_is
 class TestRefusals:
     def test_one_sentence_names_all_that_is_refused_for_the_same_reason(self, world):
         accesses = {"stack dev": None, "root a": None, "stack prod": Access(apply=("user:ann",))}
-        told = world.authorizer.refusals(accesses, (7, REPOSITORY), Action.APPLY, "visitor")
+        told = access_refusals(world.ports, accesses, (7, REPOSITORY), Action.APPLY, "visitor")
         assert told[0] == f"visitor may not write to {REPOSITORY}, and only who may can deploy stack dev and root a."
         assert told[1].startswith("Only user:ann may deploy stack prod here")
         many = {f"root {number}": None for number in range(12)}
-        (one,) = world.authorizer.refusals(many, (7, REPOSITORY), Action.APPLY, "visitor")
+        (one,) = access_refusals(world.ports, many, (7, REPOSITORY), Action.APPLY, "visitor")
         assert one.endswith("root 8, root 9 and 2 more.")
 
 
@@ -109,14 +109,14 @@ class TestUnlock:
         locking = world.put(any_deployment(access=SRE_ONLY))
         world.locked_by(locking)
         later = any_deployment(2, access=Access(unlock=("*",)))
-        assert not world.authorizer.may(later, Action.UNLOCK, "maintainer").done
-        assert world.authorizer.may(later, Action.UNLOCK, "reviewer").done
+        assert not may_act(world.ports, later, Action.UNLOCK, "maintainer").done
+        assert may_act(world.ports, later, Action.UNLOCK, "reviewer").done
 
     def test_without_a_lock_the_rule_of_what_was_let_in_last_holds(self, world):
         last = world.put(any_deployment(access=SRE_ONLY))
         head, _ = world.queues.read(last.queue)
         world.queues.commit(head, replace(head, attempted=replace(any_deployed(), deployment=last.id)))
-        assert not world.authorizer.may_unlock(last.queue, 7, "maintainer").done
+        assert not may_unlock(world.ports, last.queue, 7, "maintainer").done
 
     def test_what_was_locked_by_hand_is_unlocked_by_who_may_in_each_of_its_stacks(self, world):
         dev, prod = any_deployment(1, stack="dev"), any_deployment(2, stack="prod", access=SRE_ONLY)
@@ -126,16 +126,16 @@ class TestUnlock:
         last = {each.stack: any_deployed(deployment=each.id) for each in (dev, prod)}
         stacks = tuple(Standing(stack, attempted=one) for stack, one in last.items())
         world.queues.commit(head, replace(head, lock=any_lock(), attempted=last["dev"], by_stack=stacks))
-        assert "stack prod" in world.authorizer.may_unlock(dev.queue, 7, "maintainer").reason
+        assert "stack prod" in may_unlock(world.ports, dev.queue, 7, "maintainer").reason
         world.forge.writers.add("reviewer")
-        assert world.authorizer.may_unlock(dev.queue, 7, "reviewer").done
+        assert may_unlock(world.ports, dev.queue, 7, "reviewer").done
 
     @pytest.mark.parametrize("is_known", [True, False])
     def test_what_was_locked_by_nothing_that_is_known_is_unlocked_by_who_may_write(self, world, is_known):
         if not is_known:
             world.locked_by(any_deployment(access=SRE_ONLY))
-        assert world.authorizer.may_unlock(any_queue(), 7, "maintainer").done
-        decision = world.authorizer.may_unlock(any_queue(), 7, "visitor")
+        assert may_unlock(world.ports, any_queue(), 7, "maintainer").done
+        decision = may_unlock(world.ports, any_queue(), 7, "visitor")
         told = f"visitor may not write to {REPOSITORY}, and only who may can unlock the queue of root network."
         assert (decision.done, decision.reason) == (False, told)
 
@@ -143,8 +143,8 @@ class TestUnlock:
 class TestMerges:
     def test_who_merges_without_being_granted_a_deploy_gets_a_review_by_others(self, world):
         merged = any_deployment(access=SRE_ONLY, review_rule=MANUAL)
-        assert world.authorizer.reviewed_unless_granted(merged, "reviewer") == merged
-        reviewed = world.authorizer.reviewed_unless_granted(merged, "maintainer")
+        assert reviewed_unless_granted(world.ports, merged, "reviewer") == merged
+        reviewed = reviewed_unless_granted(world.ports, merged, "maintainer")
         assert reviewed.review_rule == replace(MANUAL, when=PlanReview.ALWAYS)
 
     @pytest.mark.parametrize(
@@ -154,5 +154,5 @@ class TestMerges:
     )
     def test_the_forge_is_not_asked_where_nothing_can_follow(self, world, fields):
         merged = any_deployment(**fields)
-        assert world.authorizer.reviewed_unless_granted(merged, "stranger") == merged
+        assert reviewed_unless_granted(world.ports, merged, "stranger") == merged
         assert world.forge.people_asked == []

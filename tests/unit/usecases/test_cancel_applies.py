@@ -14,8 +14,10 @@ from tidegate.deploys.rules.queue import lock_when_let_in, waiting_for
 from tidegate.deploys.rules.review import Answer, Need, judge_plan, judge_press
 from tidegate.deploys.texts.face import View
 from tidegate.deploys.texts.states import face_of
+from tidegate.pull_requests.cancel_applies import go_on_withdrawing
+from tidegate.pull_requests.close_applied import close_applied
 from tidegate.pull_requests.rules.record import Applying
-from tidegate.reconciler.cancel_withdrawn import CancelWithdrawn
+from tidegate.reconciler.cancel_withdrawn import cancel_withdrawn
 from tidegate.reconciler.turn import Turn
 from tidegate.rules.errors import Conflict
 
@@ -30,7 +32,7 @@ def world():
 
 
 def close(world):
-    world.closer.close(world.record, merged=False)
+    close_applied(world.ports, world.record, merged=False)
     return newest(world)
 
 
@@ -118,20 +120,19 @@ def test_what_is_planned_is_not_applied_unseen_nor_confirmed_and_ends_at_its_rev
     assert (verdict.next, verdict.reason) == (Need.REVIEW, WHY)
     waiting = world.deployments.save(replace(planning, state=State.AWAITING_REVIEW, **reviewed()))
     assert WHY in judge_press(waiting, Answer.APPROVE, by="reviewer", at=NOW).reason
-    repair = CancelWithdrawn(world.deployments, world.canceller.go_on)
-    assert repair.repair(Turn(world.clock, "2100")) == 1
+    assert cancel_withdrawn(world.ports, Turn(world.clock, "2100")) == 1
     assert newest(world).state is State.REJECTED
-    assert repair.repair(Turn(world.clock, "2100")) == 0
+    assert cancel_withdrawn(world.ports, Turn(world.clock, "2100")) == 0
 
 
 def test_what_comes_to_a_gate_after_it_was_withdrawn_ends_there(world):
     let_in(world)
     planning = close(world)
     world.deployments.save(replace(planning, state=State.GATED, **at_gate(next=AfterGate.REVIEW)))
-    assert not world.canceller.go_on(planning.id)
+    assert not go_on_withdrawing(world.ports, planning.id)
     gated = newest(world)
     world.deployments.save(replace(gated, gate=Gate("g", NOW)))
-    assert world.canceller.go_on(planning.id)
+    assert go_on_withdrawing(world.ports, planning.id)
     assert newest(world).gate.next is AfterGate.REJECTED
 
 
@@ -152,10 +153,10 @@ def test_one_that_ended_or_was_never_stored_is_left_alone(world):
     rejected = world.end(State.REJECTED)
     record = world.record
     world.records.save(replace(record, applies=(*record.applies, Applying("live/db", "default", "unknown"))))
-    world.closer.close(world.record, merged=False)
+    close_applied(world.ports, world.record, merged=False)
     assert world.deployments.get(rejected.id).version == rejected.version
     assert world.forge.comments == []
-    assert not world.canceller.go_on("unknown")
+    assert not go_on_withdrawing(world.ports, "unknown")
 
 
 def test_whoever_cannot_write_tries_again(world):
@@ -168,5 +169,5 @@ def test_whoever_cannot_write_tries_again(world):
 
 
 def test_a_merge_cancels_nothing(world):
-    world.closer.close(world.record, merged=True)
+    close_applied(world.ports, world.record, merged=True)
     assert newest(world).withdrawn == ""

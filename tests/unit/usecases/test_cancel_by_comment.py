@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 
 from tests.builders import any_plan, sha
+from tests.fakes.ports import With, changed
 from tests.unit.usecases.comment_world import CommentWorld
 from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, MAIN
 from tidegate.deploys.rules.temporary_layer import LayerState
 from tidegate.ports import Change
+from tidegate.pull_requests.restart_pull_request import restart_pull_request
 from tidegate.pull_requests.rules.blocks import LayerView
 from tidegate.pull_requests.rules.checks import render_whole
 from tidegate.pull_requests.rules.record import PullRequestState
@@ -44,6 +47,19 @@ class CancelledWorld(CommentWorld):
     def restrict(self, *may):
         for layer in self.found:
             self.layers.save(replace(layer, access=Access(plan=may)))
+
+
+@contextmanager
+def busy(world):
+    """Let the forge show no check runs for now."""
+
+    def refuse(*_):
+        raise ForgeUnavailable("busy")
+
+    ports = world.ports
+    world.ports = changed(ports, forge=With(ports.forge, create_check_run=refuse, update_check_run=refuse))
+    yield
+    world.ports = ports
 
 
 @pytest.fixture
@@ -84,7 +100,7 @@ def test_what_was_not_planned_for_another_reason_is_still_said(world):
 
 def test_nothing_begins_again_by_itself_but_somebody_has_it_planned_again(world):
     world.comment("tidegate cancel")
-    world.restarter.restart(world.record)
+    restart_pull_request(world.ports, world.record)
     assert world.record.execution == world.first
     world.comment("tidegate plan")
     assert world.discover()[0] == "plan"
@@ -174,8 +190,7 @@ def test_what_ends_at_the_same_moment_has_its_plan(world, monkeypatch):
 
 def test_a_cancel_that_the_forge_put_off_half_way_is_carried_out_when_it_comes_again(world):
     stored = world.delivery("issue_comment", installation=42, comment=70, text="tidegate cancel", sender="writer")
-    world.checks.failures.append(ForgeUnavailable("busy"))
-    with pytest.raises(ForgeUnavailable):
+    with busy(world), pytest.raises(ForgeUnavailable):
         world.comment("", delivery=stored)
     world.comment("", delivery=stored)
     assert world.told[0]
@@ -185,8 +200,7 @@ def test_a_cancel_that_the_forge_put_off_half_way_is_carried_out_when_it_comes_a
 
 def test_who_may_not_does_not_end_what_somebody_else_cancelled_half_way(world):
     world.restrict("user:writer")
-    world.checks.failures.append(ForgeUnavailable("busy"))
-    with pytest.raises(ForgeUnavailable):
+    with busy(world), pytest.raises(ForgeUnavailable):
         world.comment("tidegate cancel")
     world.comment("tidegate cancel", by="reader")
     assert not world.told[0]

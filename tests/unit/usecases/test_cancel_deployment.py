@@ -8,6 +8,7 @@ import pytest
 
 from tests.builders import any_deployment, deployment_in
 from tests.unit.usecases.cancel_world import LATER, RUNNER, CancelWorld
+from tidegate.deploys.jobs.cancel_deployment import cancel_deployment, go_on_cancelling
 from tidegate.deploys.rules.cancelling import answer_given, can_be_cancelled, cancelled, not_cancelled
 from tidegate.deploys.rules.deployment import Ending, State, is_final
 from tidegate.deploys.texts.face import View
@@ -191,16 +192,16 @@ def test_what_somebody_has_rejected_before_stays_rejected(world):
 def test_one_who_dies_after_the_decision_is_followed_by_the_reconciler(world):
     deployment = world.reviewed()
     world.deployments.save(cancelled(deployment, "reviewer", LATER))
-    assert world.canceller().go_on(deployment.id)
+    assert go_on_cancelling(world.ports, deployment.id)
     assert world.now(deployment).state is State.CANCELLED
     assert "review" in world.workflows.failed
-    assert not world.canceller().go_on(deployment.id), "nothing is left to be done"
+    assert not go_on_cancelling(world.ports, deployment.id), "nothing is left to be done"
 
 
 def test_the_reconciler_cancels_nothing_by_itself(world):
     deployment = world.reviewed()
-    assert not world.canceller().go_on(deployment.id)
-    assert not world.canceller().go_on("gone")
+    assert not go_on_cancelling(world.ports, deployment.id)
+    assert not go_on_cancelling(world.ports, "gone")
     assert world.now(deployment) == deployment
 
 
@@ -215,7 +216,7 @@ def test_a_runner_that_cannot_be_stopped_now_is_stopped_when_it_is_asked_again(w
 
 def test_an_unknown_deployment_is_not_cancelled(world):
     with pytest.raises(NotFound):
-        world.canceller().cancel("gone", "reviewer", LATER)
+        cancel_deployment(world.ports, "gone", "reviewer", LATER)
 
 
 def test_there_is_nothing_to_say_of_one_that_nobody_cancelled():

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import NOW, any_job, any_plan, deployment_in, no_tokens
+from tests.builders import NOW, any_job, any_plan, deployment_in
 from tests.unit.usecases.cancel_world import LATER, CancelWorld
-from tidegate.deploys.reviews.request_review import ReviewRequester
+from tidegate.deploys.reviews.request_review import request_review
 from tidegate.deploys.rules.cancelling import cancelled
 from tidegate.deploys.rules.deployment import Gate, State
-from tidegate.gates.judge_gate import GateJudge
-from tidegate.gates.wait_at_gate import GateWaiter
-from tidegate.gates.wait_for_requirements import RequirementsGate
-from tidegate.jobs.begin_job import JobBeginner
-from tidegate.jobs.hand_over_job import JobHandover
-from tidegate.jobs.judge_held_plan import HeldPlanJudge
-from tidegate.jobs.record_plan import PlanRecorder
-from tidegate.messages import BeginJob, HandOverJob, JudgePlan, RecordPlan, RequestReview, WaitAtGate
-from tidegate.messages import WaitForRequirements as Required
-from tidegate.pull_requests.judge_policies import PolicyJudge
+from tidegate.gates.wait_at_gate import wait_at_gate
+from tidegate.gates.wait_for_requirements import wait_for_requirements
+from tidegate.jobs.begin_job import begin_job
+from tidegate.jobs.hand_over_job import hand_over_job
+from tidegate.jobs.judge_held_plan import judge_plan
+from tidegate.jobs.record_plan import record_plan
+from tidegate.messages import (
+    BeginJob,
+    HandOverJob,
+    JudgePlan,
+    RecordPlan,
+    RequestReview,
+    WaitAtGate,
+    WaitForRequirements,
+)
 from tidegate.rules.errors import DeploymentCancelled
 
 
@@ -28,41 +33,27 @@ def world():
 
 
 def begin(world, deployment, kind):
-    gates = GateJudge(world.deployments, world.change_sets)
-    ports = world.forge, world.audit, world.announcements, world.clock, gates
-    beginner = JobBeginner(
-        world.deployments, world.jobs, *ports, world.stopper.stop, world.requirements, world.branches, world.slots
-    )
-    beginner.begin(BeginJob(deployment=deployment.id, phase=kind, attempt=1, tries=1))
-
-
-def recorder(world):
-    return PlanRecorder(world.deployments, world.announcements, world.clock, world.slots.give_back)
+    begin_job(world.ports, BeginJob(deployment=deployment.id, phase=kind, attempt=1, tries=1))
 
 
 def record(world, deployment):
-    recorder(world).record(RecordPlan.model_validate({"deployment": deployment.id, "plan": any_plan()}))
+    record_plan(world.ports, RecordPlan.model_validate({"deployment": deployment.id, "plan": any_plan()}))
 
 
 def judge(world, deployment):
-    policies = PolicyJudge(world.forge)
-    judge = HeldPlanJudge(world.deployments, world.pull_requests, policies, recorder(world))
-    judge.judge(JudgePlan(deployment=deployment.id))
+    judge_plan(world.ports, JudgePlan(deployment=deployment.id))
 
 
 def review(world, deployment):
-    requester = ReviewRequester(world.deployments, world.workflows, world.announcements, world.clock)
-    requester.request(RequestReview(deployment=deployment.id, token="token"))
+    request_review(world.ports, RequestReview(deployment=deployment.id, token="token"))
 
 
 def gate(world, deployment):
-    waiter = GateWaiter(world.deployments, world.change_sets, world.workflows, world.announcements, world.clock)
-    waiter.wait(WaitAtGate(deployment=deployment.id, token="token"))
+    wait_at_gate(world.ports, WaitAtGate(deployment=deployment.id, token="token"))
 
 
 def require(world, deployment):
-    waiter = RequirementsGate(world.deployments, world.requirements, world.workflows, world.announcements, world.clock)
-    waiter.wait(Required(deployment=deployment.id, token="token"))
+    wait_for_requirements(world.ports, WaitForRequirements(deployment=deployment.id, token="token"))
 
 
 STEPS = {
@@ -126,9 +117,8 @@ def test_a_gate_that_is_cancelled_while_its_token_is_kept_is_not_waited_at(world
 def test_a_job_of_a_cancelled_deployment_is_handed_over_to_nobody(world):
     deployment = world.planning(taken=False)
     world.cancel(deployment)
-    handover = JobHandover(world.jobs, world.deployments, world.forge, no_tokens)
     with pytest.raises(DeploymentCancelled):
-        handover.hand_over(HandOverJob(job=deployment.plan_job, token="token"))
+        hand_over_job(world.ports, HandOverJob(job=deployment.plan_job, token="token"))
 
 
 def test_a_job_that_is_closed_for_another_reason_says_so(world):
@@ -137,6 +127,4 @@ def test_a_job_that_is_closed_for_another_reason_says_so(world):
     world.put(deployment_in(State.PLANNING))
     world.jobs.close(job.id)
     with pytest.raises(Exception, match="was taken by a runner before, or was closed"):
-        JobHandover(world.jobs, world.deployments, world.forge, no_tokens).hand_over(
-            HandOverJob(job=job.id, token="token")
-        )
+        hand_over_job(world.ports, HandOverJob(job=job.id, token="token"))

@@ -7,7 +7,6 @@ import pytest
 from tests.unit.usecases.events_world import AT, HEAD, MAIN, EventsWorld
 from tests.unit.usecases.push_world import World
 from tidegate.deploys.rules.review_rule import PlanReview
-from tidegate.ports import Delivery
 from tidegate.vcs.rules.check_run import Conclusion
 
 FILES = {"live/app/main.tf": "", "live/db/main.tf": ""}
@@ -100,10 +99,7 @@ class TestMerges:
     def test_a_push_of_nobody_known_waits_for_a_review_where_not_everybody_may_deploy(self, world):
         world.old = {**FILES, "tidegate.yaml": STACKS + SRE_ONLY + "plan_review: never\n"}
         world.new = {**world.old, "live/app/main.tf": "# new", "live/db/main.tf": "# new"}
-        fields = {"repository": "acme/infra", "before": "a" * 40, "after": "b" * 40, "branch": "main"}
-        head = Delivery("head-1", "head", {**fields, "installation": 42}, AT)
-        world.deliveries.store(head)
-        world.receiver().receive(head)
+        world.receive("head-1", event="head", before="a" * 40, after="b" * 40)
         assert [each.review_rule.when for each in world.enqueued] == [PlanReview.NEVER, PlanReview.ALWAYS]
 
     def test_a_touched_root_that_the_file_holds_back_is_told_on_the_commit(self, world):
@@ -116,8 +112,6 @@ class TestMerges:
         assert "no merge deploys it" in check_run.summary
 
     def test_the_next_push_is_discovered_from_what_is_known_of_this_one(self, world):
-        receiver = world.receiver()
-        world.receiver = lambda: receiver
         self.pushed(world, STACKS)
         world.old, world.new = world.new, {**world.new, "live/db/main.tf": "# newer"}
         world.receive("delivery-2", before=world.enqueued[0].revision.sha, after="c" * 40)

@@ -9,6 +9,7 @@ import pytest
 from tests.builders import any_deployment, any_root, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tidegate.changes.rules.waits import Waits
+from tidegate.check_runs.check_run_view import paint_check_run
 from tidegate.deploys.rules.deployment import Gate, State
 from tidegate.gates.look_at_gate import GateLooker
 from tidegate.ports import Enrolled, PublishedCheckRun
@@ -39,7 +40,7 @@ class ChangedWorld(World):
         return GateLooker(self.change_sets, self, self.check_runs, self.forge).look(self.gated)
 
     def drawn(self, **links):
-        return self.painter(**links).paint(self.gated)
+        return paint_check_run(self.linked(**links), self.gated)
 
 
 def names(found):
@@ -124,9 +125,11 @@ def test_who_takes_a_place_and_whose_it_was_link_to_each_other():
     old = world.put(deployment_in(State.SUPERSEDED, 1, superseded_by=new.id, gate=gate))
     for number, one in enumerate((old, new), start=1):
         world.check_runs.remember(PublishedCheckRun(one.id, number, 0, closed=False))
-    painter = world.painter(execution="https://x.example/{deployment}")
-    assert "takes the place of [`0000000`](https://github.com/acme/infra/runs/1)" in painter.paint(new).summary
-    superseded = painter.paint(old).summary
+    linked = world.linked(execution="https://x.example/{deployment}")
+    assert (
+        "takes the place of [`0000000`](https://github.com/acme/infra/runs/1)" in paint_check_run(linked, new).summary
+    )
+    superseded = paint_check_run(linked, old).summary
     assert "[`0000000`](https://github.com/acme/infra/runs/2) takes its place" in superseded
     assert f"[Execution](https://x.example/{old.id})" in superseded
 
@@ -134,11 +137,11 @@ def test_who_takes_a_place_and_whose_it_was_link_to_each_other():
 def test_who_took_a_place_and_is_not_known_is_not_named():
     world = World()
     old = world.put(deployment_in(State.SUPERSEDED, superseded_by="gone"))
-    assert "takes its place" not in world.painter().paint(old).summary
+    assert "takes its place" not in paint_check_run(world.ports, old).summary
 
 
 def test_who_took_a_place_and_has_no_check_run_yet_is_named_by_its_commit():
     world = World()
     new = world.put(any_deployment(2))
     old = world.put(deployment_in(State.SUPERSEDED, superseded_by=new.id))
-    assert "`0000000` takes its place" in world.painter().paint(old).summary
+    assert "`0000000` takes its place" in paint_check_run(world.ports, old).summary

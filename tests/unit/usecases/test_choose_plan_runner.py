@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_job
-from tests.fakes import MemoryClock, MemoryJobs, MemoryPlanFunctions, MemoryPlanRunners
-from tidegate.deploys.jobs.choose_plan_runner import PlanRunnerChooser, on_fargate
+from tests.fakes.ports import memory_ports
+from tidegate.deploys.jobs.choose_plan_runner import choose_plan_runner
 from tidegate.deploys.rules.job import JobKind, job_id
 from tidegate.deploys.rules.plan_runner import Limit, OnFargate, PlanRunner, form_of
 from tidegate.deploys.rules.runner_size import RunnerOffer
-from tidegate.jobs.start_on_lambda import LambdaStarter
+from tidegate.jobs.start_on_lambda import start_on_lambda
 from tidegate.messages import StartOnLambda
 from tidegate.roots.rules.root import queue_id
 
@@ -20,12 +20,12 @@ QUEUE = queue_id(FIRST.repository, FIRST.root.name)
 
 
 class World:
-    def __init__(self, usual=FIRST.size):
-        self.jobs, self.runners, self.clock = MemoryJobs(), MemoryPlanRunners(), MemoryClock()
-        self.chooser = PlanRunnerChooser(self.runners, self.jobs, self.clock, "3008 MB", 3008, RunnerOffer(usual))
+    def __init__(self, **given):
+        self.ports = memory_ports({"TIDEGATE_PLAN_FUNCTION": "3008 MB"}, **given)
+        self.jobs, self.runners = self.ports.jobs, self.ports.plan_runners
 
     def begin(self, job):
-        placed = self.chooser.place(job)
+        placed = choose_plan_runner(self.ports, job)
         self.jobs.create(placed)
         return placed
 
@@ -36,7 +36,7 @@ def world():
 
 
 def test_where_all_plans_run_on_fargate_nothing_is_asked():
-    assert on_fargate(FIRST) is FIRST
+    assert choose_plan_runner(memory_ports(), FIRST) is FIRST
 
 
 def test_a_plan_begins_on_lambda_and_the_same_is_answered_again(world):
@@ -48,18 +48,18 @@ def test_a_plan_begins_on_lambda_and_the_same_is_answered_again(world):
 
 def test_what_looks_for_drift_runs_on_fargate(world):
     drift = replace(FIRST, drift=True)
-    assert world.chooser.place(drift) is drift
+    assert choose_plan_runner(world.ports, drift) is drift
 
 
 @pytest.mark.parametrize("more", [{"cpu": 2048}, {"memory": 8192}, {"disk": 60}], ids=str)
 def test_what_asks_for_a_larger_runner_runs_on_fargate(world, more):
     large = replace(FIRST, size=replace(FIRST.size, **more))
-    assert world.chooser.place(large) is large
+    assert choose_plan_runner(world.ports, large) is large
 
 
 def test_a_runner_that_is_usual_in_the_installation_is_not_a_larger_one():
     large = replace(FIRST, size=replace(FIRST.size, cpu=2048, memory=8192))
-    assert World(usual=large.size).begin(large).runner is PlanRunner.LAMBDA
+    assert World(runner_offer=RunnerOffer(large.size)).begin(large).runner is PlanRunner.LAMBDA
 
 
 def test_a_plan_that_was_too_large_moves_and_the_next_one_of_its_root_begins_on_fargate(world):
@@ -115,6 +115,6 @@ def test_an_attempt_that_left_no_job_is_none(world):
 
 
 def test_a_runner_is_started_as_it_is_asked_for():
-    functions = MemoryPlanFunctions()
-    LambdaStarter(functions).start(StartOnLambda(function="arn", job="job", digest="digest", token="token"))
-    assert functions.started == [("arn", "job", "digest", "token")]
+    ports = memory_ports()
+    start_on_lambda(ports, StartOnLambda(function="arn", job="job", digest="digest", token="token"))
+    assert ports.plan_functions.started == [("arn", "job", "digest", "token")]

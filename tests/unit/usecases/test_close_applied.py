@@ -8,11 +8,11 @@ import pytest
 
 from tests.builders import any_deployment, any_revision
 from tests.unit.usecases.apply_world import QUEUE, ApplyWorld
-from tests.unit.usecases.events_world import HEAD, NUMBER
-from tests.unit.usecases.pull_request_world import PullRequestWorld
+from tests.unit.usecases.events_world import HEAD, INSTALLATION, NUMBER, REPOSITORY
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.queue import head_after, waiting_for
-from tidegate.pull_requests.rules.record import Applying
+from tidegate.pull_requests.close_applied import close_applied
+from tidegate.pull_requests.receive_pull_request import follow_pull_request
 from tidegate.roots.rules.root import Root
 from tidegate.rules.errors import ForgeRefused
 
@@ -26,12 +26,12 @@ def world():
 
 def test_a_merge_unlocks_the_queues_that_the_pull_request_locked(world):
     applied = world.end()
-    world.closer.close(world.record, merged=True)
+    close_applied(world.ports, world.record, merged=True)
     assert world.head().lock is None
     assert world.head().unlocked.by == "tidegate"
     assert world.deployments.get(applied.id).unlocked == world.head().unlocked
     assert world.forge.comments == []
-    world.closer.close(world.record, merged=True)
+    close_applied(world.ports, world.record, merged=True)
     assert world.audit.states == ["UNLOCKED"]
 
 
@@ -39,14 +39,14 @@ def test_locks_of_others_stay(world):
     world.end()
     lock = replace(world.head().lock, pull_request=99)
     world.queues.commit(world.head(), replace(world.head(), lock=lock))
-    world.closer.close(world.record, merged=True)
+    close_applied(world.ports, world.record, merged=True)
     assert world.head().lock == lock
 
 
 def test_closed_unmerged_it_says_once_that_what_was_applied_stays_and_how_it_is_undone(world):
     world.end()
-    world.closer.close(world.record, merged=False)
-    world.closer.close(world.record, merged=False)
+    close_applied(world.ports, world.record, merged=False)
+    close_applied(world.ports, world.record, merged=False)
     assert "closed without being merged, and what it applied stays" in world.reply
     assert f"- `live/app`, from `{HEAD[:7]}`" in world.reply
     assert "`tidegate unlock -p live/app`" in world.reply
@@ -56,7 +56,7 @@ def test_closed_unmerged_it_says_once_that_what_was_applied_stays_and_how_it_is_
 
 def test_what_may_have_been_applied_in_part_is_told_as_well(world):
     world.end(State.APPLY_FAILED)
-    world.closer.close(world.record, merged=False)
+    close_applied(world.ports, world.record, merged=False)
     assert "`live/app`" in world.reply
 
 
@@ -66,14 +66,14 @@ def test_what_has_ended_a_moment_ago_is_told_before_its_queue_knows(world, state
     applied = replace(world.deployments.get(first.deployment), state=state)
     in_flight = replace(world.head(), in_flight=applied.id)
     world.queues.commit(world.head(), in_flight, take=waiting_for(applied), deployment=applied)
-    world.closer.close(world.record, merged=False)
+    close_applied(world.ports, world.record, merged=False)
     assert [f"- `live/app`, from `{HEAD[:7]}`" in str(comment) for comment in world.forge.comments] == [True] * told
 
 
 @pytest.mark.parametrize("state", [State.REJECTED, State.PLAN_FAILED])
 def test_what_applied_nothing_is_not_told(world, state):
     world.end(state)
-    world.closer.close(world.record, merged=False)
+    close_applied(world.ports, world.record, merged=False)
     assert world.forge.comments == []
 
 
@@ -81,39 +81,48 @@ def test_what_was_deployed_otherwise_since_is_not_told(world):
     world.end()
     newer = any_deployment(9, root=Root("live/app", "live/app"), revision=any_revision(9), state=State.APPLIED)
     world.queues.commit(world.head(), head_after(world.head(), newer))
-    world.closer.close(world.record, merged=False)
+    close_applied(world.ports, world.record, merged=False)
     assert world.forge.comments == []
 
 
 def test_a_conversation_that_is_locked_is_no_reason_to_fail(world):
     world.end()
     world.forge.silence = ForgeRefused(403, "locked")
-    world.closer.close(world.record, merged=False)
+    close_applied(world.ports, world.record, merged=False)
     assert world.forge.comments == []
     assert world.head(QUEUE).lock is not None
 
 
-@pytest.mark.parametrize("merged", [True, False])
-def test_whoever_follows_pull_requests_ends_what_an_apply_left_as_often_as_it_hears_of_the_end(merged):
-    told = []
-    world = PullRequestWorld()
-    world.follower = replace(
-        world.follower, after_apply=lambda record, *, merged: told.append((record.is_open, merged))
-    )
-    world.follower.follow(42, "acme/infra", NUMBER)
+def closed(world, *, merged):
+    """Let whoever follows pull requests hear that this one is closed."""
     world.forge.seen[NUMBER] = replace(world.forge.seen[NUMBER], is_open=False, merged=merged)
-    applies = (Applying("live/app", "default", "one"),)
-    world.records.save(replace(world.records.get("acme/infra", NUMBER), applies=applies))
-    assert "Its layers were removed." in world.follower.follow(42, "acme/infra", NUMBER)
-    assert "Its layers were removed." not in world.follower.follow(42, "acme/infra", NUMBER)
-    assert told == [(False, merged), (False, merged)]
+    return follow_pull_request(world.ports, INSTALLATION, REPOSITORY, NUMBER)
 
 
-def test_what_was_never_applied_leaves_nothing_to_be_ended():
-    told = []
-    world = PullRequestWorld()
-    world.follower = replace(world.follower, after_apply=lambda record, *, merged: told.append((record, merged)))
-    world.follower.follow(42, "acme/infra", NUMBER)
-    world.forge.seen[NUMBER] = replace(world.forge.seen[NUMBER], is_open=False)
-    world.follower.follow(42, "acme/infra", NUMBER)
-    assert told == []
+def test_whoever_follows_pull_requests_ends_what_an_apply_left_as_often_as_it_hears_of_a_merge(world):
+    world.end()
+    lock = world.head().lock
+    assert "Its layers were removed." in closed(world, merged=True)
+    assert world.head().lock is None
+    world.queues.commit(world.head(), replace(world.head(), lock=lock))
+    assert "Its layers were removed." not in closed(world, merged=True)
+    assert (world.head().lock, world.forge.comments) == (None, [])
+
+
+def test_whoever_follows_pull_requests_ends_what_an_apply_left_as_often_as_it_hears_of_the_end(world):
+    world.end()
+    assert "Its layers were removed." in closed(world, merged=False)
+    assert "what it applied stays" in world.reply
+    world.forge.comments.clear()
+    assert "Its layers were removed." not in closed(world, merged=False)
+    assert "what it applied stays" in world.reply
+    assert world.head().lock is not None
+
+
+@pytest.mark.parametrize("merged", [True, False])
+def test_what_was_never_applied_leaves_nothing_to_be_ended(world, merged):
+    world.end()
+    lock = world.head().lock
+    world.records.save(replace(world.record, applies=()))
+    closed(world, merged=merged)
+    assert (world.head().lock, world.forge.comments) == (lock, [])

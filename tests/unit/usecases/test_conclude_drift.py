@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import REPOSITORY
+from tests.fakes.ports import changed
 from tests.unit.usecases.drift_world import CHANGED, HEAD, INSTALLATION, NIGHTLY, SAME, DriftWorld
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.review_rule import PlanReview
+from tidegate.drift.conclude_drift import fail_drift
 from tidegate.rules.errors import CloudUnavailable, ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.vcs.rules.check_run import Conclusion
 
@@ -29,7 +31,7 @@ def test_what_was_found_is_kept_and_told(world):
     assert world.states() == {"app": "drifted", "db": "failed"}
     record = world.record()
     assert (record.execution, record.sha) == ("", HEAD)
-    assert [each.summary for each in world.told.told] == ["1 failed, 1 drifted"]
+    assert [each.summary for each in world.told] == ["1 failed, 1 drifted"]
 
 
 def test_a_run_is_concluded_once(world):
@@ -130,11 +132,11 @@ def test_while_the_forge_does_not_answer_the_page_tells_and_the_same_run_shows_i
 def test_a_run_in_which_tidegate_failed_says_so_and_leaves_what_was_known(world):
     world.look(app=CHANGED)
     world.discover("run-2")
-    assert world.concluder.fail(REPOSITORY, "nightly", "run-2", "Lambda.Unknown", "") == "failed"
+    assert fail_drift(world.ports, REPOSITORY, "nightly", "run-2", "Lambda.Unknown", "") == "failed"
     record = world.record()
     assert record.notice.startswith("Tidegate failed, so nothing was looked at: ")
     assert (record.execution, world.states()["app"]) == ("", "drifted")
-    assert world.concluder.fail(REPOSITORY, "nightly", "run-2", "Lambda.Unknown", "") == "overtaken"
+    assert fail_drift(world.ports, REPOSITORY, "nightly", "run-2", "Lambda.Unknown", "") == "overtaken"
 
 
 def test_the_file_may_change_a_schedule_while_a_run_goes_on(world):
@@ -151,7 +153,7 @@ def test_a_schedule_that_goes_while_it_is_shown_stays_away(world):
         def looked_for(self, _record):
             world.align("{}\n")
 
-    world.concluder = replace(world.concluder, told=TakingAway())
+    world.ports = changed(world.ports, drift_events=TakingAway())
     world.conclude()
     with pytest.raises(NotFound):
         world.record()
@@ -164,7 +166,7 @@ def test_a_run_that_was_taken_over_while_it_was_shown_does_not_end_the_other(wor
         def looked_for(self, _record):
             world.put(execution="run-2")
 
-    world.concluder = replace(world.concluder, told=TakenOver())
+    world.ports = changed(world.ports, drift_events=TakenOver())
     world.conclude()
     assert world.record().execution == "run-2"
 
@@ -195,7 +197,7 @@ def test_the_same_run_asks_once(world):
         world.look(app=CHANGED)
     world.conclude()
     world.deliver()
-    world.receiver.receive(world.events.sent[-1])
+    world.deliver()
     assert len(world.deployments.all()) == 1
 
 
@@ -214,29 +216,14 @@ def test_what_somebody_rejected_is_not_asked_for_again_while_the_drift_lasts(wor
     world.look(app=CHANGED)
     world.deliver()
     (deployment,) = world.deployments.all()
-    rejected = {deployment.id: replace(deployment, state=State.REJECTED)}
-    world.concluder = replace(world.concluder, deployments=_Deployments(rejected))
-    world.queues.commit(
-        world.queues.read(deployment.queue)[0],
-        world.queues.read(deployment.queue)[0],
-        take=world.queues.waiting(deployment.queue)[0],
-    )
+    head, waiting = world.queues.read(deployment.queue)
+    world.queues.commit(head, head, take=waiting, deployment=replace(deployment, state=State.REJECTED))
     world.look("run-2", app=CHANGED)
     assert world.states()["app"] == "drifted"
     assert len(world.events.sent) == 1
     world.look("run-3")
     world.look("run-4", app=CHANGED)
     assert len(world.events.sent) == 2
-
-
-class _Deployments:
-    """Records as they are at one moment."""
-
-    def __init__(self, records):
-        self._records = records
-
-    def many(self, names):
-        return {name: self._records[name] for name in names if name in self._records}
 
 
 def test_only_who_may_deploy_deploys_unseen(world):

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.fakes import MemoryAuditLog, MemoryWitness
-from tests.unit.usecases.events_world import AT, INSTALLATION, NUMBER, REPOSITORY, EventsWorld
-from tidegate.comments.confirm_comment import CommentConfirmer
-from tidegate.comments.receive_comment import CommentReceiver
-from tidegate.discovery.confirm_webhook import PushConfirmer
+from tests.fakes import MemoryWitness
+from tests.fakes.ports import memory_ports
+from tests.unit.usecases.events_world import AT, NUMBER, REPOSITORY, EventsWorld
+from tidegate.discovery.confirm_webhook import confirm_push
 from tidegate.ports import Pushed, WrittenComment
 from tidegate.rules.errors import ForgeUnavailable
 from tidegate.vcs.rules.push import Push
@@ -22,27 +21,17 @@ BEFORE, AFTER = "b" * 40, "c" * 40
 
 class TestComments:
     @pytest.fixture
-    def world(self):
-        return EventsWorld()
-
-    @pytest.fixture
     def witness(self):
         return MemoryWitness({(NUMBER, COMMENT): WRITTEN})
 
     @pytest.fixture
-    def told(self, world, witness):
+    def world(self, witness):
+        return EventsWorld(witness=witness)
+
+    @pytest.fixture
+    def told(self, world):
         """Return what tells of the comment by a webhook, as often as one likes."""
-
-        def tell(sender="maintainer", text=TEXT, delivery=None):
-            doubts = CommentConfirmer(world.forge, world.deliveries, witness, world.audit).doubts
-            work = world.source, world.catalog, world.changes, world.authorizer
-            locks = world.unlocker.unlock, world.locker.lock, world.many, world.records
-            receiver = CommentReceiver(world.deliveries, *work, *locks, doubts=doubts)
-            where = {"repository": REPOSITORY, "installation": INSTALLATION, "pull_request": NUMBER}
-            fields = {**where, "comment": COMMENT, "sender": sender, "text": text}
-            return receiver.receive(world.stored("issue_comment", fields, delivery))
-
-        return tell
+        return lambda text=TEXT, delivery=None: world.comment(text, "maintainer", delivery)
 
     def test_one_that_the_forge_has_acts_after_one_call(self, world, witness, told):
         assert told().startswith("Enqueued: live/app")
@@ -92,27 +81,28 @@ class TestComments:
 class TestPushes:
     PUSH = Push("delivery-1", REPOSITORY, BEFORE, AFTER, "main", 7, AT, "owner", forced=None)
 
+    def confirmed(self, *pushed):
+        """Return what the push is confirmed as, where the forge knows it as ``pushed``, and the audit log."""
+        pushes = {("main", AFTER): Pushed(*pushed)} if pushed else {}
+        ports = memory_ports(witness=MemoryWitness(pushes=pushes))
+        return confirm_push(ports, self.PUSH), ports.audit.published
+
     def test_one_that_the_branch_has_is_by_whom_the_forge_names(self):
-        audit = MemoryAuditLog()
-        confirmer = PushConfirmer(MemoryWitness(pushes={("main", AFTER): Pushed("developer")}), audit)
-        confirmed = confirmer.confirm(self.PUSH)
+        confirmed, heard = self.confirmed("developer")
         assert (confirmed.sender, confirmed.sender_known) == ("developer", True)
         assert (confirmed.before, confirmed.after) == (BEFORE, AFTER)
-        assert audit.published == []
+        assert heard == []
 
     def test_one_goes_from_where_the_forge_says_that_the_branch_was(self):
-        witness = MemoryWitness(pushes={("main", AFTER): Pushed("developer", "a" * 40)})
-        assert PushConfirmer(witness, MemoryAuditLog()).confirm(self.PUSH).before == "a" * 40
+        confirmed, _ = self.confirmed("developer", "a" * 40)
+        assert confirmed.before == "a" * 40
 
     def test_one_of_nobody_knows_whom_is_by_nobody(self):
-        confirmed = PushConfirmer(MemoryWitness(pushes={("main", AFTER): Pushed(None)}), MemoryAuditLog()).confirm(
-            self.PUSH
-        )
+        confirmed, _ = self.confirmed(None)
         assert (confirmed.sender, confirmed.sender_known) == ("tidegate", False)
 
     def test_one_that_the_branch_does_not_have_is_none_and_audited(self):
-        audit = MemoryAuditLog()
-        assert PushConfirmer(MemoryWitness(), audit).confirm(self.PUSH) is None
-        (heard,) = audit.published
+        confirmed, (heard,) = self.confirmed()
+        assert confirmed is None
         assert (heard.state, heard.body["initiating_user"], heard.group) == ("UNCONFIRMED", "owner", "delivery-1")
         assert AFTER in heard.body["reason"]

@@ -13,26 +13,19 @@ import pytest
 
 from tests.builders import NOW, any_job, any_lock, any_queue, deployment_in
 from tests.contract.queue_actors import Died, Fate, Mortal
-from tests.fakes.pull_requests import MemoryPullRequests
-from tests.slots import keeper
+from tests.fakes import MemoryAnnouncements
+from tests.fakes.ports import With, changed
 from tests.unit.usecases.terraform_world import World
-from tidegate.deploys.jobs.check_branch import BranchCheck
-from tidegate.deploys.jobs.finish import Finisher
-from tidegate.deploys.jobs.stop_runner import RunnerStopper
-from tidegate.deploys.queue.end_deployment import DeploymentEnder
-from tidegate.deploys.queue.enqueue import Enqueuer
-from tidegate.deploys.queue.ensure_worker import WorkerEnsurer
-from tidegate.deploys.queue.record_outcome import OutcomeRecorder
-from tidegate.deploys.reviews.decide_review import ReviewDecider
+from tidegate.deploys.queue.enqueue import enqueue
+from tidegate.deploys.queue.record_outcome import record_outcome
+from tidegate.deploys.queue.unlock import unlock_queue
+from tidegate.deploys.reviews.decide_review import decide_review
 from tidegate.deploys.rules.deployment import State, Trigger, Unlocking, is_final
 from tidegate.deploys.rules.job import JobKind
 from tidegate.deploys.rules.review import Answer
-from tidegate.gates.apply_requirements import ApplyRequirements
-from tidegate.gates.judge_gate import GateJudge
-from tidegate.jobs.begin_job import JobBeginner
-from tidegate.jobs.record_result import ResultRecorder
+from tidegate.jobs.begin_job import begin_job
+from tidegate.jobs.record_result import record_result
 from tidegate.messages import BeginJob, RecordOutcome, RecordResult
-from tidegate.requests.unlock import QueueUnlocker
 
 #: More calls to ports than any of these use cases makes.
 CALLS = 12
@@ -40,57 +33,24 @@ DEATHS = list(itertools.product(range(CALLS), (False, True)))
 DEPLOYMENT = deployment_in(State.AWAITING_REVIEW).id
 
 
+APPLY = BeginJob(deployment=DEPLOYMENT, phase="apply", attempt=1)
+#: What use cases may die at.
+MORTAL = ("queues", "deployments", "jobs", "audit", "workflows", "announcements")
+
+
 class MortalWorld(World):
     """A world whose use cases die at the call that fate names; the announcements check what is audited."""
 
-    def __post_init__(self):
-        super().__post_init__()
+    def __init__(self):
         self.fate = Fate()
-        self.seen: list[str] = []
-        queues, deployments, jobs, audit, workflows = (
-            Mortal(port, self.fate) for port in (self.queues, self.deployments, self.jobs, self.audit, self.workflows)
-        )
-        announcements = Mortal(self, self.fate)
-        finisher = Finisher(deployments, jobs, audit)
-        workers = WorkerEnsurer(queues, workflows)
-        ender = DeploymentEnder(queues, jobs, finisher, announcements, self.clock)
-        stopper = RunnerStopper(jobs, self.runners)
-        judge = GateJudge(deployments, self.change_sets)
-        slots = keeper(self.deployments)
-        self.beginner = JobBeginner(
-            deployments,
-            jobs,
-            self.forge,
-            audit,
-            announcements,
-            self.clock,
-            judge,
-            stopper.stop,
-            ApplyRequirements(self.forge, MemoryPullRequests()),
-            BranchCheck(self.forge),
-            slots,
-        )
-        self.decider = ReviewDecider(
-            deployments, workflows, announcements, finisher, self.artifacts, BranchCheck(self.forge)
-        )
-        ports = finisher, announcements, self.clock, stopper.stop
-        self.results = ResultRecorder(deployments, jobs, *ports, slots.give_back)
-        self.outcomes = OutcomeRecorder(queues, ender, slots.give_back)
-        self.enqueuer = Enqueuer(queues, deployments, audit, announcements, workers)
-        self.unlocker = QueueUnlocker(queues, deployments, audit, announcements, workers)
+        super().__init__(announcements=With(MemoryAnnouncements(), changed=self.is_shown))
+        for name in MORTAL:  # What tests read and set does not die.
+            setattr(self, name, getattr(self.ports, name))
+        self.ports = changed(self.ports, **{name: Mortal(getattr(self, name), self.fate) for name in MORTAL})
 
-    # The port Announcements.
-
-    def changed(self, deployment):
+    def is_shown(self, deployment):
         if is_final(deployment.state) and self.audit.published:
             assert deployment.audited, "an end is visible before the audit topic knows"
-        self.seen.append(deployment.state)
-
-    def refresh(self, deployment):
-        self.seen.append(deployment)
-
-    def line_changed(self, queue):
-        self.seen.append(queue)
 
     # What happens.
 
@@ -135,17 +95,15 @@ def death(request):
 
 def test_an_apply_is_audited_as_running_once(world, death):
     world.waiting(State.APPROVED)
-    world.dies_and_is_done_again(
-        death, lambda: world.beginner.begin(BeginJob(deployment=DEPLOYMENT, phase="apply", attempt=1))
-    )
+    world.dies_and_is_done_again(death, lambda: begin_job(world.ports, APPLY))
     assert world.audit.states == ["RUNNING"]
     assert world.deployments.get(DEPLOYMENT).state is State.APPLYING
 
 
 def test_an_apply_that_never_came_to_run_is_audited_with_one_end_if_at_all(world, death):
     world.waiting(State.APPROVED)
-    world.dies(death, lambda: world.beginner.begin(BeginJob(deployment=DEPLOYMENT, phase="apply", attempt=1)))
-    world.outcomes.record(RecordOutcome(queue=any_queue(), deployment=DEPLOYMENT, error="States.Timeout"))
+    world.dies(death, lambda: begin_job(world.ports, APPLY))
+    record_outcome(world.ports, RecordOutcome(queue=any_queue(), deployment=DEPLOYMENT, error="States.Timeout"))
     assert world.audit.states in ([], ["FAILURE"], ["RUNNING", "FAILURE"])
     assert (world.audit.states == []) or world.deployments.get(DEPLOYMENT).audited
 
@@ -155,9 +113,9 @@ def test_of_two_results_only_the_one_decided_first_is_audited(world, death, seco
     world.taken()
     world.dies_and_is_done_again(
         death,
-        lambda: world.results.record(RecordResult(deployment=DEPLOYMENT, state="applied")),
-        lambda: world.results.record(RecordResult(deployment=DEPLOYMENT, state=second)),
-        lambda: world.outcomes.record(RecordOutcome(queue=any_queue(), deployment=DEPLOYMENT)),
+        lambda: record_result(world.ports, RecordResult(deployment=DEPLOYMENT, state="applied")),
+        lambda: record_result(world.ports, RecordResult(deployment=DEPLOYMENT, state=second)),
+        lambda: record_outcome(world.ports, RecordOutcome(queue=any_queue(), deployment=DEPLOYMENT)),
     )
     assert world.audit.states == ["SUCCESS"]
     assert world.queues.read(any_queue())[0].deployed.state is State.APPLIED
@@ -165,8 +123,8 @@ def test_of_two_results_only_the_one_decided_first_is_audited(world, death, seco
 
 def test_a_result_that_nobody_reported_and_one_that_comes_late_are_one_end(world, death):
     world.taken()
-    world.dies(death, lambda: world.results.record(RecordResult(deployment=DEPLOYMENT, state="applied")))
-    world.outcomes.record(RecordOutcome(queue=any_queue(), deployment=DEPLOYMENT, error="States.Timeout"))
+    world.dies(death, lambda: record_result(world.ports, RecordResult(deployment=DEPLOYMENT, state="applied")))
+    record_outcome(world.ports, RecordOutcome(queue=any_queue(), deployment=DEPLOYMENT, error="States.Timeout"))
     ended = world.deployments.get(DEPLOYMENT)
     word = {State.APPLIED: "SUCCESS", State.OUTCOME_UNKNOWN: "UNKNOWN"}[ended.state]
     assert world.audit.states == [word]
@@ -175,7 +133,8 @@ def test_a_result_that_nobody_reported_and_one_that_comes_late_are_one_end(world
 def test_an_end_by_the_queue_is_audited_once(world, death):
     world.taken()
     world.dies_and_is_done_again(
-        death, lambda: world.outcomes.record(RecordOutcome(queue=any_queue(), deployment=DEPLOYMENT, error="Gone"))
+        death,
+        lambda: record_outcome(world.ports, RecordOutcome(queue=any_queue(), deployment=DEPLOYMENT, error="Gone")),
     )
     assert world.audit.states == ["UNKNOWN"]
     assert world.queues.read(any_queue())[0].lock is not None
@@ -185,7 +144,7 @@ def test_a_rejection_is_audited_once_and_before_the_machine_hears_of_it(world, d
     deployment = world.waiting()
     world.deployments.keep_review_token(DEPLOYMENT, deployment.review.id, "token")
     world.workflows.waiting.add("token")
-    world.dies_and_is_done_again(death, lambda: world.decider.decide(DEPLOYMENT, Answer.REJECT, "reviewer", NOW))
+    world.dies_and_is_done_again(death, lambda: decide_review(world.ports, DEPLOYMENT, Answer.REJECT, "reviewer", NOW))
     assert world.audit.states == ["REJECTED"]
     assert world.deployments.get(DEPLOYMENT).state is State.REJECTED
     assert list(world.workflows.settled) == ["token"]
@@ -195,7 +154,7 @@ def test_an_unlock_is_audited_once(world, death):
     world.waiting(State.APPLYING)
     head, _ = world.queues.read(any_queue())
     world.queues.commit(head, replace(head, lock=any_lock(deployment=DEPLOYMENT)))
-    world.dies_and_is_done_again(death, lambda: world.unlocker.unlock(any_queue(), Unlocking("reviewer", NOW)))
+    world.dies_and_is_done_again(death, lambda: unlock_queue(world.ports, any_queue(), Unlocking("reviewer", NOW)))
     assert world.audit.states == ["UNLOCKED"]
     assert world.queues.read(any_queue())[0].lock is None
     assert world.deployments.get(DEPLOYMENT).unlocked == Unlocking("reviewer", NOW)
@@ -203,6 +162,6 @@ def test_an_unlock_is_audited_once(world, death):
 
 def test_a_forced_deploy_is_audited_once(world, death):
     forced = deployment_in(State.QUEUED, forced=True, trigger=Trigger.MANUAL)
-    world.dies_and_is_done_again(death, lambda: world.enqueuer.enqueue(forced))
+    world.dies_and_is_done_again(death, lambda: enqueue(world.ports, forced))
     assert world.audit.states == ["FORCED"]
     assert len(world.workflows.starts) == 1

@@ -9,23 +9,25 @@ import pytest
 
 from tests.builders import NOW, REPOSITORY, any_deployment, any_root
 from tests.fakes import MemoryForge
+from tests.fakes.ports import memory_ports
 from tests.unit.usecases.trees import Trees
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.requirements_gate import demanded
 from tidegate.deploys.rules.rerun import run_again
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.deploys.rules.workflow import RunSettings
-from tidegate.discovery.current_rules import CurrentRules
-from tidegate.discovery.repository_source import RepositorySource
+from tidegate.discovery.current_rules import under_current_rules
 from tidegate.policies.rules.policy import HeldPolicySet
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.roots.rules.root import Engine, EngineName
 from tidegate.rules.access import Access
 
 WHERE = (7, REPOSITORY)
-SETS = (HeldPolicySet("words"),)
+OLDER = (HeldPolicySet("older"),)
+WORDS = [("words", ("team:sre",), "")]
 NARROWED = """\
 version: 1
+policy_sets: {words: {paths: [policies], owners: ['team:sre']}}
 plan_review: never
 access_control: {policies: [{tag_query: '', apply: ['team:sre']}]}
 apply_requirements: {checks: [{tag_query: sre, approved: {enabled: true}}]}
@@ -38,8 +40,8 @@ class World:
     """A repository with roots, whose default branch has this file."""
 
     def __init__(self):
-        self.forge = MemoryForge(branches={"main": "a" * 40})
-        self.files = {"app/main.tf": "", "db/main.tf": ""}
+        self.ports = memory_ports(forge=MemoryForge(branches={"main": "a" * 40}), history=self)
+        self.files = {"app/main.tf": "", "db/main.tf": "", "policies/main.rego": "package main"}
         self.fetched = 0
 
     @contextmanager
@@ -47,14 +49,10 @@ class World:
         self.fetched += 1
         yield Trees({}, self.files)
 
-    def hold(self, where, granted, members):
-        assert (where, granted.commit) == (WHERE, "a" * 40)
-        return {each.member.key: SETS for each in members}
-
     def under(self, *old, file=NARROWED):
         self.files["tidegate.yaml"] = file
         again = [run_again(each, "main", "reviewer", NOW, "demand") for each in old]
-        found = CurrentRules(RepositorySource(self.forge, self), self.hold).under(WHERE, again)
+        found = under_current_rules(self.ports, WHERE, again)
         return [found[each.id] for each in again]
 
 
@@ -63,20 +61,24 @@ def world():
     return World()
 
 
+def held(deployment):
+    return [(each.name, each.owners, each.problem) for each in deployment.policy_sets]
+
+
 def deployed(**fields):
     return any_deployment(3, **{"root": APP, "access": Access(apply=("*",)), **fields})
 
 
 def test_it_has_the_access_the_requirements_and_the_policy_sets_of_now(world):
-    (new,) = world.under(deployed(unmatched=True))
-    assert (new.access.apply, new.unmatched, new.policy_sets) == (("team:sre",), False, SETS)
+    (new,) = world.under(deployed(unmatched=True, policy_sets=OLDER))
+    assert (new.access.apply, new.unmatched, held(new)) == (("team:sre",), False, WORDS)
     assert [each.approvals for each in new.requires] == [1]
 
 
 def test_what_was_required_and_is_not_any_more_is_not_required(world):
-    old = deployed(requires=(Requirements(approvals=5),), policy_sets=(HeldPolicySet("older"),))
+    old = deployed(requires=(Requirements(approvals=5),), policy_sets=OLDER)
     (new,) = world.under(old, file="version: 1\n")
-    assert (new.access, demanded(new), new.unmatched, new.policy_sets) == (None, (), False, SETS)
+    assert (new.access, demanded(new), new.unmatched, new.policy_sets) == (None, (), False, ())
 
 
 def test_freezes_are_about_the_tags_that_its_root_has_now(world):
@@ -128,7 +130,7 @@ def test_what_destroys_a_root_that_is_gone_is_under_what_held_and_what_holds(wor
     (new,) = world.under(old, file=NARROWED.replace("sre, approved", "'', approved"))
     assert sorted(each.approvals for each in new.requires) == [1, 5]
     assert new.access == old.access.and_also(world.under(deployed())[0].access)
-    assert (new.policy_sets, new.destroy) == (SETS, old.destroy)
+    assert (held(new), new.destroy) == (WORDS, old.destroy)
 
 
 def test_where_nothing_runs_again_nothing_is_fetched(world):

@@ -19,22 +19,17 @@ from tests.builders import (
     seen,
     sha,
 )
-from tests.fakes import MemoryDeliveries, MemoryEventQueue
+from tests.fakes.ports import memory_ports
 from tests.unit.usecases.cancel_world import LATER, CancelWorld
 from tidegate.comments.answer_comment import Comment
-from tidegate.comments.decide_by_comment import CommentDecider
-from tidegate.comments.hand_over_comment import CommentHandover
+from tidegate.comments.decide_by_comment import decide_by_comment
+from tidegate.comments.hand_over_comment import hand_over_comment
 from tidegate.comments.rules.command import Command, Verb
-from tidegate.deploys.authorize import Authorizer
-from tidegate.deploys.jobs.finish import Finisher
-from tidegate.deploys.reviews.decide_review import ReviewDecider
-from tidegate.deploys.rules.deployment import Gate, State, Trigger
-from tidegate.deploys.rules.gate import GateAnswer
+from tidegate.deploys.rules.deployment import AfterGate, Gate, State, Trigger
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.ports import Delivery
 from tidegate.pull_requests.rules.record import Applying
 from tidegate.rules.access import Access
-from tidegate.rules.decision import Decision
 
 NUMBER, EARLIER = 5, "2026-03-02T07:59:59.000000+00:00"
 DIGEST = any_plan().file.sha256
@@ -45,26 +40,8 @@ class DecidedWorld(CancelWorld):
 
     def __post_init__(self):
         super().__post_init__()
-        self.deliveries, self.at_gates, self.said = MemoryDeliveries(), [], 0
+        self.said = 0
         self.forge.seen[NUMBER] = seen(merged=True, is_open=False, merge_sha=sha(1))
-        finisher = Finisher(self.deployments, self.jobs, self.audit)
-        reviews = ReviewDecider(
-            self.deployments, self.workflows, self.announcements, finisher, self.artifacts, self.branches
-        )
-        self.decider = CommentDecider(
-            self.deliveries,
-            self.deployments,
-            self.pull_requests,
-            self.forge,
-            Authorizer(self.forge, self.queues, self.deployments),
-            reviews.decide,
-            self.at_gate,
-            self.canceller(),
-        )
-
-    def at_gate(self, deployment, answer, by, at):
-        self.at_gates.append((deployment, answer, by, at))
-        return Decision(True, f"{by} rejected it.")
 
     def say(self, text, by="reviewer", written_at=LATER, delivery=None, **fields):
         self.said += 1
@@ -76,7 +53,7 @@ class DecidedWorld(CancelWorld):
             LATER,
         )
         self.deliveries.store(stored)
-        return self.decider.receive(stored)
+        return decide_by_comment(self.ports, stored)
 
     def waiting(self, root="network", digest=DIGEST, state=State.AWAITING_REVIEW, **fields):
         plan = any_plan(file=any_artifact(sha256=digest))
@@ -153,7 +130,9 @@ def test_of_several_that_wait_the_one_that_is_named_is_rejected(world):
 def test_what_waits_at_a_gate_is_rejected_there(world, state):
     one = world.waiting(state=state, gate=Gate("g", NOW))
     world.say("tidegate reject")
-    assert world.at_gates == [(one.id, GateAnswer.REJECT, "reviewer", LATER)]
+    assert "reviewer rejected" in world.reply
+    now = world.now(one)
+    assert (now.gate.next, now.gate.by, now.gate.at) == (AfterGate.REJECTED, "reviewer", LATER)
 
 
 def test_all_of_a_pull_request_that_wait_or_plan_are_cancelled_and_applies_only_if_that_is_said(world):
@@ -260,11 +239,11 @@ def test_a_comment_that_is_received_again_is_answered_once(world):
 
 
 def test_a_comment_is_handed_over_as_it_was_written():
-    deliveries, events = MemoryDeliveries(), MemoryEventQueue()
+    ports = memory_ports()
     comment = Comment("guid", REPOSITORY, NUMBER, 70, "tidegate reject", 7, "reviewer", LATER, NOW)
-    told = CommentHandover(deliveries, events).carry_out(comment, Command(Verb.REJECT))
-    (sent,) = events.sent
+    told = hand_over_comment(ports, comment, Command(Verb.REJECT))
+    (sent,) = ports.events.sent
     assert (sent.id, sent.event, sent.received_at) == ("decision-guid", "decision", LATER)
     assert Comment(delivery="guid", received_at=LATER, **sent.fields) == comment
-    assert deliveries.is_queued(sent.id)
+    assert ports.deliveries.is_queued(sent.id)
     assert sent.id in told.text

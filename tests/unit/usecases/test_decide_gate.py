@@ -5,10 +5,11 @@ import pytest
 from tests.builders import deployment_in
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.jobs.finish import Finisher
-from tidegate.deploys.queue.end_deployment import DeploymentEnder
+from tidegate.deploys.queue.end_deployment import end_deployment
 from tidegate.deploys.rules.deployment import AfterGate, State, Trigger
 from tidegate.deploys.rules.gate import GateAnswer
+from tidegate.gates.decide_gate import decide_gate, reject_gate, retry_gate
+from tidegate.rules.access import Access
 from tidegate.rules.errors import NotFound
 
 FAILED = "has ended (plan failed) and does not wait for others of its change."
@@ -25,24 +26,24 @@ def test_what_waits_for_a_refused_root_is_blocked_at_once_and_says_that_nothing_
     blocked = world.waits(world.validated("web", "prod", Waits(apply_after=("dev",), refused=(("db", "dev"),))))
     assert (blocked.state, blocked.reason) == (State.BLOCKED, "db (dev) was refused.")
     world.look()
-    decision = world.decider.retry(blocked.id, "reviewer", AT)
+    decision = retry_gate(world.ports, blocked.id, "reviewer", AT)
     assert not decision.done
     assert decision.reason.startswith("db (dev) is refused: correct it")
-    assert world.decider.reject(blocked.id, "reviewer", AT).done
+    assert reject_gate(world.ports, blocked.id, "reviewer", AT).done
 
 
 def test_what_a_newer_revision_contains_that_is_applied_is_not_run_again(world):
     world.member("db", "dev", State.PLAN_FAILED, contained_by="newer", contained_at=AT)
     world.member("app", "dev", State.PLAN_FAILED)
     blocked = world.waits(world.planned("web"))
-    decision = world.decider.retry(blocked.id, "reviewer", AT)
+    decision = retry_gate(world.ports, blocked.id, "reviewer", AT)
     assert (decision.done, "app (dev): runs again." in decision.reason, "db" in decision.reason) == (True, True, False)
 
 
 def test_a_retry_says_of_a_pull_requests_head_how_it_is_deployed_again(world):
     failed = world.member("app", "dev", State.PLAN_FAILED, trigger=Trigger.MANUAL, pull_request=7)
     blocked = world.waits(world.planned("web", trigger=Trigger.MANUAL, pull_request=7))
-    decision = world.decider.retry(blocked.id, "reviewer", AT)
+    decision = retry_gate(world.ports, blocked.id, "reviewer", AT)
     assert not decision.done
     assert "app (dev): it is of the pull request #7: ask there for a deploy again" in decision.reason
     assert [each.id for each in world.deployments.all() if each.rerun_of == failed.id] == []
@@ -53,7 +54,7 @@ def test_a_retry_says_of_a_pull_requests_head_how_it_is_deployed_again(world):
 def test_a_rejection_settles_the_gate_whether_it_is_blocked_or_not(world, dev):
     world.member("app", "dev", dev)
     waiting = world.waits(world.planned("web"))
-    decision = world.decider.decide(waiting.id, GateAnswer.REJECT, "reviewer", AT)
+    decision = decide_gate(world.ports, waiting.id, GateAnswer.REJECT, "reviewer", AT)
     assert decision.done
     assert "reviewer rejected" in decision.reason
     assert world.answers == {"token": "rejected"}
@@ -63,10 +64,9 @@ def test_a_rejection_settles_the_gate_whether_it_is_blocked_or_not(world, dev):
 def test_a_rejection_is_audited_when_its_queue_records_the_end(world):
     world.member("app", "dev", State.APPLYING)
     waiting = world.waits(world.planned("web"))
-    world.decider.reject(waiting.id, "reviewer", AT)
+    reject_gate(world.ports, waiting.id, "reviewer", AT)
     head, record = world.queues.read_with(waiting.queue, waiting.id)
-    finisher = Finisher(world.deployments, world.jobs, world.audit)
-    DeploymentEnder(world.queues, world.jobs, finisher, world.announcements, world.clock).end(head, record, None, None)
+    end_deployment(world.ports, head, record, None, None)
     ended = world.now(waiting)
     assert (ended.state, ended.history[-1].by) == (State.REJECTED, "reviewer")
     (message,) = world.audit.published
@@ -77,9 +77,9 @@ def test_a_rejection_is_audited_when_its_queue_records_the_end(world):
 def test_the_same_rejection_again_is_done_and_changes_nothing(world):
     world.member("app", "dev", State.APPLYING)
     waiting = world.waits(world.planned("web"))
-    first = world.decider.reject(waiting.id, "reviewer", AT)
+    first = reject_gate(world.ports, waiting.id, "reviewer", AT)
     before = world.now(waiting)
-    assert world.decider.reject(waiting.id, "reviewer", AT) == first
+    assert reject_gate(world.ports, waiting.id, "reviewer", AT) == first
     assert world.now(waiting) == before
 
 
@@ -87,8 +87,8 @@ def test_the_same_rejection_again_is_done_and_changes_nothing(world):
 def test_after_a_rejection_others_hear_that_it_stands(world, answer):
     world.member("app", "dev", State.APPLY_FAILED)
     waiting = world.waits(world.planned("web"))
-    world.decider.reject(waiting.id, "reviewer", AT)
-    refused = world.decider.decide(waiting.id, answer, "maintainer", LATER)
+    reject_gate(world.ports, waiting.id, "reviewer", AT)
+    refused = decide_gate(world.ports, waiting.id, answer, "maintainer", LATER)
     assert not refused.done
     assert "reviewer rejected this deployment before" in refused.reason
 
@@ -97,21 +97,21 @@ def test_after_a_rejection_others_hear_that_it_stands(world, answer):
 def test_one_that_goes_on_or_was_superseded_has_nothing_to_decide(world, answer):
     dev = world.member("app", "dev", State.NO_CHANGES)
     passed = world.waits(world.planned("web"))
-    assert "goes on by itself" in world.decider.decide(passed.id, answer, "maintainer", AT).reason
+    assert "goes on by itself" in decide_gate(world.ports, passed.id, answer, "maintainer", AT).reason
     world.ends(dev, State.REJECTED)
     blocked = world.waits(world.planned("db"))
     world.newer(blocked)
     world.look()
-    assert "has taken the place" in world.decider.decide(blocked.id, answer, "maintainer", AT).reason
+    assert "has taken the place" in decide_gate(world.ports, blocked.id, answer, "maintainer", AT).reason
 
 
 @pytest.mark.parametrize("answer", [GateAnswer.RETRY, GateAnswer.REJECT])
 def test_one_that_steps_aside_for_what_runs_again_has_nothing_to_decide(world, answer):
     dev = world.member("web", "dev", State.REJECTED, shared=True)
     prod = world.waits(world.planned("web", "prod", shared=True))
-    world.decider.retry(prod.id, "maintainer", LATER)
+    retry_gate(world.ports, prod.id, "maintainer", LATER)
     world.look()
-    assert "is run again, after others" in world.decider.decide(prod.id, answer, "maintainer", LATER).reason
+    assert "is run again, after others" in decide_gate(world.ports, prod.id, answer, "maintainer", LATER).reason
     assert {each.rerun_of for each in world.deployments.all()} >= {dev.id, prod.id}
 
 
@@ -119,7 +119,7 @@ def test_one_that_steps_aside_for_what_runs_again_has_nothing_to_decide(world, a
 @pytest.mark.parametrize("state", [State.AWAITING_REVIEW, State.REJECTED])
 def test_what_does_not_wait_is_refused_with_its_state(world, answer, state):
     other = world.put(deployment_in(state))
-    refused = world.decider.decide(other.id, answer, "maintainer", AT)
+    refused = decide_gate(world.ports, other.id, answer, "maintainer", AT)
     assert not refused.done
     assert state.replace("_", " ") in refused.reason
     assert world.now(other) == other
@@ -129,7 +129,7 @@ def test_a_retry_runs_again_what_failed_and_the_gate_waits_for_that(world):
     dev = world.member("app", "dev", State.APPLY_FAILED)
     world.member("db", "dev", State.APPLIED)
     blocked = world.waits(world.planned("web"))
-    decision = world.decider.decide(blocked.id, GateAnswer.RETRY, "maintainer", AT)
+    decision = decide_gate(world.ports, blocked.id, GateAnswer.RETRY, "maintainer", AT)
     assert (decision.done, decision.reason) == (True, "maintainer retried. app (dev): runs again.")
     (again,) = [each for each in world.deployments.all() if each.rerun_of == dev.id]
     assert (again.trigger, again.requested_by, again.change_set) == (Trigger.RERUN, "maintainer", CHANGE)
@@ -146,7 +146,7 @@ def test_a_retry_reaches_what_failed_behind_others_that_are_blocked_and_each_run
     world.waits(world.planned("app", "staging"), "staging")
     prod = world.waits(world.planned("web", "prod", Waits(apply_after=("dev", "staging"))), "prod")
     world.look()
-    world.decider.retry(prod.id, "maintainer", AT)
+    retry_gate(world.ports, prod.id, "maintainer", AT)
     assert [each.rerun_of for each in world.deployments.all() if each.rerun_of] == [dev.id]
 
 
@@ -154,12 +154,12 @@ def test_the_same_retry_again_runs_nothing_twice_even_when_it_failed_again(world
     world.member("app", "dev", State.PLAN_FAILED)
     blocked = world.waits(world.planned("web"))
     for _ in range(2):
-        assert world.decider.retry(blocked.id, "maintainer", AT).done
+        assert retry_gate(world.ports, blocked.id, "maintainer", AT).done
     (again,) = [each for each in world.deployments.all() if each.rerun_of]
     world.ends(again, State.PLAN_FAILED)
-    assert world.decider.retry(blocked.id, "maintainer", AT).done
+    assert retry_gate(world.ports, blocked.id, "maintainer", AT).done
     assert [each.id for each in world.deployments.all() if each.rerun_of] == [again.id]
-    world.decider.retry(blocked.id, "maintainer", LATER)
+    retry_gate(world.ports, blocked.id, "maintainer", LATER)
     assert len([each for each in world.deployments.all() if each.rerun_of]) == 2
 
 
@@ -167,27 +167,29 @@ def test_the_same_retry_again_runs_nothing_twice_even_when_it_failed_again(world
 def test_what_was_never_let_in_is_not_run_again_and_the_answer_says_so(world, state):
     world.member("app", "dev", state)
     blocked = world.waits(world.planned("web"))
-    refused = world.decider.retry(blocked.id, "maintainer", AT)
+    refused = retry_gate(world.ports, blocked.id, "maintainer", AT)
     assert not refused.done
     assert "app (dev): This deployment was never let in" in refused.reason
     assert not [each for each in world.deployments.all() if each.rerun_of]
 
 
 def test_what_somebody_may_not_apply_they_cannot_have_run_again(world):
-    world.member("app", "dev", State.PLAN_FAILED)
+    world.member("app", "dev", State.PLAN_FAILED, access=Access(apply=("user:maintainer",)))
     db = world.member("db", "dev", State.PLAN_FAILED)
     blocked = world.waits(world.planned("web"))
-    world.refused = {"developer app"}
-    decision = world.decider.retry(blocked.id, "developer", AT)
+    decision = retry_gate(world.ports, blocked.id, "developer", AT)
     assert decision.done
-    assert "app (dev): developer may not apply app. db (dev): runs again." in decision.reason
+    assert (
+        "app (dev): Only user:maintainer may deploy stack dev here, and developer is not among them. db (dev): runs"
+        in decision.reason
+    )
     assert [each.rerun_of for each in world.deployments.all() if each.rerun_of] == [db.id]
 
 
 def test_a_retry_of_one_that_nothing_holds_up_only_looks_again(world):
     world.member("app", "dev", State.APPLYING)
     waiting = world.waits(world.planned("web"))
-    assert world.decider.retry(waiting.id, "maintainer", AT).done
+    assert retry_gate(world.ports, waiting.id, "maintainer", AT).done
     assert world.announcements.moved == [CHANGE]
 
 
@@ -195,7 +197,7 @@ def test_what_is_not_enqueued_yet_did_not_fail(world):
     world.member("app", "dev", State.PLAN_FAILED)
     world.enroll("db", "dev", "not-enqueued-yet")
     blocked = world.waits(world.planned("web"))
-    assert "db" not in world.decider.retry(blocked.id, "maintainer", AT).reason
+    assert "db" not in retry_gate(world.ports, blocked.id, "maintainer", AT).reason
 
 
 @pytest.mark.parametrize("answer", [GateAnswer.RETRY, GateAnswer.REJECT])
@@ -213,11 +215,11 @@ def test_what_is_not_enqueued_yet_did_not_fail(world):
 )
 def test_who_decides_about_what_does_not_wait_is_told_where_it_is_and_what_helps(world, answer, fields, told):
     one = world.member("app", "dev", **fields)
-    decision = world.decider.decide(one.id, answer, "maintainer", AT)
+    decision = decide_gate(world.ports, one.id, answer, "maintainer", AT)
     assert (decision.done, decision.reason) == (False, f"This deployment {told}")
 
 
 @pytest.mark.parametrize("answer", [GateAnswer.RETRY, GateAnswer.REJECT])
 def test_there_is_no_gate_of_what_does_not_exist(world, answer):
     with pytest.raises(NotFound):
-        world.decider.decide("none", answer, "maintainer", AT)
+        decide_gate(world.ports, "none", answer, "maintainer", AT)

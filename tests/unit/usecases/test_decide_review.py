@@ -3,14 +3,13 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NOW, any_deployment, deployment_in
+from tests.fakes.ports import changed
 from tests.unit.usecases.terraform_world import World
-from tidegate.deploys.jobs.check_branch import BranchCheck
-from tidegate.deploys.jobs.finish import Finisher
-from tidegate.deploys.reviews.decide_review import ReviewDecider
+from tidegate.deploys.reviews.decide_review import decide_review
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.review import Answer, decided
 from tidegate.deploys.rules.review_rule import ReviewRule
-from tidegate.jobs.record_result import ResultRecorder
+from tidegate.jobs.record_result import record_result
 from tidegate.messages import RecordResult
 from tidegate.rules.errors import CloudUnavailable, NotFound
 from tidegate.vcs.rules.comparison import Comparison
@@ -22,10 +21,6 @@ ANSWERS = [(Answer.APPROVE, State.APPROVED), (Answer.REJECT, State.REJECTED)]
 class ReviewedWorld(World):
     """A world with a deployment that waits for its review."""
 
-    def __post_init__(self):
-        super().__post_init__()
-        self.finisher = Finisher(self.deployments, self.jobs, self.audit)
-
     def waiting(self, **fields):
         deployment = self.put(deployment_in(State.AWAITING_REVIEW, **fields))
         self.deployments.keep_review_token(deployment.id, deployment.review.id, "token")
@@ -33,12 +28,8 @@ class ReviewedWorld(World):
         return deployment
 
     def decide(self, answer=Answer.APPROVE, by="reviewer", at=LATER, deployments=None, seen=None):
-        stores = deployments or self.deployments
-        finisher = Finisher(stores, self.jobs, self.audit)
-        decider = ReviewDecider(
-            stores, self.workflows, self.announcements, finisher, self.artifacts, BranchCheck(self.forge)
-        )
-        return decider.decide(any_deployment().id, answer, by, at, seen)
+        ports = changed(self.ports, deployments=deployments or self.deployments)
+        return decide_review(ports, any_deployment().id, answer, by, at, seen)
 
     @property
     def now(self):
@@ -179,16 +170,7 @@ def test_while_the_audit_topic_is_down_a_rejection_is_decided_and_nobody_sees_it
 def test_a_rejection_that_died_on_its_way_stays_one_whatever_ends_the_deployment(world, state):
     waiting = world.waiting()
     world.deployments.save(decided(waiting, Answer.REJECT, "reviewer", LATER))
-    recorder = ResultRecorder(
-        world.deployments,
-        world.jobs,
-        world.finisher,
-        world.announcements,
-        world.clock,
-        world.stopper.stop,
-        world.slots.give_back,
-    )
-    assert recorder.record(RecordResult(deployment=waiting.id, state=state)).state == "rejected"
+    assert record_result(world.ports, RecordResult(deployment=waiting.id, state=state)).state == "rejected"
     assert world.audit.states == ["REJECTED"]
     assert world.decide(Answer.REJECT).done
     assert world.audit.states == ["REJECTED"]

@@ -8,6 +8,7 @@ import pytest
 
 from tests.builders import any_plan, any_root, deployment_in
 from tests.unit.usecases.events_world import BASE, FILES, INSTALLATION, MAIN, NUMBER, EventsWorld
+from tidegate.deploys.queue.enqueue import enqueue
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.queue import head_after
@@ -128,7 +129,7 @@ def test_the_same_is_not_asked_for_twice(world):
 
 def test_a_deploy_by_hand_of_the_same_revision_is_another_thing(world):
     last = deployed(world)
-    world.enqueuer.enqueue(replace(last, id="by-hand", state=State.QUEUED, trigger=Trigger.MANUAL, plan=None))
+    enqueue(world.ports, replace(last, id="by-hand", state=State.QUEUED, trigger=Trigger.MANUAL, plan=None))
     assert "waits for a review" in destroy(world, "live/gone")
 
 

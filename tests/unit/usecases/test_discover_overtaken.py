@@ -12,7 +12,6 @@ from tests.unit.usecases.pull_request_world import (
     FORK_POINT,
     HEAD,
     MAIN,
-    NUMBER,
     PullRequestWorld,
     changes,
     names,
@@ -135,7 +134,7 @@ class TestAgain:
     def test_another_attempt_has_layers_of_its_own(self, world):
         opened(world)
         before = world.record.layers
-        world.follower.follow(42, "acme/infra", NUMBER, again=True)
+        world.follow(again=True)
         world.discover()
         assert set(world.record.layers).isdisjoint(before)
 

@@ -10,13 +10,13 @@ from tests.unit.usecases.pull_request_world import (
     HEAD,
     MAIN,
     NUMBER,
+    SECURITY,
     PullRequestWorld,
     changes,
     names,
     opened,
 )
 from tidegate.deploys.rules.temporary_layer import Checkout, LayerState
-from tidegate.policies.rules.policy import HeldPolicySet
 from tidegate.ports import Change
 from tidegate.pull_requests.rules.record import PullRequestState
 from tidegate.vcs.rules.authors import Authors
@@ -54,13 +54,12 @@ class TestWhatIsAffected:
         ],
     )
     def test_no_file_of_the_pull_request_keeps_a_changed_root_from_being_planned(self, world, text):
-        world.policies = (HeldPolicySet("security"),)
-        there = {**FILES, "tidegate.yaml": "version: 1\n"}
+        there = {**FILES, "tidegate.yaml": SECURITY}
         changes(world, {"live/app/main.tf": "#", "tidegate.yaml": text}, there)
         assert opened(world)[0] == "plan"
         assert names(world) == ["live/app"]
         (layer,) = world.found
-        assert (layer.policy_sets, layer.is_extra) == (world.policies, True)
+        assert ([each.name for each in layer.policy_sets], layer.is_extra) == (["security"], True)
         assert "by the default branch's tidegate.yaml" in layer.why
 
     def test_a_root_that_only_gets_another_name_is_planned_once(self, world):
@@ -185,9 +184,9 @@ class TestWhatIsAffected:
         assert [layer.unmatched for layer in world.found] == [True]
 
     def test_layers_are_held_against_the_policy_sets_of_the_default_branch(self, world):
-        world.policies = (HeldPolicySet("security"),)
+        changes(world, {"live/app/main.tf": "#"}, {**FILES, "tidegate.yaml": SECURITY})
         opened(world)
-        assert [layer.policy_sets for layer in world.found] == [world.policies]
+        assert [[each.name for each in layer.policy_sets] for layer in world.found] == [["security"]]
 
     def test_a_root_that_no_merge_deploys_by_itself_is_not_planned_by_itself(self, world):
         text = "dirs:\n  live/app: {when_modified: {file_patterns: ['**/*.tf'], autoplan: false}}\n  live/db: {}\n"
@@ -200,8 +199,8 @@ class TestWhatIsAffected:
 
 class TestWhatIsGone:
     def test_a_root_whose_directory_is_deleted_is_counted_and_judged_by_nothing(self, world):
-        world.policies = (HeldPolicySet("security"),)
-        changes(world, {path: None for path in FILES if path.startswith("live/db/")} | {"live/app/main.tf": "#"})
+        gone = {path: None for path in FILES if path.startswith("live/db/")}
+        changes(world, gone | {"live/app/main.tf": "#"}, {**FILES, "tidegate.yaml": SECURITY})
         opened(world)
         app, db = sorted(world.found, key=lambda layer: layer.root.name)
         assert (app.gone, db.gone, db.root.name, db.is_extra, db.policy_sets) == (False, True, "live/db", True, ())

@@ -7,15 +7,14 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, REPOSITORY, any_deployment, any_root, deployment_in, sha
-from tests.fakes import MemoryCatalog
 from tests.unit.usecases.requirements_world import Waiting
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.freeze import Freeze, FreezeWindows
 from tidegate.deploys.rules.gate import GateAnswer
-from tidegate.gates.apply_requirements import ApplyRequirements
-from tidegate.gates.decide_requirements import RequirementsDecider
+from tidegate.gates.apply_requirements import missing_requirements
+from tidegate.gates.freezes import keep_freezes
+from tidegate.gates.wait_for_requirements import check_requirements
 from tidegate.ports import KnownRepository
-from tidegate.pushes.freezes import FreezeGate, FreezeKeeper
 from tidegate.rules.errors import RequirementsMissing
 
 BEFORE, END = "2026-03-01T00:00:00.000000+00:00", "2026-03-02T12:00:00.000000+00:00"
@@ -25,16 +24,9 @@ WINDOW = Freeze("stack_name:prod", "the <b>fair</b>", BEFORE, END)
 class Frozen(Waiting):
     """An approved deployment of a root that requires nothing, in a stack whose window holds."""
 
-    def __post_init__(self):
-        super().__post_init__()
+    def __init__(self):
+        super().__init__()
         self.queues.keep_freezes(FreezeWindows(REPOSITORY, (WINDOW,)))
-        frozen = FreezeGate(self.queues, self.clock).held
-        self.requirements = ApplyRequirements(self.forge, self.pull_requests, frozen)
-        self.gate = replace(self.gate, requirements=self.requirements)
-        decider = RequirementsDecider(
-            self.deployments, self.requirements, self.workflows, self.announcements, self.audit
-        )
-        self.decider = replace(self.decider, requirements=decider)
         self.id = self.put(deployment_in(State.APPROVED, 7, stack="prod")).id
 
     def waits(self):
@@ -59,9 +51,9 @@ def test_it_waits_with_the_windows_end_and_reason(world):
 
 def test_it_goes_on_by_itself_when_the_window_ends(world):
     world.waits()
-    assert not world.gate.look(world.id)
+    assert not check_requirements(world.ports, world.id)
     world.clock.at = END
-    assert world.gate.look(world.id)
+    assert check_requirements(world.ports, world.id)
     world.begin()
     assert world.now.state is State.APPLYING
 
@@ -69,7 +61,7 @@ def test_it_goes_on_by_itself_when_the_window_ends(world):
 def test_it_goes_on_when_the_file_says_no_window_any_more(world):
     world.waits()
     world.queues.keep_freezes(FreezeWindows(REPOSITORY))
-    assert world.gate.look(world.id)
+    assert check_requirements(world.ports, world.id)
 
 
 def test_an_operator_overrides_it_and_the_audit_topic_hears_why(world):
@@ -90,8 +82,8 @@ def test_nobody_approves_it_and_people_may_reject_it(world):
 
 def test_what_is_deployed_by_force_waits_as_well(world):
     forced = any_deployment(8, stack="prod", forced=True, unmatched=True)
-    assert len(world.requirements.missing(forced).sentences) == 1
-    assert not world.requirements.missing(replace(forced, stack="dev"))
+    assert len(missing_requirements(world.ports, forced).sentences) == 1
+    assert not missing_requirements(world.ports, replace(forced, stack="dev"))
 
 
 @pytest.mark.parametrize(
@@ -102,21 +94,19 @@ def test_windows_are_about_roots_by_their_tags(world, query, holds):
     world.queues.keep_freezes(FreezeWindows(REPOSITORY, (replace(WINDOW, query=query, reason=""),)))
     place = any_root(dir="roots/network")
     one = any_deployment(9, root=place, stack="prod", within=("live",), tags=("team:sre",))
-    assert bool(world.requirements.missing(one)) is holds
+    assert bool(missing_requirements(world.ports, one)) is holds
 
 
 def test_a_root_that_only_a_pull_request_has_waits_for_each_window(world):
     head = any_deployment(9, stack="dev", trigger=Trigger.MANUAL, pull_request=5)
-    assert not world.requirements.missing(head)
-    assert len(world.requirements.missing(replace(head, foreign=True)).sentences) == 1
+    assert not missing_requirements(world.ports, head)
+    assert len(missing_requirements(world.ports, replace(head, foreign=True)).sentences) == 1
 
 
 def test_the_newest_files_windows_are_kept(world):
     known = KnownRepository(REPOSITORY, 7, "main", sha(2), NOW)
-    catalog = MemoryCatalog(world.deployments, world.queues)
-    catalog.remember(known)
-    keeper = FreezeKeeper(world.queues, catalog)
-    keeper.keep(replace(known, seen=sha(1)), ())
+    world.catalog.remember(known)
+    keep_freezes(world.ports, replace(known, seen=sha(1)), ())
     assert world.queues.freezes(REPOSITORY).windows == (WINDOW,)
-    keeper.keep(known, ())
+    keep_freezes(world.ports, known, ())
     assert world.queues.freezes(REPOSITORY).windows == ()

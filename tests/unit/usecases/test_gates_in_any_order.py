@@ -19,6 +19,8 @@ from tidegate.deploys.rules.deployment import AfterGate, State, Step, is_final
 from tidegate.deploys.rules.gate import WAITING
 from tidegate.deploys.rules.overview import is_done
 from tidegate.deploys.rules.rerun import run_again
+from tidegate.gates.decide_gate import reject_gate
+from tidegate.gates.open_gates import open_gates
 
 #: The stacks of the change, each after all before it, and two roots in each.
 STACKS = ("dev", "staging", "prod")
@@ -111,7 +113,7 @@ class GatesInAnyOrder(RuleBasedStateMachine):
         deployment = self.newest(*member)
         self.presses += 1
         at = f"2027-{self.presses:03}"
-        self.mortal(death, lambda: self.world.decider.reject(deployment.id, "reviewer", at))
+        self.mortal(death, lambda: reject_gate(self.world.ports, deployment.id, "reviewer", at))
 
     @rule(member=MEMBERS)
     def ends_as_rejected(self, member):
@@ -125,12 +127,12 @@ class GatesInAnyOrder(RuleBasedStateMachine):
     def a_message_is_delivered(self, death):
         messages = self.world.announcements.moved
         messages.pop()
-        if not self.mortal(death, lambda: self.world.opener.open(CHANGE)):
+        if not self.mortal(death, lambda: open_gates(self.world.ports, CHANGE)):
             messages.append(CHANGE)
 
     @rule(death=DEATHS)
     def the_reconciler_looks(self, death):
-        self.mortal(death, lambda: self.world.opener.open(CHANGE))
+        self.mortal(death, lambda: open_gates(self.world.ports, CHANGE))
 
     @invariant()
     def nothing_that_goes_on_went_before_its_time(self):

@@ -32,13 +32,13 @@ def test_a_merge_is_held_against_the_sets_of_its_own_commit_each_root_against_it
     world.receive()
     assert held(world.enqueued) == {"live/app": [("words", ("user:ann",), "")], "live/db": []}
     (key,) = {one.key for each in world.enqueued for one in each.policy_sets}
-    assert key in world.artifacts.objects
+    assert key in world.ports.artifacts.objects
 
 
 def test_without_policy_sets_nothing_is_fetched_or_stored_for_them():
     world = World()
     world.receive()
-    assert (len(world.fetched), world.artifacts.objects) == (1, {})
+    assert (len(world.fetched), world.ports.artifacts.objects) == (1, {})
     assert held(world.enqueued) == {"live/app": [], "live/db": []}
 
 

@@ -8,13 +8,15 @@ import jwt
 import pytest
 
 from tests.builders import any_job
+from tests.fakes import MemoryClock
+from tests.fakes.ports import memory_ports
 from tests.identity_keys import Signer, private_key
 from tidegate.deploys.rules.aws_target import AwsTarget
 from tidegate.deploys.rules.issued import NOTHING
 from tidegate.deploys.rules.job import JobKind, job_digest
 from tidegate.deploys.rules.targets import AzureTarget, Cloud
 from tidegate.deploys.rules.workflow import RunSettings
-from tidegate.jobs.issue_tokens import TokenIssuer
+from tidegate.jobs.issue_tokens import issue_tokens
 from tidegate.roots.rules.root import Root
 from tidegate.rules.errors import CloudUnavailable, SigningRefused
 
@@ -25,17 +27,13 @@ RUN = RunSettings(
 )
 
 
-class Noon:
-    def now(self):
-        return "2027-01-15T12:00:00.000000+00:00"
-
-
-def issuer(signer):
-    return TokenIssuer(signer, ISSUER, "sts.amazonaws.com", Noon())
+SETTINGS = {"TIDEGATE_ISSUER": ISSUER, "TIDEGATE_IDENTITY_AUDIENCE": "sts.amazonaws.com"}
+NOON = "2027-01-15T12:00:00.000000+00:00"
 
 
 def issued(job, signer=None, digest=None):
-    return issuer(signer or Signer()).issue(job, job_digest(job) if digest is None else digest)
+    ports = memory_ports(SETTINGS, token_signer=signer or Signer(), clock=MemoryClock(NOON))
+    return issue_tokens(ports, job, job_digest(job) if digest is None else digest)
 
 
 def test_each_cloud_gets_a_token_of_its_own_audience():
@@ -52,11 +50,11 @@ def test_each_cloud_gets_a_token_of_its_own_audience():
 
 
 def test_a_job_that_works_by_role_chaining_gets_none():
-    assert issuer(None).issue(any_job(), "") == NOTHING
+    assert issue_tokens(memory_ports(SETTINGS), any_job(), "") == NOTHING
 
 
 def test_without_a_key_the_reason_says_which_setting_gives_one():
-    refused = issuer(None).issue(any_job(run=RUN), job_digest(any_job(run=RUN)))
+    refused = issue_tokens(memory_ports(SETTINGS), any_job(run=RUN), job_digest(any_job(run=RUN)))
     assert "identity_keys" in refused.problem
     assert not refused.passes
 

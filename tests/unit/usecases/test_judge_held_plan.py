@@ -8,25 +8,25 @@ from hashlib import sha256
 import pytest
 
 from tests.builders import any_artifact, any_plan, any_pull_request, any_pull_request_record, deployment_in, seen, sha
-from tests.fakes import MemoryPullRequests, MemoryTemporaryLayers
+from tests.fakes import MemoryDeployments, MemoryPullRequests
 from tests.fakes.policies import MemoryPolicyEngine
+from tests.fakes.ports import With, changed
 from tests.unit.usecases.terraform_world import World
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.jobs.finish import Finisher
+from tidegate.check_runs.check_run_view import paint_check_run
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.held_plan import POLICIES_REFUSED
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.deploys.rules.unapproved import refusals
-from tidegate.jobs.judge_held_plan import HeldPlanJudge
-from tidegate.jobs.record_plan import PlanRecorder
-from tidegate.jobs.record_result import ResultRecorder
+from tidegate.jobs.judge_held_plan import judge_plan
+from tidegate.jobs.record_plan import record_plan
+from tidegate.jobs.record_result import record_result
 from tidegate.messages import CheckPolicies, JudgePlan, RecordPlan, RecordResult
 from tidegate.plans.rules.plan import PlannedChanges
-from tidegate.policies.check_policies import PolicyChecker
+from tidegate.policies.check_policies import check_policies
 from tidegate.policies.rules.files import packed
 from tidegate.policies.rules.policy import KEPT_OF_DEPLOYMENT, HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.ports import Change
-from tidegate.pull_requests.judge_policies import PolicyJudge
 from tidegate.rules.errors import NotFound, WrongState
 from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.pull_request import PullRequestReview, ReviewVerdict
@@ -41,18 +41,12 @@ class Applying(World):
     """A deployment of a pull request that is being planned, for which a policy set of ``ann`` holds."""
 
     def __init__(self):
-        super().__init__()
-        self.records, self.engine = MemoryPullRequests(), MemoryPolicyEngine()
-        self.records.save(RECORD)
+        super().__init__(policy_engine=MemoryPolicyEngine())
+        self.pull_requests.save(RECORD)
         self.forge.readers.add("ann")
         self.artifacts.put("plans/x/plan.json", PLAN_JSON)
         stored = any_artifact(key="plans/x/plan.json", sha256=sha256(PLAN_JSON).hexdigest())
         self.plan = any_plan(json=stored, changes=PlannedChanges(add=1))
-        self.checker = PolicyChecker(
-            MemoryTemporaryLayers(), self.deployments, self.artifacts, self.engine, self.announcements, self.clock
-        )
-        self.recorder = PlanRecorder(self.deployments, self.announcements, self.clock, self.slots.give_back)
-        self.judge = HeldPlanJudge(self.deployments, self.records, PolicyJudge(self.forge), self.recorder)
         key, content = packed({"main.rego": b"package main"})
         self.artifacts.put(key, content)
         self.held = HeldPolicySet("words", key, sha256(content).hexdigest(), owners=("user:ann",))
@@ -61,11 +55,8 @@ class Applying(World):
     def place(self, state=State.PLANNING, **fields):
         of_pull = {"repository": RECORD.spec.repository, "pull_request": RECORD.spec.number, "base_sha": sha(2)}
         own = {"trigger": Trigger.MANUAL, "policy_sets": (self.held,), **of_pull, **fields}
-        self.deployments = self.deployments.__class__()
+        self.ports = changed(self.ports, deployments=MemoryDeployments())
         self.id = self.put(deployment_in(state, **own)).id
-        for each in ("checker", "recorder", "judge"):
-            setattr(self, each, replace(getattr(self, each), deployments=self.deployments))
-        self.judge = replace(self.judge, recorder=self.recorder)
         self.forge.changes[sha(2), self.deployment.revision.sha] = Change(sha(2), Authors(("writer",)))
 
     @property
@@ -73,17 +64,17 @@ class Applying(World):
         return self.deployments.get(self.id)
 
     def planned(self, plan=None):
-        return self.recorder.record(RecordPlan(deployment=self.id, plan=plan or self.plan))
+        return record_plan(self.ports, RecordPlan(deployment=self.id, plan=plan or self.plan))
 
     def checked(self):
-        return self.checker.check(CheckPolicies(deployment=self.id)).failed
+        return check_policies(self.ports, CheckPolicies(deployment=self.id)).failed
 
     def judged(self):
-        return self.judge.judge(JudgePlan(deployment=self.id))
+        return judge_plan(self.ports, JudgePlan(deployment=self.id))
 
     def goes_through(self, *findings):
         """Let the plan be made, held against the set and judged; return what it needs."""
-        self.engine.verdicts["words"] = PolicyVerdict("words", findings)
+        self.policy_engine.verdicts["words"] = PolicyVerdict("words", findings)
         assert self.planned().next == "policies"
         self.checked()
         return self.judged()
@@ -121,7 +112,9 @@ def test_a_plan_that_a_set_refuses_is_not_reviewed_and_it_is_said_by_which_rule(
 
 def test_an_owner_who_approved_the_commit_that_is_applied_lets_it_pass_also_after_a_push(world):
     world.approve()
-    world.records.save(replace(world.records.get("acme/infra", 5), spec=replace(RECORD.spec, head_sha=sha(9))))
+    world.pull_requests.save(
+        replace(world.pull_requests.get("acme/infra", 5), spec=replace(RECORD.spec, head_sha=sha(9)))
+    )
     assert world.goes_through(DENIED).next == "review"
 
 
@@ -131,7 +124,7 @@ def test_an_approval_of_another_commit_or_base_branch_or_by_the_author_lets_noth
     assert world.goes_through(DENIED).next == "refused"
     world.approve()
     since = replace(RECORD.spec, base="release", base_since="2026-03-02T09:00:00.000000+00:00")
-    world.records.save(replace(world.records.get("acme/infra", 5), spec=since))
+    world.pull_requests.save(replace(world.pull_requests.get("acme/infra", 5), spec=since))
     assert world.judged().next == "refused"
 
 
@@ -164,7 +157,7 @@ def test_recording_checking_and_judging_once_more_answers_the_same(world):
     assert world.judged().next == "review"
     world.place(review_rule=ReviewRule(PlanReview.NEVER))
     assert world.goes_through().next == "apply"
-    world.engine.verdicts["words"] = PolicyVerdict("words", (DENIED,))
+    world.policy_engine.verdicts["words"] = PolicyVerdict("words", (DENIED,))
     assert world.planned().next == "policies"
     assert world.judged().next == "apply"
 
@@ -185,7 +178,7 @@ def test_verdicts_of_a_plan_that_gave_way_to_another_meanwhile_are_not_kept(worl
         return PolicyVerdict(name)
 
     world.planned()
-    world.checker = replace(world.checker, engine=type("Engine", (), {"check": staticmethod(planned_anew)})())
+    world.ports = changed(world.ports, policy_engine=With(world.policy_engine, check=planned_anew))
     world.checked()
     assert world.deployment.verdicts == ()
 
@@ -203,7 +196,7 @@ def test_a_deployment_without_plan_or_sets_has_nothing_to_check_or_judge(world):
     assert world.planned().next == "review"
     assert world.checked() == ()
     with pytest.raises(NotFound):
-        world.checker.check(CheckPolicies(deployment="unknown"))
+        check_policies(world.ports, CheckPolicies(deployment="unknown"))
 
 
 def test_of_many_findings_so_many_are_kept_as_a_record_has_room_for(world):
@@ -214,20 +207,10 @@ def test_of_many_findings_so_many_are_kept_as_a_record_has_room_for(world):
 
 def test_the_check_run_of_a_refused_plan_says_which_rule_who_may_approve_and_what_to_do(world):
     judged = world.goes_through(DENIED)
-    finisher = Finisher(world.deployments, world.jobs, world.audit)
-    recorder = ResultRecorder(
-        world.deployments,
-        world.jobs,
-        finisher,
-        world.announcements,
-        world.clock,
-        world.stopper.stop,
-        world.slots.give_back,
-    )
-    cause = judged.reason
-    recorder.record(RecordResult(deployment=world.id, state="plan_failed", error=POLICIES_REFUSED, cause=cause))
+    failed = RecordResult(deployment=world.id, state="plan_failed", error=POLICIES_REFUSED, cause=judged.reason)
+    record_result(world.ports, failed)
     assert (world.deployment.state, world.deployment.reason) == (State.PLAN_FAILED, judged.reason)
-    shown = world.painter().paint(world.deployment)
+    shown = paint_check_run(world.ports, world.deployment)
     assert (shown.title, shown.conclusion) == ("Policies refuse the plan: words", "failure")
     for words in (
         "Policy set words refuses this plan by main",
@@ -238,7 +221,7 @@ def test_the_check_run_of_a_refused_plan_says_which_rule_who_may_approve_and_wha
         assert words in shown.summary
     assert world.audit.published == []
     ownerless = replace(world.deployment, policy_sets=(replace(world.held, owners=()),))
-    assert "no owners who could let it pass" in world.painter().paint(ownerless).summary
+    assert "no owners who could let it pass" in paint_check_run(world.ports, ownerless).summary
 
 
 @pytest.mark.parametrize("fields", [{}, {"layer": "a", "deployment": "b"}])
@@ -253,8 +236,7 @@ def test_the_plan_of_a_head_that_is_deployed_without_a_merge_is_judged_by_who_ma
     world.forge.changes.clear()
     head = world.deployment.revision.sha
     world.forge.changes[RECORD.spec.base, head] = Change(sha(2), Authors(("writer",)))
-    world.records = MemoryPullRequests()
-    world.judge = replace(world.judge, records=world.records)
+    world.ports = changed(world.ports, pull_requests=MemoryPullRequests())
     world.forge.seen[RECORD.spec.number] = seen(RECORD.spec)
     assert world.goes_through(DENIED).next == "review"
     world.forge.changes[RECORD.spec.base, head] = Change(sha(2), Authors(("ann",)))

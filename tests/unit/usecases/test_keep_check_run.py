@@ -8,7 +8,8 @@ import pytest
 
 from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.fakes import MemoryCheckRuns, MemoryForge
-from tidegate.pull_requests.keep_check_run import CheckRunKeeper
+from tests.fakes.ports import memory_ports
+from tidegate.pull_requests.keep_check_run import show_check_run
 from tidegate.vcs.rules.check_run import Annotation, CheckRun, Conclusion, Level
 
 
@@ -20,11 +21,12 @@ def check_run(*lines, **fields):
 
 class Keeping:
     def __init__(self):
-        self.forge, self.check_runs, self.fate = MemoryForge(), MemoryCheckRuns(), Fate()
-        self.keeper = CheckRunKeeper(Mortal(self.check_runs, self.fate), Mortal(self.forge, self.fate))
+        self.forge, self.fate = MemoryForge(), Fate()
+        mortal = {"pull_check_runs": Mortal(MemoryCheckRuns(), self.fate), "forge": Mortal(self.forge, self.fate)}
+        self.ports = memory_ports(**mortal)
 
     def show(self, found):
-        self.keeper.show(42, "acme/infra", found)
+        show_check_run(self.ports, 42, "acme/infra", found)
 
 
 @pytest.fixture

@@ -9,19 +9,23 @@ import pytest
 from tests.builders import NOW, any_deployment, any_lock, any_root
 from tests.fakes import MemoryClock
 from tests.unit.usecases.events_world import AT, HEAD, REPOSITORY, EventsWorld
-from tidegate.deploys.queue.claim_deployment import DeploymentClaimer
-from tidegate.deploys.queue.close_worker import WorkerCloser
-from tidegate.deploys.queue.look_at_queue import QueueLooker
-from tidegate.deploys.queue.wait_for_signal import SignalWaiter
+from tidegate.deploys.queue.claim_deployment import claim_deployment
+from tidegate.deploys.queue.close_worker import close_worker
+from tidegate.deploys.queue.ensure_worker import ensure_worker
+from tidegate.deploys.queue.lock import lock_queue
+from tidegate.deploys.queue.look_at_queue import search_queues
+from tidegate.deploys.queue.unlock import unlock_queue
+from tidegate.deploys.queue.wait_for_signal import wait_for_signal
 from tidegate.deploys.rules.deployment import State, Trigger, Unlocking
 from tidegate.deploys.rules.locking import Locking, lock_end
 from tidegate.deploys.rules.queue import Deployed
 from tidegate.deploys.rules.repository_locks import WHOLE
 from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
 from tidegate.messages import ClaimDeployment, CloseWorker, WaitForSignal
-from tidegate.reconciler.release_locks import ReleaseLocks
-from tidegate.reconciler.start_workers import StartWorkers
+from tidegate.reconciler.release_locks import release_locks
+from tidegate.reconciler.start_workers import start_workers
 from tidegate.reconciler.turn import Turn
+from tidegate.requests.lock_many import lock_many, may_lock_many, unlock_many
 from tidegate.roots.rules.root import Revision, queue_id
 from tidegate.rules.access import Access
 from tidegate.rules.errors import CloudUnavailable, InvalidName
@@ -50,29 +54,28 @@ def enqueue(world, root="live/app", number=1, trigger=Trigger.MERGE, stack="prod
     head, _ = world.queues.read(one.queue)
     deployed = Deployed(one.id, Revision(HEAD, "main"), State.APPLIED, trigger)
     world.queues.commit(head, replace(head, attempted=deployed))
-    world.many.workers.ensure(one.queue)
+    ensure_worker(world.ports, one.queue)
     return one
 
 
 def claim(world, queue):
     head, _ = world.queues.read(queue)
-    claimer = DeploymentClaimer(world.queues, world.announcements, MemoryClock())
-    return claimer.claim(ClaimDeployment(queue=queue, execution=head.worker.execution, rounds=0, started=NOW))
+    message = ClaimDeployment(queue=queue, execution=head.worker.execution, rounds=0, started=NOW)
+    return claim_deployment(world.ports, message)
 
 
 def lock(world, scope, **fields):
-    return world.many.lock(REPOSITORY, scope, Locking("writer", AT, **fields))
+    return lock_many(world.ports, REPOSITORY, scope, Locking("writer", AT, **fields))
 
 
 def unlock(world, scope, at=LATER):
-    return world.many.unlock(REPOSITORY, scope, Unlocking("writer", at))
+    return unlock_many(world.ports, REPOSITORY, scope, Unlocking("writer", at))
 
 
 def reconcile(world, at):
-    clock = MemoryClock(at)
-    turn = Turn(clock, NEVER)
-    released = ReleaseLocks(world.queues, world.unlocker.unlock, world.many.unlock).repair(turn)
-    StartWorkers(world.queues, world.many.workers.ensure).repair(turn)
+    turn = Turn(MemoryClock(at), NEVER)
+    released = release_locks(world.ports, turn)
+    start_workers(world.ports, turn)
     assert not turn.failures
     return released
 
@@ -117,10 +120,11 @@ def test_who_unlocks_lets_a_worker_go_on_that_saw_the_lock(world):
     world.workflows.waiting.add("token")
     claimed = claim(world, one.queue)
     worker = world.queues.read(one.queue)[0].worker.execution
-    waiter = SignalWaiter(world.queues, world.workflows)
     assert unlock(world, "prod").done
     # The unlocking came between the claim and the wait: the queue has another version by now.
-    waiter.wait(WaitForSignal(queue=one.queue, execution=worker, version=claimed.version, token="token"))
+    wait_for_signal(
+        world.ports, WaitForSignal(queue=one.queue, execution=worker, version=claimed.version, token="token")
+    )
     assert "token" in world.workflows.settled
     assert claim(world, one.queue).deployment == one.id
 
@@ -132,7 +136,7 @@ def test_who_unlocks_wakes_a_worker_that_waits(world):
     claimed = claim(world, one.queue)
     worker = world.queues.read(one.queue)[0].worker.execution
     signal = WaitForSignal(queue=one.queue, execution=worker, version=claimed.version, token="token")
-    SignalWaiter(world.queues, world.workflows).wait(signal)
+    wait_for_signal(world.ports, signal)
     assert "token" not in world.workflows.settled
     unlock(world, "prod")
     assert "token" in world.workflows.settled
@@ -142,7 +146,7 @@ def test_a_worker_closes_while_its_line_is_locked_and_the_next_begins_at_the_unl
     one = enqueue(world)
     lock(world, "prod")
     worker = world.queues.read(one.queue)[0].worker.execution
-    assert WorkerCloser(world.queues).close(CloseWorker(queue=one.queue, execution=worker)).closed
+    assert close_worker(world.ports, CloseWorker(queue=one.queue, execution=worker)).closed
     unlock(world, "prod")
     assert world.queues.read(one.queue)[0].worker is not None
 
@@ -166,7 +170,7 @@ def test_the_same_lock_again_changes_nothing_and_another_is_refused(world):
     assert lock(world, "prod", reason="a").done
     assert lock(world, "prod", reason="a").done
     assert len(world.audit.published) == 1
-    refused = world.many.lock(REPOSITORY, "prod", Locking("other", LATER, "b"))
+    refused = lock_many(world.ports, REPOSITORY, "prod", Locking("other", LATER, "b"))
     assert (refused.done, "locked on" in refused.reason) == (False, True)
     assert lock(world, WHOLE).done
     assert len(world.queues.locks(REPOSITORY).locks) == 2
@@ -175,7 +179,7 @@ def test_the_same_lock_again_changes_nothing_and_another_is_refused(world):
 def test_an_unlocking_from_before_the_lock_takes_nothing_away(world):
     enqueue(world)
     assert not unlock(world, "prod").done
-    world.many.lock(REPOSITORY, "prod", Locking("writer", LATER))
+    lock_many(world.ports, REPOSITORY, "prod", Locking("writer", LATER))
     assert not unlock(world, "prod", at=AT).done
     assert world.queues.locks(REPOSITORY).of("prod")
 
@@ -183,7 +187,7 @@ def test_an_unlocking_from_before_the_lock_takes_nothing_away(world):
 def test_a_queue_is_not_unlocked_by_itself_while_its_stack_is_locked(world):
     one = enqueue(world)
     lock(world, "prod")
-    refused = world.unlocker.unlock(one.queue, Unlocking("writer", LATER))
+    refused = unlock_queue(world.ports, one.queue, Unlocking("writer", LATER))
     assert (refused.done, "stack prod" in refused.reason) == (False, True)
 
 
@@ -204,7 +208,7 @@ def test_the_lock_of_one_queue_ends_by_itself_also_where_nothing_waits(world):
     head, _ = world.queues.read(queue)
     world.queues.commit(head, head)
     for each in (one.queue, queue):
-        world.locker.lock(each, Locking("writer", AT, expires_at=LATER))
+        lock_queue(world.ports, each, Locking("writer", AT, expires_at=LATER))
     assert claim(world, one.queue).step == "wait"
     assert reconcile(world, AT) == 0
     assert reconcile(world, END) == 2
@@ -243,9 +247,9 @@ def test_who_may_not_unlock_one_of_its_roots_may_not_lock_a_stack(world):
     enqueue(world, "live/db", 2, access=nobody)
     enqueue(world, "live/more", 3, access=Access())
     where = (42, REPOSITORY)
-    assert not world.many.may(where, "prod", "writer").done
-    assert not world.many.may(where, WHOLE, "writer").done
-    assert world.many.may(where, WHOLE, "writer").reason
+    assert not may_lock_many(world.ports, where, "prod", "writer").done
+    assert not may_lock_many(world.ports, where, WHOLE, "writer").done
+    assert may_lock_many(world.ports, where, WHOLE, "writer").reason
     world.comment("tidegate lock --stack prod")
     assert "Nothing was locked" in world.reply
     assert world.queues.locks(REPOSITORY).locks == ()
@@ -254,7 +258,7 @@ def test_who_may_not_unlock_one_of_its_roots_may_not_lock_a_stack(world):
 def test_rights_over_roots_of_other_stacks_do_not_matter_for_a_stack(world):
     enqueue(world)
     enqueue(world, "live/db", 2, stack="dev", access=Access(unlock=()))
-    assert world.many.may((42, REPOSITORY), "prod", "writer").done
+    assert may_lock_many(world.ports, (42, REPOSITORY), "prod", "writer").done
 
 
 def test_a_list_shows_a_root_s_own_lock_before_that_of_its_stack(world):
@@ -262,14 +266,13 @@ def test_a_list_shows_a_root_s_own_lock_before_that_of_its_stack(world):
     lock(world, "prod")
     head, _ = world.queues.read(one.queue)
     world.queues.commit(head, replace(head, lock=any_lock()))
-    looker = QueueLooker(world.queues, world.deployments, world.catalog)
-    (view,) = looker.search(REPOSITORY, parse_root_query("stack_name:prod")).roots
+    (view,) = search_queues(world.ports, REPOSITORY, parse_root_query("stack_name:prod")).roots
     assert view.head.lock.scope == ""
 
 
 def test_without_any_deployment_who_may_write_locks_the_repository(world):
-    assert world.many.may((42, REPOSITORY), WHOLE, "writer").done
-    assert not world.many.may((42, REPOSITORY), WHOLE, "stranger").done
+    assert may_lock_many(world.ports, (42, REPOSITORY), WHOLE, "writer").done
+    assert not may_lock_many(world.ports, (42, REPOSITORY), WHOLE, "stranger").done
     world.comment("tidegate lock --all", by="reader")
     assert "Nothing was locked" in world.reply
 

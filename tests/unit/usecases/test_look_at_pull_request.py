@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NOW, any_layer, any_pull_request, any_pull_request_record
-from tests.fakes import MemoryPlanPlaces, MemoryPullRequests, MemoryTemporaryLayers
+from tests.fakes.ports import memory_ports
 from tidegate.deploys.rules.temporary_layer import LayerState
-from tidegate.deploys.slots.look_at_places import PlaceLooker
-from tidegate.pull_requests.look_at_pull_request import PullRequestLooker
+from tidegate.pull_requests.look_at_pull_request import get_pull_request, open_pull_requests, search_pull_requests
 from tidegate.pull_requests.rules.query import parse_pull_request_query
 from tidegate.pull_requests.rules.record import PullRequestState, judged
 from tidegate.rules.errors import NotFound
@@ -17,12 +16,11 @@ LATER = "2026-03-02T08:15:00.000000+00:00"
 
 
 @pytest.fixture
-def looker():
-    layers = MemoryTemporaryLayers()
-    return PullRequestLooker(MemoryPullRequests(), layers, PlaceLooker(MemoryPlanPlaces(), layers, 1))
+def ports():
+    return memory_ports()
 
 
-def test_open_ones_of_the_repositories_that_are_asked_for_are_listed_newest_first(looker):
+def test_open_ones_of_the_repositories_that_are_asked_for_are_listed_newest_first(ports):
     for record in (
         any_pull_request_record(5),
         any_pull_request_record(6, opened_at=LATER),
@@ -30,50 +28,50 @@ def test_open_ones_of_the_repositories_that_are_asked_for_are_listed_newest_firs
         any_pull_request_record(8, closed_at=NOW),
         any_pull_request_record(spec=any_pull_request(9, repository="acme/other")),
     ):
-        looker.records.save(record)
-    assert [each.spec.number for each in looker.opened(["acme/infra"])] == [6, 7, 5]
-    assert [each.spec.number for each in looker.opened(["acme/infra", "acme/other"])] == [6, 9, 7, 5]
-    assert list(looker.opened([])) == []
+        ports.pull_requests.save(record)
+    assert [each.spec.number for each in open_pull_requests(ports, ["acme/infra"])] == [6, 7, 5]
+    assert [each.spec.number for each in open_pull_requests(ports, ["acme/infra", "acme/other"])] == [6, 9, 7, 5]
+    assert list(open_pull_requests(ports, [])) == []
 
 
-def test_open_ones_are_searched_by_the_roots_that_they_affect(looker):
+def test_open_ones_are_searched_by_the_roots_that_they_affect(ports):
     layers = [any_layer("orders", stack="prod"), any_layer("network", stack="dev")]
-    looker.layers.create(layers)
+    ports.temporary_layers.create(layers)
     for number, ids in ((5, (layers[0].id,)), (6, (layers[1].id, "gone")), (7, ())):
-        looker.records.save(any_pull_request_record(number, layers=ids))
-    found = looker.search(["acme/infra"], parse_pull_request_query("stack_name:prod"))
+        ports.pull_requests.save(any_pull_request_record(number, layers=ids))
+    found = search_pull_requests(ports, ["acme/infra"], parse_pull_request_query("stack_name:prod"))
     assert ([each.spec.number for each in found.records], found.hint) == ([5], "")
-    nothing = looker.search(["acme/infra"], parse_pull_request_query("stack_name:prood"))
+    nothing = search_pull_requests(ports, ["acme/infra"], parse_pull_request_query("stack_name:prood"))
     assert (nothing.records, "Did you mean stack_name:prod?" in nothing.hint) == ([], True)
 
 
-def test_layers_are_shown_in_the_order_of_a_merge_without_those_that_are_gone(looker):
+def test_layers_are_shown_in_the_order_of_a_merge_without_those_that_are_gone(ports):
     first, second, gone = any_layer("z"), any_layer("a"), any_layer("gone")
-    looker.layers.create([first, second])
-    saved = looker.records.save(any_pull_request_record(layers=(first.id, gone.id, second.id)))
-    view = looker.look("acme/infra", 5)
+    ports.temporary_layers.create([first, second])
+    saved = ports.pull_requests.save(any_pull_request_record(layers=(first.id, gone.id, second.id)))
+    view = get_pull_request(ports, "acme/infra", 5)
     assert (view.record.spec, view.layers) == (saved.spec, (first, second))
 
 
-def test_conditions_are_those_of_the_layers_now_since_the_last_of_them_changed(looker):
+def test_conditions_are_those_of_the_layers_now_since_the_last_of_them_changed(ports):
     layer = any_layer(state=LayerState.PLANNED, changed_at=LATER)
-    looker.layers.create([layer])
+    ports.temporary_layers.create([layer])
     record = any_pull_request_record(discovered=any_pull_request().revision, layers=(layer.id,))
-    looker.records.save(judged(record, [any_layer()], NOW))
-    view = looker.look("acme/infra", 5)
+    ports.pull_requests.save(judged(record, [any_layer()], NOW))
+    view = get_pull_request(ports, "acme/infra", 5)
     assert view.record.state is PullRequestState.COMMENT_NEEDED
     assert [each.since for each in view.record.conditions] == [NOW, LATER, NOW]
 
 
-def test_layers_that_wait_for_a_free_place_say_behind_what(looker):
+def test_layers_that_wait_for_a_free_place_say_behind_what(ports):
     layers = [any_layer("a", state=LayerState.PLANNING), any_layer("b"), any_layer("c"), any_layer("d")]
-    looker.layers.create(layers)
-    looker.records.save(any_pull_request_record(layers=tuple(each.id for each in layers)))
-    places = looker.places.places
+    ports.temporary_layers.create(layers)
+    ports.pull_requests.save(any_pull_request_record(layers=tuple(each.id for each in layers)))
+    places = ports.plan_places
     places.take("acme/infra", layers[0].id, 1)
     for each in layers[1:3]:
         places.join("acme/infra", each.id)
-    assert [each.reason for each in looker.look("acme/infra", 5).layers] == [
+    assert [each.reason for each in get_pull_request(ports, "acme/infra", 5).layers] == [
         "",
         "It waits for a free place as the next: 1 plan of the repository is under way, of #5.",
         "It waits for a free place after 1 other: 1 plan of the repository is under way, of #5.",
@@ -81,19 +79,19 @@ def test_layers_that_wait_for_a_free_place_say_behind_what(looker):
     ]
 
 
-def test_layers_that_are_not_begun_yet_wait_for_nothing(looker):
+def test_layers_that_are_not_begun_yet_wait_for_nothing(ports):
     layer = any_layer("a")
-    looker.layers.create([layer])
-    looker.records.save(any_pull_request_record(layers=(layer.id,)))
-    looker.places.places.join("acme/infra", "another")
-    assert looker.look("acme/infra", 5).layers == (layer,)
+    ports.temporary_layers.create([layer])
+    ports.pull_requests.save(any_pull_request_record(layers=(layer.id,)))
+    ports.plan_places.join("acme/infra", "another")
+    assert get_pull_request(ports, "acme/infra", 5).layers == (layer,)
 
 
-def test_a_closed_one_is_shown_as_it_was(looker):
-    saved = looker.records.save(judged(any_pull_request_record(closed_at=NOW), (), NOW))
-    assert looker.look("acme/infra", 5).record == saved
+def test_a_closed_one_is_shown_as_it_was(ports):
+    saved = ports.pull_requests.save(judged(any_pull_request_record(closed_at=NOW), (), NOW))
+    assert get_pull_request(ports, "acme/infra", 5).record == saved
 
 
-def test_a_pull_request_that_is_none_is_not_found(looker):
+def test_a_pull_request_that_is_none_is_not_found(ports):
     with pytest.raises(NotFound):
-        looker.look("acme/infra", 5)
+        get_pull_request(ports, "acme/infra", 5)

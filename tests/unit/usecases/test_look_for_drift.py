@@ -7,18 +7,15 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import REPOSITORY, any_deployment, any_drift_finding, deployment_in
-from tests.fakes import MemoryAnnouncements, MemoryDeployments, MemoryJobs, MemoryPlanPlaces
-from tests.slots import keeper
 from tests.unit.usecases.drift_world import CHANGED, HEAD, NIGHTLY, DriftWorld
 from tidegate.config.rules.drift import DriftState
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.temporary_layer import Checkout, LayerState
-from tidegate.deploys.slots.give_places import PlaceGiver
 from tidegate.drift import discover_drift
-from tidegate.drift.look_at_drift import DriftLooker, Undoing
+from tidegate.drift.look_at_drift import Undoing, get_drift
 from tidegate.messages import BeginSpeculation, RecordSpeculation
-from tidegate.pull_requests.begin_speculation import SpeculationBeginner
-from tidegate.pull_requests.record_speculation import SpeculationRecorder
+from tidegate.pull_requests.begin_speculation import begin_speculation
+from tidegate.pull_requests.record_speculation import record_speculation
 from tidegate.roots.rules.root import Root
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, NotFound, WrongState
 
@@ -62,7 +59,7 @@ def test_a_run_that_is_begun_again_goes_on(world):
 def test_one_run_of_a_schedule_goes_on_at_a_time(world):
     world.discover()
     assert world.discover("run-2") == ("stop", ())
-    world.workflows.endings["run-1"] = "ABORTED"
+    world.runs.endings["run-1"] = "ABORTED"
     assert world.discover("run-2")[0] == "plan"
     assert world.record().execution == "run-2"
 
@@ -141,30 +138,16 @@ def test_a_schedule_of_too_many_roots_looks_at_none(world, monkeypatch):
 
 def test_layers_of_drift_are_begun_and_recorded_without_a_pull_request(world):
     _, (layer, _) = world.discover()
-    jobs, heard = MemoryJobs(), MemoryAnnouncements()
-    places = MemoryPlanPlaces()
-    giver = PlaceGiver(places, world.workflows.settle, 1)
-    beginner = SpeculationBeginner(
-        world.layers,
-        places,
-        keeper(places=places),
-        jobs,
-        world.forge,
-        heard,
-        world.clock,
-        giver.limit,
-        giver.leave,
-        [].append,
-    )
-    job = jobs.get(beginner.begin(BeginSpeculation(layer=layer, attempt=1)).job)
+    ports, begin = world.ports, BeginSpeculation(layer=layer, attempt=1)
+    job = ports.jobs.get(begin_speculation(ports, begin).job)
     assert (job.sha, job.base_sha, job.merges) == (HEAD, HEAD, False)
-    assert places.read(REPOSITORY).held == (layer,)
-    recorder = SpeculationRecorder(world.layers, heard, world.clock, giver.leave, [].append)
-    assert recorder.record(RecordSpeculation(layer=layer, error="RunnerStopped")).state == LayerState.FAILED
-    assert heard.layers == []
-    assert places.read(REPOSITORY).is_quiet
+    assert ports.plan_places.read(REPOSITORY).held == (layer,)
+    recorded = record_speculation(ports, RecordSpeculation(layer=layer, error="RunnerStopped"))
+    assert recorded.state == LayerState.FAILED
+    assert ports.announcements.layers == []
+    assert ports.plan_places.read(REPOSITORY).is_quiet
     with pytest.raises(WrongState):
-        beginner.begin(BeginSpeculation(layer=layer, attempt=1))
+        begin_speculation(ports, begin)
 
 
 def test_schedules_are_looked_at_by_repository_those_that_need_people_first(world):
@@ -173,26 +156,25 @@ def test_schedules_are_looked_at_by_repository_those_that_need_people_first(worl
         replace(world.record(), entry=replace(world.record().entry, name="a"), findings=(), version=0)
     )
     other = world.drifts.save(replace(quiet, repository="acme/other", version=0))
-    looker = DriftLooker(world.drifts, MemoryDeployments())
-    assert [each.record for each in looker.look({REPOSITORY, "acme/other"})] == [world.record(), quiet, other]
-    assert [each.record for each in looker.look({"acme/other"})] == [other]
+    found = get_drift(world.ports, {REPOSITORY, "acme/other"})
+    assert [each.record for each in found] == [world.record(), quiet, other]
+    assert [each.record for each in get_drift(world.ports, {"acme/other"})] == [other]
 
 
 def test_what_became_of_deployments_that_undo_drift_is_told(world):
-    deployments = MemoryDeployments()
     done, waiting = deployment_in(State.APPLIED), deployment_in(State.QUEUED, 2)
     for each in (done, waiting):
-        deployments.add(each)
+        world.deployments.add(each)
     findings = [any_drift_finding(name, deployment=name) for name in (done.id, waiting.id, "gone", "")]
     world.drifts.save(replace(world.record(), findings=tuple(findings)))
-    (view,) = DriftLooker(world.drifts, deployments).look({REPOSITORY})
+    (view,) = get_drift(world.ports, {REPOSITORY})
     assert [view.undoing(each) for each in findings] == [Undoing.UNDONE, Undoing.ASKED, Undoing.ABSENT, None]
 
 
 def test_of_very_many_deployments_not_all_are_read(world):
     findings = [any_drift_finding(f"r{number}", deployment=f"d{number}") for number in range(101)]
     world.drifts.save(replace(world.record(), findings=tuple(findings)))
-    (view,) = DriftLooker(world.drifts, MemoryDeployments()).look({REPOSITORY})
+    (view,) = get_drift(world.ports, {REPOSITORY})
     assert view.undoing(findings[0]) is Undoing.ABSENT
     assert view.undoing(findings[100]) is Undoing.ASKED
 

@@ -2,47 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import pytest
 
 from tests.builders import NOW, REPOSITORY, any_drift
-from tests.fakes import MemoryDeliveries, MemoryDriftRuns, MemoryDrifts, MemoryForge
-from tidegate.drift.look_now import DriftRerunReceiver, DriftStarter
+from tests.fakes import MemoryForge
+from tests.fakes.ports import memory_ports
+from tidegate.drift.look_now import rerun_drift, start_drift
 from tidegate.ports import Delivery
 from tidegate.rules.errors import NotFound
 
 
-@dataclass
 class LookingWorld:
     """A repository with the schedule ``nightly``, and people."""
 
-    drifts: MemoryDrifts = field(default_factory=MemoryDrifts)
-    runs: MemoryDriftRuns = field(default_factory=MemoryDriftRuns)
-    deliveries: MemoryDeliveries = field(default_factory=MemoryDeliveries)
-    forge: MemoryForge = field(default_factory=MemoryForge)
-
-    def __post_init__(self):
-        self.forge.writers.add("writer")
-        self.forge.readers.add("reader")
-        self.drifts.save(any_drift())
+    def __init__(self):
+        self.ports = memory_ports(forge=MemoryForge(writers={"writer"}, readers={"reader"}))
+        self.ports.drifts.save(any_drift())
 
     @property
-    def starter(self):
-        return DriftStarter(self.drifts, self.runs)
+    def started(self):
+        return self.ports.drift_runs.started
 
-    def pressed(self, by="writer", schedule="nightly", delivery="d-1"):
+    def look(self, schedule="nightly"):
+        return start_drift(self.ports, REPOSITORY, schedule, "demand")
+
+    def pressed(self, by="writer", schedule="nightly"):
         """Somebody has the schedule's check run again."""
         fields = {"repository": REPOSITORY, "installation": 7, "sender": by, "schedule": schedule}
-        asked = Delivery(delivery, "look_for_drift", fields, NOW)
-        self.deliveries.store(asked)
-        return DriftRerunReceiver(self.deliveries, self.forge, self.starter).receive(asked)
+        asked = Delivery("d-1", "look_for_drift", fields, NOW)
+        self.ports.deliveries.store(asked)
+        return rerun_drift(self.ports, asked)
 
     def running(self, execution="run-1"):
         """A run goes on."""
-        self.runs.start(execution, REPOSITORY, "nightly")
-        stored = self.drifts.get(REPOSITORY, "nightly")
-        self.drifts.save(any_drift(execution=execution, started_at=NOW, version=stored.version))
+        self.ports.drift_runs.start(execution, REPOSITORY, "nightly")
+        stored = self.ports.drifts.get(REPOSITORY, "nightly")
+        self.ports.drifts.save(any_drift(execution=execution, started_at=NOW, version=stored.version))
 
 
 @pytest.fixture
@@ -51,43 +46,43 @@ def world():
 
 
 def test_a_run_of_the_schedule_is_started(world):
-    decision = world.starter.look(REPOSITORY, "nightly", "demand")
+    decision = world.look()
     assert decision.done
-    assert world.runs.started == {"now-demand": (REPOSITORY, "nightly")}
+    assert world.started == {"now-demand": (REPOSITORY, "nightly")}
 
 
 def test_the_same_demand_once_more_starts_none(world):
     world.pressed()
     world.pressed()
-    assert len(world.runs.started) == 1
+    assert len(world.started) == 1
 
 
 def test_while_a_run_goes_on_no_other_is_started(world):
     world.running()
-    decision = world.starter.look(REPOSITORY, "nightly", "demand")
+    decision = world.look()
     assert (decision.done, decision.reason) == (False, "The schedule nightly looks for drift already.")
-    assert list(world.runs.started) == ["run-1"]
+    assert list(world.started) == ["run-1"]
 
 
 @pytest.mark.parametrize("ending", ["TIMED_OUT", "ABORTED"])
 def test_a_run_that_died_is_not_waited_for(world, ending):
     world.running()
-    world.runs.endings["run-1"] = ending
-    assert world.starter.look(REPOSITORY, "nightly", "demand").done
+    world.ports.drift_runs.endings["run-1"] = ending
+    assert world.look().done
 
 
 def test_a_run_that_is_long_forgotten_is_not_waited_for(world):
     world.running()
-    del world.runs.started["run-1"]
-    assert world.starter.look(REPOSITORY, "nightly", "demand").done
+    del world.started["run-1"]
+    assert world.look().done
 
 
 def test_there_must_be_such_a_schedule(world):
     with pytest.raises(NotFound, match="weekly"):
-        world.starter.look(REPOSITORY, "weekly", "demand")
+        world.look("weekly")
     assert "weekly" in world.pressed(schedule="weekly")
 
 
 def test_who_may_not_write_starts_nothing(world):
     assert world.pressed(by="reader") == f"reader may not write to {REPOSITORY}, so nothing is looked for."
-    assert world.runs.started == {}
+    assert world.started == {}

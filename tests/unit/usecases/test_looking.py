@@ -17,18 +17,9 @@ from tests.builders import (
     any_root,
     deployment_in,
 )
-from tests.fakes import (
-    MemoryArtifacts,
-    MemoryCatalog,
-    MemoryCheckRuns,
-    MemoryDeployments,
-    MemoryDeployQueues,
-    MemoryForge,
-    MemoryJobs,
-)
-from tests.slots import nobody_waits
-from tidegate.check_runs.look_at_deployment import SHOWN_PLAN, DeploymentLooker
-from tidegate.deploys.queue.look_at_queue import SHOWN_WAITING, QueueLooker
+from tests.fakes.ports import changed, memory_ports
+from tidegate.check_runs.look_at_deployment import SHOWN_PLAN, describe_deployment
+from tidegate.deploys.queue.look_at_queue import SHOWN_WAITING, get_queue, get_roots, queue_glances, search_queues
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.queue import Standing
 from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
@@ -50,44 +41,42 @@ class Counted:
 
 
 @pytest.fixture
-def stores():
-    deployments = MemoryDeployments()
-    return MemoryDeployQueues(deployments), deployments
+def ports():
+    return memory_ports()
 
 
-@pytest.fixture
-def looker(stores):
-    queues, deployments = stores
-    return QueueLooker(queues, deployments, MemoryCatalog(deployments, queues))
+def counted(ports, calls):
+    """Return the same ports, of which those that know queues count their calls."""
+    return changed(
+        ports, **{name: Counted(getattr(ports, name), calls) for name in ("queues", "deployments", "catalog")}
+    )
 
 
-def test_a_queue_that_was_never_used_is_empty(looker):
-    view = looker.queue(any_queue())
+def test_a_queue_that_was_never_used_is_empty(ports):
+    view = get_queue(ports, any_queue())
     assert (view.head.version, view.running, view.line) == (0, None, ())
 
 
-def test_a_root_of_several_stacks_is_found_by_each_of_them(stores, looker):
-    queues, _ = stores
+def test_a_root_of_several_stacks_is_found_by_each_of_them(ports):
     made = [any_deployment(number, stack=stack, shared=True) for number, stack in ((1, "dev"), (2, "prod"))]
     for one in made:
-        queues.enqueue(one)
-    head, _ = queues.read(any_queue())
+        ports.queues.enqueue(one)
+    head, _ = ports.queues.read(any_queue())
     own = tuple(Standing(one.stack, attempted=replace(any_deployed(), deployment=one.id)) for one in made)
-    queues.commit(head, replace(head, attempted=own[1].attempted, by_stack=own))
+    ports.queues.commit(head, replace(head, attempted=own[1].attempted, by_stack=own))
     for stack in ("dev", "prod"):
-        found = looker.search(REPOSITORY, parse_root_query(f"stack_name:{stack}"))
+        found = search_queues(ports, REPOSITORY, parse_root_query(f"stack_name:{stack}"))
         assert [view.stacks for view in found.roots] == [("dev", "prod")]
-    nothing = looker.search(REPOSITORY, parse_root_query("stack_name:deb"))
+    nothing = search_queues(ports, REPOSITORY, parse_root_query("stack_name:deb"))
     assert (nothing.roots, "Did you mean stack_name:dev?" in nothing.hint) == ([], True)
 
 
-def test_who_waits_is_seen_in_order_with_their_places(stores, looker):
-    queues, _ = stores
+def test_who_waits_is_seen_in_order_with_their_places(ports):
     merges = [any_deployment(number) for number in (1, 2)]
     by_hand = any_deployment(3, trigger=Trigger.MANUAL, requested_by="operator")
     for one in (*merges, by_hand):
-        queues.enqueue(one)
-    line = looker.queue(any_queue()).line
+        ports.queues.enqueue(one)
+    line = get_queue(ports, any_queue()).line
     assert [(place.number, place.waiting.deployment) for place in line] == [
         (1, by_hand.id),
         (2, merges[0].id),
@@ -96,53 +85,47 @@ def test_who_waits_is_seen_in_order_with_their_places(stores, looker):
     assert line[0].deployment.requested_by == "operator"
 
 
-def test_what_runs_is_seen(stores, looker):
-    queues, _ = stores
+def test_what_runs_is_seen(ports):
     one = any_deployment()
-    queues.enqueue(one)
-    head, first = queues.read(any_queue())
-    queues.commit(head, replace(head, in_flight=one.id), take=first)
-    view = looker.queue(any_queue())
+    ports.queues.enqueue(one)
+    head, first = ports.queues.read(any_queue())
+    ports.queues.commit(head, replace(head, in_flight=one.id), take=first)
+    view = get_queue(ports, any_queue())
     assert (view.running.id, view.line) == (one.id, ())
 
 
-def test_a_long_line_costs_no_more_reads_than_a_short_one(stores):
-    queues, deployments = stores
+def test_a_long_line_costs_no_more_reads_than_a_short_one(ports):
     calls = []
-    looker = QueueLooker(Counted(queues, calls), Counted(deployments, calls), Counted(None, calls))
     for number in range(SHOWN_WAITING + 50):
-        queues.enqueue(any_deployment(number))
-    view = looker.queue(any_queue())
+        ports.queues.enqueue(any_deployment(number))
+    view = get_queue(counted(ports, calls), any_queue())
     assert calls == ["read", "waiting", "many"]
     assert [place.deployment is None for place in view.line] == [False] * SHOWN_WAITING + [True] * 50
 
 
-def test_the_roots_of_a_repository_tell_what_runs_and_what_ended_last(stores, looker):
-    queues, _ = stores
+def test_the_roots_of_a_repository_tell_what_runs_and_what_ended_last(ports):
     last, running = any_deployment(1), any_deployment(2)
     for one in (last, running):
-        queues.enqueue(one)
-    queues.enqueue(any_deployment(3, root=replace(last.root, name="app")))
-    head, _ = queues.read(any_queue())
-    queues.commit(head, replace(head, in_flight=running.id, attempted=any_deployed(1)))
-    app, network = looker.roots(REPOSITORY)
+        ports.queues.enqueue(one)
+    ports.queues.enqueue(any_deployment(3, root=replace(last.root, name="app")))
+    head, _ = ports.queues.read(any_queue())
+    ports.queues.commit(head, replace(head, in_flight=running.id, attempted=any_deployed(1)))
+    app, network = get_roots(ports, REPOSITORY)
     assert (app.name, app.running, app.last) == ("app", None, None)
     assert (network.name, network.running.id, network.last.id) == ("network", running.id, last.id)
 
 
-def test_many_repositories_are_looked_at_in_one_read_each_and_one_for_what_may_need_a_person():
-    deployments = MemoryDeployments()
-    queues, calls = MemoryDeployQueues(deployments), []
-    looker = QueueLooker(queues, Counted(deployments, calls), Counted(MemoryCatalog(deployments, queues), calls))
+def test_many_repositories_are_looked_at_in_one_read_each_and_one_for_what_may_need_a_person(ports):
+    calls = []
     failed, done = deployment_in(State.PLAN_FAILED, 1), deployment_in(State.APPLIED, 2, root=any_root(name="app"))
     running = deployment_in(State.AWAITING_REVIEW, 3, repository="acme/live")
     for one in (failed, done, running):
-        queues.enqueue(one)
-        head, first = queues.read(one.queue)
+        ports.queues.enqueue(one)
+        head, first = ports.queues.read(one.queue)
         ended = replace(any_deployed(), deployment=one.id, state=one.state)
         ran = {"in_flight": one.id} if one is running else {"attempted": ended}
-        queues.commit(head, replace(head, **ran), take=first)
-    found = looker.glances([REPOSITORY, "acme/live", "acme/new"])
+        ports.queues.commit(head, replace(head, **ran), take=first)
+    found = queue_glances(counted(ports, calls), [REPOSITORY, "acme/live", "acme/new"])
     assert calls == ["roots", "roots", "roots", "many"]
     assert [(view.name, view.last) for view in found[REPOSITORY]] == [("app", None), ("network", failed)]
     assert [(view.running, view.last) for view in found["acme/live"]] == [(running, None)]
@@ -153,19 +136,15 @@ class Desk:
     """A deployment and all that belongs to it."""
 
     def __init__(self):
-        deployments = MemoryDeployments()
-        self.queues = MemoryDeployQueues(deployments)
-        self.jobs, self.check_runs, self.artifacts = MemoryJobs(), MemoryCheckRuns(), MemoryArtifacts()
-        self.looker = DeploymentLooker(
-            self.queues, self.jobs, self.check_runs, self.artifacts, MemoryForge(), nobody_waits()
-        )
+        self.ports = memory_ports()
+        self.artifacts, self.check_runs = self.ports.artifacts, self.ports.check_runs
 
     def look(self, deployment):
-        return self.looker.look(deployment)
+        return describe_deployment(self.ports, deployment)
 
     def planned(self, deployment, *attempts):
         for attempt in attempts:
-            self.jobs.create(any_job(id=f"{deployment.id}-plan-{attempt}", deployment=deployment.id))
+            self.ports.jobs.create(any_job(id=f"{deployment.id}-plan-{attempt}", deployment=deployment.id))
         return self
 
 

@@ -10,6 +10,7 @@ from tests.unit.usecases.apply_world import FREE, ApplyWorld
 from tests.unit.usecases.events_world import BASE, HEAD, NUMBER
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.pull_requests.merge_applied import merge_applied
 from tidegate.rules.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable
 
 ID = f"acme/infra#{NUMBER}"
@@ -24,27 +25,33 @@ def world():
     return found
 
 
+def commented(world):
+    """Let the pull request show its plans, in a comment that is brought up to date."""
+    world.records.save(replace(world.record, commented=world.record.spec.revision))
+
+
 def all_applied(world):
     world.end()
     world.end(root="live/db")
 
 
 def test_it_is_merged_once_the_last_root_is_applied_and_not_before(world):
+    commented(world)
     world.end()
-    world.merger.go_on(ID)
+    merge_applied(world.ports, ID)
     assert world.forge.merges == []
+    assert "`live/db`: being applied" in world.reply
     world.end(root="live/db")
-    world.merger.go_on(ID)
+    merge_applied(world.ports, ID)
     assert world.forge.merges == [(NUMBER, HEAD, "squash")]
-    assert world.shown == [ID, ID]
-    assert world.forge.comments == []
+    assert "All of it is applied" in world.reply
 
 
 def test_it_is_merged_once(world):
     all_applied(world)
-    world.merger.go_on(ID)
+    merge_applied(world.ports, ID)
     world.forge.unmergeable = ForgeRefused(405, "Pull Request is not mergeable")
-    world.merger.go_on(ID)
+    merge_applied(world.ports, ID)
     assert len(world.forge.merges) == 1
     assert world.forge.comments == []
 
@@ -53,7 +60,7 @@ def test_it_is_merged_once(world):
 def test_it_is_not_merged_while_something_is_not_applied(world, state):
     world.end()
     world.end(state, root="live/db")
-    world.merger.go_on(ID)
+    merge_applied(world.ports, ID)
     assert world.forge.merges == []
 
 
@@ -63,15 +70,17 @@ def test_without_being_asked_for_it_people_merge(world):
     world.say(FREE)
     world.comment("tidegate apply -p live/app -p live/db")
     all_applied(world)
-    world.merger.go_on(ID)
-    assert (world.forge.merges, world.shown) == ([], [ID])
+    commented(world)
+    merge_applied(world.ports, ID)
+    assert world.forge.merges == []
+    assert "All of it is applied" in world.reply
 
 
 def test_what_a_newer_commit_changes_must_be_known_first(world):
     all_applied(world)
     record = world.record
     world.records.save(replace(record, spec=replace(record.spec, head_sha=BASE)))
-    world.merger.go_on(ID)
+    merge_applied(world.ports, ID)
     assert world.forge.merges == []
 
 
@@ -83,23 +92,24 @@ def test_a_newer_commit_is_not_merged_for_what_an_earlier_one_applied(world):
         world.layers.save(layer)
     world.records.save(replace(world.record, spec=newer, discovered=newer.revision))
     world.end(root="live/db")
-    world.merger.go_on(ID)
+    merge_applied(world.ports, ID)
     assert world.forge.merges == []
 
 
 def test_nothing_is_done_for_what_is_closed_or_not_known(world):
     all_applied(world)
+    commented(world)
     world.records.save(replace(world.record, closed_at="2026-03-02T08:00:00.000000+00:00"))
-    world.merger.go_on(ID)
-    world.merger.go_on("acme/infra#99")
-    assert (world.forge.merges, world.shown) == ([], [])
+    merge_applied(world.ports, ID)
+    merge_applied(world.ports, "acme/infra#99")
+    assert (world.forge.merges, world.forge.comments) == ([], [])
 
 
 def test_a_refusal_is_told_once_with_the_forges_words_and_what_to_do(world):
     all_applied(world)
     world.forge.unmergeable = ForgeRefused(405, "At least 2 approving reviews are required")
-    world.merger.go_on(ID)
-    world.merger.go_on(ID)
+    merge_applied(world.ports, ID)
+    merge_applied(world.ports, ID)
     assert "could not be merged" in world.reply
     assert "At least 2 approving reviews are required" in world.reply
     assert "`tidegate apply` again" in world.reply
@@ -109,18 +119,18 @@ def test_a_refusal_is_told_once_with_the_forges_words_and_what_to_do(world):
 def test_after_another_apply_it_is_tried_again(world):
     all_applied(world)
     world.forge.unmergeable = ForgeRefused(405, "it is a draft")
-    world.merger.go_on(ID)
+    merge_applied(world.ports, ID)
     world.forge.unmergeable = None
     world.comment("tidegate apply -p live/app")
     world.end(State.NO_CHANGES)
-    world.merger.go_on(ID)
+    merge_applied(world.ports, ID)
     assert world.forge.merges == [(NUMBER, HEAD, "squash")]
 
 
 def test_a_permission_that_the_app_lacks_is_named(world):
     all_applied(world)
     world.forge.unmergeable = AppLacksPermission(422, ("contents: write",))
-    world.merger.go_on(ID)
+    merge_applied(world.ports, ID)
     assert "Give Tidegate's App `contents: write`" in world.reply
 
 
@@ -128,14 +138,14 @@ def test_a_forge_that_does_not_answer_is_asked_again(world):
     all_applied(world)
     world.forge.failures.append(ForgeUnavailable("502"))
     with pytest.raises(ForgeUnavailable):
-        world.merger.go_on(ID)
-    world.merger.go_on(ID)
+        merge_applied(world.ports, ID)
+    merge_applied(world.ports, ID)
     assert len(world.forge.merges) == 1
 
 
 def test_a_conversation_that_is_locked_is_no_reason_to_try_for_ever(world):
     all_applied(world)
     world.forge.unmergeable = world.forge.silence = ForgeRefused(403, "locked")
-    world.merger.go_on(ID)
+    merge_applied(world.ports, ID)
     assert world.forge.comments == []
     assert world.record.merge_refused

@@ -5,17 +5,19 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NOW, any_revision, any_root
-from tests.fakes import MemoryChangeSets
+from tests.fakes import MemoryDeployments, MemoryDeployQueues
+from tests.fakes.ports import memory_ports
 from tidegate.changes.rules.change_set import Member
 from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.changes.rules.waits import Waits
 from tidegate.config.configured import ConfiguredRoot
 from tidegate.deploys.rules.deployment import Trigger
-from tidegate.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments
+from tidegate.discovery.new_deployments import Request, accesses, enqueue_change, new_deployments
 from tidegate.discovery.root_index import Deployable
 from tidegate.roots.rules.root import change_set_id, deployment_id
 from tidegate.roots.rules.terms import tagged
 from tidegate.rules.access import Access
+from tidegate.rules.errors import CloudUnavailable
 
 REQUEST = Request("acme/infra", 7, any_revision(), Trigger.MERGE, "merge", "maintainer", NOW)
 
@@ -74,48 +76,45 @@ def test_a_root_of_one_stack_keeps_its_id_whatever_the_stack_is_called():
     assert named.id == unnamed.id
 
 
+class Refusing(MemoryDeployQueues):
+    """Queues that take no deployments of some roots and stacks. Each enqueued one is known by root and stack."""
+
+    def __init__(self, *refused):
+        super().__init__(MemoryDeployments())
+        self.refused, self.enqueued, self.enrolled = refused, [], []
+        self.ports = memory_ports(deployments=self._deployments, queues=self)
+
+    def enqueue(self, deployment, seen=None):
+        if {deployment.root.name, deployment.stack} & set(self.refused):
+            raise CloudUnavailable("DynamoDB", "ThrottlingException")
+        self.enqueued.append((deployment.root.name, deployment.stack))
+        members = self.ports.change_sets.deployments(deployment.change_set)
+        self.enrolled.append([each.deployment for each in members])
+        return super().enqueue(deployment, seen)
+
+
 def test_all_of_a_change_are_enrolled_before_the_first_is_enqueued():
-    change_sets = MemoryChangeSets()
-    seen = []
-    changes = ChangeEnqueuer(
-        change_sets, lambda each: seen.append([one.deployment for one in change_sets.deployments(each.change_set)])
-    )
-    deployments = new_deployments(REQUEST, [deployable(), deployable("db")])
-    changes.enqueue_all(deployments)
-    assert seen == [[each.id for each in deployments]] * 2
+    queues, deployments = Refusing(), new_deployments(REQUEST, [deployable(), deployable("db")])
+    enqueue_change(queues.ports, deployments)
+    assert queues.enrolled == [[each.id for each in deployments]] * 2
 
 
 def test_one_that_cannot_be_enqueued_does_not_hold_up_the_others():
-    enqueued = []
-
-    def enqueue(deployment):
-        if deployment.root.name == "app":
-            raise RuntimeError("no")
-        enqueued.append(deployment.root.name)
-
+    queues = Refusing("app")
     with pytest.raises(ExceptionGroup):
-        ChangeEnqueuer(MemoryChangeSets(), enqueue).enqueue_all(
-            new_deployments(REQUEST, [deployable(), deployable("db")])
-        )
-    assert enqueued == ["db"]
+        enqueue_change(queues.ports, new_deployments(REQUEST, [deployable(), deployable("db")]))
+    assert queues.enqueued == [("db", DEFAULT_STACK)]
 
 
 def test_a_later_stack_of_a_root_never_comes_before_an_earlier_one_that_could_not_be_enqueued():
-    enqueued, refused = [], ["dev"]
-
-    def enqueue(deployment):
-        if deployment.stack in refused:
-            raise RuntimeError("no")
-        enqueued.append(deployment.stack)
-
-    changes = ChangeEnqueuer(MemoryChangeSets(), enqueue)
+    queues = Refusing("dev")
     deployments = new_deployments(REQUEST, [deployable(stack=stack, shared=True) for stack in ("dev", "prod")])
     with pytest.raises(ExceptionGroup):
-        changes.enqueue_all(deployments)
-    assert enqueued == []
-    refused.clear()
-    changes.enqueue_all(deployments)
-    assert enqueued == ["dev", "prod"]
+        enqueue_change(queues.ports, deployments)
+    assert queues.enqueued == []
+    queues.refused = ()
+    enqueue_change(queues.ports, deployments)
+    assert queues.enqueued == [("app", "dev"), ("app", "prod")]
 
 
 def test_rules_of_access_are_told_once_for_a_stack_and_by_root_where_they_differ():

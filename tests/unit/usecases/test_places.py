@@ -7,23 +7,14 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import REPOSITORY, any_drift, any_layer, any_pull_request_record
-from tests.fakes import (
-    MemoryAnnouncements,
-    MemoryClock,
-    MemoryDrifts,
-    MemoryPlanPlaces,
-    MemoryPullRequests,
-    MemoryTemporaryLayers,
-    MemoryWorkflows,
-)
-from tests.slots import keeper
+from tests.fakes.ports import changed, memory_ports, port
 from tidegate.deploys.rules.slots import INSTALLATION
 from tidegate.deploys.rules.temporary_layer import LayerState
 from tidegate.deploys.slots import give_places
-from tidegate.deploys.slots.give_places import PlaceGiver
-from tidegate.deploys.slots.wait_for_place import PlaceWaiter
+from tidegate.deploys.slots.give_places import hand_on_places, hand_on_slots, leave_places
+from tidegate.deploys.slots.wait_for_place import wait_for_place
 from tidegate.messages import WaitForPlace
-from tidegate.reconciler.free_places import FreePlaces
+from tidegate.reconciler.free_places import free_places
 from tidegate.reconciler.turn import Turn
 from tidegate.rules.errors import NotFound, WrongState
 
@@ -33,17 +24,11 @@ LIMIT = 1
 class World:
     """One place, layers that want it, and what answers their tokens."""
 
+    layers, places, workflows = port("temporary_layers"), port("plan_places"), port("workflows")
+    records, drifts, announcements = port("pull_requests"), port("drifts"), port("announcements")
+
     def __init__(self):
-        self.layers, self.places, self.workflows = MemoryTemporaryLayers(), MemoryPlanPlaces(), MemoryWorkflows()
-        self.records, self.drifts, self.clock = MemoryPullRequests(), MemoryDrifts(), MemoryClock()
-        self.announcements = MemoryAnnouncements()
-        self.giver = PlaceGiver(self.places, self.workflows.settle, LIMIT)
-        self.slots = keeper(places=self.places, announcements=self.announcements)
-        self.waiter = PlaceWaiter(self.layers, self.places, self.giver, self.slots, self.announcements)
-        ending = self.workflows.pull_request_ending
-        self.repair = FreePlaces(
-            self.places, self.layers, self.records, self.drifts, self.giver, ending, self.workflows.ending
-        )
+        self.ports = memory_ports(place_limit=LIMIT)
 
     def layer(self, name, **fields):
         """Store a layer whose id is its name."""
@@ -55,7 +40,7 @@ class World:
         token = token or f"token of {name}"
         if alive:
             self.workflows.waiting.add(token)
-        self.waiter.wait(WaitForPlace(layer=name, token=token, **attempt))
+        wait_for_place(self.ports, WaitForPlace(layer=name, token=token, **attempt))
 
     def take(self, name):
         return name in self.places.take(REPOSITORY, name, LIMIT).held
@@ -67,9 +52,9 @@ class World:
         return record.execution
 
     def reconcile(self):
-        turn = Turn(self.clock, "")
+        turn = Turn(self.ports.clock, "")
         turn.until = turn.ago(-60)
-        count = self.repair.repair(turn)
+        count = free_places(self.ports, turn)
         assert turn.failures == []
         return count
 
@@ -107,7 +92,7 @@ class TestWaiting:
         world.wait("b")
         world.wait("c")
         for leaves in ("a", "b"):
-            world.giver.leave(REPOSITORY, [leaves])
+            leave_places(world.ports, REPOSITORY, [leaves])
         assert (world.now, world.woken) == ((("c",), ()), ["b", "c"])
 
     def test_a_state_that_is_tried_again_keeps_its_place_in_line_and_is_woken_by_its_newer_token(self, world):
@@ -116,7 +101,7 @@ class TestWaiting:
         world.wait("c", entered="1")
         world.wait("b", "second", entered="1", retry=1)
         assert world.now == (("a",), ("b", "c"))
-        world.giver.leave(REPOSITORY, ["a"])
+        leave_places(world.ports, REPOSITORY, ["a"])
         assert world.woken == ["second"]
 
     def test_a_late_copy_of_an_earlier_attempt_does_nothing(self, world):
@@ -132,7 +117,7 @@ class TestWaiting:
         world.wait("b")
         slots = world.places.read(INSTALLATION)
         assert (world.now, slots.line, world.announcements.freed) == ((("b",), ()), ("b",), 1)
-        PlaceGiver(world.places, world.workflows.settle, LIMIT).hand_on(slots)
+        hand_on_slots(world.ports)
         assert world.woken == ["b"]
 
     def test_who_has_a_place_and_a_slot_by_then_goes_on_at_once(self, world):
@@ -161,12 +146,12 @@ class TestGivingBack:
         world.take("a")
         world.wait("b", alive=False)
         world.wait("c")
-        world.giver.leave(REPOSITORY, ["a"])
+        leave_places(world.ports, REPOSITORY, ["a"])
         assert (world.now, world.woken) == ((("c",), ()), ["c"])
 
     def test_who_kept_no_token_is_not_waited_for(self, world):
         world.places.join(REPOSITORY, "b")
-        world.giver.leave(REPOSITORY, ["a"])
+        leave_places(world.ports, REPOSITORY, ["a"])
         assert world.now == ((), ())
 
     def test_one_call_looks_at_the_line_so_often_and_leaves_the_rest_to_the_next(self, world, monkeypatch):
@@ -174,22 +159,22 @@ class TestGivingBack:
         world.take("a")
         world.wait("b", alive=False)
         world.wait("c")
-        world.giver.leave(REPOSITORY, ["a"])
+        leave_places(world.ports, REPOSITORY, ["a"])
         assert world.now == ((), ("c",))
-        world.giver.leave(REPOSITORY, ["a"])
+        leave_places(world.ports, REPOSITORY, ["a"])
         assert world.woken == ["c"]
 
     def test_nobody_leaves_where_nobody_is_named(self, world):
         world.take("a")
-        world.giver.leave(REPOSITORY, [])
+        leave_places(world.ports, REPOSITORY, [])
         assert world.now == (("a",), ())
 
     def test_whoever_else_hands_the_place_over_meanwhile_wakes_the_first(self, world, monkeypatch):
         world.take("a")
         world.wait("b")
         seen = world.places.leave(REPOSITORY, ["a"])
-        world.giver.hand_on(seen)
-        assert world.giver.hand_on(seen) == 0
+        hand_on_places(world.ports, seen)
+        assert hand_on_places(world.ports, seen) == 0
         assert (world.now, world.woken) == ((("b",), ()), ["b"])
 
 
@@ -234,7 +219,7 @@ class TestRepairing:
     def test_drift_keeps_its_place_while_its_run_goes_on(self, world):
         world.layer("drift", pull_request=0, schedule="nightly")
         record = world.drifts.save(any_drift(execution="run-1", layers=("drift",)))
-        world.workflows.start_deploy("run-1", "drift")
+        world.ports.drift_runs.start("run-1", REPOSITORY, "nightly")
         world.take("drift")
         assert (world.reconcile(), world.now) == (0, (("drift",), ()))
         world.drifts.save(replace(record, execution=""))
@@ -266,5 +251,5 @@ class TestRepairing:
         world.pull("a", "b")
         world.take("a")
         world.wait("b")
-        world.repair = replace(world.repair, giver=replace(world.giver, limit=2))
+        world.ports = changed(world.ports, place_limit=2)
         assert (world.reconcile(), world.woken) == (1, ["b"])

@@ -8,6 +8,7 @@ from tests.builders import REPOSITORY, sha
 from tests.unit.usecases.comment_world import CommentWorld
 from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, INSTALLATION, MAIN, NUMBER
 from tidegate.ports import Change
+from tidegate.pull_requests.restart_pull_request import restart_pull_request
 from tidegate.roots.rules.plan_request import PlanRequest
 from tidegate.rules.errors import ForgeUnavailable
 
@@ -52,14 +53,14 @@ class TestAllOfIt:
         world.comment("", delivery=stored)
         execution = world.record.execution
         command = PlanRequest(stored.id, "writer")
-        world.follower.follow(INSTALLATION, REPOSITORY, NUMBER, request=command)
+        world.follow(request=command)
         assert world.record.execution == execution
 
     def test_what_still_runs_is_stopped_for_it(self, world):
         world.comment("tidegate plan")
         world.discover()
         world.comment("tidegate plan")
-        assert ("stop", HEAD, "It is planned again.") in world.asked
+        assert "It is planned again." in [shown.title for _, shown in world.forge.updates]
         world.discover()
         assert world.waiting == ["live/app", "live/db"]
 
@@ -93,7 +94,7 @@ class TestAllOfIt:
         world.comment("tidegate plan -- -refresh=false")
         request = world.record.request
         world.workflows.endings[world.record.execution] = "TIMED_OUT"
-        world.restarter.restart(world.record)
+        restart_pull_request(world.ports, world.record)
         assert world.record.restarted
         assert world.record.request == request
 

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import REPOSITORY, sha
 from tests.unit.usecases.comment_world import CommentWorld
 from tests.unit.usecases.pull_request_world import FILES, HEAD, INSTALLATION, MAIN, NUMBER
-from tidegate.comments.plan_by_rerun import RerunPlanner
+from tidegate.comments.plan_by_rerun import plan_by_rerun
 from tidegate.rules.errors import ForgeUnavailable
 
 
@@ -17,7 +17,7 @@ class RerunWorld(CommentWorld):
     def again(self, by="writer", head=HEAD, numbers=(NUMBER,), delivery=None):
         where = {"repository": REPOSITORY, "installation": INSTALLATION, "sender": by}
         asked = delivery or self.delivery("replan", **where, head_sha=head, pull_requests=list(numbers))
-        return RerunPlanner(self.deliveries, self.forge, self.planner.refusal, self.follower).receive(asked)
+        return plan_by_rerun(self.ports, asked)
 
 
 @pytest.fixture

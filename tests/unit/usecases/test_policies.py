@@ -10,30 +10,25 @@ import pytest
 
 from tests.builders import any_artifact, any_layer, any_plan, any_pull_request, any_pull_request_record, any_root, sha
 from tests.configuration import load
-from tests.fakes import (
-    MemoryAnnouncements,
-    MemoryArtifacts,
-    MemoryClock,
-    MemoryDeployments,
-    MemoryForge,
-    MemoryTemporaryLayers,
-)
+from tests.fakes import MemoryForge
 from tests.fakes.policies import MemoryOrganizationPolicies, MemoryPolicyEngine
+from tests.fakes.ports import changed, memory_ports
 from tests.unit.usecases.trees import Trees, blob
 from tidegate.changes.rules.change_set import Member
 from tidegate.config.configured import ConfiguredRoot
 from tidegate.deploys.rules.approval import SetState
 from tidegate.deploys.rules.temporary_layer import LayerState
 from tidegate.deploys.texts.policies import render_policy
-from tidegate.discovery.repository_source import Granted, RepositorySource
+from tidegate.discovery.hold_policies import hold_for_pull_request
+from tidegate.discovery.repository_source import Granted
 from tidegate.discovery.root_index import Deployable
 from tidegate.messages import CheckPolicies
-from tidegate.policies.check_policies import PolicyChecker
+from tidegate.policies.check_policies import check_policies
 from tidegate.policies.rules.files import packed, unpacked
 from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, RuleChanges, Severity
 from tidegate.ports import Change
-from tidegate.pull_requests.hold_policies import PolicyHolder
-from tidegate.pull_requests.judge_policies import PolicyJudge
+from tidegate.pull_requests.judge_policies import dismiss_outdated, judge_policies
+from tidegate.pull_requests.pull_request_checks import show_pull_request
 from tidegate.roots.rules.terms import tagged
 from tidegate.rules.errors import AppLacksPermission, ForgeRefused
 from tidegate.vcs.rules.authors import Authors, nobody_at
@@ -55,9 +50,7 @@ class Holding:
 
     def __init__(self, configuration, files=FILES, **organization):
         self.trees, self.fetched = Trees({}, dict(files)), []
-        self.artifacts = MemoryArtifacts()
-        source = RepositorySource(MemoryForge(), self)
-        self.holder = PolicyHolder(source, self.artifacts, MemoryOrganizationPolicies(organization))
+        self.ports = memory_ports(history=self, organization_policies=MemoryOrganizationPolicies(organization))
         self.granted = Granted(load(configuration), (any_root(),), main="main", commit=sha(9))
 
     @contextmanager
@@ -70,10 +63,10 @@ class Holding:
             Deployable(Member(root, stack, ""), ConfiguredRoot(root, tagged(root, tags), (), stack))
             for root, stack, tags in members
         ]
-        return self.holder(any_pull_request(), self.granted, made)
+        return hold_for_pull_request(self.ports, any_pull_request(), self.granted, made)
 
     def files(self, held):
-        content = self.artifacts.objects[held.key]
+        content = self.ports.artifacts.objects[held.key]
         assert sha256(content).hexdigest() == held.sha256
         return unpacked(content)
 
@@ -143,7 +136,7 @@ def test_a_set_without_usable_files_has_a_problem(configuration, words):
     world.trees.read = lambda ids: {each: b"\xff" if each == blob("broken") else b"" for each in ids}
     (policy_set,) = world.hold((any_root(), "default", ()))["network", "default"]
     assert words in policy_set.problem
-    assert world.artifacts.objects == {}
+    assert world.ports.artifacts.objects == {}
 
 
 def test_a_file_without_a_byte_is_no_problem():
@@ -163,12 +156,9 @@ class Checking:
     """A layer with a plan and two policy sets."""
 
     def __init__(self):
-        self.artifacts, self.layers, self.engine = MemoryArtifacts(), MemoryTemporaryLayers(), MemoryPolicyEngine()
-        self.announcements = MemoryAnnouncements()
-        self.deployments = MemoryDeployments()
-        self.checker = PolicyChecker(
-            self.layers, self.deployments, self.artifacts, self.engine, self.announcements, MemoryClock()
-        )
+        self.engine = MemoryPolicyEngine()
+        self.ports = memory_ports(policy_engine=self.engine)
+        self.artifacts, self.layers = self.ports.artifacts, self.ports.temporary_layers
         plan_json = b'{"resource_changes": []}'
         self.artifacts.put("plans/x/plan.json", plan_json)
         plan = any_plan(json=any_artifact(key="plans/x/plan.json", sha256=sha256(plan_json).hexdigest()))
@@ -185,7 +175,15 @@ class Checking:
         self.layers.save(replace(self.layers.get(self.layer.id), **fields))
 
     def check(self):
-        return self.checker.check(CheckPolicies(layer=self.layer.id)).failed
+        return check_policies(self.ports, CheckPolicies(layer=self.layer.id)).failed
+
+    def asking(self, check):
+        """Let the engine answer so."""
+        self.ports = changed(self.ports, policy_engine=type("Engine", (), {"check": staticmethod(check)})())
+
+    @property
+    def announced(self):
+        return [each.id for each in self.ports.announcements.layers]
 
     @property
     def verdicts(self):
@@ -204,7 +202,7 @@ def test_every_set_is_asked_about_the_plan_and_its_verdict_is_stored(checking):
     assert checking.verdicts == (PolicyVerdict("costs"), refusing)
     asked = checking.engine.asked[1]
     assert asked == ("net", {"net.rego": b"package main"}, ("main", "net"), b'{"resource_changes": []}', 90)
-    assert [each.id for each in checking.announcements.layers] == [checking.layer.id]
+    assert checking.announced == [checking.layer.id]
 
 
 def test_checking_once_more_changes_nothing_and_tells_again(checking):
@@ -212,7 +210,7 @@ def test_checking_once_more_changes_nothing_and_tells_again(checking):
     version = checking.layers.get(checking.layer.id).version
     assert checking.check() == ()
     assert checking.layers.get(checking.layer.id).version == version
-    assert len(checking.announcements.layers) == 2
+    assert len(checking.announced) == 2
 
 
 def test_many_sets_share_the_time(checking):
@@ -240,12 +238,12 @@ def test_another_plan_than_the_recorded_one_is_held_against_nothing(checking):
 
 
 def test_a_layer_that_is_gone_or_has_no_plan_or_no_sets_has_nothing_to_check(checking):
-    assert checking.checker.check(CheckPolicies(layer="gone")).failed == ()
+    assert check_policies(checking.ports, CheckPolicies(layer="gone")).failed == ()
     checking.change(policy_sets=())
     assert checking.check() == ()
     checking.change(policy_sets=checking.layer.policy_sets, plan=None)
     assert checking.check() == ()
-    assert checking.announcements.layers == []
+    assert checking.announced == []
 
 
 def test_a_layer_that_is_planned_anew_meanwhile_keeps_no_verdict_of_the_old_plan(checking):
@@ -255,11 +253,10 @@ def test_a_layer_that_is_planned_anew_meanwhile_keeps_no_verdict_of_the_old_plan
         checking.change(plan=any_plan())
         return ask(*arguments)
 
-    checking.engine = type("Engine", (), {"check": staticmethod(planned_anew)})()
-    checking.checker = replace(checking.checker, engine=checking.engine)
+    checking.asking(planned_anew)
     checking.check()
     assert checking.verdicts == ()
-    assert checking.announcements.layers == []
+    assert checking.announced == []
 
 
 def test_a_layer_that_is_removed_meanwhile_stays_so(checking):
@@ -267,9 +264,9 @@ def test_a_layer_that_is_removed_meanwhile_stays_so(checking):
         checking.layers.remove([checking.layer.id])
         return PolicyVerdict(name)
 
-    checking.checker = replace(checking.checker, engine=type("Engine", (), {"check": staticmethod(removed)})())
+    checking.asking(removed)
     assert checking.check() == ()
-    assert checking.announcements.layers == []
+    assert checking.announced == []
 
 
 RECORD = any_pull_request_record()
@@ -290,7 +287,7 @@ def reviewed(*logins):
 
 
 def state(forge, *layers):
-    (found,) = PolicyJudge(forge).judge(RECORD.spec, layers)
+    (found,) = judge_policies(memory_ports(forge=forge), RECORD.spec, layers)
     return found.state
 
 
@@ -304,7 +301,7 @@ def test_an_owner_who_made_a_commit_of_it_lets_nothing_pass():
     forge.changes.clear()
     assert state(forge, layer_with(DENIED)) is SetState.FAILED
     forge.changes[RECORD.spec.base_sha, RECORD.spec.head_sha] = Change(sha(1), Authors(), Authors(("Ann",)))
-    (found,) = PolicyJudge(forge).judge(RECORD.spec, [layer_with(DENIED)])
+    (found,) = judge_policies(memory_ports(forge=forge), RECORD.spec, [layer_with(DENIED)])
     assert found.state is SetState.FAILED
     assert [each.reason for each in found.disregarded] == ["made or pushed a commit of the pull request"]
 
@@ -313,7 +310,7 @@ def test_before_anybody_approves_it_is_told_how_many_must_and_whom_the_forge_doe
     forge = reviewed()
     stranger = nobody_at("dev@corp.example", sha(7))
     forge.changes[RECORD.spec.base_sha, RECORD.spec.head_sha] = Change(sha(1), stranger)
-    (found,) = PolicyJudge(forge).judge(RECORD.spec, [layer_with(DENIED, owners=("user:ann",))])
+    (found,) = judge_policies(memory_ports(forge=forge), RECORD.spec, [layer_with(DENIED, owners=("user:ann",))])
     text = render_policy(found, "key").summary
     assert found.needed == 2
     assert f"not known whose address `dev@corp.example` is (commit `{sha(7)[:7]}`)" in text
@@ -326,13 +323,13 @@ OTHER_RULES = RuleChanges(("workflows",), (HeldPolicySet("net", owners=("team:sr
 @pytest.mark.parametrize("layers", [(), (layer_with(),)], ids=["no plan", "a plan that passes"])
 def test_owners_approve_other_rules_whatever_the_plans_are(layers):
     for by, found in (("bob", SetState.FAILED), ("ann", SetState.APPROVED)):
-        (standing,) = PolicyJudge(reviewed(by)).judge(RECORD.spec, layers, OTHER_RULES)
+        (standing,) = judge_policies(memory_ports(forge=reviewed(by)), RECORD.spec, layers, OTHER_RULES)
         assert (standing.state, standing.rules) == (found, ("workflows",))
 
 
 def test_a_plan_without_verdict_is_not_approved_with_other_rules():
     layer = replace(layer_with(), verdicts=(), state=LayerState.FAILED, plan=None)
-    (standing,) = PolicyJudge(reviewed("ann")).judge(RECORD.spec, [layer], OTHER_RULES)
+    (standing,) = judge_policies(memory_ports(forge=reviewed("ann")), RECORD.spec, [layer], OTHER_RULES)
     assert standing.state is SetState.UNKNOWN
 
 
@@ -370,14 +367,16 @@ def test_nobody_is_in_a_team_that_the_app_may_not_look_into():
 
 
 def test_each_set_has_a_check_run_of_its_own_for_each_execution():
-    (check,) = PolicyJudge(reviewed()).check_runs(RECORD, [layer_with(DENIED)])
+    forge = reviewed()
+    show_pull_request(memory_ports(forge=forge), replace(RECORD, discovered=RECORD.spec.revision), [layer_with(DENIED)])
+    _, check = forge.check_runs.values()
     assert (check.name, check.sha) == ("tidegate/policy: net", RECORD.spec.head_sha)
     assert check.external_id == f"{RECORD.execution}/policy/net"
 
 
 def dismissed(forge, *layers):
-    judge = PolicyJudge(forge)
-    judge.dismiss_outdated(RECORD.spec, judge.judge(RECORD.spec, layers))
+    ports = memory_ports(forge=forge)
+    dismiss_outdated(ports, RECORD.spec, judge_policies(ports, RECORD.spec, layers))
     return forge.dismissed
 
 

@@ -8,9 +8,10 @@ import pytest
 
 from tests.builders import NOW, any_deployment, any_plan, any_pull_request, any_review, any_revision, seen, sha
 from tests.fakes import MemoryForge, MemoryPullRequests
+from tests.fakes.ports import memory_ports
 from tidegate.deploys.rules.deployment import Approval, Override, Trigger
 from tidegate.deploys.rules.judged_plan import JudgedPlan
-from tidegate.gates.apply_requirements import ApplyRequirements
+from tidegate.gates.apply_requirements import missing_requirements
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.policies.rules.requirements import Requirements
@@ -69,7 +70,8 @@ class World:
             **fields,
         }
         deployment = any_deployment(4, installation=42, **wanted)
-        return ApplyRequirements(self.forge, self.records).missing(deployment).sentences
+        ports = memory_ports(forge=self.forge, pull_requests=self.records)
+        return missing_requirements(ports, deployment).sentences
 
 
 @pytest.fixture

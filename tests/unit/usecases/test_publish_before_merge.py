@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployment, any_lock, any_queue, deployment_in, sha
-from tests.unit.usecases.publishing_world import PULL, WHERE, World, planned
+from tests.unit.usecases.publishing_world import WHERE, World, planned
 from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
 from tidegate.deploys.rules.deployment import State, Unlocking
 from tidegate.pull_requests.rules.comment import MARKER
@@ -54,7 +54,7 @@ def test_where_it_is_applied_before_the_merge_the_comments_say_so_and_how_far_th
     applied = deployment_in(State.APPLIED, 3, base_sha=sha(2))
     world.deployments.add(applied)
     world.records.save(replace(world.record, applies=(Applying("network", "default", applied.id),)))
-    world.publisher.show_again(PULL)
+    world.show_again()
     (text,) = world.texts
     assert "`db`: not applied yet. Comment `tidegate apply`." in text
 
@@ -72,27 +72,27 @@ def applied():
 
 def test_what_comments_say_already_is_not_written_again(applied):
     for _ in range(3):
-        applied.publisher.show_again(PULL)
+        applied.show_again()
     assert applied.forge.edits == [1, 2, 3]
 
 
 @pytest.mark.parametrize("edited", ["edited", f"{MARKER} default -->\nedited"])
 def test_what_somebody_did_to_comments_is_undone_when_they_are_shown_again(applied, edited):
-    applied.publisher.show_again(PULL)
+    applied.show_again()
     before = applied.texts
     applied.forge.comments[0] = (WHERE[1], edited)
     applied.forge.deleted.add(3)
-    applied.publisher.show_again(PULL)
+    applied.show_again()
     assert applied.forge.edits == [1, 2, 3, 1]
     assert applied.texts == [*before, before[2]]
 
 
 def test_only_what_shows_its_newest_revision_is_shown_again():
     world = World(planned(), rules=HERE)
-    world.publisher.show_again(PULL)
-    world.publisher.show_again("acme/infra#99")
+    world.show_again()
+    world.show_again("acme/infra#99")
     assert world.texts == []
     world.publish()
     world.records.save(replace(world.record, closed_at=NOW))
-    world.publisher.show_again(PULL)
+    world.show_again()
     assert "### Closed" in world.texts[0]

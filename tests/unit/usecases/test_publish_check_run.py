@@ -6,9 +6,12 @@ from hashlib import sha256
 import pytest
 
 from tests.builders import NOW, any_artifact, any_deployment, any_lock, any_plan, any_root, deployment_in
-from tests.unit.usecases.shown_check_runs import move, publish, publisher_of, titles
+from tests.fakes import MemoryCheckRuns
+from tests.fakes.ports import changed
+from tests.unit.usecases.shown_check_runs import move, publish, titles
 from tests.unit.usecases.terraform_world import World
 from tidegate.check_runs.check_run_view import PLAN_START
+from tidegate.check_runs.publish_check_run import publish_check_run
 from tidegate.deploys.rules.deployment import AfterGate, Gate, State, Trigger
 from tidegate.deploys.rules.line import Named, Shown, Standing
 from tidegate.ports import PublishedCheckRun
@@ -146,7 +149,7 @@ def test_after_a_forge_that_fails_at_any_call_the_next_attempt_gets_it_right(wor
             return counted
 
     with pytest.raises(ForgeUnavailable):
-        publisher_of(world, FailsAfter()).publish(deployment.id)
+        publish_check_run(changed(world.ports, forge=FailsAfter()), deployment.id)
     publish(world, deployment)
     assert titles(world) == {1: "Continued in a newer check run", 2: "Approved"}
 
@@ -265,18 +268,22 @@ def test_who_waits_is_published_with_four_reads_however_long_the_line(world):
         def __getattr__(self, name):
             raise AssertionError(name)
 
-    painter = replace(world.painter(), queues=NotRead(), check_runs=NotRead(), artifacts=NotRead())
-    replace(publisher_of(world), painter=painter).publish(deployment.id)
+    class OnlyItsOwn(MemoryCheckRuns):
+        def many(self, deployments):
+            raise AssertionError(deployments)
+
+    ports = changed(world.ports, queues=NotRead(), check_runs=OnlyItsOwn(), artifacts=NotRead())
+    publish_check_run(ports, deployment.id)
     assert world.forge.check_runs[1].title == "Queued: place 150 in line"
 
 
 def test_what_looks_as_before_costs_no_call_when_only_news_is_asked_for(world):
     deployment = world.put(any_deployment())
     publish(world, deployment)
-    publisher_of(world).publish(deployment.id, again=True, if_new=True)
+    publish_check_run(world.ports, deployment.id, again=True, if_new=True)
     assert world.forge.updates == []
     stand(world, deployment, Standing(1))
-    publisher_of(world).publish(deployment.id, again=True, if_new=True)
+    publish_check_run(world.ports, deployment.id, again=True, if_new=True)
     assert [identifier for identifier, _ in world.forge.updates] == [1]
 
 
@@ -302,7 +309,7 @@ def test_a_re_run_links_to_what_it_repeats_and_has_that_point_to_it(world):
     publish(world, again)
     assert f"This runs [`{first.id}`](https://github.com/acme/infra/runs/1) again" in world.forge.check_runs[2].summary
     assert world.announcements.repeats == [(first.id, "again")]
-    publisher_of(world).publish(first.id, again=True, repeated_by="again")
+    publish_check_run(world.ports, first.id, again=True, repeated_by="again")
     assert "[`again`](https://github.com/acme/infra/runs/2)" in world.forge.check_runs[1].summary
     publish(world, first, again=True)
     assert "[`again`](https://github.com/acme/infra/runs/2)" in world.forge.check_runs[1].summary

@@ -8,7 +8,8 @@ import pytest
 
 from tests.builders import NOW
 from tests.fakes import MemoryForge
-from tests.unit.usecases.publishing_world import PULL, World, planned
+from tests.unit.usecases.publishing_world import World, planned
+from tidegate.pull_requests.tell_closed import tell_closed
 from tidegate.rules.errors import ForgeUnavailable
 
 
@@ -18,16 +19,13 @@ class Forge(MemoryForge):
 
 @pytest.fixture
 def world():
-    world = World(planned())
-    world.forge = Forge()
-    world.build()
-    return world
+    return World(planned(), forge=Forge())
 
 
 def closes(world):
     """Let the pull request close, and its end be told."""
     world.records.save(replace(world.record, layers=(), closed_at=NOW))
-    world.publisher.teller.tell(world.record, merged=False)
+    tell_closed(world.ports, world.record, merged=False)
 
 
 def closes_before(world, method):
@@ -58,7 +56,7 @@ def test_a_comment_that_is_written_once_more_as_it_closes_has_its_end(world):
     number, text = world.forge.comments[0]
     world.forge.comments[0] = number, f"{text} Old."
     closes_before(world, "update_comment")
-    world.publisher.show_again(PULL)
+    world.show_again()
     assert has_its_end(world)
 
 

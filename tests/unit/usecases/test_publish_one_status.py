@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import any_deployment
 from tests.fakes.forge import MemoryForge
-from tests.unit.usecases.shown_check_runs import move, publisher_of, titles
+from tests.unit.usecases.shown_check_runs import move, publish, titles
 from tests.unit.usecases.terraform_world import World
 from tidegate.deploys.rules.deployment import State
 
@@ -27,13 +27,12 @@ class StatusForge(MemoryForge):
 
 @pytest.fixture
 def world():
-    return World()
+    return World(forge=StatusForge())
 
 
 def test_what_goes_on_after_a_review_is_shown_in_its_place(world):
-    world.forge = StatusForge()
     deployment = world.put(any_deployment())
     for state, told in ((State.AWAITING_REVIEW, "Review the plan"), (State.APPLYING, "Applying")):
         move(world, deployment, state)
-        publisher_of(world, world.forge).publish(deployment.id)
+        publish(world, deployment)
         assert titles(world) == {1: told}

@@ -7,12 +7,15 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_plan, any_pull_request_record, sha
-from tests.fakes import MemoryForge
+from tests.fakes.overridden import With
+from tests.fakes.ports import changed
 from tests.unit.usecases.publishing_world import HEAD, PULL, REFUSING, REVISION, WHERE, World, in_state, planned
 from tidegate.deploys.rules.temporary_layer import LayerState
 from tidegate.policies.rules.policy import HeldPolicySet
 from tidegate.ports import Change
-from tidegate.pull_requests.pull_request_view import LayerPainter
+from tidegate.pull_requests.publish_pull_request import ask_for_publication, publish_pull_request
+from tidegate.pull_requests.pull_request_checks import show_layer, show_verdict
+from tidegate.pull_requests.pull_request_view import pull_request_page
 from tidegate.pull_requests.rules.record import LetPass, PullRequestState, VerdictKind, anew
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
 from tidegate.vcs.rules.authors import Authors
@@ -23,7 +26,7 @@ from tidegate.vcs.rules.pull_request import PullRequestReview, ReviewVerdict
 def test_while_a_root_is_planned_there_is_no_verdict():
     planning = in_state("network", LayerState.PLANNING)
     world = World(planned("db"), planning)
-    assert world.checks.verdict(world.record, world.layers.many(world.record.layers), "", ()) is None
+    assert show_verdict(world.ports, world.record, world.layers.many(world.record.layers), "", ()) is None
 
 
 def test_each_stack_has_one_comment_and_the_whole_one_check_run():
@@ -58,7 +61,7 @@ def test_an_older_revision_is_not_shown():
     world = World(planned())
     world.discovered(spec=world.push(9))
     assert world.publish() == "overtaken"
-    assert world.asker.publish(PULL, REVISION) == "overtaken"
+    assert ask_for_publication(world.ports, PULL, REVISION) == "overtaken"
     assert not world.texts
     assert not world.announcements.ended
 
@@ -72,8 +75,8 @@ def test_a_revision_that_is_overtaken_meanwhile_stops(stacks):
         world.records.save(replace(world.record, spec=world.push(9)))
         return write(*about)
 
-    world.publisher = replace(world.publisher, forge=_With(world.forge, comment=overtaken))
-    assert world.publish() == "overtaken"
+    ports = changed(world.ports, forge=With(world.forge, comment=overtaken))
+    assert world.publish(ports=ports) == "overtaken"
     assert len(world.texts) == 1
     assert world.record.comments == (("dev", 1),)
     assert not world.record.commented
@@ -87,37 +90,27 @@ def test_what_an_earlier_execution_asks_for_is_not_shown_while_another_plans_the
 
 def test_what_is_overtaken_before_the_check_runs_is_not_recorded_as_shown():
     world = World()
-    show = world.checks.show
+    create = world.forge.create_check_run
 
     def overtaken(*about):
         world.records.save(replace(world.record, spec=world.push(9)))
-        show(*about)
+        return create(*about)
 
-    world.publisher = replace(world.publisher, checks=_With(world.checks, show=overtaken))
-    assert world.publish() == "overtaken"
+    ports = changed(world.ports, forge=With(world.forge, create_check_run=overtaken))
+    assert world.publish(ports=ports) == "overtaken"
     assert not world.record.commented
-
-
-class _With:
-    """A port with another method in place of one of its own."""
-
-    def __init__(self, port, **methods):
-        self._port, self._methods = port, methods
-
-    def __getattr__(self, name):
-        return self._methods.get(name) or getattr(self._port, name)
 
 
 def test_a_closed_or_unknown_pull_request_shows_nothing():
     world = World(planned())
     world.records.save(replace(world.record, closed_at=NOW))
     assert world.publish() == "overtaken"
-    assert world.publisher.publish("acme/infra#99", REVISION) == "overtaken"
+    assert publish_pull_request(world.ports, "acme/infra#99", REVISION) == "overtaken"
 
 
 def test_asking_asks_once_for_the_newest_revision():
     world = World(planned())
-    assert world.asker.publish(PULL, REVISION, "TidegateFailed", "cause") == "shown"
+    assert ask_for_publication(world.ports, PULL, REVISION, "TidegateFailed", "cause") == "shown"
     assert world.announcements.ended == [(PULL, REVISION, "TidegateFailed", "cause")]
 
 
@@ -194,7 +187,7 @@ def test_comments_that_the_forge_refuses_hold_up_nothing_of_an_apply():
     world.publish()
     world.forge.comments.clear()
     locked(world)
-    world.publisher.show_again(PULL)
+    world.show_again()
     assert world.texts == []
 
 
@@ -288,7 +281,7 @@ def test_a_refused_layer_gets_its_check_run_too():
     world = World(refused, in_state("app", LayerState.CANCELLED))
     world.publish()
     assert world.announcements.layers == [refused]
-    world.progress.layer(refused.id)
+    show_layer(world.ports, refused.id)
     assert world.check("tidegate/plan: db").conclusion is Conclusion.FAILURE
 
 
@@ -330,12 +323,10 @@ def test_a_merge_queue_hears_the_same():
 def test_calls_to_the_forge_are_a_constant_and_two_for_each_root_at_most():
     world = World(*(planned(f"r{number}") for number in range(50)))
     calls = []
-    counted = _Counted(world.forge, calls)
-    world.forge = counted
-    world.build()
-    world.checks.show(replace(world.record, discovered=""))
+    world.ports = changed(world.ports, forge=_Counted(world.forge, calls))
+    world.begin()
     for layer in world.layers.many(world.record.layers):
-        world.progress.layer(layer.id)
+        show_layer(world.ports, layer.id)
     world.publish()
     assert len(calls) <= 50 + 10
 
@@ -345,21 +336,15 @@ class _Counted:
         self._forge, self._calls = forge, calls
 
     def __getattr__(self, name):
-        if name != "pull_request_checks_url":
-            self._calls.append(name)
+        self._calls.append(name)
         return getattr(self._forge, name)
 
 
 def test_all_is_linked_on_tidegates_page_or_else_on_the_forges():
-    spec, forge = any_pull_request_record().spec, MemoryForge()
-    assert LayerPainter(forge, "https://tidegate.example").page(spec) == "https://tidegate.example/pulls/acme/infra/5"
-    assert LayerPainter(forge).page(spec) == "https://github.com/acme/infra/pull/5/checks"
-
-
-# Check runs on the way.
-
-
-# Deaths and refusals in between.
+    world = World()
+    assert pull_request_page(world.ports, world.record.spec) == "https://tidegate.example/pulls/acme/infra/5"
+    without = changed(world.ports, web_url="")
+    assert pull_request_page(without, world.record.spec) == "https://github.com/acme/infra/pull/5/checks"
 
 
 def test_the_record_keeps_the_verdict_that_was_shown():

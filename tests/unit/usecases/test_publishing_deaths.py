@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_plan, sha
-from tests.contract.queue_actors import Died
+from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.fakes import MemoryForge
+from tests.fakes.ports import changed
 from tests.unit.usecases.publishing_world import REFUSING, World, in_state, planned
 from tidegate.deploys.rules.temporary_layer import LayerState
 from tidegate.plans.rules.plan import Artifact
@@ -21,7 +22,11 @@ from tidegate.rules.errors import ForgeUnavailable
 DEATHS = list(itertools.product(range(40), (False, True)))
 
 
-def _story():
+#: The ports at whose calls it may die.
+PORTS = ("pull_requests", "temporary_layers", "forge", "pull_check_runs", "announcements")
+
+
+def _story(**world):
     held = HeldPolicySet("security")
     altered = replace(any_plan(), text=Artifact("gone", "0" * 64))
     return World(
@@ -29,16 +34,16 @@ def _story():
         replace(planned("b", stack="prod"), plan=altered),
         in_state("c", LayerState.REFUSED, stack="prod"),
         queued=sha(77),
+        **world,
     )
 
 
 @pytest.mark.parametrize(("call", "after"), DEATHS)
 def test_a_death_at_any_call_is_harmless(call, after):
     world = _story()
-    world.fate.countdown, world.fate.after = call, after
+    fate = Fate(call, after)
     with suppress(Died):
-        world.publish()
-    world.fate.countdown = None
+        world.publish(ports=changed(world.ports, **{name: Mortal(getattr(world.ports, name), fate) for name in PORTS}))
     assert world.publish() == "shown"
     assert len(world.texts) == 2
     assert sorted(each.name for each in world.forge.check_runs.values()) == [
@@ -50,7 +55,6 @@ def test_a_death_at_any_call_is_harmless(call, after):
 
 @pytest.mark.parametrize("call", range(8))
 def test_what_the_forge_puts_off_is_shown_later_and_once(call):
-    world = _story()
     calls = itertools.count()
 
     class Refusing(MemoryForge):
@@ -58,8 +62,7 @@ def test_what_the_forge_puts_off_is_shown_later_and_once(call):
             if next(calls) == call:
                 raise ForgeUnavailable("secondary limit", 60)
 
-    world.forge = Refusing()
-    world.build()
+    world = _story(forge=Refusing())
     with pytest.raises(ForgeUnavailable):
         world.publish()
     assert not world.record.commented

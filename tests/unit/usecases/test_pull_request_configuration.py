@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fakes import MemoryCheckRuns
 from tests.unit.usecases.pull_request_world import HEAD, MAIN, PullRequestWorld
-from tidegate.pull_requests.judge_policies import PolicyJudge
-from tidegate.pull_requests.keep_check_run import CheckRunKeeper
-from tidegate.pull_requests.pull_request_checks import ForgeChecks
-from tidegate.pull_requests.pull_request_view import LayerPainter
 from tidegate.vcs.rules.check_run import Conclusion
 
 WRONG = "version: 1\nengine: pulumi\nrots: []\n"
@@ -18,9 +13,6 @@ WRONG = "version: 1\nengine: pulumi\nrots: []\n"
 @pytest.fixture
 def world():
     world = PullRequestWorld()
-    forge = world.forge
-    world.checks = ForgeChecks(CheckRunKeeper(MemoryCheckRuns(), forge), LayerPainter(forge), PolicyJudge(forge))
-    world.build()
     world.receive()
     return world
 
@@ -53,7 +45,7 @@ def test_a_head_whose_file_can_be_used_by_now_says_so(world):
     world.file(HEAD, WRONG)
     world.discover()
     world.file(HEAD, "version: 1\n")
-    world.follower.follow(*world.record.spec.where, world.record.spec.number, again=True)
+    world.follow(again=True)
     world.discover()
     assert (told(world).conclusion, told(world).title) == (Conclusion.SUCCESS, "In order")
     assert world.record.notice == ""
@@ -65,7 +57,7 @@ def test_what_of_its_file_fits_nothing_is_told_until_it_does(world):
     assert (told(world).conclusion, told(world).title) == (Conclusion.NEUTRAL, "In order, with 2 warnings")
     assert "'policies/alc' holds no policy" in told(world).summary
     world.file(HEAD, "version: 1\n")
-    world.follower.follow(*world.record.spec.where, world.record.spec.number, again=True)
+    world.follow(again=True)
     world.discover()
     assert (told(world).conclusion, told(world).title) == (Conclusion.SUCCESS, "In order")
 
@@ -77,7 +69,7 @@ def test_mistakes_stay_told_while_the_file_is_not_read_again(world, changed):
     world.discover()
     world.forge.branches["elsewhere"] = MAIN
     world.pull(**changed)
-    world.follower.follow(*world.record.spec.where, world.record.spec.number, again=True)
+    world.follow(again=True)
     world.discover()
     assert "tidegate.yaml cannot be used" not in world.record.notice
     assert told(world).conclusion is Conclusion.FAILURE

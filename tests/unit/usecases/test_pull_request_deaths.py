@@ -14,17 +14,30 @@ from hypothesis import strategies as st
 from tests.builders import REPOSITORY, any_plan, sha
 from tests.chance import examples
 from tests.contract.queue_actors import Died, Fate, Mortal
-from tests.fakes import MemoryDeployments, MemoryDeployQueues
+from tests.fakes.ports import changed
 from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, INSTALLATION, MAIN, NUMBER, PullRequestWorld
-from tidegate.deploys.authorize import Authorizer
 from tidegate.deploys.rules.temporary_layer import LayerState
 from tidegate.ports import Change
-from tidegate.pull_requests.cancel_plans import PlanCanceller
+from tidegate.pull_requests.cancel_plans import cancel_plans
+from tidegate.pull_requests.receive_pull_request import receive_pull_request
+from tidegate.pull_requests.restart_pull_request import restart_pull_request
 from tidegate.pull_requests.rules.record import PullRequestState, judged
 
-NEWER = sha(4)
+NEWER, BEGINS = sha(4), "Planning begins"
 #: More calls to ports than any of these use cases makes.
-CALLS = 20
+CALLS = 22
+#: The ports at whose calls they die.
+MORTAL = (
+    "deliveries",
+    "pull_requests",
+    "temporary_layers",
+    "workflows",
+    "pull_check_runs",
+    "artifacts",
+    "forge",
+    "plan_places",
+    "announcements",
+)
 DEATHS = list(itertools.product(range(CALLS), (False, True)))
 
 
@@ -34,7 +47,8 @@ class MortalWorld(PullRequestWorld):
     def __post_init__(self):
         super().__post_init__()
         self.fate = Fate()
-        self.build(lambda port: Mortal(port, self.fate))
+        ports = {name: Mortal(getattr(self.ports, name), self.fate) for name in MORTAL}
+        self.mortal = changed(self.ports, **ports)
         for number in range(3, 9):
             self.trees[sha(number)] = {**FILES, "live/app/main.tf": f"# {number}"}
             self.forge.changes[MAIN, sha(number)] = Change(FORK_POINT, None)
@@ -85,9 +99,9 @@ def planning(world):
 
 def test_an_opened_pull_request_is_planned_once(world, death):
     delivery = world.delivery()
-    world.dies_and_is_done_again(death, lambda: world.receiver.receive(delivery))
+    world.dies_and_is_done_again(death, lambda: receive_pull_request(world.mortal, delivery))
     assert list(world.workflows.planned) == [world.record.execution]
-    assert world.asked[0] == ("show", HEAD, "")
+    assert world.checks == [(HEAD, BEGINS)]
     world.check_at_rest()
 
 
@@ -95,9 +109,9 @@ def test_a_newer_commit_ends_what_worked_on_the_older_one(world, death):
     planning(world)
     world.pull(head_sha=NEWER)
     delivery = world.delivery()
-    world.dies_and_is_done_again(death, lambda: world.receiver.receive(delivery))
+    world.dies_and_is_done_again(death, lambda: receive_pull_request(world.mortal, delivery))
     assert world.record.spec.head_sha == NEWER
-    assert ("stop", HEAD, f"Superseded by {NEWER[:7]}.") in world.asked
+    assert world.checks == [(HEAD, f"Superseded by {NEWER[:7]}."), (NEWER, BEGINS)]
     world.check_at_rest()
 
 
@@ -109,7 +123,7 @@ def test_a_closed_pull_request_leaves_nothing(world, death):
     world.artifacts.objects[plan.file.key] = b""
     world.pull(is_open=False)
     delivery = world.delivery()
-    world.dies_and_is_done_again(death, lambda: world.receiver.receive(delivery))
+    world.dies_and_is_done_again(death, lambda: receive_pull_request(world.mortal, delivery))
     assert world.artifacts.objects == {}
     world.check_at_rest()
 
@@ -119,7 +133,7 @@ def test_a_merge_deploys_what_was_planned(world, death):
     (layer,) = world.found
     world.pull(is_open=False, merged=True)
     delivery = world.delivery()
-    world.dies_and_is_done_again(death, lambda: world.receiver.receive(delivery))
+    world.dies_and_is_done_again(death, lambda: receive_pull_request(world.mortal, delivery))
     assert [each.key for each in world.record.deploys] == [(layer.root.name, layer.stack)]
     world.check_at_rest()
 
@@ -128,7 +142,7 @@ def test_a_discovery_that_died_is_done_again_with_the_same_layers(world, death):
     planning(world)
     world.pull(head_sha=NEWER)
     world.receive()
-    what, ids = world.dies_and_is_done_again(death, world.discover)
+    what, ids = world.dies_and_is_done_again(death, partial(world.discover, ports=world.mortal))
     assert (what, list(ids)) == ("plan", [layer.id for layer in world.found])
     assert set(world.layers._layers) == set(ids)
     world.check_at_rest()
@@ -137,30 +151,27 @@ def test_a_discovery_that_died_is_done_again_with_the_same_layers(world, death):
 def test_a_verdict_for_a_merge_queue_is_given(world, death):
     world.receive()
     delivery = world.delivery("merge_group", sha=sha(77))
-    world.dies_and_is_done_again(death, lambda: world.receiver.receive(delivery))
-    assert world.asked[-1] == ("repeat", HEAD, sha(77))
+    world.dies_and_is_done_again(death, lambda: receive_pull_request(world.mortal, delivery))
+    assert world.checks == [(HEAD, BEGINS), (sha(77), BEGINS)]
     assert world.record.queued == sha(77)
 
 
 def test_an_execution_that_ended_without_a_result_is_restarted(world, death):
     planning(world)
     world.workflows.endings[world.record.execution] = "TIMED_OUT"
-    world.dies(death, lambda: world.restarter.restart(world.record))
-    world.restarter.restart(world.record)
+    world.dies(death, lambda: restart_pull_request(world.mortal, world.record))
+    restart_pull_request(world.ports, world.record)
     assert world.record.restarted
     world.check_at_rest()
 
 
 def test_plans_that_are_cancelled_end_and_that_is_shown(world, death):
     planning(world)
-    execution, deployments = world.record.execution, MemoryDeployments()
-    ports = [Mortal(each, world.fate) for each in (world.records, world.layers, world.announcements)]
-    authorizer = Authorizer(world.forge, MemoryDeployQueues(deployments), deployments)
-    canceller = PlanCanceller(*ports[:2], authorizer, world.stopper, ports[2], world.clock)
+    execution = world.record.execution
     world.forge.writers.add("writer")
-    cancel = partial(canceller.cancel, (INSTALLATION, REPOSITORY), NUMBER, "writer", whole=True)
+    cancel = partial(cancel_plans, world.mortal, (INSTALLATION, REPOSITORY), NUMBER, "writer", whole=True)
     assert world.dies_and_is_done_again(death, cancel).done
-    world.restarter.restart(world.record)
+    restart_pull_request(world.ports, world.record)
     assert (world.record.execution, world.workflows.endings) == (execution, {execution: "ABORTED"})
     assert [layer.state for layer in world.found] == [LayerState.CANCELLED]
     assert "writer cancelled" in world.record.notice
@@ -190,14 +201,14 @@ def happen(world, what):
         case "open":
             world.pull()
         case "discover" if world.records.opened():
-            world.dies(death, world.discover)
+            world.dies(death, partial(world.discover, ports=world.mortal))
         case "show" if world.records.opened():
             shown(world)
         case "end" if world.records.opened():
             world.workflows.endings.setdefault(world.record.execution, "TIMED_OUT")
     if told:
         delivery = world.delivery()
-        world.dies(death, lambda: world.receiver.receive(delivery))
+        world.dies(death, lambda: receive_pull_request(world.mortal, delivery))
 
 
 HAPPENINGS = st.tuples(

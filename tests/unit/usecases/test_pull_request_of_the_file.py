@@ -5,11 +5,19 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import sha
-from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, MAIN, PullRequestWorld, names, opened
+from tests.unit.usecases.pull_request_world import (
+    FILES,
+    FORK_POINT,
+    HEAD,
+    MAIN,
+    SECURITY,
+    PullRequestWorld,
+    names,
+    opened,
+)
 from tests.unit.usecases.pull_request_world import changes as files_change
 from tidegate.deploys.rules.temporary_layer import Checkout
 from tidegate.deploys.rules.workflow import StepKind
-from tidegate.policies.rules.policy import HeldPolicySet
 from tidegate.roots.rules.root import EngineName
 
 PROD = """
@@ -96,12 +104,11 @@ def test_a_root_that_the_file_names_anew_is_planned(world, before, after):
     "file", ["roots: [{{name: app, dir: {}}}]", "dirs: {{'**': {{}}, {}: {{name: app}}}}"], ids=["roots", "dirs"]
 )
 def test_a_root_that_the_file_moves_to_another_directory_is_planned_there_and_held_against_policies(world, file):
-    world.policies = (HeldPolicySet("base", "key", "digest"),)
     moved = {"live/app/main.tf": None, "live/new/main.tf": "# anything"}
-    proposed(world, file.format("live/app"), file.format("live/new"), **moved)
+    proposed(world, SECURITY + file.format("live/app"), SECURITY + file.format("live/new"), **moved)
     found = layer(world, "app")
     assert (found.root.dir, found.gone, found.is_extra) == ("live/new", False, False)
-    assert found.policy_sets == world.policies
+    assert [each.name for each in found.policy_sets] == ["security"]
 
 
 @pytest.mark.parametrize("file", ["roots: [{name: app, dir: live/app}, {name: db, dir: live/db}]"])
@@ -225,8 +232,7 @@ def test_a_root_that_leaves_its_stack_keeps_the_rules_of_that_stack_and_it_is_to
     proposed(world, PROD + rules, PROD.replace("live/app", "live/none") + rules)
     assert world.record.rule_changes.changes == ("access_control of live/app", "policy_sets of live/app")
     assert layer(world, "live/app").access.apply == ("team:sre",)
-    ((_, tagged),) = ((key, tagged) for key, tagged in world.granted.tagged.items() if key[0] == "live/app")
-    assert "stack_name:prod" in {tag for each in tagged for tag in each.tags}
+    assert [each.name for each in layer(world, "live/app").policy_sets] == ["strict"]
 
 
 @pytest.mark.parametrize("value", ["--option", "a b", "$(x)", "up/there"])

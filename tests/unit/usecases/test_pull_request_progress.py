@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_layer
-from tests.unit.usecases.publishing_world import PULL, World, in_state, planned
+from tests.unit.usecases.publishing_world import World, in_state, planned
 from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.pull_requests.pull_request_checks import show_layer, show_pull_request, stop_checks
 from tidegate.rules.errors import NotYet
 from tidegate.texts.markdown import escaped
 from tidegate.vcs.rules.check_run import Conclusion
@@ -16,9 +17,9 @@ from tidegate.vcs.rules.check_run import Conclusion
 
 def test_planning_is_shown_at_once_and_followed():
     world = World(planned("a"), in_state("b", LayerState.PLANNING))
-    world.checks.show(replace(world.record, discovered=""))
+    world.begin()
     assert world.check("tidegate/plan").title == "Planning begins"
-    world.progress.progress(PULL, 0)
+    world.progress()
     assert world.check("tidegate/plan").title == "Planning… 1 of 2 done"
     assert len(world.forge.check_runs) == 1
 
@@ -30,8 +31,8 @@ def test_progress_says_how_many_wait_for_a_free_place_and_behind_what():
     repository, (_, waiting, _) = world.record.spec.repository, world.record.layers
     world.places.take(repository, other.id, 1)
     world.places.join(repository, waiting)
-    world.checks.show(world.record, world.layers.many(world.record.layers))
-    world.progress.progress(PULL, 0)
+    show_pull_request(world.ports, world.record, world.layers.many(world.record.layers))
+    world.progress()
     shown = world.check("tidegate/plan")
     assert shown.title == "Planning… 1 of 3 done, 1 waiting for a place"
     assert escaped("1 plan waits for a free place: 1 plan of the repository is under way, of #7.") in shown.summary
@@ -39,57 +40,57 @@ def test_progress_says_how_many_wait_for_a_free_place_and_behind_what():
 
 def test_the_same_progress_costs_no_call():
     world = World(planned("a"), in_state("b", LayerState.PLANNING))
-    world.checks.show(replace(world.record, discovered=""))
-    world.progress.progress(PULL, 0)
-    world.progress.progress(PULL, 0)
+    world.begin()
+    world.progress()
+    world.progress()
     assert len(world.forge.updates) == 1
 
 
 def test_progress_waits_for_its_time():
     world = World(in_state("a", LayerState.PLANNING))
     with pytest.raises(NotYet) as early:
-        world.progress.progress(PULL, 4102444800)
+        world.progress(not_before=4102444800)
     assert early.value.retry_after > 0
 
 
 @pytest.mark.parametrize("fields", [{"closed_at": NOW}, {"discovered": ""}, {"layers": ()}])
 def test_progress_is_not_shown_where_there_is_none(fields):
     world = World(in_state("a", LayerState.PLANNING))
-    world.checks.show(replace(world.record, discovered=""))
+    world.begin()
     world.records.save(replace(world.record, **fields))
-    world.progress.progress(PULL, 0)
-    world.progress.progress("acme/infra#99", 0)
+    world.progress()
+    world.progress("acme/infra#99")
     assert not world.forge.updates
 
 
 def test_progress_does_not_come_back_after_the_end():
     world = World(planned())
     world.publish()
-    world.progress.progress(PULL, 0)
+    world.progress()
     assert world.check("tidegate/plan").status == "completed"
 
 
 @pytest.mark.parametrize("state", [LayerState.PLANNING, LayerState.CANCELLED])
 def test_a_layer_that_has_no_end_to_show_has_no_check_run(state):
     world = World(in_state("a", state))
-    world.progress.layer(world.record.layers[0])
-    world.progress.layer("gone")
+    show_layer(world.ports, world.record.layers[0])
+    show_layer(world.ports, "gone")
     assert not world.forge.check_runs
 
 
 def test_what_is_overtaken_is_ended_with_the_reason():
     world = World(in_state("a", LayerState.CANCELLED))
-    world.checks.show(replace(world.record, discovered=""))
+    world.begin()
     for _ in range(2):
-        world.checks.stop(world.record, (), "Superseded by abc1234.")
+        stop_checks(world.ports, world.record, "Superseded by abc1234.")
     assert world.check("tidegate/plan").title == "Superseded by abc1234."
     assert len(world.forge.updates) == 1
 
 
 def test_what_was_never_shown_or_is_over_is_not_ended_again():
     world = World(planned())
-    world.checks.stop(world.record, (), "Superseded by abc1234.")
+    stop_checks(world.ports, world.record, "Superseded by abc1234.")
     assert not world.forge.check_runs
     world.publish()
-    world.checks.stop(world.record, (), "Superseded by abc1234.")
+    stop_checks(world.ports, world.record, "Superseded by abc1234.")
     assert world.check("tidegate/plan").conclusion is Conclusion.SUCCESS

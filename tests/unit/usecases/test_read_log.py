@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_job, any_layer, deployment_in
-from tests.fakes import MemoryArtifacts, MemoryJobLogs, MemoryJobs
+from tests.fakes.ports import memory_ports
 from tidegate.deploys.jobs import read_log
-from tidegate.deploys.jobs.read_log import MISSING_LINE, LogReader, LogState, RawLog
+from tidegate.deploys.jobs.read_log import MISSING_LINE, LogState, RawLog, read_whole_log
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.job import JobKind, job_id, log_key
 from tidegate.deploys.rules.temporary_layer import LayerState
@@ -21,10 +21,10 @@ from tidegate.rules.errors import NotFound
 
 class World:
     def __init__(self, state=State.PLANNING, kind=JobKind.PLAN):
-        self.jobs, self.logs, self.artifacts = MemoryJobs(), MemoryJobLogs(), MemoryArtifacts()
+        self.ports = memory_ports()
+        self.jobs, self.logs, self.artifacts = self.ports.jobs, self.ports.job_logs, self.ports.artifacts
         self.deployment = deployment_in(state)
         self.job = job_id(self.deployment.id, kind, 1)
-        self.reader = LogReader(self.jobs, self.logs, self.artifacts)
 
     def begun(self):
         self.jobs.create(any_job(id=self.job, deployment=self.deployment.id))
@@ -45,7 +45,10 @@ class World:
         return self
 
     def read(self, after=0):
-        return self.reader.read(self.deployment, self.job, after)
+        return read_log.read_log(self.ports, self.deployment, self.job, after)
+
+    def whole(self):
+        return read_whole_log(self.ports, self.deployment, self.job)
 
 
 def test_a_job_that_nobody_has_taken_waits_for_a_runner():
@@ -65,14 +68,14 @@ def test_a_job_that_never_was_is_not_found(state):
     with pytest.raises(NotFound):
         world.read(5)
     with pytest.raises(NotFound):
-        world.reader.whole(world.deployment, world.job)
+        world.whole()
 
 
 @pytest.mark.parametrize("job", ["other-plan-1", "rubbish", "", "x" * 5000, "a-destroy-1"])
 def test_a_job_of_another_deployment_is_not_found(job):
     world = World().begun()
     with pytest.raises(NotFound):
-        world.reader.read(world.deployment, job, 0)
+        read_log.read_log(world.ports, world.deployment, job, 0)
 
 
 def test_lines_of_a_running_job_come_one_after_the_other():
@@ -146,14 +149,14 @@ def test_an_apply_runs_until_its_deployment_has_ended():
 
 def test_the_whole_log_is_what_is_stored_or_what_there_is_so_far():
     world = World().taken().wrote(0, "a", "b")
-    assert world.reader.whole(world.deployment, world.job).content == b"a\nb\n"
+    assert world.whole().content == b"a\nb\n"
     world.stored("a", "b", "c")
-    assert world.reader.whole(world.deployment, world.job).content == b"a\nb\nc\n"
+    assert world.whole().content == b"a\nb\nc\n"
 
 
 def test_the_whole_log_of_a_job_that_waits_is_empty():
     world = World().begun()
-    assert world.reader.whole(world.deployment, world.job).content == b""
+    assert world.whole().content == b""
 
 
 def test_a_large_log_comes_in_pages_and_is_fetched_once():
@@ -201,15 +204,15 @@ def test_every_reader_sees_all_lines_in_order_from_wherever_it_begins(chunks, af
 def test_of_a_log_that_is_too_long_to_be_read_at_once_the_beginning_is_read(monkeypatch):
     monkeypatch.setattr(read_log, "LONGEST_LOG", 7)
     running, ended = World().taken().wrote(0, "abc").wrote(1, "defg"), World(State.APPLIED).stored("abc", "defg")
-    assert running.reader.whole(running.deployment, running.job).is_whole is False
-    assert ended.reader.whole(ended.deployment, ended.job) == RawLog(b"abc\ndef", is_whole=False)
+    assert running.whole().is_whole is False
+    assert ended.whole() == RawLog(b"abc\ndef", is_whole=False)
 
 
 def test_a_running_log_of_many_chunks_is_read_to_its_end():
     world = World().taken()
     for number in range(300):
         world.wrote(number, str(number))
-    assert world.reader.whole(world.deployment, world.job).content.split() == [b"%d" % number for number in range(300)]
+    assert world.whole().content.split() == [b"%d" % number for number in range(300)]
 
 
 def test_fewer_lines_of_a_page_lead_on_to_the_rest():
@@ -234,6 +237,6 @@ def test_the_log_of_a_pull_requests_plan_goes_on_until_its_layer_has_ended_or_an
     world = World()
     world.job = job_id(layer.id, JobKind.SPECULATE, 1)
     world.taken().wrote(0, "Refreshing")
-    assert world.reader.read(layer, world.job, 0).state is expected
+    assert read_log.read_log(world.ports, layer, world.job, 0).state is expected
     with pytest.raises(NotFound):
-        world.reader.read(any_layer("other"), world.job, 0)
+        read_log.read_log(world.ports, any_layer("other"), world.job, 0)

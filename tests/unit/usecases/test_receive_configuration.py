@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import sha
 from tests.fakes.forge import MemoryForge
-from tests.unit.usecases.push_world import AFTER, CHANGED, World
+from tests.unit.usecases.push_world import AFTER, CHANGED, ROOTS, World
 from tests.unit.usecases.trees import BASE
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
 from tidegate.vcs.rules.check_run import Conclusion
@@ -133,18 +133,16 @@ def test_a_hundred_hostile_directories_fit_into_one_check_run(world):
     assert "50 more" in check_run.summary
 
 
-def test_roots_are_enqueued_even_if_the_forge_fails_to_show_the_check_run_and_that_is_tried_again(world):
-    world.new = {**CHANGED, "$(x)/main.tf": ""}
-    world.forge = FailingChecks(ForgeUnavailable("500"))
+def test_roots_are_enqueued_even_if_the_forge_fails_to_show_the_check_run_and_that_is_tried_again():
+    world = World(new={**CHANGED, "$(x)/main.tf": ""}, forge=FailingChecks(ForgeUnavailable("500")))
     with pytest.raises(ForgeUnavailable):
         world.receive()
     assert world.names == ["live/app", "live/db"]
     assert "received again" in world.deliveries.outcomes["delivery-1"]
 
 
-def test_a_check_run_that_the_forge_refuses_is_told_in_the_outcome(world):
-    world.new = {**CHANGED, "$(x)/main.tf": ""}
-    world.forge = FailingChecks(ForgeRefused(403, "no permission"))
+def test_a_check_run_that_the_forge_refuses_is_told_in_the_outcome():
+    world = World(new={**CHANGED, "$(x)/main.tf": ""}, forge=FailingChecks(ForgeRefused(403, "no permission")))
     assert "no permission" in world.receive()
 
 
@@ -191,10 +189,11 @@ def test_what_of_a_new_configuration_fits_nothing_is_told_on_its_commit(world):
 
 @pytest.mark.parametrize(
     ("more", "touched"),
-    [("# only a comment\n", {"live/app"}), ("freeze: [{cron: '0 16 * * FRI', duration: 64h}]\n", None)],
+    [("# only a comment\n", ("live/app",)), ("freeze: [{cron: '0 16 * * FRI', duration: 64h}]\n", ROOTS)],
 )
 def test_a_file_that_decides_nothing_else_makes_only_the_roots_that_changed_out_of_date(world, touched, more):
     world.old = {**world.old, "tidegate.yaml": "version: 1\n"}
     world.new = {**world.old, "live/app/main.tf": "# new", "tidegate.yaml": f"version: 1\n{more}"}
+    world.open_pull_request()
     world.receive()
-    assert world.moved[-1][1] == touched
+    assert world.pull_request.overtaken == touched

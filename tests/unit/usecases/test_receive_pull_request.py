@@ -6,19 +6,33 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, REPOSITORY, any_artifact, any_layer, any_plan, any_pull_request, seen, sha
+from tests.builders import (
+    NOW,
+    REPOSITORY,
+    any_artifact,
+    any_layer,
+    any_plan,
+    any_pull_request,
+    deployment_in,
+    seen,
+    sha,
+)
 from tests.fakes import MemoryCatalog, MemoryDeployments, MemoryDeployQueues, MemoryWitness
+from tests.fakes.overridden import With
+from tests.fakes.ports import changed
 from tests.unit.usecases.pull_request_world import HEAD, MAIN, NUMBER, PullRequestWorld
+from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.temporary_layer import LayerState
-from tidegate.discovery.confirm_webhook import HeadConfirmer
 from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, RuleChanges, Severity
 from tidegate.ports import KnownRepository, Pushed
+from tidegate.pull_requests.receive_pull_request import receive_pull_request
 from tidegate.pull_requests.rules.record import PullRequestState, Status, judged
 from tidegate.rules.errors import Conflict, ForgeUnavailable
 from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.pushers import pushers
 
 NEWER = sha(4)
+BEGINS = "Planning begins"
 
 
 @pytest.fixture
@@ -39,7 +53,7 @@ class TestOpening:
         assert record.spec == any_pull_request()
         assert (record.state, record.opened_at) == (PullRequestState.DISCOVERY_NEEDED, NOW)
         assert world.workflows.planned == {record.execution: ("acme/infra#5", f"{HEAD}+{MAIN}")}
-        assert world.asked == [("show", HEAD, "")]
+        assert world.checks == [(HEAD, BEGINS)]
 
     def test_it_is_planned_on_the_base_branch_as_it_is_now(self, world):
         world.forge.branches["main"] = sha(9)
@@ -54,7 +68,7 @@ class TestOpening:
     def test_the_same_again_starts_nothing_else(self, world):
         delivery = world.delivery()
         for _ in range(3):
-            world.receiver.receive(delivery)
+            receive_pull_request(world.ports, delivery)
         world.receive()
         assert len(world.workflows.planned) == 1
         assert world.deliveries.outcome(delivery.id).text == "Nothing else is to be planned."
@@ -73,7 +87,7 @@ class TestOpening:
         world.workflows.planned.clear()
         world.receive()
         assert world.workflows.planned == {}
-        assert len(world.asked) == 1
+        assert (world.checks, world.forge.updates) == ([(HEAD, BEGINS)], [])
 
     def test_while_layers_are_planned_the_execution_is_seen_to_and_nothing_is_drawn(self, world):
         world.receive()
@@ -83,36 +97,38 @@ class TestOpening:
         world.workflows.planned.clear()
         world.receive()
         assert list(world.workflows.planned) == [world.record.execution]
-        assert len(world.asked) == 1
+        assert (world.checks, world.forge.updates) == ([(HEAD, BEGINS)], [])
 
     def test_of_a_fork_of_which_nothing_is_planned_no_beginning_is_shown(self, world):
         world.pull(from_fork=True)
         world.receive()
-        assert world.asked == []
+        assert world.checks == []
         assert list(world.workflows.planned) == [world.record.execution]
 
     def test_a_check_run_that_cannot_be_shown_holds_up_no_plan(self, world):
-        world.checks.failures = [ForgeUnavailable("it sleeps")]
+        def asleep(*_):
+            raise ForgeUnavailable("it sleeps")
+
         delivery = world.delivery()
         with pytest.raises(ForgeUnavailable):
-            world.receiver.receive(delivery)
+            receive_pull_request(changed(world.ports, forge=With(world.forge, create_check_run=asleep)), delivery)
         assert list(world.workflows.planned) == [world.record.execution]
-        world.receiver.receive(delivery)
-        assert world.asked == [("show", HEAD, "")]
+        receive_pull_request(world.ports, delivery)
+        assert world.checks == [(HEAD, BEGINS)]
 
     def test_a_forge_that_does_not_answer_is_asked_again(self, world):
         world.forge.failures = [ForgeUnavailable("it sleeps")]
         delivery = world.delivery()
         with pytest.raises(ForgeUnavailable):
-            world.receiver.receive(delivery)
-        assert world.receiver.receive(delivery) == f"{HEAD[:7]} is being planned."
+            receive_pull_request(world.ports, delivery)
+        assert receive_pull_request(world.ports, delivery) == f"{HEAD[:7]} is being planned."
 
 
 class TestRepositories:
     def test_a_repository_of_which_no_push_was_received_is_known_with_its_first_pull_request(self, world):
         deployments = MemoryDeployments()
-        world.catalog = MemoryCatalog(deployments, MemoryDeployQueues(deployments))
-        world.build()
+        catalog = MemoryCatalog(deployments, MemoryDeployQueues(deployments))
+        world.ports = changed(world.ports, catalog=catalog)
         world.receive()
         known = world.catalog.repository(REPOSITORY)
         assert (known.installation, known.default_branch, known.seen) == (42, "main", "")
@@ -124,10 +140,6 @@ class TestRepositories:
         known = world.catalog.repository(REPOSITORY)
         world.receive()
         assert world.catalog.repository(REPOSITORY) == known
-
-    def test_without_a_catalog_nothing_is_remembered(self, world):
-        world.receiver = replace(world.receiver, follower=replace(world.follower, catalog=None))
-        assert world.receive() == f"{HEAD[:7]} is being planned."
 
 
 class TestNewCommits:
@@ -143,7 +155,7 @@ class TestNewCommits:
         cancelled = world.layers.get(waits.id)
         assert (cancelled.state, cancelled.reason) == (LayerState.CANCELLED, f"Superseded by {NEWER[:7]}.")
         assert world.layers.get(done.id) == done
-        assert world.asked == [("show", HEAD, ""), ("stop", HEAD, f"Superseded by {NEWER[:7]}."), ("show", NEWER, "")]
+        assert world.checks == [(HEAD, f"Superseded by {NEWER[:7]}."), (NEWER, BEGINS)]
         assert world.record.state is PullRequestState.DISCOVERY_NEEDED
 
     def test_what_is_shown_to_its_end_is_not_stopped(self, world):
@@ -152,7 +164,7 @@ class TestNewCommits:
         world.pull(head_sha=NEWER)
         world.receive()
         assert world.workflows.endings == {}
-        assert [verb for verb, *_ in world.asked] == ["show", "show"]
+        assert world.checks == [(HEAD, BEGINS), (NEWER, BEGINS)]
 
     def test_events_that_come_out_of_order_do_not_bring_back_an_older_commit(self, world):
         world.pull(head_sha=NEWER)
@@ -174,7 +186,7 @@ class TestNewCommits:
 
     def test_who_moved_its_head_is_whom_the_forge_names_where_webhooks_are_not_signed(self, world):
         witness = MemoryWitness(pushes={("feature", HEAD): Pushed("developer")})
-        world.receiver = replace(world.receiver, confirm=HeadConfirmer(witness).confirm)
+        world.ports = changed(world.ports, witness=witness)
         world.forge.seen[NUMBER] = seen(any_pull_request(pushes=()))
         world.receive(action="opened", before="", after=HEAD, sender="somebody")
         assert pushers(world.record.spec.pushes, HEAD) == Authors(("developer",))
@@ -217,7 +229,7 @@ class TestNewCommits:
         shown(world)
         for base in (MAIN, sha(9)):
             world.forge.branches["main"] = base
-            world.follower.follow(42, REPOSITORY, NUMBER, again=True)
+            world.follow(again=True)
             assert world.record.spec.base_sha == base
             assert world.record.state is PullRequestState.DISCOVERY_NEEDED
         assert len(world.workflows.planned) == 3
@@ -291,8 +303,7 @@ class TestClosing:
         assert list(world.layers.many([planned.id, waits.id])) == []
         assert list(world.artifacts.objects) == [kept]
         assert world.workflows.endings == {record.execution: "ABORTED"}
-        reason = f"The pull request was {'merged' if merged else 'closed'}."
-        assert world.asked[-1] == ("stop", HEAD, reason)
+        assert world.checks == [(HEAD, f"The pull request was {'merged' if merged else 'closed'}.")]
         assert list(world.records.opened()) == []
 
     def test_the_commit_that_a_merge_made_is_kept_until_it_is_open_again(self, world):
@@ -356,7 +367,7 @@ class TestReviews:
         ]
 
     def test_a_review_lets_deployments_that_wait_for_it_go_on_also_after_the_merge(self, world):
-        world.receiver = replace(world.receiver, look_at_requirements=lambda repository: len([repository]))
+        world.ports.deployments.add(deployment_in(State.AWAITING_REQUIREMENTS, requires=()))
         assert "1 deployments that waited" in world.receive("pull_request_review")
 
     def test_a_review_that_no_policy_set_asks_for_changes_nothing(self, world):
@@ -382,7 +393,7 @@ class TestReviews:
             world.layers.many = many
             world.pull(head_sha=sha(50))
             world.forge.changes[MAIN, sha(50)] = world.forge.changes[MAIN, HEAD]
-            world.follower.follow(42, REPOSITORY, NUMBER)
+            world.follow()
             return many(names)
 
         world.layers.many = overtaken
@@ -396,7 +407,7 @@ class TestReviews:
         world.pull(is_open=False)
         world.receive()
         assert world.receive("pull_request_review") == "Nothing is known of the pull request."
-        assert [verb for verb, *_ in world.asked] == ["show", "stop"]
+        assert world.checks == [(HEAD, "The pull request was closed.")]
 
 
 class TestMergeQueues:
@@ -408,16 +419,15 @@ class TestMergeQueues:
         shown(world, layer)
         delivery = world.delivery("merge_group", sha=self.QUEUED)
         for _ in range(2):
-            assert "acme/infra#5" in world.receiver.receive(delivery)
-        verb, record, layers, said = world.checks.asked[-1]
-        assert (verb, record, layers, said) == ("repeat", world.record, (layer,), self.QUEUED)
-        assert record.queued == self.QUEUED
+            assert "acme/infra#5" in receive_pull_request(world.ports, delivery)
+        assert world.checks == [(HEAD, BEGINS), (self.QUEUED, "1 with changes (+0 ~0 -0 ±0)")]
+        assert world.record.queued == self.QUEUED
 
     def test_a_pull_request_that_nobody_told_of_is_planned_then(self, world):
         world.receive("merge_group", sha=self.QUEUED)
         assert list(world.workflows.planned) == [world.record.execution]
         assert world.record.queued == self.QUEUED
-        assert [verb for verb, *_ in world.asked] == ["show", "repeat"]
+        assert world.checks == [(HEAD, BEGINS), (self.QUEUED, BEGINS)]
 
     def test_a_queues_commit_hears_nothing_of_what_is_pushed_later(self, world):
         world.receive("merge_group", sha=self.QUEUED)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 
 from tests.builders import any_pull_request, any_pull_request_record, seen, sha
-from tests.fakes import MemoryPullRequests
-from tests.unit.usecases.push_world import AFTER, CHANGED, World
+from tests.fakes import MemoryWitness
+from tests.unit.usecases.push_world import AFTER, CHANGED, ROOTS, World
 from tests.unit.usecases.trees import BASE
+from tidegate import ports
 from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
-from tidegate.ports import Change, Delivery, DeliveryOutcome, KnownRepository
-from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, NotFound
+from tidegate.ports import Change, DeliveryOutcome, KnownRepository
+from tidegate.pull_requests.tell_base_moved import BASE_MOVED
+from tidegate.pushes.receive_push import receive_push
+from tidegate.rules.errors import CloudUnavailable, ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.comparison import Comparison
 from tidegate.vcs.rules.push import Pushed
@@ -24,6 +29,20 @@ from tidegate.vcs.rules.pushers import HeadPush
 @pytest.fixture
 def world():
     return World()
+
+
+@contextmanager
+def refusing(world, *roots):
+    """Let the table take no deployment of these roots."""
+    enqueue = world.queues.enqueue
+
+    def enqueue_others(deployment, seen=None):
+        if deployment.root.name in roots:
+            raise CloudUnavailable("DynamoDB", "ThrottlingException")
+        return enqueue(deployment, seen)
+
+    with patch.object(world.queues, "enqueue", enqueue_others):
+        yield
 
 
 def test_a_push_becomes_one_deployment_for_each_changed_root(world):
@@ -42,14 +61,11 @@ def test_a_push_whose_delivery_has_expired_is_received_all_the_same(world):
 
 
 def test_the_files_freeze_windows_are_kept_before_anything_is_enqueued(world):
-    kept = []
-    plain = world.receiver
-    world.receiver = lambda: replace(plain(), keep_freezes=lambda known, windows: kept.append((windows, world.names)))
     world.new = {**world.new, "tidegate.yaml": "version: 1\nfreeze: [{cron: 0 16 * * FRI, duration: 64h}]\n"}
-    world.receive()
-    (((window,), enqueued),) = kept
-    assert (window.cron, enqueued) == ("0 16 * * FRI", [])
-    assert world.names
+    with refusing(world, "live/app", "live/db"), pytest.raises(ExceptionGroup):
+        world.receive()
+    (window,) = world.queues.freezes("acme/infra").windows
+    assert (window.cron, world.names) == ("0 16 * * FRI", [])
 
 
 def test_a_deployment_tells_who_asked_for_what_and_when(world):
@@ -78,20 +94,15 @@ def test_a_deployment_keeps_its_authors_and_the_review_of_the_pushed_file(world)
     assert [deployment.review_rule for deployment in world.enqueued] == [ReviewRule(PlanReview.MANUAL), ReviewRule()]
 
 
-def test_what_no_file_says_the_installation_does(world):
-    world.receiver = lambda receiver=world.receiver: receiver(PlanReview.NEVER)
+def test_what_no_file_says_the_installation_does():
+    world = World(settings={"TIDEGATE_PLAN_REVIEW": "never"})
     world.receive()
     assert {deployment.review_rule.when for deployment in world.enqueued} == {PlanReview.NEVER}
 
 
-HEAD = {"repository": "acme/infra", "before": sha(1), "after": AFTER, "branch": "main", "installation": 42}
-
-
 def test_a_head_that_no_push_told_of_is_deployed_as_its_push_would_be(world):
-    head = Delivery("head-1", "head", HEAD, "2026-03-02T08:00:00.000000+00:00")
     world.forge.changes[sha(1), AFTER] = Change(sha(1), Authors(("author", "other")))
-    world.deliveries.store(head)
-    world.receiver().receive(head)
+    world.receive("head-1", event="head")
     first = world.enqueued[0]
     assert (first.requested_by, first.authors, first.trigger) == ("tidegate", ("author", "other"), Trigger.MERGE)
     world.receive()
@@ -100,17 +111,13 @@ def test_a_head_that_no_push_told_of_is_deployed_as_its_push_would_be(world):
 
 def test_who_made_a_repositorys_first_push_is_who_made_all_that_it_has(world):
     world.forge.made_by[AFTER] = Authors(("author", "other"))
-    head = Delivery("head-1", "head", {**HEAD, "before": "0" * 40}, "2026-03-02T08:00:00.000000+00:00")
-    world.deliveries.store(head)
-    world.receiver().receive(head)
+    world.receive("head-1", event="head", before="0" * 40)
     assert {each.authors for each in world.enqueued} == {("author", "other")}
     assert all(each.authors_known for each in world.enqueued)
 
 
 def test_a_head_whose_earlier_commit_is_gone_has_no_known_authors(world):
-    head = Delivery("head-1", "head", HEAD, "2026-03-02T08:00:00.000000+00:00")
-    world.deliveries.store(head)
-    world.receiver().receive(head)
+    world.receive("head-1", event="head")
     assert (world.enqueued[0].authors, world.enqueued[0].authors_known) == ((), False)
 
 
@@ -122,23 +129,22 @@ def test_who_opened_the_pull_request_is_an_author_where_authors_do_not_count(wor
     spec = any_pull_request(5, author="opener")
     world.forge.seen[5] = seen(spec)
     world.forge.came_with[AFTER] = (5,)
-    world.records.save(any_pull_request_record(spec=spec))
+    world.ports.pull_requests.save(any_pull_request_record(spec=spec))
     world.receive()
     assert {(each.authors, each.authors_known) for each in world.enqueued} == {(("author", "opener"), True)}
 
 
-def test_who_pushed_to_the_pull_request_is_an_author_as_well_and_may_not_be_known(world):
+@pytest.mark.parametrize(("is_known", "authors"), [(True, ("author", "pusher")), (False, ("author",))])
+def test_who_pushed_to_the_pull_request_is_an_author_as_well_and_may_not_be_known(world, is_known, authors):
     world.new = EXCLUDING
     spec = any_pull_request(5)
     world.forge.seen[5] = seen(spec)
     world.forge.came_with[AFTER] = (5,)
     pushes = HeadPush("", sha(8), "author"), HeadPush(sha(8), spec.head_sha, "pusher")
-    world.records.save(any_pull_request_record(spec=replace(spec, pushes=pushes)))
-    world.receive("one")
-    assert {(each.authors, each.authors_known) for each in world.enqueued} == {(("author", "pusher"), True)}
-    world.records, world.enqueued = MemoryPullRequests(), []
-    world.receive("two", after=AFTER, before=sha(7))
-    assert not any(each.authors_known for each in world.enqueued)
+    if is_known:
+        world.ports.pull_requests.save(any_pull_request_record(spec=replace(spec, pushes=pushes)))
+    world.receive()
+    assert {(each.authors, each.authors_known) for each in world.enqueued} == {(authors, is_known)}
 
 
 def test_a_pull_request_that_cannot_be_looked_up_leaves_the_authors_unknown(world):
@@ -158,10 +164,7 @@ LATER = "2026-03-02T08:05:00.000000+00:00"
 
 def receive_later(world, before, after, **fields):
     """Receive a push that came five minutes later."""
-    push = {**HEAD, "before": before, "after": after, "sender": "octocat", "authors": [], **fields}
-    delivery = Delivery(f"later-{after[:4]}", "push", push, LATER)
-    world.deliveries.store(delivery)
-    return world.receiver().receive(delivery)
+    return world.receive(f"later-{after[:4]}", LATER, before=before, after=after, authors=[], **fields)
 
 
 def head_of(world):
@@ -170,13 +173,13 @@ def head_of(world):
 
 def test_what_a_lost_push_before_this_one_changed_is_deployed_as_well_and_first(world):
     world.receive()
-    world.enqueued.clear()
+    world.forget()
     world.old, world.new = CHANGED, {**CHANGED, "live/db/main.tf": "# third"}
     assert "received as well" in receive_later(world, sha(3), sha(4))
     missed = head_of(world)
     assert (missed.fields["before"], missed.fields["after"]) == (AFTER, sha(3))
     world.new = {**CHANGED, "live/app/main.tf": "# second", "live/db/main.tf": "# second"}
-    world.receiver().receive(missed)
+    receive_push(world.ports, missed)
     waiting = world.queues.waiting("acme/infra||live/db")
     assert [each.revision for each in waiting] == [AFTER, sha(3), sha(4)]
     assert [each.revision for each in world.queues.waiting("acme/infra||live/app")] == [AFTER, sha(3)]
@@ -185,7 +188,7 @@ def test_what_a_lost_push_before_this_one_changed_is_deployed_as_well_and_first(
 
 def test_what_is_asked_of_a_lost_push_is_asked_of_the_one_that_contains_it(world):
     world.receive()
-    world.enqueued.clear()
+    world.forget()
     world.old = {**CHANGED, "tidegate.yaml": "version: 1\n"}
     world.new = {**CHANGED, "tidegate.yaml": "plan_review: never\n", "live/db/main.tf": "# third"}
     receive_later(world, sha(3), sha(4))
@@ -197,7 +200,7 @@ def test_what_is_asked_of_a_lost_push_is_asked_of_the_one_that_contains_it(world
 @pytest.mark.parametrize("found", ["", "["], ids=["gone", "cannot be used"])
 def test_where_a_lost_push_cannot_be_read_it_may_have_changed_the_rules(world, found):
     world.receive()
-    world.enqueued.clear()
+    world.forget()
     world.old, world.new = CHANGED, {**CHANGED, "live/db/main.tf": "# third"}
     world.unreadable[sha(3)] = found
     receive_later(world, sha(3), sha(4))
@@ -250,11 +253,9 @@ def test_a_forced_push_back_to_a_deployed_commit_is_a_new_request(world):
 
 
 def test_one_root_that_cannot_be_enqueued_holds_back_no_other_and_the_push_is_tried_again(world):
-    world.broken = {"live/app"}
-    with pytest.raises(ExceptionGroup):
+    with refusing(world, "live/app"), pytest.raises(ExceptionGroup):
         world.receive()
     assert world.names == ["live/db"]
-    world.broken = set()
     world.receive()
     assert world.names == ["live/db", "live/app"]
 
@@ -293,63 +294,76 @@ class TestWhatTheForgeConfirms:
 
     GUARDED = "plan_review: never\naccess_control: {policies: [{tag_query: '', apply: ['user:owner']}]}\n"
 
-    def pushed(self, world, confirmed, event="push"):
-        told = {"repository": "acme/infra", "before": sha(1), "after": AFTER, "branch": "main", "installation": 42}
-        fields = told | ({"sender": "owner", "forced": False} if event == "push" else {})
+    @pytest.fixture
+    def world(self):
+        return World(settings={"TIDEGATE_PLAN_REVIEW": "never"}, witness=MemoryWitness())
+
+    def pushed(self, world, *by, event="push"):
+        """Receive what claims to be a push of the owner; the forge has one ``by`` somebody, if any."""
+        if by:
+            world.ports.witness.pushes["main", AFTER] = ports.Pushed(*by)
         world.new = {**CHANGED, "tidegate.yaml": self.GUARDED}
         world.forge.changes[sha(1), AFTER] = Change(sha(1), Authors(("author",)))
         world.forge.readers = {"owner", "developer"}
-        delivery = Delivery("delivery-1", event, fields, "2026-03-02T08:00:00.000000+00:00")
-        world.deliveries.store(delivery)
-        return replace(world.receiver(PlanReview.NEVER), confirm=confirmed).receive(delivery)
+        claimed = {"sender": "owner", "authors": None} if event == "push" else {}
+        return world.receive(event=event, **claimed)
 
     def rules(self, world):
         return {each.review_rule.when for each in world.enqueued}
 
     def test_who_pushed_is_whom_the_forge_names(self, world):
-        self.pushed(world, lambda push: push.by("owner"))
+        self.pushed(world, "owner")
         assert self.rules(world) == {PlanReview.NEVER}
         assert {each.requested_by for each in world.enqueued} == {"owner"}
 
     def test_a_name_that_only_the_webhook_tells_grants_nothing(self, world):
-        self.pushed(world, lambda push: push.by("developer"))
+        self.pushed(world, "developer")
         assert self.rules(world) == {PlanReview.ALWAYS}
         assert {each.requested_by for each in world.enqueued} == {"developer"}
 
     def test_what_nobody_knows_who_pushed_waits_for_people(self, world):
-        self.pushed(world, lambda push: push.by(None))
+        self.pushed(world, None)
         assert self.rules(world) == {PlanReview.ALWAYS}
         assert {each.requested_by for each in world.enqueued} == {"tidegate"}
 
     def test_a_push_that_the_forge_does_not_know_deploys_nothing(self, world):
-        assert "does not have" in self.pushed(world, lambda _: None)
+        assert "does not have" in self.pushed(world)
         assert (world.enqueued, world.fetched) == ([], [])
         with pytest.raises(NotFound):
             world.catalog.repository("acme/infra")
 
     def test_heads_that_tidegate_found_itself_are_not_asked_for(self, world):
-        self.pushed(world, lambda _: None, event="head")
+        self.pushed(world, event="head")
         assert world.names
 
 
 def test_pull_requests_are_told_what_changed_in_their_base_branch(world):
+    world.open_pull_request()
     world.receive()
-    assert world.moved == [(AFTER, {"live/app", "live/db"}, ApplyRules(), False)]
+    told = world.pull_request
+    assert (told.base_now, told.overtaken, told.rules) == (AFTER, ("live/app", "live/db"), ApplyRules())
+    assert replans(world) == []
 
 
 def test_another_file_may_have_changed_everything_for_pull_requests(world):
     file = "apply: in_pull_request\npull_requests: {replan_on_base_change: true}\n"
     world.new = {**CHANGED, "tidegate.yaml": file}
+    world.open_pull_request()
     world.receive()
-    assert world.moved == [(AFTER, None, ApplyRules(ApplyMode.IN_PULL_REQUEST), True)]
+    told = world.pull_request
+    assert (told.base_now, told.overtaken, told.rules) == (AFTER, ROOTS, ApplyRules(ApplyMode.IN_PULL_REQUEST))
+    assert replans(world) == [5]
+
+
+def replans(world):
+    """Return the pull requests that are to be planned again."""
+    stored = world.deliveries.unqueued("9999")
+    return [each.fields["pull_request"] for each in stored if each.fields.get("action") == BASE_MOVED]
 
 
 def test_without_pull_requests_nobody_is_told(world):
-    receiver = world.receiver()
-    unwired = replace(receiver, tell_base_moved=type(receiver).__dataclass_fields__["tell_base_moved"].default)
-    world.receiver = lambda: unwired
     world.receive()
-    assert world.moved == []
+    assert world.ports.announcements.ended == []
 
 
 @pytest.mark.parametrize(

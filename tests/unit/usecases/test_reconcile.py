@@ -1,18 +1,19 @@
 from __future__ import annotations
 
-from tests.fakes import MemoryClock
-from tidegate.reconciler.reconcile import RUN_SECONDS, Reconciler
+from tests.fakes.ports import memory_ports
+from tidegate.reconciler.reconcile import RUN_SECONDS, reconcile
 from tidegate.rules.errors import CloudUnavailable
 
 
 class Repair:
     """Repairs as many things as there are, and each takes its time."""
 
-    def __init__(self, clock, things=0, seconds=0.0, failure=None):
-        self.clock, self.things, self.seconds, self.failure = clock, things, seconds, failure
+    def __init__(self, name, things=0, seconds=0.0, failure=None):
+        self.__name__, self.things, self.seconds, self.failure = name, things, seconds, failure
         self.seen = []
 
-    def repair(self, turn):
+    def __call__(self, ports, turn):
+        self.clock = ports.clock
         if self.failure:
             raise self.failure
         return turn.each(range(self.things), self._one, self.things)
@@ -24,34 +25,30 @@ class Repair:
 
 
 def test_each_repair_says_how_much_it_repaired():
-    clock = MemoryClock()
-    done = Reconciler(clock, {"first": Repair(clock, 2), "second": Repair(clock)}).reconcile()
+    done = reconcile(memory_ports(), [Repair("first", 2), Repair("second")])
     assert done.repaired == {"first": 2, "second": 0}
     assert done.failures == []
 
 
 def test_a_repair_that_fails_keeps_no_other_from_its_work():
-    clock = MemoryClock()
     down = CloudUnavailable("DynamoDB", "ThrottlingException")
-    done = Reconciler(clock, {"first": Repair(clock, failure=down), "second": Repair(clock, 1)}).reconcile()
+    done = reconcile(memory_ports(), [Repair("first", failure=down), Repair("second", 1)])
     assert done.repaired == {"first": 0, "second": 1}
     assert done.failures == [down]
 
 
 def test_a_repair_that_has_much_to_do_leaves_the_others_their_time():
-    clock = MemoryClock()
-    slow, other = Repair(clock, 10_000, seconds=1), Repair(clock, 10)
-    begin = clock.at
-    Reconciler(clock, {"slow": slow, "other": other}).reconcile()
+    slow, other, ports = Repair("slow", 10_000, seconds=1), Repair("other", 10), memory_ports()
+    begin = ports.clock.at
+    reconcile(ports, [slow, other])
     assert len(other.seen) == 10
     assert RUN_SECONDS / 2 <= len(slow.seen) <= RUN_SECONDS / 2 + 1
-    assert clock.at > begin
+    assert ports.clock.at > begin
 
 
 def test_what_one_run_has_no_time_for_has_its_turn_in_a_later_one():
-    clock = MemoryClock()
-    slow = Repair(clock, 1000, seconds=1)
+    slow, ports = Repair("slow", 1000, seconds=1), memory_ports()
     for _ in range(60):
-        Reconciler(clock, {"slow": slow}).reconcile()
-        clock.advance(300 - RUN_SECONDS)
+        reconcile(ports, [slow])
+        ports.clock.advance(300 - RUN_SECONDS)
     assert set(slow.seen) == set(range(1000))

@@ -11,7 +11,7 @@ from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.deployment import Review, State, Trigger
 from tidegate.deploys.rules.review import review_id
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
-from tidegate.jobs.record_plan import PlanRecorder
+from tidegate.jobs.record_plan import record_plan
 from tidegate.messages import RecordPlan
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.rules.errors import WrongState
@@ -28,8 +28,7 @@ def world():
 def record(world, plan, when=PlanReview.ALWAYS, **fields):
     deployment = deployment_in(State.PLANNING, review_rule=ReviewRule(when), **fields)
     world.deployments.add(deployment)
-    recorder = PlanRecorder(world.deployments, world.announcements, world.clock, world.slots.give_back)
-    recorded = recorder.record(RecordPlan(deployment=deployment.id, plan=plan))
+    recorded = record_plan(world.ports, RecordPlan(deployment=deployment.id, plan=plan))
     return recorded, world.deployments.get(deployment.id)
 
 

@@ -7,14 +7,13 @@ import pytest
 
 from tests.builders import NOW, any_deployment, any_job, any_lock, any_review, any_root, deployment_in
 from tests.unit.usecases.terraform_world import World
-from tidegate.deploys.jobs.finish import Finisher
 from tidegate.deploys.rules.audit import RUNNING, audit_message, end_word, forced_message, unlock_message
 from tidegate.deploys.rules.deployment import AfterGate, Approval, Cancellation, Gate, State, Unlocking
 from tidegate.deploys.rules.failure import KEPT_LAST_LINES, KEPT_MESSAGE, read_cause
 from tidegate.deploys.rules.job import Job, JobKind
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.review_rule import ReviewRule
-from tidegate.jobs.record_result import ResultRecorder
+from tidegate.jobs.record_result import record_result
 from tidegate.messages import RecordResult
 from tidegate.rules.errors import CloudUnavailable
 
@@ -27,18 +26,8 @@ def world():
 
 
 def record(world, deployment, state, **fields):
-    finisher = Finisher(world.deployments, world.jobs, world.audit)
-    recorder = ResultRecorder(
-        world.deployments,
-        world.jobs,
-        finisher,
-        world.announcements,
-        world.clock,
-        world.stopper.stop,
-        world.slots.give_back,
-    )
     message = RecordResult(deployment=deployment.id, state=state, **fields)
-    assert recorder.record(message).state == world.deployments.get(deployment.id).state
+    assert record_result(world.ports, message).state == world.deployments.get(deployment.id).state
     return world.deployments.get(deployment.id)
 
 
@@ -383,14 +372,4 @@ def test_a_runner_that_its_host_interrupts_leaves_the_outcome_unknown(world):
 )
 def test_the_machine_is_told_how_it_ended(world, state, asked, end):
     one = world.put(deployment_in(state))
-    finisher = Finisher(world.deployments, world.jobs, world.audit)
-    recorder = ResultRecorder(
-        world.deployments,
-        world.jobs,
-        finisher,
-        world.announcements,
-        world.clock,
-        world.stopper.stop,
-        world.slots.give_back,
-    )
-    assert recorder.record(RecordResult(deployment=one.id, state=asked)).end == end
+    assert record_result(world.ports, RecordResult(deployment=one.id, state=asked)).end == end

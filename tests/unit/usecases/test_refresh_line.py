@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from tests.builders import any_deployment, any_lock, any_queue, deployment_in
+from tests.fakes.ports import changed
 from tests.unit.usecases.terraform_world import World
-from tidegate.deploys.queue.refresh_line import LineRefresher
+from tidegate.deploys.queue.refresh_line import refresh_line
 from tidegate.deploys.rules.deployment import State
 from tidegate.ports import PublishedCheckRun
 from tidegate.rules.errors import CloudUnavailable
@@ -33,16 +34,8 @@ class LineWorld(World):
         self.queues.commit(head, replace(head, **fields), take=first if take else None)
 
     def refresh(self, **others):
-        ports = {
-            "queues": self.queues,
-            "boards": self.boards,
-            "deployments": self.deployments,
-            "check_runs": self.check_runs,
-            "announcements": self.announcements,
-            "clock": self.clock,
-        }
         self.announcements.places.clear()
-        LineRefresher(**{**ports, **others}).refresh(QUEUE)
+        refresh_line(changed(self.ports, **others), QUEUE)
         return list(self.announcements.places)
 
     def published(self, deployment, number):
@@ -170,7 +163,7 @@ def test_a_look_at_two_hundred_reads_the_same_few_things():
             return getattr(self.port, name)
 
     world = LineWorld(200, deployment_in(State.PLANNING, 250, id="running"))
-    stores = ("queues", "boards", "deployments", "check_runs")
+    stores = ("queues", "line_boards", "deployments", "check_runs")
     world.refresh(**{name: Counting(getattr(world, name)) for name in stores})
     assert sorted(reads) == ["expect", "line", "many", "many", "read", "write", "write"]
 

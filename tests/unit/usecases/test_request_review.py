@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployment, any_plan, deployment_in
+from tests.fakes.ports import changed
 from tests.unit.usecases.terraform_world import World
-from tidegate.deploys.reviews.request_review import ReviewRequester
+from tidegate.deploys.reviews.request_review import request_review
 from tidegate.deploys.reviews.settle_review import settle_review
 from tidegate.deploys.rules.deployment import AfterGate, Gate, State
 from tidegate.deploys.rules.review import asked_for, review_id
@@ -25,8 +26,8 @@ def planned():
 
 def request(world, deployment, token="token-1", deployments=None):
     world.workflows.waiting.add(token)
-    requester = ReviewRequester(deployments or world.deployments, world.workflows, world.announcements, world.clock)
-    requester.request(RequestReview(deployment=deployment.id, token=token))
+    ports = changed(world.ports, deployments=deployments or world.deployments)
+    request_review(ports, RequestReview(deployment=deployment.id, token=token))
     return world.deployments.get(deployment.id)
 
 
@@ -68,8 +69,7 @@ def test_what_was_asked_for_before_is_not_announced_again(world):
 
 def test_a_retry_announces_what_an_attempt_before_may_not_have(world):
     deployment = world.put(asked_for(planned(), any_plan(), NOW))
-    requester = ReviewRequester(world.deployments, world.workflows, world.announcements, world.clock)
-    requester.request(RequestReview(deployment=deployment.id, token="token-2", retry=1))
+    request_review(world.ports, RequestReview(deployment=deployment.id, token="token-2", retry=1))
     assert world.states() == [State.AWAITING_REVIEW]
 
 
@@ -82,10 +82,10 @@ def test_a_decision_that_came_before_any_token_settles_the_first(world, approved
 
 def test_a_late_copy_of_an_earlier_attempt_leaves_the_token_that_waits(world):
     deployment = world.put(planned())
-    requester = ReviewRequester(world.deployments, world.workflows, world.announcements, world.clock)
     for retry in (1, 0):
-        requester.request(
-            RequestReview(deployment=deployment.id, token=f"token-{retry}", entered="2026-03-02", retry=retry)
+        token = f"token-{retry}"
+        request_review(
+            world.ports, RequestReview(deployment=deployment.id, token=token, entered="2026-03-02", retry=retry)
         )
     asked = world.deployments.get(deployment.id)
     assert world.deployments.review_token(asked.id, asked.review.id) == "token-1"

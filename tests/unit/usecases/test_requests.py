@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fakes import MemoryClock, MemoryEventQueue
 from tests.unit.usecases.events_world import AT, HEAD, INSTALLATION, MAIN, REPOSITORY, EventsWorld
 from tidegate.deploys.rules.deployment import Trigger
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.ports import KnownRepository
-from tidegate.requests.request_deployments import DeploymentRequester
+from tidegate.requests.request_deployments import request_deployments
 from tidegate.roots.rules.query_words import InvalidTagQuery
 from tidegate.rules.errors import CloudUnavailable, InvalidName, NotFound
 
@@ -20,37 +19,42 @@ def world():
 
 
 @pytest.fixture
-def requester(world):
+def known(world):
+    """The world, which knows its repository."""
     world.catalog.remember(KnownRepository(REPOSITORY, INSTALLATION, "main", MAIN, AT))
-    return DeploymentRequester(world.catalog, world.deliveries, MemoryEventQueue(), MemoryClock())
+    return world
 
 
-def test_a_request_is_stored_and_queued_before_its_id_is_told(world, requester):
-    request = requester.request(REPOSITORY, ["live/db", "live/app", "live/db"], "operator")
-    (sent,) = requester.queue.sent
-    assert (sent.id, sent.event) == (request, "manual")
+def request(world, repository=REPOSITORY, roots=("a",), **more):
+    return request_deployments(world.ports, repository, list(roots), "operator", **more)
+
+
+def test_a_request_is_stored_and_queued_before_its_id_is_told(known):
+    identifier = request(known, roots=["live/db", "live/app", "live/db"])
+    (sent,) = known.ports.events.sent
+    assert (sent.id, sent.event) == (identifier, "manual")
     assert sent.fields == {
         "repository": REPOSITORY,
         "roots": ["live/app", "live/db"],
         "by": "operator",
         "installation": INSTALLATION,
     }
-    assert world.deliveries.is_queued(request)
-    assert world.deliveries.outcome(request) is None
+    assert known.deliveries.is_queued(identifier)
+    assert known.deliveries.outcome(identifier) is None
 
 
-def test_a_request_may_name_directories_and_a_query(requester):
-    requester.request(REPOSITORY, [], "operator", directories=["live/", "live"], query="stack_name:prod")
-    (sent,) = requester.queue.sent
+def test_a_request_may_name_directories_and_a_query(known):
+    request(known, roots=[], directories=["live/", "live"], query="stack_name:prod")
+    (sent,) = known.ports.events.sent
     assert (sent.fields["roots"], sent.fields["directories"], sent.fields["query"]) == ([], ["live"], "stack_name:prod")
 
 
-def test_a_query_that_means_nothing_and_a_directory_outside_are_refused(requester):
+def test_a_query_that_means_nothing_and_a_directory_outside_are_refused(known):
     with pytest.raises(InvalidTagQuery):
-        requester.request(REPOSITORY, [], "operator", query="a and")
+        request(known, roots=[], query="a and")
     with pytest.raises(InvalidName):
-        requester.request(REPOSITORY, [], "operator", directories=["../x"])
-    assert requester.queue.sent == []
+        request(known, roots=[], directories=["../x"])
+    assert known.ports.events.sent == []
 
 
 TAGGED = "version: 1\nroots: [{dir: live/app, tags: [web]}, {dir: live/db}]\n"
@@ -80,26 +84,26 @@ def test_directories_and_queries_that_mean_no_root_are_told(world):
     assert world.names == []
 
 
-def test_two_requests_are_two(requester):
-    assert requester.request(REPOSITORY, ["a"], "operator") != requester.request(REPOSITORY, ["a"], "operator")
+def test_two_requests_are_two(known):
+    assert request(known) != request(known)
 
 
-def test_a_request_that_is_not_queued_is_left_to_the_reconciler(world, requester):
-    requester.queue.refusals = 1
+def test_a_request_that_is_not_queued_is_left_to_the_reconciler(known):
+    known.ports.events.refusals = 1
     with pytest.raises(CloudUnavailable):
-        requester.request(REPOSITORY, ["a"], "operator")
-    assert [delivery.event for delivery in world.deliveries.unqueued("2027")] == ["manual"]
+        request(known)
+    assert [delivery.event for delivery in known.deliveries.unqueued("2027")] == ["manual"]
 
 
 @pytest.mark.parametrize(("repository", "root"), [("acme", "a"), (REPOSITORY, "../.."), (REPOSITORY, "")])
-def test_names_that_nothing_can_have_are_refused(requester, repository, root):
+def test_names_that_nothing_can_have_are_refused(known, repository, root):
     with pytest.raises(InvalidName):
-        requester.request(repository, [root], "operator")
+        request(known, repository, [root])
 
 
-def test_a_repository_that_is_not_known_is_not_found(requester):
+def test_a_repository_that_is_not_known_is_not_found(known):
     with pytest.raises(NotFound):
-        requester.request("acme/other", ["a"], "operator")
+        request(known, "acme/other")
 
 
 def test_the_default_branchs_head_is_deployed_to_the_named_roots(world):

@@ -14,10 +14,11 @@ from tidegate.deploys.rules.freeze import LONGEST_FREEZE_DAYS, MissingBeforeAppl
 from tidegate.deploys.rules.gate import GateAnswer
 from tidegate.deploys.rules.requirements_gate import expires_at, gate_id, looked_at
 from tidegate.deploys.rules.review import REVIEW_DAYS
+from tidegate.gates.wait_for_requirements import check_all_requirements, check_requirements
 from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.pull_requests.rules.withdrawal import is_waiting_for_people, may_be_withdrawn
-from tidegate.reconciler.look_at_requirements import LookAtRequirements
+from tidegate.reconciler.look_at_requirements import recheck_requirements
 from tidegate.reconciler.turn import Turn
 from tidegate.rules.errors import CloudUnavailable, GateStaysShut, NotFound, RequirementsMissing, WrongState
 
@@ -140,21 +141,21 @@ def test_what_is_withdrawn_can_only_be_rejected(waiting):
 
 
 def test_a_look_lets_it_go_on_once_all_is_there_and_tells_what_else_is_missing_now(waiting):
-    assert waiting.gate.look_at_all("acme/infra") == 0
+    assert check_all_requirements(waiting.ports, "acme/infra") == 0
     announced = len(waiting.announcements.announced)
-    assert not waiting.gate.look(waiting.id)
+    assert not check_requirements(waiting.ports, waiting.id)
     assert len(waiting.announcements.announced) == announced  # Nothing is said twice.
     waiting.deployments.save(replace(waiting.now, requires=(Requirements(),)))
-    assert waiting.gate.look_at_all("acme/other") == 0
-    assert waiting.gate.look_at_all("acme/infra") == 1
+    assert check_all_requirements(waiting.ports, "acme/other") == 0
+    assert check_all_requirements(waiting.ports, "acme/infra") == 1
     assert waiting.now.gate.next is AfterGate.APPLY
-    assert not waiting.gate.look(waiting.id)
+    assert not check_requirements(waiting.ports, waiting.id)
 
 
 def test_the_reconciler_looks_at_what_waits(waiting):
     waiting.deployments.save(replace(waiting.now, requires=(Requirements(),)))
     turn = Turn(waiting.clock, "9999")
-    assert LookAtRequirements(waiting.deployments, waiting.gate.look).repair(turn) == 1
+    assert recheck_requirements(waiting.ports, turn) == 1
 
 
 def test_what_was_fulfilled_before_the_token_came_goes_on_at_once(world):
@@ -179,7 +180,7 @@ def test_a_late_copy_of_an_earlier_attempt_does_nothing_and_what_does_not_wait_i
     assert waiting.deployments.gate_token(waiting.id, gate_id(waiting.now)) == "token"
     waiting.decide(GateAnswer.APPROVE)
     waiting.begin()
-    assert not waiting.gate.look(waiting.id)
+    assert not check_requirements(waiting.ports, waiting.id)
     with pytest.raises(WrongState):
         waiting.wait()
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, sha
 from tests.unit.usecases.rerun_world import EARLIER, FAILED, RerunWorld
-from tests.unit.usecases.shown_check_runs import publisher_of
+from tests.unit.usecases.shown_check_runs import publish
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.deployment import State, Trigger, is_final
 from tidegate.ports import DeliveryOutcome, Enrolled
@@ -99,9 +100,12 @@ def test_who_may_not_write_runs_nothing_again(world):
     assert world.reruns == []
 
 
+CONTROLLED = "access_control: {policies: [{tag_query: 'dir:prod', apply: ['team:sre']}, {tag_query: ''}]}\n"
+
+
 def test_only_who_is_granted_deploys_of_a_root_now_runs_it_again(world):
-    guarded = Access(apply=("team:sre",))
-    world.rules = {"prod": {"access": guarded}, "dev": {"access": None}}
+    guarded = Access(apply=("team:sre",), review=("team:sre",))
+    world.branch.file += CONTROLLED
     prod = world.ended(State.PLAN_FAILED, "prod", access=Access(), stack="prod")
     dev = world.ended(State.PLAN_FAILED, "dev", access=guarded)
     told = "Only team:sre may deploy stack prod here, and reviewer is not among them."
@@ -114,17 +118,17 @@ def test_only_who_is_granted_deploys_of_a_root_now_runs_it_again(world):
 
 
 def test_what_the_default_branch_says_nothing_of_is_not_run_again(world):
-    world.rules["network"] = "It is not known what holds now."
+    world.branch.file = "["
     old = world.ended(State.PLAN_FAILED)
-    assert world.check(old) == "network: It is not known what holds now."
-    assert "It is not known what holds now" in world.shown(old)
+    assert world.check(old).startswith("network: It is not known what the default branch's tidegate.yaml grants now")
+    assert "It is not known what the default branch" in world.shown(old)
     assert world.reruns == []
 
 
 def test_a_demand_that_was_met_and_comes_again_stays_as_it_was_judged(world):
     old = world.ended(State.PLAN_FAILED)
     world.check(old, delivery="once")
-    world.rules["network"] = "The file cannot be used."
+    world.branch.file = "["
     assert world.check(old, delivery="once") == "network: enqueued"
     assert len(world.reruns) == 1
 
@@ -251,7 +255,7 @@ def test_a_refusal_on_an_outdated_check_run_links_to_the_newest(world):
 def test_a_refusal_stays_while_the_check_run_is_drawn_again(world):
     old = world.ended(State.APPLIED)
     world.check(old)
-    publisher_of(world).publish(old.id, again=True)
+    publish(world, old, again=True)
     assert "Only failed ones are run again" in world.shown(old)
 
 
@@ -283,9 +287,9 @@ def test_running_all_again_answers_on_each_check_run_that_is_not(world):
 def test_running_all_again_has_the_pull_requests_of_the_commit_planned_again(world):
     applied = world.ended(State.APPLIED, "network")
     world.suite(applied.revision.sha)
-    assert world.sent == []
+    assert world.events.sent == []
     world.suite(applied.revision.sha, pull_requests=[5])
-    ((sent),) = world.sent
+    ((sent),) = world.events.sent
     assert (sent.event, sent.fields["pull_requests"], sent.fields["sender"]) == ("replan", [5], "reviewer")
 
 
@@ -309,9 +313,14 @@ def test_the_stacks_of_one_root_run_again_in_the_order_that_they_had(world):
 def test_what_runs_again_stands_for_its_root_before_it_is_in_line(world):
     old = world.ended(State.REJECTED, change_set="change-1", stack="dev")
     enrolled = []
-    requester = replace(world.requester(), enqueue=lambda _: enrolled.extend(world.change_sets.deployments("change-1")))
-    world.requester = lambda: requester
-    world.check(old)
+    enqueue = world.queues.enqueue
+
+    def seen(deployment):
+        enrolled.extend(world.change_sets.deployments("change-1"))
+        return enqueue(deployment)
+
+    with patch.object(world.queues, "enqueue", seen):
+        world.check(old)
     (member,) = enrolled
     assert member.deployment != old.id
 
@@ -320,13 +329,12 @@ def test_gates_are_looked_at_once_what_runs_again_is_in_line(world):
     """Who waits for it in the same queue steps aside for what stands there."""
     old = world.ended(State.REJECTED, change_set="change-1", stack="dev")
     asked = []
-    enqueue = world.requester().enqueue
+    enqueue = world.queues.enqueue
 
     def seen(deployment):
-        enqueue(deployment)
         asked.extend(world.announcements.moved)
+        return enqueue(deployment)
 
-    requester = replace(world.requester(), enqueue=seen)
-    world.requester = lambda: requester
-    world.check(old)
+    with patch.object(world.queues, "enqueue", seen):
+        world.check(old)
     assert (asked, world.announcements.moved) == ([], ["change-1"])

@@ -7,13 +7,16 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.usecases.gate_world import GateWorld
+from tests.unit.usecases.retries import STACKS
 from tidegate.deploys.rules.deployment import State
-from tidegate.gates.retry_blocked import RETRY
+from tidegate.gates.decide_gate import retry_gate
+from tidegate.gates.retry_blocked import RETRY, retry_blocked
 from tidegate.ports import Delivery
-from tidegate.rules.access import Access
 
 AT = "2026-03-02T10:00:00.000000+00:00"
-ONLY_ANN = Access(apply=("user:ann",))
+ONLY = "access_control: {{policies: [{{tag_query: '', apply: ['user:{}']}}]}}\n"
+APPROVED = "apply_requirements: {checks: [{tag_query: 'dir:app', approved: {enabled: true}}]}\n"
+WITHOUT_APP = "stacks: {names: {dev: {tag_query: 'not dir:app'}, prod: {tag_query: 'dir:app'}}}\n"
 
 
 @pytest.fixture
@@ -28,18 +31,18 @@ def _again(world, old):
 def test_access_and_policies_are_those_of_now(world):
     failed = world.member("app", "dev", State.APPLY_FAILED, access=None)
     blocked = world.waits(world.planned("web"))
-    now = Access(apply=("user:maintainer",))
-    world.rules["app"] = {"access": now, "requires": ("approved",)}
-    assert world.decider.retry(blocked.id, "maintainer", AT).done
+    world.branch.file = STACKS + ONLY.format("maintainer") + APPROVED
+    assert retry_gate(world.ports, blocked.id, "maintainer", AT).done
     (again,) = _again(world, failed)
-    assert (again.access, again.requires) == (now, ("approved",))
+    assert again.access.apply == ("user:maintainer",)
+    assert [each.approvals for each in again.requires] == [1]
 
 
 def test_who_may_not_apply_any_more_runs_nothing_again_and_the_check_run_says_so(world):
     failed = world.member("app", "dev", State.APPLY_FAILED)
     blocked = world.waits(world.planned("web"))
-    world.rules["app"] = {"access": ONLY_ANN}
-    world.decider.retry(blocked.id, "maintainer", AT)
+    world.branch.file = STACKS + ONLY.format("ann")
+    retry_gate(world.ports, blocked.id, "maintainer", AT)
     assert _again(world, failed) == []
     ((deployment, why),) = world.announcements.answers
     assert deployment == blocked.id
@@ -50,11 +53,11 @@ def test_what_the_default_branch_does_not_say_is_not_run_and_the_rest_is(world):
     left = world.member("app", "dev", State.APPLY_FAILED)
     runs = world.member("db", "dev", State.PLAN_FAILED)
     blocked = world.waits(world.planned("web"))
-    world.rules["app"] = "It is in no stack any more."
-    world.decider.retry(blocked.id, "maintainer", AT)
+    world.branch.file = WITHOUT_APP
+    retry_gate(world.ports, blocked.id, "maintainer", AT)
     assert (len(_again(world, left)), len(_again(world, runs))) == (0, 1)
     ((_, why),) = world.announcements.answers
-    assert why == "app (dev): It is in no stack any more. db (dev): runs again."
+    assert "this root now: It is not in the stack 'dev' any more. db (dev): runs again." in why
 
 
 def _delivery(blocked, *failed):
@@ -66,9 +69,9 @@ def test_what_the_same_retry_had_run_before_is_judged_once(world):
     failed = world.member("app", "dev", State.APPLY_FAILED)
     blocked = world.waits(world.planned("web"))
     delivery = _delivery(blocked, failed.id)
-    world.retrier.receive(delivery)
-    world.rules["app"] = "It is in no stack any more."
-    assert world.retrier.receive(delivery) == "app (dev): runs again."
+    retry_blocked(world.ports, delivery)
+    world.branch.file = WITHOUT_APP
+    assert retry_blocked(world.ports, delivery) == "app (dev): runs again."
     assert len(_again(world, failed)) == 1
     assert world.announcements.answers == []
 
@@ -76,5 +79,5 @@ def test_what_the_same_retry_had_run_before_is_judged_once(world):
 def test_what_is_gone_meanwhile_is_left_out(world):
     failed = world.member("app", "dev", State.APPLY_FAILED)
     blocked = world.waits(world.planned("web"))
-    assert world.retrier.receive(_delivery(blocked, failed.id, "gone")) == "app (dev): runs again."
-    assert "gone" in world.retrier.receive(_delivery(replace(blocked, id="gone"), failed.id))
+    assert retry_blocked(world.ports, _delivery(blocked, failed.id, "gone")) == "app (dev): runs again."
+    assert "gone" in retry_blocked(world.ports, _delivery(replace(blocked, id="gone"), failed.id))

@@ -9,7 +9,9 @@ from tests.builders import any_job
 from tests.unit.usecases.terraform_world import World
 from tidegate.deploys.rules.job import JobKind, job_digest, job_id
 from tidegate.deploys.rules.plan_runner import Limit, PlanRunner
-from tidegate.jobs.runner_stopped import StoppedRunner, StoppedRunnerReporter
+from tidegate.deploys.rules.slots import INSTALLATION
+from tidegate.deploys.slots.keep_slots import take_slot
+from tidegate.jobs.runner_stopped import StoppedRunner, report_failed_call, report_stopped_runner
 from tidegate.rules.errors import NotItsJob
 
 TASK, OTHER_TASK = "arn:aws:ecs:eu-central-1:123456789012:task/c/1", "arn:aws:ecs:eu-central-1:123456789012:task/c/2"
@@ -25,7 +27,7 @@ def world():
 
 
 def report(world, stopped=KILLED):
-    StoppedRunnerReporter(world.jobs, world.workflows, world.slots.give_back).report(stopped)
+    report_stopped_runner(world.ports, stopped)
     return world.workflows.failed
 
 
@@ -108,10 +110,10 @@ def test_a_limit_that_ended_a_runner_is_remembered_with_its_job(world):
 
 @pytest.mark.parametrize(("kind", "given_back"), [(JobKind.PLAN, 1), (JobKind.APPLY, 1), (JobKind.SPECULATE, 0)])
 def test_only_runners_of_deployments_give_back_their_slots(world, kind, given_back):
-    asked = []
-    job = job_id(any_job().deployment, kind, 1)
-    StoppedRunnerReporter(world.jobs, world.workflows, asked.append).report(replace(KILLED, job=job))
-    assert len(asked) == given_back
+    job = any_job(kind, id=job_id(any_job().deployment, kind, 1))
+    take_slot(world.ports, job.deployment)
+    report(world, replace(KILLED, job=job.id))
+    assert len(world.plan_places.read(INSTALLATION).held) == 1 - given_back
 
 
 CALL = StoppedRunner("lambda:1", any_job().id, "start-token", "killed", limit=Limit.MEMORY)
@@ -120,8 +122,7 @@ CALL = StoppedRunner("lambda:1", any_job().id, "start-token", "killed", limit=Li
 def call(world, job, stopped=CALL, digest=None):
     world.jobs.create(job)
     world.workflows.waiting.add("start-token")
-    reporter = StoppedRunnerReporter(world.jobs, world.workflows, world.slots.give_back)
-    reporter.report_call(stopped, job_digest(job) if digest is None else digest)
+    report_failed_call(world.ports, stopped, job_digest(job) if digest is None else digest)
 
 
 def test_a_call_for_a_plan_that_was_begun_on_lambda_fails_what_waits_for_it():

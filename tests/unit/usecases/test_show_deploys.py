@@ -7,15 +7,13 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import REPOSITORY, any_layer, any_lock, any_plan, deployment_in, sha
-from tests.fakes import MemoryCheckRuns, MemoryDeployments, MemoryDeployQueues
 from tests.unit.usecases.pull_request_world import MAIN, NUMBER, PullRequestWorld
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.temporary_layer import LayerState
 from tidegate.ports import PublishedCheckRun
-from tidegate.pull_requests.pull_request_view import LayerPainter
 from tidegate.pull_requests.rules.comment import MERGED as HEADING
 from tidegate.pull_requests.rules.comment import marker
-from tidegate.pull_requests.show_deploys import DeploysShower
+from tidegate.pull_requests.show_deploys import deploys_changed, show_deploys
 from tidegate.roots.rules.root import Revision, Root, deployment_id
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, NotYet
 from tidegate.vcs.rules.comparison import Comparison
@@ -27,20 +25,11 @@ TEXT = "## Tidegate\n\nPlans.\n\n### What happens on merge\n\n* It is deployed.\
 class MergedWorld(PullRequestWorld):
     """A pull request that plans ``app`` in dev and ``db`` in prod, each with a comment, and is merged."""
 
-    def __init__(self):
-        super().__init__()
-        self.deployments, self.check_runs = MemoryDeployments(), MemoryCheckRuns()
-        self.queues = MemoryDeployQueues(self.deployments)
-        self.shower = DeploysShower(
-            self.records,
-            self.deployments,
-            self.queues,
-            self.check_runs,
-            self.forge,
-            LayerPainter(self.forge, "https://tidegate.example"),
-            self.announcements,
-            self.clock,
-        )
+    deployments = property(lambda self: self.ports.deployments)
+    queues = property(lambda self: self.ports.queues)
+
+    def __post_init__(self):
+        super().__post_init__()
         self.receive()
         planned = {"state": LayerState.PLANNED, "plan": any_plan()}
         self.discovered(
@@ -76,11 +65,11 @@ class MergedWorld(PullRequestWorld):
         stored = self.deployments.get(deployment.id)
         self.deployments.save(replace(stored, state=state, **fields))
         self.announcements.deployed.clear()
-        self.shower.changed(self.deployments.get(deployment.id))
+        deploys_changed(self.ports, self.deployments.get(deployment.id))
         return self.announcements.deployed
 
     def show(self):
-        self.shower.show(f"{REPOSITORY}#{NUMBER}", 0)
+        show_deploys(self.ports, f"{REPOSITORY}#{NUMBER}", 0)
         return [text for _, text in self.forge.comments]
 
 
@@ -176,7 +165,7 @@ def test_a_failure_shows_its_last_lines_and_what_runs_it_again_takes_its_place(w
     assert "**apply failed**" in dev
     assert "Error: denied" in dev
     again = world.deploys("app", "dev", State.APPLIED, tells_apart="rerun 1")
-    world.check_runs.remember(PublishedCheckRun(failed.id, 7, 1, closed=True, repeated_by=again.id))
+    world.ports.check_runs.remember(PublishedCheckRun(failed.id, 7, 1, closed=True, repeated_by=again.id))
     dev, _ = world.show()
     assert "[applied](" in dev
     assert "denied" not in dev
@@ -265,10 +254,10 @@ def test_a_forge_that_does_not_answer_is_asked_again(world):
 
 def test_many_changes_are_shown_together_and_what_is_open_is_left_to_its_plans(world):
     with pytest.raises(NotYet):
-        world.shower.show(f"{REPOSITORY}#{NUMBER}", 4102444800)
+        show_deploys(world.ports, f"{REPOSITORY}#{NUMBER}", 4102444800)
     before = [text for _, text in world.forge.comments]
     assert world.show() == before
-    world.shower.show(f"{REPOSITORY}#99", 0)
+    show_deploys(world.ports, f"{REPOSITORY}#99", 0)
 
 
 def test_a_comment_of_no_stack_has_all_of_them(world):

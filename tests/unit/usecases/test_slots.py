@@ -7,30 +7,27 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, REPOSITORY, any_job, any_layer, any_plan, deployment_in
-from tests.fakes import MemoryTemporaryLayers
-from tests.slots import keeper
+from tests.fakes.ports import With, changed, port
 from tests.stepfunctions.machines import MACHINES
 from tests.unit.usecases.cancel_world import CancelWorld
-from tidegate.deploys.jobs.choose_plan_runner import on_fargate
+from tidegate.check_runs.check_run_view import paint_check_run
 from tidegate.deploys.rules import slots as rules
 from tidegate.deploys.rules.deployment import Gate, State
 from tidegate.deploys.rules.failure import START_REFUSED, in_words, read_cause
 from tidegate.deploys.rules.job import JobKind, job_id
 from tidegate.deploys.rules.plan_places import Precedence
-from tidegate.deploys.rules.plan_runner import PlanRunner
 from tidegate.deploys.rules.runner_task import RunnerTask
 from tidegate.deploys.rules.slots import INSTALLATION
 from tidegate.deploys.rules.temporary_layer import LayerState
-from tidegate.deploys.slots.get_slot_wait import SlotWaits
-from tidegate.deploys.slots.give_places import PlaceGiver
-from tidegate.deploys.slots.look_at_places import PlaceLooker
-from tidegate.deploys.slots.wait_for_slot import SlotWaiter
-from tidegate.gates.judge_gate import GateJudge
-from tidegate.jobs.begin_job import JobBeginner
-from tidegate.jobs.runner_stopped import StoppedRunner, StoppedRunnerReporter
+from tidegate.deploys.slots.get_slot_wait import get_slot_wait
+from tidegate.deploys.slots.give_places import hand_on_slots
+from tidegate.deploys.slots.keep_slots import give_back_slot, leave_slots, take_slot
+from tidegate.deploys.slots.look_at_places import waiting_places
+from tidegate.deploys.slots.wait_for_slot import wait_for_slot
+from tidegate.jobs.begin_job import begin_job
+from tidegate.jobs.runner_stopped import StoppedRunner, report_stopped_runner
 from tidegate.messages import BeginJob, WaitForSlot
 from tidegate.reconciler import free_slots
-from tidegate.reconciler.free_slots import FreeSlots
 from tidegate.reconciler.turn import Turn
 from tidegate.rules.errors import Conflict, DeploymentCancelled, NoFreeSlot, TooLate, TooManyWait, WrongState
 
@@ -41,41 +38,25 @@ OTHER = "another"
 class World(CancelWorld):
     """One slot, deployments that want it, and what answers their tokens."""
 
-    def __post_init__(self):
-        super().__post_init__()
-        self.slots = keeper(self.deployments, announcements=self.announcements, limit=LIMIT, jobs=self.jobs)
-        self.places, self.layers = self.slots.places, MemoryTemporaryLayers()
-        self.slot_waits = SlotWaits(self.places, LIMIT)
-        self.giver = PlaceGiver(self.places, self.workflows.settle, LIMIT)
-        parts = self.slots, self.workflows.settle, self.announcements, self.clock
-        self.waiter = SlotWaiter(self.deployments, self.places, *parts)
-        stores = self.places, self.queues, self.deployments, self.layers
-        self.repair = FreeSlots(*stores, self.giver, self.announcements, self.jobs, self.runners)
+    places, layers = port("plan_places"), port("temporary_layers")
 
-    def begin(self, deployment, kind="plan", attempt=1, place=on_fargate):
-        judge = GateJudge(self.deployments, self.change_sets)
-        ports = self.forge, self.audit, self.announcements, self.clock, judge, self.stopper.stop
-        beginner = JobBeginner(self.deployments, self.jobs, *ports, self.requirements, self.branches, self.slots)
-        beginner = replace(beginner, place=place)
-        return beginner.begin(BeginJob(deployment=deployment.id, phase=kind, attempt=attempt))
+    def begin(self, deployment, kind="plan", attempt=1):
+        return begin_job(self.ports, BeginJob(deployment=deployment.id, phase=kind, attempt=attempt))
 
     def wait(self, deployment, token="token", *, alive=True, **attempt):
         if alive:
             self.workflows.waiting.add(token)
-        self.waiter.wait(WaitForSlot(deployment=deployment.id, token=token, **attempt))
+        wait_for_slot(self.ports, WaitForSlot(deployment=deployment.id, token=token, **attempt))
 
     def hand_on(self):
-        return self.giver.hand_on(self.places.read(INSTALLATION))
+        return hand_on_slots(self.ports)
 
     def reconcile(self):
         turn = Turn(self.clock, "")
         turn.until = turn.ago(-60)
-        count = self.repair.repair(turn)
+        count = free_slots.free_slots(self.ports, turn)
         assert turn.failures == []
         return count
-
-    def now(self, deployment):
-        return self.deployments.get(deployment.id)
 
     @property
     def slots_now(self):
@@ -85,13 +66,13 @@ class World(CancelWorld):
 
 @pytest.fixture
 def world():
-    return World()
+    return World(slot_limit=LIMIT)
 
 
 @pytest.fixture
 def approved(world):
     """An approved deployment, while another one has the only slot."""
-    world.slots.take(OTHER)
+    take_slot(world.ports, OTHER)
     return world.in_flight(deployment_in(State.APPROVED))
 
 
@@ -103,7 +84,7 @@ def test_a_plan_takes_a_slot_and_an_apply_does(world):
 
 @pytest.mark.parametrize(("state", "kind"), [(State.QUEUED, "plan"), (State.APPROVED, "apply")])
 def test_what_finds_no_slot_begins_nothing_and_is_audited_by_nobody(world, state, kind):
-    world.slots.take(OTHER)
+    take_slot(world.ports, OTHER)
     deployment = world.in_flight(deployment_in(state, apply_job=None))
     with pytest.raises(NoFreeSlot, match=r"1 of 1 runners are busy\. It goes on by itself"):
         world.begin(deployment, kind)
@@ -112,7 +93,7 @@ def test_what_finds_no_slot_begins_nothing_and_is_audited_by_nobody(world, state
 
 
 def test_an_apply_that_comes_from_a_gate_waits_as_one_that_is_approved(world):
-    world.slots.take(OTHER)
+    take_slot(world.ports, OTHER)
     gate = Gate("gate", NOW, next=rules.AfterGate.APPLY)
     deployment = world.in_flight(deployment_in(State.GATED, gate=gate))
     with pytest.raises(NoFreeSlot):
@@ -122,15 +103,16 @@ def test_an_apply_that_comes_from_a_gate_waits_as_one_that_is_approved(world):
 
 def test_nobody_passes_those_who_wait(world, approved):
     world.wait(approved)
-    world.slots.leave([OTHER])
+    leave_slots(world.ports, [OTHER])
     with pytest.raises(NoFreeSlot, match="0 of 1 runners are busy, and 1 wait already"):
-        world.slots.take("newcomer")
+        take_slot(world.ports, "newcomer")
 
 
 def test_a_plan_on_lambda_takes_none_and_takes_one_when_it_moves_to_fargate(world):
     queued = world.put(deployment_in(State.QUEUED))
-    world.slots.take(OTHER)
-    world.begin(queued, place=lambda job: replace(job, runner=PlanRunner.LAMBDA))
+    take_slot(world.ports, OTHER)
+    world.ports = changed(world.ports, {"TIDEGATE_PLAN_FUNCTION": "3008 MB"})
+    world.begin(queued)
     assert world.slots_now == ((OTHER,), ())
     with pytest.raises(NoFreeSlot):
         world.begin(queued, attempt=2)
@@ -144,25 +126,25 @@ def test_who_waits_is_shown_and_goes_on_once_a_slot_is_given_back(world, approve
     assert waiting.slot_since
     assert world.announcements.announced[-1] == waiting
     assert world.slots_now == ((OTHER,), (approved.id,))
-    shown = world.painter(web="https://tidegate.example").paint(waiting)
+    shown = paint_check_run(world.linked(web="https://tidegate.example"), waiting)
     assert shown.title == "Waiting for a concurrency slot: 1 of 1 runners are busy, position 1"
     assert shown.status == "in_progress"
     assert "it can be cancelled there" in shown.summary
     assert world.announcements.freed == 0
 
-    world.slots.leave([OTHER])
+    leave_slots(world.ports, [OTHER])
     assert world.announcements.freed == 1
     assert world.hand_on() == 1
     assert world.workflows.settled == {"token": {}}
     assert world.slots_now == ((approved.id,), ())
-    assert "A concurrency slot is free" in world.painter().paint(waiting).title
+    assert "A concurrency slot is free" in paint_check_run(world.ports, waiting).title
     world.begin(approved, "apply")
     assert (world.now(approved).state, world.now(approved).slot_since) == (State.APPLYING, "")
-    assert world.slot_waits.get(world.now(approved)) is None
+    assert get_slot_wait(world.ports, world.now(approved)) is None
 
 
 def test_what_was_put_back_into_its_queue_is_not_shown_as_waiting(world):
-    assert world.slot_waits.get(deployment_in(State.QUEUED, slot_since=NOW)) is None
+    assert get_slot_wait(world.ports, deployment_in(State.QUEUED, slot_since=NOW)) is None
 
 
 def test_a_confirmed_apply_goes_before_plans_and_the_position_says_so(world, approved):
@@ -171,13 +153,12 @@ def test_a_confirmed_apply_goes_before_plans_and_the_position_says_so(world, app
     world.places.join(INSTALLATION, "layer", Precedence.SPECULATION)
     world.wait(plan, "plan")
     world.wait(approved, "apply")
-    positions = [world.slot_waits.get(world.now(each)).position for each in (approved, plan)]
+    positions = [get_slot_wait(world.ports, world.now(each)).position for each in (approved, plan)]
     assert positions == [1, 2]
-    looker = PlaceLooker(world.places, world.layers, LIMIT)
     world.places.take(REPOSITORY, "layer", 1)
-    found = looker.look(REPOSITORY, [any_layer(id="layer")])
+    found = waiting_places(world.ports, REPOSITORY, [any_layer(id="layer")])
     assert "position 3" in found.reasons["layer"]
-    world.slots.leave([OTHER])
+    leave_slots(world.ports, [OTHER])
     world.hand_on()
     assert world.slots_now == ((approved.id,), ("layer", "plan"))
 
@@ -219,16 +200,16 @@ def test_one_too_many_is_refused(world, approved, monkeypatch):
 
 def test_a_slot_is_kept_while_a_job_runs_and_given_back_after_it(world):
     planning = world.in_flight(deployment_in(State.PLANNING))
-    world.slots.take(planning.id)
-    world.slots.give_back(planning.id)
+    take_slot(world.ports, planning.id)
+    give_back_slot(world.ports, planning.id)
     assert world.slots_now == ((planning.id,), ())
     world.deployments.save(replace(world.now(planning), plan=any_plan()))
     for _ in "once more":
-        world.slots.give_back(planning.id)
+        give_back_slot(world.ports, planning.id)
         assert world.slots_now == ((), ())
-    world.slots.take("gone")
-    world.slots.give_back("gone")
-    world.slots.leave([])
+    take_slot(world.ports, "gone")
+    give_back_slot(world.ports, "gone")
+    leave_slots(world.ports, [])
     assert world.slots_now == ((), ())
 
 
@@ -244,16 +225,14 @@ def lost(world):
     world.jobs.create(job)
     world.jobs.hand_over(job.id, "token", "clone")
     world.jobs.take(job.id, TASK)
-    world.slots.take(unknown.id)
-    world.slots.give_back(unknown.id)
+    take_slot(world.ports, unknown.id)
+    give_back_slot(world.ports, unknown.id)
     assert world.slots_now == ((unknown.id,), ())
     return unknown
 
 
 def test_an_apply_that_was_lost_keeps_its_slot_until_its_task_has_stopped(world, lost):
-    StoppedRunnerReporter(world.jobs, world.workflows, world.slots.give_back).report(
-        StoppedRunner(TASK, lost.apply_job, None, "stopped")
-    )
+    report_stopped_runner(world.ports, StoppedRunner(TASK, lost.apply_job, None, "stopped"))
     assert world.slots_now == ((), ())
 
 
@@ -267,9 +246,9 @@ def test_the_reconciler_frees_the_slot_of_a_task_that_is_gone_though_nobody_said
 
 
 def test_who_takes_a_slot_once_more_meanwhile_keeps_it(world):
-    world.slots.take(OTHER)
+    take_slot(world.ports, OTHER)
     seen = world.places.read(INSTALLATION)
-    world.slots.take(OTHER)
+    take_slot(world.ports, OTHER)
     with pytest.raises(Conflict):
         world.places.free(seen, OTHER)
     assert world.slots_now == ((OTHER,), ())
@@ -277,7 +256,7 @@ def test_who_takes_a_slot_once_more_meanwhile_keeps_it(world):
 
 def test_a_begin_that_is_refused_gives_its_slot_back(world):
     reviewed = world.in_flight(deployment_in(State.AWAITING_REVIEW))
-    world.slots.take(reviewed.id)
+    take_slot(world.ports, reviewed.id)
     with pytest.raises(WrongState):
         world.begin(reviewed)
     assert world.slots_now == ((), ())
@@ -287,7 +266,7 @@ def test_a_slot_handed_to_a_token_that_nobody_waits_with_goes_to_the_next(world,
     world.wait(approved, alive=False)
     second = world.in_flight(replace(deployment_in(State.APPROVED, 2), root=replace(approved.root, name="two")))
     world.wait(second, "second")
-    world.slots.leave([OTHER])
+    leave_slots(world.ports, [OTHER])
     assert world.hand_on() == 1
     assert (world.slots_now, world.workflows.settled) == (((second.id,), ()), {"second": {}})
 
@@ -299,8 +278,8 @@ def test_a_newer_token_keeps_the_slot_that_an_older_one_missed(world, approved):
         world.places.keep_token(INSTALLATION, approved.id, "new", "2")
         raise TooLate
 
-    world.slots.leave([OTHER])
-    assert PlaceGiver(world.places, missed, LIMIT).hand_on(world.places.read(INSTALLATION)) == 0
+    leave_slots(world.ports, [OTHER])
+    assert hand_on_slots(changed(world.ports, workflows=With(world.workflows, settle=missed))) == 0
     assert world.slots_now == ((approved.id,), ())
 
 
@@ -308,14 +287,14 @@ def test_a_newer_token_keeps_the_slot_that_an_older_one_missed(world, approved):
 
 
 def test_the_reconciler_rests_where_nobody_has_a_slot(world):
-    world.slots.take(OTHER)
-    world.slots.leave([OTHER])
+    take_slot(world.ports, OTHER)
+    leave_slots(world.ports, [OTHER])
     assert world.reconcile() == 0
     assert list(world.places.busy()) == []
 
 
 def test_the_reconciler_frees_what_no_job_needs_and_wakes_the_next(world, approved):
-    world.slots.leave([OTHER])
+    leave_slots(world.ports, [OTHER])
     ended = world.in_flight(replace(deployment_in(State.APPLIED, 2), root=replace(approved.root, name="two")))
     world.places.take(INSTALLATION, ended.id, LIMIT)
     world.wait(approved)
@@ -379,11 +358,10 @@ def test_the_reconciler_has_positions_shown_anew(world, approved, monkeypatch):
 def test_a_layer_that_waits_for_a_slot_says_so(world):
     layer = any_layer("a", id="a", state=LayerState.WAITING)
     world.places.take(REPOSITORY, "a", LIMIT)
-    looker = PlaceLooker(world.places, world.layers, LIMIT)
-    assert len(looker.look(REPOSITORY, [layer])) == 0
+    assert len(waiting_places(world.ports, REPOSITORY, [layer])) == 0
     world.places.take(INSTALLATION, OTHER, LIMIT)
     world.places.join(INSTALLATION, "a")
-    found = looker.look(REPOSITORY, [layer])
+    found = waiting_places(world.ports, REPOSITORY, [layer])
     assert found.reasons == {"a": "It waits for a concurrency slot: 1 of 1 runners are busy, position 1."}
     assert str(found) == "1 plan waits for a free place: 1 of 1 runners are busy."
 

@@ -7,29 +7,15 @@ import pytest
 from pydantic import ValidationError
 
 from tests.builders import any_layer, any_plan, sha
-from tests.fakes import (
-    MemoryAnnouncements,
-    MemoryClock,
-    MemoryForge,
-    MemoryJobs,
-    MemoryPlanPlaces,
-    MemoryRunners,
-    MemoryTemporaryLayers,
-    MemoryWorkflows,
-)
-from tests.slots import keeper
-from tidegate.deploys.jobs.choose_plan_runner import on_fargate
-from tidegate.deploys.jobs.stop_runner import RunnerStopper
+from tests.fakes.ports import changed, memory_ports, port
 from tidegate.deploys.rules.job import JobKind, job_digest, job_parts
-from tidegate.deploys.rules.plan_runner import PlanRunner
 from tidegate.deploys.rules.slots import INSTALLATION
 from tidegate.deploys.rules.temporary_layer import Checkout, LayerState
-from tidegate.deploys.slots.give_places import PlaceGiver
 from tidegate.messages import BeginSpeculation, RecordSpeculation
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.policies.rules.policy import HeldPolicySet
-from tidegate.pull_requests.begin_speculation import SpeculationBeginner
-from tidegate.pull_requests.record_speculation import SpeculationRecorder
+from tidegate.pull_requests.begin_speculation import begin_speculation
+from tidegate.pull_requests.record_speculation import record_speculation
 from tidegate.rules.errors import Conflict, NoFreePlace, NotFound, WrongState
 
 LIMIT = 1
@@ -41,15 +27,14 @@ UNREAD = json.dumps({"message": "The engine ended with exit code 1.", "last_line
 class World:
     """One layer, its jobs, and the use cases on them."""
 
+    layers, places, jobs = port("temporary_layers"), port("plan_places"), port("jobs")
+    announcements, runners = port("announcements"), port("runners")
+
     def __init__(self, **fields):
-        self.layers, self.jobs, self.clock = MemoryTemporaryLayers(), MemoryJobs(), MemoryClock()
-        self.announcements, self.places = MemoryAnnouncements(), MemoryPlanPlaces()
-        self.workflows, self.slots = MemoryWorkflows(), keeper(places=self.places)
-        self.giver = PlaceGiver(self.places, self.workflows.settle, LIMIT)
-        self.runners = MemoryRunners()
-        self.stopper = RunnerStopper(self.jobs, self.runners)
-        self.id = any_layer(**fields).id
-        self.layers.create([any_layer(**fields)])
+        self.ports = memory_ports(place_limit=LIMIT)
+        layer = any_layer(**fields)
+        self.id = layer.id
+        self.layers.create([layer])
 
     @property
     def layer(self):
@@ -58,25 +43,12 @@ class World:
     def put(self, **fields):
         return self.layers.save(replace(self.layer, **fields))
 
-    def begin(self, attempt=1, tries=1, place=on_fargate):
-        beginner = SpeculationBeginner(
-            self.layers,
-            self.places,
-            self.slots,
-            self.jobs,
-            MemoryForge(),
-            self.announcements,
-            self.clock,
-            LIMIT,
-            self.giver.leave,
-            self.stopper.stop,
-            place=place,
-        )
-        return beginner.begin(BeginSpeculation(layer=self.id, attempt=attempt, tries=tries))
+    def begin(self, attempt=1, tries=1):
+        return begin_speculation(self.ports, BeginSpeculation(layer=self.id, attempt=attempt, tries=tries))
 
     def record(self, plan=None, error=None, cause=None):
-        recorder = SpeculationRecorder(self.layers, self.announcements, self.clock, self.giver.leave, self.stopper.stop)
-        return recorder.record(RecordSpeculation(layer=self.id, plan=plan, error=error, cause=cause))
+        message = RecordSpeculation(layer=self.id, plan=plan, error=error, cause=cause)
+        return record_speculation(self.ports, message)
 
 
 @pytest.fixture
@@ -100,15 +72,11 @@ def test_a_job_tells_what_is_known_to_be_common_to_head_and_base(fork):
     assert world.jobs.get(world.begin().job).fork_sha == fork
 
 
-def on_lambda_first(job):
-    """Place the first attempt on Lambda, the others on Fargate."""
-    return replace(job, runner=PlanRunner.LAMBDA if job.id.endswith("-1") else PlanRunner.FARGATE)
-
-
 def test_a_plan_takes_a_slot_once_it_moves_from_lambda_to_fargate(world):
-    world.begin(place=on_lambda_first)
+    world.ports = changed(world.ports, {"TIDEGATE_PLAN_FUNCTION": "3008 MB"})
+    world.begin()
     assert world.places.read(INSTALLATION).is_quiet
-    world.begin(attempt=2, place=on_lambda_first)
+    world.begin(attempt=2)
     assert world.places.read(INSTALLATION).held == (world.id,)
     assert world.layer.reason == ""
 

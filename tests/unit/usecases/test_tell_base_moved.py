@@ -12,8 +12,8 @@ from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
 from tidegate.deploys.rules.temporary_layer import LayerState
 from tidegate.ports import Change, KnownRepository
 from tidegate.pull_requests import tell_base_moved
+from tidegate.pull_requests.receive_pull_request import receive_pull_request
 from tidegate.pull_requests.rules.record import PullRequestState, judged
-from tidegate.pull_requests.tell_base_moved import BaseTeller
 
 NEWER, NEWEST = sha(8), sha(9)
 ON_MERGE = ApplyRules()
@@ -27,7 +27,6 @@ class MovingWorld(PullRequestWorld):
         for commit in (NEWER, NEWEST):
             self.trees[commit] = self.trees[MAIN]
             self.forge.changes[commit, HEAD] = Change(self.forge.changes[MAIN, HEAD].after, None)
-        self.teller = BaseTeller(self.records, self.layers, self.forge, self.announcements, self.deliveries, self.clock)
         self.receive()
 
     def shown(self):
@@ -41,7 +40,7 @@ class MovingWorld(PullRequestWorld):
     def moved(self, *touched, to=NEWER, branch="main", rules=ON_MERGE, replans=False, every=False):
         self.forge.branches["main"] = to
         known = KnownRepository(REPOSITORY, INSTALLATION, branch, to, NOW)
-        self.teller.tell(known, None if every else touched, rules, replans=replans)
+        tell_base_moved.tell_base_moved(self.ports, known, None if every else touched, rules, replans=replans)
 
     @property
     def asked_to_show(self):
@@ -128,7 +127,7 @@ def test_a_record_that_is_gone_is_passed_over(world, monkeypatch):
 class TestPlanningAgain:
     def deliver(self, world):
         deliveries = [each for each in world.deliveries.unqueued(world.clock.now()) if each.id.startswith("base-")]
-        return [world.receiver.receive(each) for each in deliveries]
+        return [receive_pull_request(world.ports, each) for each in deliveries]
 
     def test_without_configuration_nothing_is_planned_again(self, world):
         world.moved("live/app")
@@ -144,7 +143,7 @@ class TestPlanningAgain:
         assert world.record.spec.base_sha == NEWEST
         assert world.record.overtaken == ()
         again = world.delivery(action="base_moved")
-        assert world.receiver.receive(again) == "Nothing else is to be planned."
+        assert receive_pull_request(world.ports, again) == "Nothing else is to be planned."
 
     def test_one_push_has_a_bounded_number_planned_again(self, world, monkeypatch):
         monkeypatch.setattr(tell_base_moved, "REPLANNED", 0)

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.usecases.pull_request_world import NUMBER, PullRequestWorld
+from tests.unit.usecases.pull_request_world import NUMBER, PAGE, PullRequestWorld
 from tidegate.pull_requests.rules.comment import MERGED, marker
 from tidegate.pull_requests.rules.record import Applying
+from tidegate.pull_requests.tell_closed import tell_closed
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
 
 PLANS = f"{marker('dev')}\n## Tidegate\n\nPlans."
@@ -33,7 +34,7 @@ def ends(world, *, merged):
 def test_a_merge_is_told_in_place_of_the_next_steps(world):
     ends(world, merged=True)
     ((_, text),) = world.forge.comments
-    assert text == f"{PLANS}\n\n{MERGED}\n\n[This page](/pulls/{NUMBER}) leads to what is deployed of it."
+    assert text == f"{PLANS}\n\n{MERGED}\n\n[This page]({PAGE}) leads to what is deployed of it."
 
 
 def test_what_is_closed_is_told_once(world):
@@ -49,7 +50,7 @@ def test_the_end_of_a_merge_that_deploys_is_left_to_who_shows_that_so_that_nobod
     world.forge.edits.clear()
     world.forge.comments[0] = (NUMBER, TEXT)
     deploys = (Applying("app", "dev", ""),)
-    world.teller.tell(replace(world.record, merge_sha="e" * 40, deploys=deploys), merged=True)
+    tell_closed(world.ports, replace(world.record, merge_sha="e" * 40, deploys=deploys), merged=True)
     assert (world.announcements.deployed, world.forge.edits) == ([world.record.spec.id], [])
 
 
@@ -61,7 +62,7 @@ def test_comments_of_others_stay_as_they_are(world):
 
 def test_a_locked_conversation_is_no_failure(world):
     world.forge.failures = [ForgeRefused(403, "The conversation is locked.")]
-    world.teller.tell(world.record, merged=True)
+    tell_closed(world.ports, world.record, merged=True)
     assert world.forge.edits == []
 
 
@@ -74,7 +75,7 @@ def test_a_deleted_comment_is_no_failure(world):
 def test_while_the_forge_does_not_answer_it_is_put_off(world):
     world.forge.failures = [ForgeUnavailable("GitHub", "down")]
     with pytest.raises(ForgeUnavailable):
-        world.teller.tell(world.record, merged=True)
+        tell_closed(world.ports, world.record, merged=True)
     ends(world, merged=True)
     assert "### Merged" in world.forge.comments[0][1]
 

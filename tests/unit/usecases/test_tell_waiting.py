@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_root, deployment_in
-from tests.unit.usecases.shown_check_runs import publisher_of
+from tests.fakes.ports import changed
+from tests.unit.usecases.shown_check_runs import publish
 from tests.unit.usecases.terraform_world import World
 from tidegate.deploys.rules.deployment import State
-from tidegate.gates.tell_waiting import WaitingTeller
+from tidegate.gates.tell_waiting import tell_waiting
 from tidegate.ports import Enrolled
 
 TOLD = {state for state in State if state not in {State.QUEUED, State.PLANNING, State.APPROVED}} - {
@@ -36,7 +37,7 @@ class PromotedWorld(World):
             self.member(deployment_in(state, id=f"{name}-1", root=any_root(name=name), stack="dev"))
 
     def tell(self, deployment=None):
-        WaitingTeller(self.change_sets, self.deployments, self.announcements).tell(deployment or self.app)
+        tell_waiting(self.ports, deployment or self.app)
         return self.announcements.places
 
 
@@ -86,9 +87,9 @@ def test_in_a_huge_change_nobody_is_told():
 
 def test_a_state_that_is_shown_for_the_first_time_is_told_once():
     world = PromotedWorld()
-    publisher_of(world).publish(world.app.id)
-    publisher_of(world).publish(world.app.id)
-    publisher_of(world).publish(world.app.id, again=True)
+    publish(world, world.app)
+    publish(world, world.app)
+    publish(world, world.app, again=True)
     assert world.announcements.places == [world.gated.id]
 
 
@@ -102,9 +103,8 @@ def test_what_could_not_be_told_is_told_when_it_is_published_once_more():
             if len(told) == 1:
                 raise ConnectionError
 
-    publisher = publisher_of(world)
-    publisher = replace(publisher, waiting=WaitingTeller(world.change_sets, world.deployments, Failing()))
+    world.ports = changed(world.ports, announcements=Failing())
     with pytest.raises(ConnectionError):
-        publisher.publish(world.app.id)
-    publisher.publish(world.app.id)
+        publish(world, world.app)
+    publish(world, world.app)
     assert told == [world.gated.id, world.gated.id]

@@ -11,7 +11,6 @@ from tests.unit.usecases.pull_request_world import (
     FORK_POINT,
     HEAD,
     MAIN,
-    NUMBER,
     PullRequestWorld,
     changes,
     opened,
@@ -47,7 +46,7 @@ class TestWhatIsOnlyTold:
         self.told(world)
         assert not world.record.guarded
         world.file(MAIN, SETS)
-        world.follower.follow(42, "acme/infra", NUMBER, again=True)
+        world.follow(again=True)
         world.discover()
         assert world.record.guarded
         assert "holds up the merge" in world.record.notice
@@ -92,7 +91,7 @@ class TestWhatIsOnlyTold:
         changes(world, {"README.md": "new"})
         assert self.told(world) == ("nothing", "")
         assert world.record.state is PullRequestState.IDLE
-        assert world.checks.asked[-1][:2] == ("show", world.record)
+        assert world.checks == [(HEAD, "No root would change")]
 
     def test_what_was_commented_before_is_brought_up_to_date_without_roots_too(self, world):
         changes(world, {"README.md": "new"})
@@ -160,5 +159,5 @@ class TestDraftsAndBranches:
         assert opened(world) == ("nothing", ())
         assert "destination_branches" in world.record.notice
         world.file(MAIN, "destination_branches: [release]\n")
-        world.follower.follow(42, "acme/infra", NUMBER, again=True)
+        world.follow(again=True)
         assert world.discover()[0] == "plan"

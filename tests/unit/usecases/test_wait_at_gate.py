@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tests.builders import any_deployment, deployment_in
+from tests.fakes.ports import changed
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.gates.wait_at_gate import wait_at_gate
 from tidegate.messages import WaitAtGate
 from tidegate.rules.errors import Conflict, GateStaysShut, NotFound, WrongState
 
@@ -135,7 +135,7 @@ def test_a_wait_that_comes_again_after_the_decision_hears_it(world):
 def test_what_is_elsewhere_is_not_held_back(world, come):
     world.put(come)
     with pytest.raises(WrongState):
-        world.waiter.wait(WaitAtGate(deployment=come.id, token="token"))
+        wait_at_gate(world.ports, WaitAtGate(deployment=come.id, token="token"))
     assert world.now(come) == come
 
 
@@ -143,7 +143,7 @@ def test_a_late_wait_for_an_earlier_plan_does_not_hold_back_the_next(world):
     planned = world.planned()
     planning = world.change(planned, plan_job=f"{planned.id}-plan-2")
     with pytest.raises(WrongState):
-        world.waiter.wait(WaitAtGate(deployment=planned.id, token="token", job=planned.plan.job))
+        wait_at_gate(world.ports, WaitAtGate(deployment=planned.id, token="token", job=planned.plan.job))
     assert world.now(planned) == planning
 
 
@@ -151,7 +151,7 @@ def test_what_has_waited_too_often_stays_at_its_gate_and_is_refused(world):
     planned = world.planned()
     for _ in range(2):  # The call comes again.
         with pytest.raises(GateStaysShut, match="waited 7 times"):
-            world.waiter.wait(WaitAtGate(deployment=planned.id, token="token", job=planned.plan.job, before=7))
+            wait_at_gate(world.ports, WaitAtGate(deployment=planned.id, token="token", job=planned.plan.job, before=7))
         assert world.now(planned).state is State.GATED
     with pytest.raises(NotFound):
         world.deployments.gate_token(planned.id, planned.plan.job)
@@ -159,13 +159,13 @@ def test_what_has_waited_too_often_stays_at_its_gate_and_is_refused(world):
 
 def test_the_seventh_wait_is_let_in(world):
     planned = world.planned()
-    world.waiter.wait(WaitAtGate(deployment=planned.id, token="token", job=planned.plan.job, before=6))
+    wait_at_gate(world.ports, WaitAtGate(deployment=planned.id, token="token", job=planned.plan.job, before=6))
     assert world.deployments.gate_token(planned.id, planned.plan.job) == "token"
 
 
 def test_nothing_waits_that_does_not_exist(world):
     with pytest.raises(NotFound):
-        world.waiter.wait(WaitAtGate(deployment="none", token="token"))
+        wait_at_gate(world.ports, WaitAtGate(deployment="none", token="token"))
 
 
 class _EndsMeanwhile:
@@ -185,7 +185,7 @@ def test_what_ends_while_a_wait_begins_opens_the_gate_whoever_comes_first(world)
     dev = world.member("app", "dev", State.APPLYING)
     planned = world.planned()
     meanwhile = _EndsMeanwhile(world, dev)
-    world.waiter = replace(world.waiter, change_sets=meanwhile)
+    world.ports = changed(world.ports, change_sets=meanwhile)
     assert world.waits(planned).gate.next == "review"
     assert world.answers == {"token": "review"}
 
@@ -195,8 +195,9 @@ def test_a_late_copy_of_an_earlier_attempt_leaves_the_token_that_waits(world):
     planned = world.planned()
     gate = planned.plan.job
     for retry in (1, 0):
-        world.waiter.wait(
-            WaitAtGate(deployment=planned.id, token=f"token-{retry}", job=gate, entered="2026-03-02", retry=retry)
+        wait_at_gate(
+            world.ports,
+            WaitAtGate(deployment=planned.id, token=f"token-{retry}", job=gate, entered="2026-03-02", retry=retry),
         )
     assert world.deployments.gate_token(planned.id, gate) == "token-1"
     assert world.states() == [State.GATED]
@@ -206,7 +207,7 @@ def test_a_late_copy_of_the_first_gate_leaves_the_token_of_the_second(world):
     world.member("app", "dev", State.APPLYING)
     waiting = world.waits(world.planned())
     with pytest.raises(WrongState):
-        world.waiter.wait(WaitAtGate(deployment=waiting.id, token="late"))
+        wait_at_gate(world.ports, WaitAtGate(deployment=waiting.id, token="late"))
     assert world.deployments.gate_token(waiting.id, waiting.plan.job) == "token"
 
 
@@ -220,6 +221,6 @@ def test_others_that_keep_writing_are_an_error(world):
         def save(self, deployment):
             raise Conflict(deployment.id)
 
-    world.waiter = replace(world.waiter, deployments=Busy())
+    world.ports = changed(world.ports, deployments=Busy())
     with pytest.raises(Conflict):
         world.waits(planned)

@@ -7,16 +7,13 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_root, deployment_in, sha
-from tests.fakes import MemoryRunners
-from tests.slots import no_token
-from tests.unit.usecases.deploy_queue.world import LATER, QUEUE
+from tests.unit.usecases.deploy_queue.world import LATER
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.jobs.cancel_deployment import DeploymentCanceller
+from tidegate.deploys.jobs.cancel_deployment import cancel_deployment
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.oversized import reduced
 from tidegate.deploys.rules.review_rule import ReviewRule
-from tidegate.messages import RecordOutcome
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Enrolled
 from tidegate.vcs.rules.comparison import Comparison
@@ -36,16 +33,13 @@ def push(number):
 
 
 def cancel(world, deployment):
-    ender = world.recorder.ender
-    ports = world.queues, world.deployments, world.jobs, MemoryRunners(), world.workflows, world.announcements
-    canceller = DeploymentCanceller(*ports, world.audit, ender.finisher, ender.announce, no_token)
-    assert canceller.cancel(deployment.id, "author", LATER).done
+    assert cancel_deployment(world.ports, deployment.id, "author", LATER).done
 
 
 def dropped(world, *merges):
     """Put merges in line, and cancel them there."""
     for each in merges:
-        world.enqueuer.enqueue(each)
+        world.enqueue(each)
         cancel(world, each)
 
 
@@ -58,7 +52,7 @@ def let_in(world, deployment):
 def ends(world, deployment, state):
     now = let_in(world, deployment)
     world.deployments.save(replace(now, state=state))
-    world.recorder.record(RecordOutcome(queue=QUEUE, deployment=deployment.id, error=None))
+    world.record(deployment)
     return now
 
 
@@ -155,7 +149,7 @@ def test_a_new_name_of_a_root_leaves_nothing_behind(world):
     world.deployments.add(deployment_in(State.REJECTED, 1, root=net, id="net-1", pushed=(push(1),)))
     world.deployments.add(deployment_in(State.APPLIED, 9, root=net, id="net-0"))
     line = merge(2, root=net, id="net-2")
-    world.enqueuer.enqueue(line)
+    world.enqueue(line)
     cancel(world, line)
     head = world.queues.read(line.queue)[0]
     deployed, undone = any_deployed(9, deployment="net-0"), any_deployed(1, deployment="net-1", state=State.REJECTED)

@@ -6,18 +6,19 @@ import pytest
 
 from tests.builders import any_deployed, any_deployment, deployment_in
 from tests.unit.usecases.deploy_queue.world import QUEUE, applying
-from tidegate.deploys.queue.execution_closed import ClosedExecution
+from tidegate.deploys.queue.ensure_worker import ensure_worker
+from tidegate.deploys.queue.execution_closed import ClosedExecution, release_queue
 from tidegate.deploys.rules.deployment import State
 from tidegate.rules.errors import CloudUnavailable
 
 
 def release(world, execution, status="ABORTED"):
-    world.releaser.release(ClosedExecution(QUEUE, execution, status))
+    release_queue(world.ports, ClosedExecution(QUEUE, execution, status))
 
 
 def test_a_deployment_that_has_not_begun_returns_to_the_line_and_gets_a_new_worker(world):
     execution = world.in_flight(any_deployment(1))
-    world.enqueuer.enqueue(any_deployment(2))
+    world.enqueue(any_deployment(2))
     release(world, execution)
     assert world.line == [any_deployment(1).id, any_deployment(2).id]
     assert world.head.in_flight is None
@@ -53,7 +54,7 @@ def test_after_a_failure_of_its_own_the_reconciler_starts_the_new_worker(world):
     release(world, execution, "FAILED")
     assert world.line == [any_deployment().id]
     assert world.head.worker is None
-    world.workers.ensure(QUEUE)
+    ensure_worker(world.ports, QUEUE)
     assert len(world.workflows.starts) == 2
 
 
@@ -94,7 +95,7 @@ def test_a_release_that_put_a_deployment_back_without_announcing_it_does_so_when
 
 def test_a_release_whose_lock_was_not_shown_shows_it_to_who_waits_when_it_comes_again(unheard):
     execution = applying(unheard, taken=True)
-    unheard.enqueuer.enqueue(any_deployment(2))
+    unheard.enqueue(any_deployment(2))
     unheard.announcements.refusals = 1
     with pytest.raises(CloudUnavailable):
         release(unheard, execution)
@@ -104,6 +105,6 @@ def test_a_release_whose_lock_was_not_shown_shows_it_to_who_waits_when_it_comes_
 
 
 def test_a_stranger_that_closes_before_anything_ended_announces_nothing(world):
-    world.enqueuer.enqueue(any_deployment())
+    world.enqueue(any_deployment())
     release(world, "stranger", "FAILED")
     assert world.announcements.refreshed == []

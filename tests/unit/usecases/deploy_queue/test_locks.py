@@ -142,7 +142,7 @@ def test_a_deployment_that_has_begun_is_not_judged_again(world):
 
 
 def test_a_deployment_that_is_not_in_flight_is_not_judged(world):
-    world.enqueuer.enqueue(any_deployment())
+    world.enqueue(any_deployment())
     assert not world.validate(any_deployment()).allowed
     assert world.deployments.get(any_deployment().id) == any_deployment().begun()
 
@@ -158,7 +158,7 @@ def test_without_the_forge_nothing_is_decided(world):
 
 def test_unlocking_shows_what_waits_and_wakes_the_worker(idle):
     idle.lock_by(any_deployment(9))
-    idle.enqueuer.enqueue(any_deployment(2))
+    idle.enqueue(any_deployment(2))
     idle.announcements.lines.clear()
     assert idle.unlock().done
     assert idle.head.lock is None
@@ -192,7 +192,7 @@ def test_a_lock_whose_deployment_is_not_kept_any_more_is_taken_away(world):
 
 def test_the_same_unlocking_again_repairs_and_audits_once(idle):
     idle.lock_by(any_deployment(9))
-    idle.enqueuer.enqueue(any_deployment(2))
+    idle.enqueue(any_deployment(2))
     idle.workflows.refusals = 1
     with pytest.raises(CloudUnavailable):
         idle.unlock()

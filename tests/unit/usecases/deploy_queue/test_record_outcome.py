@@ -38,7 +38,7 @@ def test_a_rejected_deployment_leaves_the_baseline(world):
 
 def test_an_apply_without_a_result_is_unknown_audited_and_locks_the_queue(world):
     applying(world, taken=True)
-    world.enqueuer.enqueue(any_deployment(2))
+    world.enqueue(any_deployment(2))
     assert world.record(any_deployment(), "States.Timeout") == "outcome_unknown"
     assert world.head.lock.revision == any_revision().sha
     assert world.audit.states == ["UNKNOWN"]
@@ -74,7 +74,7 @@ def test_a_lock_outlives_a_deployment_that_puts_none(world):
 
 def test_an_outcome_whose_announcement_failed_is_announced_with_its_lock_by_the_retry(unheard):
     applying(unheard, taken=True)
-    unheard.enqueuer.enqueue(any_deployment(2))
+    unheard.enqueue(any_deployment(2))
     unheard.announcements.refusals = 1
     with pytest.raises(CloudUnavailable):
         unheard.record(any_deployment(), "States.Timeout")

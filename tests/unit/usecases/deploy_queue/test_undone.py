@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from tests.builders import NOW, any_deployed, any_deployment, any_revision
 from tests.chance import examples
-from tests.unit.usecases.deploy_queue.world import QUEUE, World
+from tests.unit.usecases.deploy_queue.world import World
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.deployment import Gate, State, Trigger, moves_baseline
-from tidegate.messages import RecordOutcome
 from tidegate.ports import Enrolled
 from tidegate.rules.errors import Conflict
 from tidegate.vcs.rules.comparison import Comparison
@@ -53,7 +52,7 @@ def ends(world, deployment, state, **fields):
     now = let_in(world, deployment)
     if now.state is not State.REFUSED:
         world.deployments.save(replace(now, state=state, **fields))
-    world.recorder.record(RecordOutcome(queue=QUEUE, deployment=deployment.id, error=None))
+    world.record(deployment)
     return world.deployments.get(deployment.id)
 
 
@@ -88,7 +87,7 @@ def test_one_that_died_before_it_was_let_in_hides_nothing(world):
     enroll(world)
     ends(world, held(), State.REJECTED)
     world.in_flight(alone(2))
-    world.recorder.record(RecordOutcome(queue=QUEUE, deployment=alone(2).id, error="States.Timeout"))
+    world.record(alone(2), "States.Timeout")
     assert let_in(world, alone(3)).look_twice
 
 
@@ -187,7 +186,7 @@ def test_whatever_comes_in_between_people_look_until_something_that_contains_it_
     for number, state in enumerate(later, start=2):
         if state is State.QUEUED:
             world.in_flight(alone(number))
-            world.recorder.record(RecordOutcome(queue=QUEUE, deployment=alone(number).id, error="States.Timeout"))
+            world.record(alone(number), "States.Timeout")
             continue
         if state is State.REFUSED:
             world.forge.comparisons[any_revision(number).sha, "main"] = Comparison.BASE_MISSING
@@ -271,7 +270,7 @@ class TestContained:
         world.deployments.save = interrupted
         world.validate(late)
         world.deployments.save = save
-        world.recorder.record(RecordOutcome(queue=QUEUE, deployment=late.id, error=None))
+        world.record(late)
         ends(world, alone(4), State.APPLIED)
         assert all(world.deployments.get(alone(number).id).contained_by for number in (1, 2, 3))
 

@@ -75,7 +75,7 @@ def test_a_commit_that_does_not_exist_any_more_is_refused_and_blocks_nothing(wor
     gone, later = any_deployment(1, trigger=trigger), any_deployment(2)
     related(world, 1, "main", Comparison.BASE_MISSING)
     world.in_flight(gone)
-    world.enqueuer.enqueue(later)
+    world.enqueue(later)
     assert not world.validate(gone).allowed
     assert world.record(gone) == "refused"
     assert world.claim().deployment == later.id
@@ -117,7 +117,7 @@ def test_what_is_not_on_the_default_branch_is_not_run_again(world):
 def called_otherwise(world, **fields):
     """Let the root have been deployed under another name, which has a queue of its own; return that deployment."""
     former = deployment_in(State.APPLIED, 2, root=any_root(name="net"), id="net-2")
-    world.enqueuer.enqueue(replace(former, state=State.QUEUED))
+    world.enqueue(replace(former, state=State.QUEUED))
     head = world.queues.read(former.queue)[0]
     waiting = world.queues.waiting(former.queue)[0]
     head = world.queues.commit(head, head, take=waiting)

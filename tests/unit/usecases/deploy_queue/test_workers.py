@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.builders import any_deployment, any_lock
 from tests.unit.usecases.deploy_queue.world import QUEUE
+from tidegate.deploys.queue.close_worker import close_worker
+from tidegate.deploys.queue.hand_over_worker import hand_over_worker
 from tidegate.deploys.rules.queue import Worker
 from tidegate.messages import (
     CloseWorker,
@@ -12,8 +14,8 @@ from tidegate.messages import (
 
 
 def test_a_claim_takes_the_first_in_line_once(world):
-    world.enqueuer.enqueue(any_deployment(1))
-    world.enqueuer.enqueue(any_deployment(2))
+    world.enqueue(any_deployment(1))
+    world.enqueue(any_deployment(2))
     first, again = world.claim(), world.claim(rounds=1)
     assert (first.step, first.deployment) == ("deploy", any_deployment(1).id)
     assert again.deployment == first.deployment
@@ -22,14 +24,14 @@ def test_a_claim_takes_the_first_in_line_once(world):
 
 
 def test_a_stranger_claims_nothing(world):
-    world.enqueuer.enqueue(any_deployment())
+    world.enqueue(any_deployment())
     claimed = world.claim(execution="stranger")
     assert (claimed.step, claimed.deployment) == ("stop", None)
     assert world.head.in_flight is None
 
 
 def test_a_worker_with_nothing_to_take_waits_at_the_version_that_it_saw(world):
-    world.enqueuer.enqueue(any_deployment())
+    world.enqueue(any_deployment())
     world.change(lock=any_lock())
     claimed = world.claim()
     assert (claimed.step, claimed.version) == ("wait", world.head.version)
@@ -37,7 +39,7 @@ def test_a_worker_with_nothing_to_take_waits_at_the_version_that_it_saw(world):
 
 
 def test_a_worker_that_looked_at_an_older_queue_is_woken_at_once(world):
-    world.enqueuer.enqueue(any_deployment())
+    world.enqueue(any_deployment())
     world.lock_by(any_deployment(9))
     claimed = world.claim()
     world.unlock()
@@ -69,33 +71,33 @@ def test_waking_a_worker_that_has_timed_out_is_no_error(idle):
 def test_an_idle_worker_is_closed_and_the_next_deployment_gets_the_next_one(idle):
     execution = idle.head.worker.execution
     message = CloseWorker(queue=QUEUE, execution=execution)
-    assert idle.closer.close(message).closed
-    assert idle.closer.close(message).closed
+    assert close_worker(idle.ports, message).closed
+    assert close_worker(idle.ports, message).closed
     assert (idle.head.worker, idle.head.token) == (None, None)
-    idle.enqueuer.enqueue(any_deployment(2))
+    idle.enqueue(any_deployment(2))
     assert [name for name, _ in idle.workflows.starts] == [execution, idle.head.worker.execution]
     assert idle.head.generation == 2
 
 
 def test_a_worker_is_not_closed_when_there_is_work(idle):
-    idle.enqueuer.enqueue(any_deployment(2))
+    idle.enqueue(any_deployment(2))
     message = CloseWorker(queue=QUEUE, execution=idle.head.worker.execution)
-    assert not idle.closer.close(message).closed
+    assert not close_worker(idle.ports, message).closed
     assert idle.head.worker is not None
 
 
 def test_a_queue_is_handed_over_to_the_next_generation_once(world):
-    world.enqueuer.enqueue(any_deployment())
+    world.enqueue(any_deployment())
     old = world.head.worker.execution
     message = HandOverWorker(queue=QUEUE, execution=old)
-    world.handover.hand_over(message)
-    world.handover.hand_over(message)
+    hand_over_worker(world.ports, message)
+    hand_over_worker(world.ports, message)
     assert world.head.worker == Worker(world.head.worker.execution, 2)
     assert [name for name, _ in world.workflows.starts] == [old, world.head.worker.execution]
 
 
 def test_an_old_worker_hands_over_before_it_claims_more(world):
-    world.enqueuer.enqueue(any_deployment())
+    world.enqueue(any_deployment())
     assert world.claim(started="2025-09-03T07:59:59.123Z").step == "hand over"
     assert world.head.in_flight is None
     assert world.claim(started="2025-09-04T07:59:59.123Z").step == "deploy"
@@ -104,8 +106,8 @@ def test_an_old_worker_hands_over_before_it_claims_more(world):
 def test_a_queue_without_work_is_released_and_the_next_deployment_starts_the_next_generation(idle):
     execution = idle.head.worker.execution
     message = HandOverWorker(queue=QUEUE, execution=execution)
-    idle.handover.hand_over(message)
-    idle.handover.hand_over(message)
+    hand_over_worker(idle.ports, message)
+    hand_over_worker(idle.ports, message)
     assert (idle.head.worker, idle.head.token, len(idle.workflows.starts)) == (None, None, 1)
-    idle.enqueuer.enqueue(any_deployment(2))
+    idle.enqueue(any_deployment(2))
     assert [name for name, _ in idle.workflows.starts] == [execution, idle.head.worker.execution]

@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from tests.builders import NOW, any_deployment, any_job, any_lock, any_queue, any_revision, deployment_in
-from tests.fakes import (
-    MemoryAnnouncements,
-    MemoryAuditLog,
-    MemoryCatalog,
-    MemoryChangeSets,
-    MemoryClock,
-    MemoryDeployments,
-    MemoryDeployQueues,
-    MemoryForge,
-    MemoryJobs,
-    MemoryWorkflows,
-)
-from tests.slots import keeper
-from tidegate.deploys.jobs.find_undone import UndoneBefore
-from tidegate.deploys.jobs.finish import Finisher
-from tidegate.deploys.queue.claim_deployment import DeploymentClaimer
-from tidegate.deploys.queue.close_worker import WorkerCloser
-from tidegate.deploys.queue.end_deployment import DeploymentEnder
-from tidegate.deploys.queue.enqueue import Enqueuer
-from tidegate.deploys.queue.ensure_worker import WorkerEnsurer
-from tidegate.deploys.queue.execution_closed import QueueReleaser
-from tidegate.deploys.queue.find_former_root import FormerRoots
-from tidegate.deploys.queue.hand_over_worker import WorkerHandover
-from tidegate.deploys.queue.record_outcome import OutcomeRecorder
-from tidegate.deploys.queue.validate_revision import RevisionValidator
-from tidegate.deploys.queue.wait_for_signal import SignalWaiter
+from tests.fakes import MemoryAnnouncements
+from tests.fakes.ports import memory_ports
+from tidegate.deploys.queue.claim_deployment import claim_deployment
+from tidegate.deploys.queue.enqueue import enqueue
+from tidegate.deploys.queue.record_outcome import record_outcome
+from tidegate.deploys.queue.unlock import unlock_queue
+from tidegate.deploys.queue.validate_revision import validate_revision
+from tidegate.deploys.queue.wait_for_signal import wait_for_signal
 from tidegate.deploys.rules.deployment import State, Trigger, Unlocking
 from tidegate.deploys.rules.job import JobKind
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.messages import ClaimDeployment, RecordOutcome, ValidateRevision, WaitForSignal
-from tidegate.requests.unlock import QueueUnlocker
 from tidegate.rules.errors import CloudUnavailable
 
 QUEUE = any_queue()
@@ -43,36 +24,17 @@ LATER = "2026-03-02T12:00:00.000000+00:00"
 TOKEN = "token"
 
 
-@dataclass
 class World:
-    deployments: MemoryDeployments = field(default_factory=MemoryDeployments)
-    jobs: MemoryJobs = field(default_factory=MemoryJobs)
-    workflows: MemoryWorkflows = field(default_factory=MemoryWorkflows)
-    announcements: MemoryAnnouncements = field(default_factory=MemoryAnnouncements)
-    audit: MemoryAuditLog = field(default_factory=MemoryAuditLog)
-    forge: MemoryForge = field(default_factory=MemoryForge)
-    change_sets: MemoryChangeSets = field(default_factory=MemoryChangeSets)
+    """Every port is an attribute: ``world.deployments`` …"""
 
-    def __post_init__(self):
-        self.queues = MemoryDeployQueues(self.deployments)
-        clock = MemoryClock()
-        workers = self.workers = WorkerEnsurer(self.queues, self.workflows)
-        finisher = Finisher(self.deployments, self.jobs, self.audit)
-        ender = DeploymentEnder(self.queues, self.jobs, finisher, self.announcements, clock)
-        self.enqueuer = Enqueuer(self.queues, self.deployments, self.audit, self.announcements, workers)
-        self.claimer = DeploymentClaimer(self.queues, self.announcements, clock)
-        formers = FormerRoots(MemoryCatalog(self.deployments, self.queues), self.deployments)
-        undone = UndoneBefore(self.deployments, self.change_sets)
-        self.validator = RevisionValidator(self.queues, self.forge, self.announcements, clock, formers, undone)
-        self.slots = keeper(self.deployments)
-        self.recorder = OutcomeRecorder(self.queues, ender, self.slots.give_back)
-        self.waiter = SignalWaiter(self.queues, self.workflows)
-        self.closer = WorkerCloser(self.queues)
-        self.handover = WorkerHandover(self.queues, workers)
-        self.releaser = QueueReleaser(
-            self.queues, self.deployments, self.announcements, ender, workers, self.slots.leave
-        )
-        self.unlocker = QueueUnlocker(self.queues, self.deployments, self.audit, self.announcements, workers)
+    def __init__(self, **given):
+        self.ports = memory_ports(**given)
+
+    def __getattr__(self, port):
+        return getattr(self.ports, port)
+
+    def enqueue(self, deployment, seen=None):
+        return enqueue(self.ports, deployment, seen)
 
     def lock_by(self, deployment) -> None:
         """Lock the queue, as a deployment does."""
@@ -80,7 +42,7 @@ class World:
         self.change(lock=any_lock(revision=deployment.revision.sha, deployment=deployment.id))
 
     def unlock(self, by="reviewer", at=NOW):
-        return self.unlocker.unlock(QUEUE, Unlocking(by, at))
+        return unlock_queue(self.ports, QUEUE, Unlocking(by, at))
 
     @property
     def head(self) -> QueueHead:
@@ -96,11 +58,11 @@ class World:
     def claim(self, rounds=0, execution=None, started=NOW):
         worker = self.head.worker.execution if self.head.worker else ""
         message = ClaimDeployment(queue=QUEUE, execution=execution or worker, rounds=rounds, started=started)
-        return self.claimer.claim(message)
+        return claim_deployment(self.ports, message)
 
     def in_flight(self, deployment):
         """Bring a deployment in flight in any state, and return its worker's execution."""
-        self.enqueuer.enqueue(replace(deployment, state=State.QUEUED))
+        self.enqueue(replace(deployment, state=State.QUEUED))
         self.claim()
         self.deployments.save(
             replace(self.deployments.get(deployment.id), state=deployment.state, plan=deployment.plan)
@@ -117,14 +79,14 @@ class World:
     def wait(self, version, token=TOKEN, execution=None):
         execution = execution or self.head.worker.execution
         message = WaitForSignal(queue=QUEUE, execution=execution, version=version, token=token)
-        self.waiter.wait(message)
+        wait_for_signal(self.ports, message)
         return message
 
     def validate(self, deployment):
-        return self.validator.validate(ValidateRevision(queue=QUEUE, deployment=deployment.id))
+        return validate_revision(self.ports, ValidateRevision(queue=QUEUE, deployment=deployment.id))
 
     def record(self, deployment, error=None):
-        return self.recorder.record(RecordOutcome(queue=QUEUE, deployment=deployment.id, error=error)).state
+        return record_outcome(self.ports, RecordOutcome(queue=QUEUE, deployment=deployment.id, error=error)).state
 
 
 class FailingAnnouncements(MemoryAnnouncements):

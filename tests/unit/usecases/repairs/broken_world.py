@@ -4,29 +4,32 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.fakes import MemoryCatalog, MemoryDeliveries, MemoryEventQueue, MemoryForgeDeliveries
-from tests.fakes.redeliveries import MemoryRedeliveries
-from tests.unit.usecases.terraform_world import World
+from tests.fakes.ports import memory_ports
 from tidegate.deploys.rules.queue import Worker
 from tidegate.reconciler.turn import Turn
 
 
-class BrokenWorld(World):
-    def __post_init__(self):
-        super().__post_init__()
-        self.deliveries, self.events, self.lost = MemoryDeliveries(), MemoryEventQueue(), MemoryForgeDeliveries()
-        self.redeliveries = MemoryRedeliveries()
-        self.catalog = MemoryCatalog(self.deployments, self.queues)
-        self.woken, self.released, self.ended = [], [], []
+class BrokenWorld:
+    """Every port is an attribute: ``world.deployments`` …"""
+
+    def __init__(self, **given):
+        self.ports = memory_ports(**given)
         self.failures = []
+
+    def __getattr__(self, port):
+        return getattr(self.ports, port)
 
     def take_turn(self, repair, seconds=60):
         """Let a repair have its turn, and return its count; what failed is in ``failures``."""
         turn = Turn(self.clock, "")
         turn.until = turn.ago(-seconds)
-        count = repair.repair(turn)
+        count = repair(self.ports, turn)
         self.failures = turn.failures
         return count
+
+    def put(self, deployment):
+        assert self.deployments.add(deployment)
+        return deployment
 
     def enqueue(self, deployment):
         assert self.queues.enqueue(deployment)
@@ -44,6 +47,16 @@ class BrokenWorld(World):
         head, _ = self.queues.read(queue)
         self.queues.commit(head, replace(head, worker=Worker(execution, 1, started)))
 
+    def worker(self, queue):
+        """Return the execution that is the queue's worker, or None."""
+        head, _ = self.queues.read(queue)
+        return head.worker and head.worker.execution
+
     def lock(self, queue, lock):
         head, _ = self.queues.read(queue)
         self.queues.commit(head, replace(head, lock=lock))
+
+    @property
+    def started(self):
+        """The queues for which executions were started."""
+        return [queue for _, queue in self.workflows.starts]

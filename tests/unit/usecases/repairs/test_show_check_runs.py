@@ -5,12 +5,7 @@ import pytest
 from tests.builders import deployment_in
 from tidegate.deploys.rules.deployment import State
 from tidegate.ports import PublishedCheckRun
-from tidegate.reconciler.show_check_runs import ShowCheckRuns, is_due
-
-
-@pytest.fixture
-def repair(world):
-    return ShowCheckRuns(world.deployments, world.check_runs, world.announcements)
+from tidegate.reconciler.show_check_runs import is_due, show_check_runs
 
 
 def _changed(world, state, seconds_ago, shown=None):
@@ -23,47 +18,47 @@ def _changed(world, state, seconds_ago, shown=None):
 
 
 @pytest.mark.parametrize("shown", [None, 2])
-def test_a_check_run_that_stays_behind_is_asked_for_again(world, repair, shown):
+def test_a_check_run_that_stays_behind_is_asked_for_again(world, shown):
     deployment = _changed(world, State.PLANNING, 61, shown)
-    assert world.take_turn(repair) == 1
+    assert world.take_turn(show_check_runs) == 1
     assert world.announcements.refreshed == [deployment]
 
 
-def test_a_check_run_that_changes_at_this_moment_is_left_to_its_message(world, repair):
+def test_a_check_run_that_changes_at_this_moment_is_left_to_its_message(world):
     _changed(world, State.PLANNING, 59, shown=2)
-    assert world.take_turn(repair) == 0
+    assert world.take_turn(show_check_runs) == 0
 
 
-def test_a_check_run_that_shows_the_newest_state_needs_nothing(world, repair):
+def test_a_check_run_that_shows_the_newest_state_needs_nothing(world):
     deployment = _changed(world, State.PLANNING, 3600, shown=3)
-    assert world.take_turn(repair) == 0
+    assert world.take_turn(show_check_runs) == 0
     assert list(world.deployments.unshown()) == [deployment]
 
 
-def test_an_end_that_is_shown_is_not_looked_at_any_more(world, repair):
+def test_an_end_that_is_shown_is_not_looked_at_any_more(world):
     _changed(world, State.APPLIED, 61, shown=3)
-    assert world.take_turn(repair) == 0
+    assert world.take_turn(show_check_runs) == 0
     assert list(world.deployments.unshown()) == []
 
 
-def test_an_end_that_is_not_shown_is_asked_for_again(world, repair):
+def test_an_end_that_is_not_shown_is_asked_for_again(world):
     _changed(world, State.APPLIED, 61, shown=2)
-    assert world.take_turn(repair) == 1
+    assert world.take_turn(show_check_runs) == 1
     assert len(list(world.deployments.unshown())) == 1
 
 
-def test_asking_twice_is_harmless_and_while_the_forge_is_down_it_is_asked_ever_more_rarely(world, repair):
+def test_asking_twice_is_harmless_and_while_the_forge_is_down_it_is_asked_ever_more_rarely(world):
     _changed(world, State.PLANNING, 0)
     for _ in range(24 * 12):
         world.clock.advance(300)
-        world.take_turn(repair)
+        world.take_turn(show_check_runs)
     asked = len(world.announcements.refreshed)
     assert 5 < asked < 15
 
 
-def test_a_record_that_has_expired_is_passed_over(world, repair):
+def test_a_record_that_has_expired_is_passed_over(world):
     world.deployments.unshown = lambda: ["gone"]
-    assert world.take_turn(repair) == 0
+    assert world.take_turn(show_check_runs) == 0
     assert world.failures == []
 
 

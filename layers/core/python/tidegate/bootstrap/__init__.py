@@ -1,28 +1,19 @@
-"""The wiring: the only place that knows use cases and adapters.
-
-Everything is made when it is first used and kept while the function is warm, so that a function reads
-only its own settings and imports only its own adapters. Tests put another ``Bootstrap`` in its place.
-"""
+"""What leads from events to verbs, and the ports of this process."""
 
 from __future__ import annotations
 
-from tidegate.bootstrap.pages import WebPages
+from tidegate.ports.wiring import Ports
+
+_ports: list[Ports] = []
 
 
-class Bootstrap(WebPages):
-    """All use cases on their ports."""
+def wiring() -> Ports:
+    """Return the ports of this process, made when they are first asked for."""
+    if not _ports:
+        _ports.append(Ports())
+    return _ports[0]
 
 
-_wiring: list[Bootstrap] = []
-
-
-def wiring() -> Bootstrap:
-    """Return the wiring of this process."""
-    if not _wiring:
-        _wiring.append(Bootstrap())
-    return _wiring[0]
-
-
-def use(bootstrap: Bootstrap | None) -> None:
-    """Put another wiring in place (None: make a new one when it is needed next)."""
-    _wiring[:] = [] if bootstrap is None else [bootstrap]
+def use(ports: Ports | None) -> None:
+    """Put other ports in place (None: make new ones when they are needed next)."""
+    _ports[:] = [] if ports is None else [ports]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tidegate.bootstrap import wiring
@@ -15,6 +16,8 @@ from tidegate.telemetry import Handler, count_ignored, logger, observed
 
 if TYPE_CHECKING:
     from tidegate.bootstrap.table import Queue
+    from tidegate.ports import Ports
+    from tidegate.web.application import WebApplication
 
 
 class UnknownKind(ValueError):  # Named for what it tells.
@@ -118,8 +121,22 @@ def _rule(function: str, what: tuple[str, str], event: Mapping[str, Any]) -> Non
 
 def reconcile(_event: Mapping[str, Any], _context: object) -> dict[str, int]:
     """Repair, and say how much each repair had to do. Raise ExceptionGroup in the end for what could not be done."""
-    done = wiring().reconciler.reconcile()
+    from tidegate.reconciler.reconcile import reconcile as run_repairs
+
+    done = run_repairs(wiring())
     if done.failures:
         logger.warning("some repairs failed", extra={"repaired": done.repaired})
         raise ExceptionGroup("What could not be repaired is tried again by the next run.", done.failures)
     return done.repaired
+
+
+def answer_request(event: Mapping[str, Any], context: Any) -> Any:
+    """Answer a request of the HTTP API."""
+    return _application(wiring()).answer(event, context)
+
+
+@cache
+def _application(ports: Ports) -> WebApplication:
+    from tidegate.web.application import WebApplication
+
+    return WebApplication(ports)

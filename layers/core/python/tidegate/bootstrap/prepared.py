@@ -7,48 +7,59 @@ and runs it with a share of one: 29 % at 512 MB. Functions with a whole one anyw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
+from importlib import import_module
 
-from tidegate.bootstrap import Bootstrap
+from tidegate.ports import Ports
 from tidegate.settings import MissingSettingError
 
-#: By function, what its events need: a state machine comes by most of a function's steps, one after another.
-FIRST: Mapping[str, tuple[Callable[[Bootstrap], object], ...]] = {
+#: What every function below keeps.
+_RECORDS = ("queues", "deployments", "jobs", "announcements", "plan_places")
+#: By function, the verbs of its events and their ports: a state machine comes by most of them, one after another.
+FIRST: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "steps": (
-        lambda wires: wires.deployment_claimer,
-        lambda wires: wires.plan_recorder,
-        lambda wires: wires.outcome_recorder,
-        lambda wires: wires.line_refresher,
-        lambda wires: wires.lambda_starter,
+        (
+            "deploys.queue.claim_deployment",
+            "jobs.record_plan",
+            "deploys.queue.record_outcome",
+            "deploys.queue.refresh_line",
+            "jobs.start_on_lambda",
+        ),
+        (*_RECORDS, "audit", "plan_functions", "line_boards"),
     ),
     "forge_steps": (
-        lambda wires: wires.check_run_publisher,
-        lambda wires: wires.revision_validator,
-        lambda wires: wires.job_beginner,
-        lambda wires: wires.job_handover,
+        (
+            "check_runs.publish_check_run",
+            "deploys.queue.validate_revision",
+            "jobs.begin_job",
+            "jobs.hand_over_job",
+        ),
+        (*_RECORDS, "audit", "forge", "check_runs", "artifacts", "change_sets"),
     ),
     "waits": (
-        lambda wires: wires.review_requester,
-        lambda wires: wires.signal_waiter,
-        lambda wires: wires.slot_waiter,
+        ("deploys.reviews.request_review", "deploys.queue.wait_for_signal", "deploys.slots.wait_for_slot"),
+        (*_RECORDS, "workflows"),
     ),
-    "workers": (lambda wires: wires.gate_opener,),
-    "wait_for_requirements": (lambda wires: wires.requirements_gate,),
+    "workers": (("gates.open_gates",), (*_RECORDS, "workflows", "change_sets")),
+    "wait_for_requirements": (("gates.wait_for_requirements",), (*_RECORDS, "workflows", "forge")),
     "pull_request_steps": (
-        lambda wires: wires.speculation_beginner,
-        lambda wires: wires.speculation_recorder,
+        ("pull_requests.begin_speculation", "pull_requests.record_speculation"),
+        (*_RECORDS, "temporary_layers"),
     ),
 }
 
 
-def prepare(function: str, wires: Bootstrap) -> None:
+def prepare(function: str, ports: Ports) -> None:
     """Import and make what the function's events need. What lacks its settings says so once it is used."""
     if function not in FIRST:
         return
     import tidegate.aws.batches  # noqa: PLC0415  # Only a function that is prepared needs both.
     import tidegate.bootstrap.table  # noqa: F401, PLC0415
 
-    for make in FIRST[function]:
+    verbs, made = FIRST[function]
+    for verb in verbs:
+        import_module(f"tidegate.{verb}")
+    for port in made:
         with suppress(MissingSettingError, ValueError):
-            make(wires)
+            getattr(ports, port)

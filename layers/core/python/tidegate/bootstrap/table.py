@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Generic, Literal, TypeVar
 
-from tidegate.bootstrap import Bootstrap
 from tidegate.bootstrap.readers import read_call, read_execution, read_press, read_runner
 from tidegate.messages import (
     BeginJob,
@@ -57,10 +57,24 @@ from tidegate.messages.queues import (
     PublishRevision,
     RefreshPositions,
 )
+from tidegate.ports import Ports
 from tidegate.ports.deliveries import Delivery
 from tidegate.settings import WorkflowSettings
 
 M = TypeVar("M", bound=Message)
+
+
+def _verb(path: str) -> Callable[..., Any]:
+    """Return a verb by its path in the package; without a colon, it is named as its module is.
+
+    The module is imported when the verb is first called: a function imports only what it calls.
+    """
+    module, _, name = path.partition(":")
+
+    def carry_out(ports: Ports, *asked: Any, **how: Any) -> Any:
+        return getattr(import_module(f"tidegate.{module}"), name or module.rpartition(".")[2])(ports, *asked, **how)
+
+    return carry_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +86,10 @@ class Verb(Generic[M]):
     """
 
     message: type[M]
-    carry_out: Callable[[Bootstrap, M], Any]
+    carry_out: Callable[[Ports, M], Any]
 
-    def take(self, wires: Bootstrap, fields: Mapping[str, Any]) -> Any:
-        return self.carry_out(wires, self.message.model_validate(fields))
+    def take(self, ports: Ports, fields: Mapping[str, Any]) -> Any:
+        return self.carry_out(ports, self.message.model_validate(fields))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,104 +113,113 @@ class Rule:
     """What an event of EventBridge leads to: the verb gets its detail. ``name`` is what its rights are named."""
 
     name: str
-    carry_out: Callable[[Bootstrap, Mapping[str, Any]], object]
+    carry_out: Callable[[Ports, Mapping[str, Any]], object]
 
 
-def _events(message: type[Event], verbs: Mapping[str, Callable[[Bootstrap, Delivery], object]]) -> dict[str, Verb[Any]]:
+def _events(message: type[Event], verbs: Mapping[str, Callable[[Ports, Delivery], object]]) -> dict[str, Verb[Any]]:
     """Return the rows of kinds of stored deliveries, whose verbs take the delivery."""
 
-    def row(verb: Callable[[Bootstrap, Delivery], object]) -> Verb[Event]:
+    def row(verb: Callable[[Ports, Delivery], object]) -> Verb[Event]:
         return Verb(
             message,
-            lambda wires, event: verb(wires, Delivery(event.delivery, event.kind, event.fields, event.received_at)),
+            lambda ports, event: verb(ports, Delivery(event.delivery, event.kind, event.fields, event.received_at)),
         )
 
     return {kind: row(verb) for kind, verb in verbs.items()}
 
 
-def _discover_pull_request(wires: Bootstrap, asked: DiscoverPullRequest) -> PullRequestDiscovered:
-    found, layers = wires.pull_request_discoverer.discover(asked.pull_request, asked.revision)
+def _discover_pull_request(ports: Ports, asked: DiscoverPullRequest) -> PullRequestDiscovered:
+    found, layers = _verb("pull_requests.discover_pull_request")(ports, asked.pull_request, asked.revision)
     return PullRequestDiscovered(next=found, layers=tuple(layers))
 
 
-def _publish_pull_request(wires: Bootstrap, asked: PublishPullRequest) -> PullRequestPublished:
+def _publish_pull_request(ports: Ports, asked: PublishPullRequest) -> PullRequestPublished:
     what = asked.pull_request, asked.revision, asked.error or "", asked.cause or ""
-    return PullRequestPublished(outcome=wires.pull_request_publisher.publish(*what))
+    return PullRequestPublished(outcome=_verb("pull_requests.publish_pull_request:ask_for_publication")(ports, *what))
 
 
-def _discover_drift(wires: Bootstrap, asked: DiscoverDrift) -> DriftDiscovered:
-    following, layers = wires.drift_discoverer.discover(asked.repository, asked.schedule, asked.execution)
+def _discover_drift(ports: Ports, asked: DiscoverDrift) -> DriftDiscovered:
+    following, layers = _verb("drift.discover_drift")(ports, asked.repository, asked.schedule, asked.execution)
     return DriftDiscovered(next=following, layers=layers)
 
 
-def _conclude_drift(wires: Bootstrap, asked: ConcludeDrift) -> DriftConcluded:
-    run, concluder = (asked.repository, asked.schedule, asked.execution), wires.drift_concluder
-    summary = concluder.fail(*run, asked.error, asked.cause or "") if asked.error else concluder.conclude(*run)
-    return DriftConcluded(summary=summary)
+def _conclude_drift(ports: Ports, asked: ConcludeDrift) -> DriftConcluded:
+    run = asked.repository, asked.schedule, asked.execution
+    if asked.error:
+        return DriftConcluded(
+            summary=_verb("drift.conclude_drift:fail_drift")(ports, *run, asked.error, asked.cause or "")
+        )
+    return DriftConcluded(summary=_verb("drift.conclude_drift")(ports, *run))
 
 
-def _publish_revision(wires: Bootstrap, asked: PublishRevision) -> object:
-    return wires.publication.publish(asked.pull_request, asked.revision, asked.error, asked.cause)
+def _publish_revision(ports: Ports, asked: PublishRevision) -> object:
+    return _verb("pull_requests.publish_pull_request")(
+        ports, asked.pull_request, asked.revision, asked.error, asked.cause
+    )
 
 
-def _publish_deployment(wires: Bootstrap, asked: PublishDeployment) -> None:
+def _publish_deployment(ports: Ports, asked: PublishDeployment) -> None:
     how = asked.model_dump(exclude={"kind", "deployment"})
-    wires.check_run_publisher.publish(asked.deployment, **how)
+    _verb("check_runs.publish_check_run")(ports, asked.deployment, **how)
 
 
-def _release_queue(wires: Bootstrap, detail: Mapping[str, Any]) -> None:
+def _release_queue(ports: Ports, detail: Mapping[str, Any]) -> None:
     """Release the queue of a deploy execution. A Terraform execution is caught by the deploy execution above it."""
-    if detail["stateMachineArn"] == WorkflowSettings.from_env(wires.environ).deploy_machine:
-        wires.queue_releaser.release(read_execution(detail))
+    if detail["stateMachineArn"] == WorkflowSettings.from_env(ports.environ).deploy_machine:
+        _verb("deploys.queue.execution_closed:release_queue")(ports, read_execution(detail))
 
 
 #: By function: docs/permissions.md says what each may do. A step keeps its name for as long as a definition calls it.
 STEPS: Mapping[str, Mapping[str, Verb[Any]]] = {
     "steps": {
-        "claim_deployment": Verb(ClaimDeployment, lambda wires, asked: wires.deployment_claimer.claim(asked)),
-        "close_worker": Verb(CloseWorker, lambda wires, asked: wires.worker_closer.close(asked)),
-        "record_plan": Verb(RecordPlan, lambda wires, asked: wires.plan_recorder.record(asked)),
-        "record_result": Verb(RecordResult, lambda wires, asked: wires.result_recorder.record(asked)),
-        "record_outcome": Verb(RecordOutcome, lambda wires, asked: wires.outcome_recorder.record(asked)),
-        "start_on_lambda": Verb(StartOnLambda, lambda wires, asked: wires.lambda_starter.start(asked)),
+        "claim_deployment": Verb(ClaimDeployment, _verb("deploys.queue.claim_deployment")),
+        "close_worker": Verb(CloseWorker, _verb("deploys.queue.close_worker")),
+        "record_plan": Verb(RecordPlan, _verb("jobs.record_plan")),
+        "record_result": Verb(RecordResult, _verb("jobs.record_result")),
+        "record_outcome": Verb(RecordOutcome, _verb("deploys.queue.record_outcome")),
+        "start_on_lambda": Verb(StartOnLambda, _verb("jobs.start_on_lambda")),
         "publish_pull_request": Verb(PublishPullRequest, _publish_pull_request),
     },
     "forge_steps": {
-        "validate_revision": Verb(ValidateRevision, lambda wires, asked: wires.revision_validator.validate(asked)),
-        "begin_job": Verb(BeginJob, lambda wires, asked: wires.job_beginner.begin(asked)),
-        "hand_over_job": Verb(HandOverJob, lambda wires, asked: wires.job_handover.hand_over(asked)),
-        "judge_plan": Verb(JudgePlan, lambda wires, asked: wires.held_plan_judge.judge(asked)),
+        "validate_revision": Verb(ValidateRevision, _verb("deploys.queue.validate_revision")),
+        "begin_job": Verb(BeginJob, _verb("jobs.begin_job")),
+        "hand_over_job": Verb(HandOverJob, _verb("jobs.hand_over_job")),
+        "judge_plan": Verb(JudgePlan, _verb("jobs.judge_held_plan:judge_plan")),
         "conclude_drift": Verb(ConcludeDrift, _conclude_drift),
     },
     "waits": {
-        "wait_for_signal": Verb(WaitForSignal, lambda wires, asked: wires.signal_waiter.wait(asked)),
-        "wait_at_gate": Verb(WaitAtGate, lambda wires, asked: wires.gate_waiter.wait(asked)),
-        "wait_for_slot": Verb(WaitForSlot, lambda wires, asked: wires.slot_waiter.wait(asked)),
-        "request_review": Verb(RequestReview, lambda wires, asked: wires.review_requester.request(asked)),
+        "wait_for_signal": Verb(WaitForSignal, _verb("deploys.queue.wait_for_signal")),
+        "wait_at_gate": Verb(WaitAtGate, _verb("gates.wait_at_gate")),
+        "wait_for_slot": Verb(WaitForSlot, _verb("deploys.slots.wait_for_slot")),
+        "request_review": Verb(RequestReview, _verb("deploys.reviews.request_review")),
     },
     "wait_for_requirements": {
-        "wait_for_requirements": Verb(WaitForRequirements, lambda wires, asked: wires.requirements_gate.wait(asked)),
+        "wait_for_requirements": Verb(WaitForRequirements, _verb("gates.wait_for_requirements")),
     },
     "workers": {
-        "hand_over_worker": Verb(HandOverWorker, lambda wires, asked: wires.worker_handover.hand_over(asked)),
+        "hand_over_worker": Verb(HandOverWorker, _verb("deploys.queue.hand_over_worker")),
     },
     "discovery_steps": {
         "discover_pull_request": Verb(DiscoverPullRequest, _discover_pull_request),
         "discover_drift": Verb(DiscoverDrift, _discover_drift),
     },
     "pull_request_steps": {
-        "begin_speculation": Verb(BeginSpeculation, lambda wires, asked: wires.speculation_beginner.begin(asked)),
-        "wait_for_place": Verb(WaitForPlace, lambda wires, asked: wires.place_waiter.wait(asked)),
-        "record_speculation": Verb(RecordSpeculation, lambda wires, asked: wires.speculation_recorder.record(asked)),
+        "begin_speculation": Verb(BeginSpeculation, _verb("pull_requests.begin_speculation")),
+        "wait_for_place": Verb(WaitForPlace, _verb("deploys.slots.wait_for_place")),
+        "record_speculation": Verb(RecordSpeculation, _verb("pull_requests.record_speculation")),
     },
     "check_policies": {
-        "check_policies": Verb(CheckPolicies, lambda wires, asked: wires.policy_checker.check(asked)),
+        "check_policies": Verb(CheckPolicies, _verb("policies.check_policies")),
     },
 }
 _POSITIONS = Queue(
     "refresh_line",
     "any",
-    {"refresh_positions": Verb(RefreshPositions, lambda wires, asked: wires.line_refresher.refresh(asked.queue))},
+    {
+        "refresh_positions": Verb(
+            RefreshPositions, lambda ports, asked: _verb("deploys.queue.refresh_line")(ports, asked.queue)
+        )
+    },
     soon=False,  # Positions move soon again.
 )
 #: By function, and by the variable with the queue's URL.
@@ -208,19 +231,19 @@ QUEUES: Mapping[str, Mapping[str, Queue]] = {
             _events(
                 DiscoveryEvent,
                 {
-                    "push": lambda wires, event: wires.push_receiver.receive(event),
-                    "head": lambda wires, event: wires.push_receiver.receive(event),
-                    "issue_comment": lambda wires, event: wires.comment_receiver.receive(event),
-                    "manual": lambda wires, event: wires.request_receiver.receive(event),
-                    "rerun": lambda wires, event: wires.rerun_requester.receive_check(event),
-                    "check_suite": lambda wires, event: wires.rerun_requester.receive_suite(event),
-                    "replan": lambda wires, event: wires.rerun_planner.receive(event),
-                    "retry": lambda wires, event: wires.blocked_retrier.receive(event),
-                    "pull_request": lambda wires, event: wires.pull_request_receiver.receive(event),
-                    "pull_request_review": lambda wires, event: wires.pull_request_receiver.receive(event),
-                    "merge_group": lambda wires, event: wires.pull_request_receiver.receive(event),
-                    "drift": lambda wires, event: wires.drift_receiver.receive(event),
-                    "look_for_drift": lambda wires, event: wires.drift_rerun_receiver.receive(event),
+                    "push": _verb("pushes.receive_push"),
+                    "head": _verb("pushes.receive_push"),
+                    "issue_comment": _verb("comments.receive_comment"),
+                    "manual": _verb("requests.receive_request"),
+                    "rerun": _verb("requests.rerun:rerun_check"),
+                    "check_suite": _verb("requests.rerun:rerun_suite"),
+                    "replan": _verb("comments.plan_by_rerun"),
+                    "retry": _verb("gates.retry_blocked"),
+                    "pull_request": _verb("pull_requests.receive_pull_request"),
+                    "pull_request_review": _verb("pull_requests.receive_pull_request"),
+                    "merge_group": _verb("pull_requests.receive_pull_request"),
+                    "drift": _verb("drift.receive_drift"),
+                    "look_for_drift": _verb("drift.look_now:rerun_drift"),
                 },
             ),
         ),
@@ -232,8 +255,8 @@ QUEUES: Mapping[str, Mapping[str, Queue]] = {
             _events(
                 ActionEvent,
                 {
-                    "check_run": lambda wires, event: wires.button_answerer.answer(read_press(event)),
-                    "decision": lambda wires, event: wires.comment_decider.receive(event),
+                    "check_run": lambda ports, event: _verb("requests.answer_button")(ports, read_press(event)),
+                    "decision": _verb("comments.decide_by_comment"),
                 },
             ),
         ),
@@ -244,16 +267,25 @@ QUEUES: Mapping[str, Mapping[str, Queue]] = {
             "in order",
             {
                 "publish_deployment": Verb(PublishDeployment, _publish_deployment),
-                "publish_layer": Verb(PublishLayer, lambda wires, asked: wires.progress_shower.layer(asked.layer)),
+                "publish_layer": Verb(
+                    PublishLayer,
+                    lambda ports, asked: _verb("pull_requests.pull_request_checks:show_layer")(ports, asked.layer),
+                ),
                 "publish_progress": Verb(
                     PublishProgress,
-                    lambda wires, asked: wires.progress_shower.progress(asked.pull_request, asked.not_before),
+                    lambda ports, asked: _verb("pull_requests.pull_request_checks:show_progress")(
+                        ports, asked.pull_request, asked.not_before
+                    ),
                 ),
                 "publish_revision": Verb(PublishRevision, _publish_revision),
-                "follow_apply": Verb(FollowApply, lambda wires, asked: wires.applied_merger.go_on(asked.pull_request)),
+                "follow_apply": Verb(
+                    FollowApply, lambda ports, asked: _verb("pull_requests.merge_applied")(ports, asked.pull_request)
+                ),
                 "publish_deploys": Verb(
                     PublishDeploys,
-                    lambda wires, asked: wires.deploys_shower.show(asked.pull_request, asked.not_before),
+                    lambda ports, asked: _verb("pull_requests.show_deploys")(
+                        ports, asked.pull_request, asked.not_before
+                    ),
                 ),
             },
         ),
@@ -264,8 +296,8 @@ QUEUES: Mapping[str, Mapping[str, Queue]] = {
             "open_gates",
             "in order",
             {
-                "open_gates": Verb(OpenGates, lambda wires, asked: wires.gate_opener.open(asked.change_set)),
-                "give_slots": Verb(GiveSlots, lambda wires, _: wires.hand_on_slots()),
+                "open_gates": Verb(OpenGates, lambda ports, asked: _verb("gates.open_gates")(ports, asked.change_set)),
+                "give_slots": Verb(GiveSlots, _verb("deploys.slots.give_places:hand_on_slots")),
             },
             once=True,
         ),
@@ -279,10 +311,12 @@ RULES: Mapping[str, Mapping[tuple[str, str], Rule]] = {
     },
     "waits": {
         ("aws.ecs", "ECS Task State Change"): Rule(
-            "runner_stopped", lambda wires, task: wires.stopped_runner_reporter.report(read_runner(task))
+            "runner_stopped",
+            lambda ports, task: _verb("jobs.runner_stopped:report_stopped_runner")(ports, read_runner(task)),
         ),
         ("lambda", "Lambda Function Invocation Result - Failure"): Rule(
-            "runner_stopped", lambda wires, record: wires.stopped_runner_reporter.report_call(*read_call(record))
+            "runner_stopped",
+            lambda ports, record: _verb("jobs.runner_stopped:report_failed_call")(ports, *read_call(record)),
         ),
     },
 }

@@ -8,19 +8,13 @@ from urllib.parse import quote, urlencode
 from tidegate.deploys.rules.deployment import Deployment, State, Trigger, is_final, moves_baseline
 from tidegate.deploys.rules.line import Named, Shown
 from tidegate.deploys.rules.queue import QueueHead, locks_queue
-from tidegate.deploys.slots.get_slot_wait import SlotWaits
+from tidegate.deploys.slots.get_slot_wait import get_slot_wait
 from tidegate.deploys.texts.face import Mark, PlaceInLine, View
 from tidegate.deploys.texts.text import render
 from tidegate.gates.look_at_gate import GateLooker
 from tidegate.ports import (
-    Artifacts,
-    ChangeSets,
-    CheckRuns,
-    Deployments,
-    DeployQueues,
-    ForgeAddresses,
-    LineBoards,
     ObjectStart,
+    Ports,
 )
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.check_run import MAXIMUM_TEXT, CheckRun
@@ -66,132 +60,127 @@ class Links:
         return self.execution.replace("{deployment}", deployment.id) or None if begun else None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckRunPainter:
-    """Draws a deployment's check run as it is now."""
+def paint_check_run(ports: Ports, deployment: Deployment, notice: str = "", repeated_by: str = "") -> CheckRun:
+    """Return what the check run shows. ``notice`` answers a press that had no effect.
 
-    queues: DeployQueues
-    deployments: Deployments
-    change_sets: ChangeSets
-    boards: LineBoards
-    check_runs: CheckRuns
-    artifacts: Artifacts
-    addresses: ForgeAddresses
-    slot_waits: SlotWaits
-    links: Links = Links()
+    ``repeated_by`` is the deployment that runs this one again.
+    """
+    if deployment.state is State.QUEUED:
+        view = _waiting(ports, deployment, notice)
+    else:
+        view = _begun(ports, deployment, notice, repeated_by)
+    return render(deployment, replace(view, slot=get_slot_wait(ports, deployment)))
 
-    def paint(self, deployment: Deployment, notice: str = "", repeated_by: str = "") -> CheckRun:
-        """Return what the check run shows. ``notice`` answers a press that had no effect.
 
-        ``repeated_by`` is the deployment that runs this one again.
-        """
-        if deployment.state is State.QUEUED:
-            view = self._waiting(deployment, notice)
-        else:
-            view = self._begun(deployment, notice, repeated_by)
-        return render(deployment, replace(view, slot=self.slot_waits.get(deployment)))
+def _waiting(ports: Ports, deployment: Deployment, notice: str) -> View:
+    """Return the view of a deployment in line: all that it says of others was read for the whole line at once."""
+    shown = ports.line_boards.shown(deployment.queue, deployment.id)
+    return View(
+        place=_place(ports, deployment, shown) if shown else None,
+        lock=shown.standing.lock if shown else None,
+        locker=_locker(ports, deployment, shown) if shown else None,
+        page_url=ports.links.deployment(deployment.id),
+        queue_url=ports.links.queue(deployment),
+        change_url=ports.links.change(deployment),
+        repeats=_mark(ports, deployment, deployment.rerun_of),
+        supersedes=_revision_mark(ports, deployment, deployment.supersedes),
+        notice=notice,
+    )
 
-    def _waiting(self, deployment: Deployment, notice: str) -> View:
-        """Return the view of a deployment in line: all that it says of others was read for the whole line at once."""
-        shown = self.boards.shown(deployment.queue, deployment.id)
-        return View(
-            place=self._place(deployment, shown) if shown else None,
-            lock=shown.standing.lock if shown else None,
-            locker=self._locker(deployment, shown) if shown else None,
-            page_url=self.links.deployment(deployment.id),
-            queue_url=self.links.queue(deployment),
-            change_url=self.links.change(deployment),
-            repeats=self._mark(deployment, deployment.rerun_of),
-            supersedes=self._revision_mark(deployment, deployment.supersedes),
-            notice=notice,
-        )
 
-    def _begun(self, deployment: Deployment, notice: str, repeated_by: str) -> View:
-        head = self._head(deployment)
-        locks = head is not None and _locks(deployment, head)
-        in_flight = head is not None and head.in_flight == deployment.id
-        start = self._plan_start(deployment)
-        altered = _is_altered(deployment, start)
-        plan_job = deployment.plan.job if deployment.plan else deployment.plan_job
-        return View(
-            lock=head.lock if head else None,
-            locks=locks,
-            locking=in_flight and deployment.state is State.OUTCOME_UNKNOWN and not locks,
-            plan_text="" if altered else start.content.decode(errors="replace"),
-            plan_altered=altered,
-            plan_size=start.size,
-            bucket=self.links.bucket,
-            execution_url=self.links.history(deployment),
-            log_url=self.links.job(deployment.apply_job or plan_job),
-            plan_url=self.links.job(plan_job),
-            page_url=self.links.deployment(deployment.id),
-            queue_url=self.links.queue(deployment),
-            change_url=self.links.change(deployment),
-            repeats=self._mark(deployment, deployment.rerun_of),
-            repeated_by=self._mark(deployment, repeated_by),
-            supersedes=self._revision_mark(deployment, deployment.supersedes),
-            superseded_by=self._revision_mark(deployment, deployment.superseded_by),
-            waited_for=self._gates.look(deployment),
-            notice=notice,
-        )
+def _begun(ports: Ports, deployment: Deployment, notice: str, repeated_by: str) -> View:
+    head = _head(ports, deployment)
+    locks = head is not None and _locks(deployment, head)
+    in_flight = head is not None and head.in_flight == deployment.id
+    start = _plan_start(ports, deployment)
+    altered = _is_altered(deployment, start)
+    plan_job = deployment.plan.job if deployment.plan else deployment.plan_job
+    return View(
+        lock=head.lock if head else None,
+        locks=locks,
+        locking=in_flight and deployment.state is State.OUTCOME_UNKNOWN and not locks,
+        plan_text="" if altered else start.content.decode(errors="replace"),
+        plan_altered=altered,
+        plan_size=start.size,
+        bucket=ports.links.bucket,
+        execution_url=ports.links.history(deployment),
+        log_url=ports.links.job(deployment.apply_job or plan_job),
+        plan_url=ports.links.job(plan_job),
+        page_url=ports.links.deployment(deployment.id),
+        queue_url=ports.links.queue(deployment),
+        change_url=ports.links.change(deployment),
+        repeats=_mark(ports, deployment, deployment.rerun_of),
+        repeated_by=_mark(ports, deployment, repeated_by),
+        supersedes=_revision_mark(ports, deployment, deployment.supersedes),
+        superseded_by=_revision_mark(ports, deployment, deployment.superseded_by),
+        waited_for=_gates(ports).look(deployment),
+        notice=notice,
+    )
 
-    def _head(self, deployment: Deployment) -> QueueHead | None:
-        """Return the queue's head, if the deployment is of those that may lock it."""
-        may_lock = deployment.trigger is Trigger.MANUAL or deployment.state is State.OUTCOME_UNKNOWN
-        return self.queues.read(deployment.queue)[0] if may_lock else None
 
-    def _plan_start(self, deployment: Deployment) -> ObjectStart:
-        """Return the beginning of the plan's text, or nothing once it has expired."""
-        if deployment.plan is None or deployment.state is State.NO_CHANGES:
-            return ObjectStart(b"", 0)
-        try:
-            return self.artifacts.get_start(deployment.plan.text.key, PLAN_START)
-        except NotFound:
-            return ObjectStart(b"", 0)
+def _head(ports: Ports, deployment: Deployment) -> QueueHead | None:
+    """Return the queue's head, if the deployment is of those that may lock it."""
+    may_lock = deployment.trigger is Trigger.MANUAL or deployment.state is State.OUTCOME_UNKNOWN
+    return ports.queues.read(deployment.queue)[0] if may_lock else None
 
-    def _place(self, deployment: Deployment, shown: Shown) -> PlaceInLine:
-        standing, names = shown.standing, {named.deployment: named for named in shown.names}
-        return PlaceInLine(
-            standing.place,
-            shown.at,
-            self._named(deployment, names.get(standing.running)),
-            standing.reviewing,
-            self._named(deployment, names.get(standing.behind)),
-            standing.gate,
-        )
 
-    def _locker(self, deployment: Deployment, shown: Shown) -> Mark | None:
-        lock = shown.standing.lock
-        names = {named.deployment: named for named in shown.names}
-        return self._named(deployment, names.get(lock.deployment)) if lock else None
+def _plan_start(ports: Ports, deployment: Deployment) -> ObjectStart:
+    """Return the beginning of the plan's text, or nothing once it has expired."""
+    if deployment.plan is None or deployment.state is State.NO_CHANGES:
+        return ObjectStart(b"", 0)
+    try:
+        return ports.artifacts.get_start(deployment.plan.text.key, PLAN_START)
+    except NotFound:
+        return ObjectStart(b"", 0)
 
-    def _mark(self, deployment: Deployment, other: str | None) -> Mark | None:
-        """Return another deployment of the same revision: told apart by its id, with its check run if it has one."""
-        if not other:
-            return None
-        published = self.check_runs.published(other)
-        return self._named(deployment, Named(other, check_run=published.id if published else None))
 
-    def _revision_mark(self, deployment: Deployment, other: str | None) -> Mark | None:
-        """Return another deployment of the same root: told apart by its commit."""
-        found = self.deployments.many([other]).get(other) if other else None
-        if found is None:
-            return None
-        published = self.check_runs.published(found.id)
-        return self._named(deployment, Named(found.id, found.revision.sha, published.id if published else None))
+def _place(ports: Ports, deployment: Deployment, shown: Shown) -> PlaceInLine:
+    standing, names = shown.standing, {named.deployment: named for named in shown.names}
+    return PlaceInLine(
+        standing.place,
+        shown.at,
+        _named(ports, deployment, names.get(standing.running)),
+        standing.reviewing,
+        _named(ports, deployment, names.get(standing.behind)),
+        standing.gate,
+    )
 
-    @property
-    def _gates(self) -> GateLooker:
-        return GateLooker(self.change_sets, self.deployments, self.check_runs, self.addresses)
 
-    def _named(self, deployment: Deployment, named: Named | None) -> Mark | None:
-        if named is None:
-            return None
-        if named.check_run is not None:
-            url = self.addresses.check_run_url(deployment.repository, named.check_run)
-        else:
-            url = self.links.deployment(named.deployment) or ""
-        return Mark(named.deployment, named.sha, url)
+def _locker(ports: Ports, deployment: Deployment, shown: Shown) -> Mark | None:
+    lock = shown.standing.lock
+    names = {named.deployment: named for named in shown.names}
+    return _named(ports, deployment, names.get(lock.deployment)) if lock else None
+
+
+def _mark(ports: Ports, deployment: Deployment, other: str | None) -> Mark | None:
+    """Return another deployment of the same revision: told apart by its id, with its check run if it has one."""
+    if not other:
+        return None
+    published = ports.check_runs.published(other)
+    return _named(ports, deployment, Named(other, check_run=published.id if published else None))
+
+
+def _revision_mark(ports: Ports, deployment: Deployment, other: str | None) -> Mark | None:
+    """Return another deployment of the same root: told apart by its commit."""
+    found = ports.deployments.many([other]).get(other) if other else None
+    if found is None:
+        return None
+    published = ports.check_runs.published(found.id)
+    return _named(ports, deployment, Named(found.id, found.revision.sha, published.id if published else None))
+
+
+def _gates(ports: Ports) -> GateLooker:
+    return GateLooker(ports.change_sets, ports.deployments, ports.check_runs, ports.addresses)
+
+
+def _named(ports: Ports, deployment: Deployment, named: Named | None) -> Mark | None:
+    if named is None:
+        return None
+    if named.check_run is not None:
+        url = ports.addresses.check_run_url(deployment.repository, named.check_run)
+    else:
+        url = ports.links.deployment(named.deployment) or ""
+    return Mark(named.deployment, named.sha, url)
 
 
 def _is_altered(deployment: Deployment, start: ObjectStart) -> bool:

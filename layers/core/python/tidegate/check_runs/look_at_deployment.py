@@ -10,9 +10,9 @@ from tidegate.deploys.rules.deployment import Deployment, State
 from tidegate.deploys.rules.job import JobKind, job_id, job_parts
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.slots import SlotWait
-from tidegate.deploys.slots.get_slot_wait import SlotWaits
+from tidegate.deploys.slots.get_slot_wait import get_slot_wait
 from tidegate.jobs.begin_job import PLAN_ATTEMPTS
-from tidegate.ports import Artifacts, CheckRuns, DeployQueues, ForgeAddresses, Jobs
+from tidegate.ports import Ports
 from tidegate.rules.errors import NotFound
 
 #: Bytes of a plan that a page shows: the job's log has the whole.
@@ -47,50 +47,42 @@ class DeploymentView:
     slot: SlotWait | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DeploymentLooker:
-    """Looks at deployments, with a constant number of reads."""
+def describe_deployment(ports: Ports, deployment: Deployment) -> DeploymentView:
+    """Return all that a page shows of ``deployment``."""
+    head, _ = ports.queues.read(deployment.queue)
+    published = ports.check_runs.published(deployment.id)
+    address = ports.addresses.check_run_url(deployment.repository, published.id) if published else None
+    jobs, plan, slot = jobs_of(ports, deployment), _plan(ports, deployment), get_slot_wait(ports, deployment)
+    return DeploymentView(deployment, jobs, plan, head, address, slot)
 
-    queues: DeployQueues
-    jobs: Jobs
-    check_runs: CheckRuns
-    artifacts: Artifacts
-    addresses: ForgeAddresses
-    slot_waits: SlotWaits
 
-    def look(self, deployment: Deployment) -> DeploymentView:
-        """Return all that a page shows of ``deployment``."""
-        head, _ = self.queues.read(deployment.queue)
-        published = self.check_runs.published(deployment.id)
-        address = self.addresses.check_run_url(deployment.repository, published.id) if published else None
-        jobs, plan, slot = self.jobs_of(deployment), self._plan(deployment), self.slot_waits.get(deployment)
-        return DeploymentView(deployment, jobs, plan, head, address, slot)
+def jobs_of(ports: Ports, deployment: Deployment) -> tuple[str, ...]:
+    """Return the ids of a deployment's jobs, oldest first."""
+    applies = [deployment.apply_job] if deployment.apply_job else []
+    return (*_plans(ports, deployment), *applies)
 
-    def jobs_of(self, deployment: Deployment) -> tuple[str, ...]:
-        """Return the ids of a deployment's jobs, oldest first."""
-        applies = [deployment.apply_job] if deployment.apply_job else []
-        return (*self._plans(deployment), *applies)
 
-    def _plans(self, deployment: Deployment) -> Iterator[str]:
-        """Yield the plan jobs: the deployment names the one that made the plan, those before it had lower numbers."""
-        ids = [job_id(deployment.id, JobKind.PLAN, attempt) for attempt in range(1, PLAN_ATTEMPTS + 1)]
-        if deployment.plan is not None:
-            _, _, attempt = job_parts(deployment.plan.job)
-            yield from ids[: attempt - 1]
-            yield deployment.plan.job
-        elif deployment.state is not State.QUEUED:
-            with suppress(NotFound):
-                for job in ids:
-                    self.jobs.get(job)
-                    yield job
+def _plans(ports: Ports, deployment: Deployment) -> Iterator[str]:
+    """Yield the plan jobs: the deployment names the one that made the plan, those before it had lower numbers."""
+    ids = [job_id(deployment.id, JobKind.PLAN, attempt) for attempt in range(1, PLAN_ATTEMPTS + 1)]
+    if deployment.plan is not None:
+        _, _, attempt = job_parts(deployment.plan.job)
+        yield from ids[: attempt - 1]
+        yield deployment.plan.job
+    elif deployment.state is not State.QUEUED:
+        with suppress(NotFound):
+            for job in ids:
+                ports.jobs.get(job)
+                yield job
 
-    def _plan(self, deployment: Deployment) -> PlanText | None:
-        """Return the plan's text; None when there is none, or it has expired."""
-        if deployment.plan is None:
-            return None
-        try:
-            start = self.artifacts.get_start(deployment.plan.text.key, SHOWN_PLAN)
-        except NotFound:
-            return None
-        altered = bool(start.sha256) and start.sha256 != deployment.plan.text.sha256
-        return PlanText("" if altered else start.content.decode("utf-8", "replace"), start.size, altered)
+
+def _plan(ports: Ports, deployment: Deployment) -> PlanText | None:
+    """Return the plan's text; None when there is none, or it has expired."""
+    if deployment.plan is None:
+        return None
+    try:
+        start = ports.artifacts.get_start(deployment.plan.text.key, SHOWN_PLAN)
+    except NotFound:
+        return None
+    altered = bool(start.sha256) and start.sha256 != deployment.plan.text.sha256
+    return PlanText("" if altered else start.content.decode("utf-8", "replace"), start.size, altered)

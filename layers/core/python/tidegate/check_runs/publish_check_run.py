@@ -1,146 +1,140 @@
-"""Bring a deployment's check run up to date: the forge shows the newest state, whatever came before."""
+"""Bring a deployment's check run up to date: the forge shows the newest state, whatever came before.
+
+A check run that the forge shows as completed (one that waits for review, too) is never reopened: a new one goes on,
+and the old one is told so. What a call did before it died is found by the deployment's id and gone on with, so no
+second new one is made. The forge shows the newest of a name: where that of an older deployment comes late, the newer
+one gets another.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
-from tidegate.check_runs.check_run_view import CheckRunPainter
+from tidegate.check_runs.check_run_view import paint_check_run
 from tidegate.deploys.rules.deployment import Deployment, is_final
 from tidegate.deploys.texts.text import check_run_name, render_continued
-from tidegate.gates.tell_waiting import WaitingTeller
-from tidegate.ports import Announcements, CheckRuns, Deployments, Forge, PublishedCheckRun
+from tidegate.gates.tell_waiting import tell_waiting
+from tidegate.ports import Ports, PublishedCheckRun
+from tidegate.pull_requests.show_deploys import deploys_changed
 from tidegate.vcs.rules.check_run import CheckRun, digest_of
 
 _COMPLETED = "completed"
 
 
-def _nobody(_deployment: Deployment) -> None:
-    return
+def publish_check_run(
+    ports: Ports,
+    deployment_id: str,
+    *,
+    again: bool = False,
+    if_new: bool = False,
+    repeated_by: str = "",
+    answer: str = "",
+) -> None:
+    """Show the deployment's newest state; with ``again`` also if it is shown, as its surroundings changed.
 
-
-@dataclass(frozen=True, slots=True)
-class CheckRunPublisher:
-    """Publishes check runs, one call at a time per deployment.
-
-    A check run that the forge shows as completed (one that waits for review, too) is never reopened: a
-    new one goes on, and the old one is told so. What a call did before it died is found by the
-    deployment's id and gone on with, so no second new one is made. The forge shows the newest of a name: where that of
-    an older deployment comes late, the newer one gets another. ``waiting`` are told what is shown new, and so is
-    ``merged``, which tells pull requests.
+    With ``if_new``, what looks as it was published last is not written again. ``repeated_by`` is the
+    deployment that runs this one again, once there is one. ``answer`` says why what somebody asked for had
+    no effect, and stays until the state changes. Raise ForgeUnavailable (with the seconds to wait, if the forge
+    named them) and ForgeRefused.
     """
+    deployment = ports.deployments.get(deployment_id)
+    shown = ports.check_runs.published(deployment.id)
+    if shown is not None and shown.shown_version >= deployment.version and not again:
+        return
+    repeated_by = repeated_by or (shown.repeated_by if shown else "")
+    answer = answer or (shown.answer if shown and shown.answered_in == deployment.state else "")
+    check_run = paint_check_run(ports, deployment, answer, repeated_by)
+    published = PublishedCheckRun(
+        deployment.id,
+        shown.id if shown else 0,
+        deployment.version,
+        closed=check_run.status == _COMPLETED,
+        digest=digest_of(check_run),
+        repeated_by=repeated_by,
+        answer=answer,
+        answered_in=deployment.state if answer else "",
+    )
+    is_shown = if_new and shown is not None and shown.digest == published.digest
+    if not is_shown:
+        is_hidden = again and not if_new and shown is not None and _is_hidden(ports, deployment, shown.id)
+        published = _publish(ports, deployment, shown, published, check_run, anew=is_hidden)
+    if shown is None or shown.shown_version < deployment.version:
+        tell_waiting(ports, deployment)
+        deploys_changed(ports, deployment)
+    ports.check_runs.remember(published)
+    if is_final(deployment.state):
+        ports.deployments.shown(deployment.id)
 
-    deployments: Deployments
-    check_runs: CheckRuns
-    forge: Forge
-    announcements: Announcements
-    painter: CheckRunPainter
-    waiting: WaitingTeller
-    merged: Callable[[Deployment], object] = _nobody
 
-    def publish(
-        self, deployment_id: str, *, again: bool = False, if_new: bool = False, repeated_by: str = "", answer: str = ""
-    ) -> None:
-        """Show the deployment's newest state; with ``again`` also if it is shown, as its surroundings changed.
+def _publish(
+    ports: Ports,
+    deployment: Deployment,
+    shown: PublishedCheckRun | None,
+    published: PublishedCheckRun,
+    check_run: CheckRun,
+    *,
+    anew: bool,
+) -> PublishedCheckRun:
+    """Show the check run where ``shown`` is, or on a new one, and return what is published then."""
+    if shown is not None and not shown.closed and not anew:
+        _update(ports, deployment, shown.id, check_run)
+        return published
+    return replace(published, id=_open(ports, deployment, shown, check_run, published.answer, anew=anew))
 
-        With ``if_new``, what looks as it was published last is not written again. ``repeated_by`` is the
-        deployment that runs this one again, once there is one. ``answer`` says why what somebody asked for had
-        no effect, and stays until the state changes. Raise ForgeUnavailable (with the seconds to wait, if the forge
-        named them) and ForgeRefused.
-        """
-        deployment = self.deployments.get(deployment_id)
-        shown = self.check_runs.published(deployment.id)
-        if shown is not None and shown.shown_version >= deployment.version and not again:
-            return
-        repeated_by = repeated_by or (shown.repeated_by if shown else "")
-        answer = answer or (shown.answer if shown and shown.answered_in == deployment.state else "")
-        check_run = self.painter.paint(deployment, answer, repeated_by)
-        published = PublishedCheckRun(
-            deployment.id,
-            shown.id if shown else 0,
-            deployment.version,
-            closed=check_run.status == _COMPLETED,
-            digest=digest_of(check_run),
-            repeated_by=repeated_by,
-            answer=answer,
-            answered_in=deployment.state if answer else "",
-        )
-        is_shown = if_new and shown is not None and shown.digest == published.digest
-        if not is_shown:
-            is_hidden = again and not if_new and shown is not None and self._is_hidden(deployment, shown.id)
-            published = self._publish(deployment, shown, published, check_run, anew=is_hidden)
-        if shown is None or shown.shown_version < deployment.version:
-            self.waiting.tell(deployment)
-            self.merged(deployment)
-        self.check_runs.remember(published)
-        if is_final(deployment.state):
-            self.deployments.shown(deployment.id)
 
-    def _publish(
-        self,
-        deployment: Deployment,
-        shown: PublishedCheckRun | None,
-        published: PublishedCheckRun,
-        check_run: CheckRun,
-        *,
-        anew: bool,
-    ) -> PublishedCheckRun:
-        """Show the check run where ``shown`` is, or on a new one, and return what is published then."""
-        if shown is not None and not shown.closed and not anew:
-            self._update(deployment, shown.id, check_run)
-            return published
-        return replace(published, id=self._open(deployment, shown, check_run, published.answer, anew=anew))
+def _open(
+    ports: Ports, deployment: Deployment, old: PublishedCheckRun | None, check_run: CheckRun, answer: str, *, anew: bool
+) -> int:
+    """Show the state on a new check run, or on the one that a call before this made and did not remember.
 
-    def _open(
-        self, deployment: Deployment, old: PublishedCheckRun | None, check_run: CheckRun, answer: str, *, anew: bool
-    ) -> int:
-        """Show the state on a new check run, or on the one that a call before this made and did not remember.
+    What stays completed stays on the old one, unless there is such a newer one: that would never end.
+    """
+    where = deployment.installation, deployment.repository
+    on_commit = ports.forge.commit_check_runs(*where, deployment.revision.sha)
+    made = max((number for number, other in on_commit.items() if other == deployment.id), default=None)
+    if made is not None and (old is None or made != old.id):
+        _update(ports, deployment, made, check_run)
+    elif old is not None and check_run.status == _COMPLETED and not anew:
+        _update(ports, deployment, old.id, check_run)
+        return old.id
+    else:
+        made = ports.forge.create_check_run(*where, check_run)
+        if old is not None and made == old.id:
+            return made  # GitLab has one status for each deployment, which goes on where it was.
+    _show_newer(ports, deployment, on_commit)
+    if old is not None:
+        url = ports.forge.check_run_url(deployment.repository, made)
+        _update(ports, deployment, old.id, render_continued(deployment, url, answer))
+    elif deployment.rerun_of:
+        ports.announcements.repeated(deployment.rerun_of, deployment.id)
+    return made
 
-        What stays completed stays on the old one, unless there is such a newer one: that would never end.
-        """
-        where = deployment.installation, deployment.repository
-        on_commit = self.forge.commit_check_runs(*where, deployment.revision.sha)
-        made = max((number for number, other in on_commit.items() if other == deployment.id), default=None)
-        if made is not None and (old is None or made != old.id):
-            self._update(deployment, made, check_run)
-        elif old is not None and check_run.status == _COMPLETED and not anew:
-            self._update(deployment, old.id, check_run)
-            return old.id
-        else:
-            made = self.forge.create_check_run(*where, check_run)
-            if old is not None and made == old.id:
-                return made  # GitLab has one status for each deployment, which goes on where it was.
-        self._show_newer(deployment, on_commit)
-        if old is not None:
-            url = self.forge.check_run_url(deployment.repository, made)
-            self._update(deployment, old.id, render_continued(deployment, url, answer))
-        elif deployment.rerun_of:
-            self.announcements.repeated(deployment.rerun_of, deployment.id)
-        return made
 
-    def _is_hidden(self, deployment: Deployment, number: int) -> bool:
-        """Tell whether an older deployment's check run came after this one's: the forge shows the newest of a name."""
-        on_commit = self.forge.commit_check_runs(
-            deployment.installation, deployment.repository, deployment.revision.sha
-        )
-        later = {other: each for each, other in on_commit.items() if each > number}
-        return any(_place(each) < _place(deployment) for each in self._namesakes(deployment, later))
+def _is_hidden(ports: Ports, deployment: Deployment, number: int) -> bool:
+    """Tell whether an older deployment's check run came after this one's: the forge shows the newest of a name."""
+    on_commit = ports.forge.commit_check_runs(deployment.installation, deployment.repository, deployment.revision.sha)
+    later = {other: each for each, other in on_commit.items() if each > number}
+    return any(_place(each) < _place(deployment) for each in _namesakes(ports, deployment, later))
 
-    def _show_newer(self, deployment: Deployment, on_commit: Mapping[int, str]) -> None:
-        """Have the newest deployment of the same name shown anew, if a check run that was made just now hides it."""
-        newest = max(self._namesakes(deployment, set(on_commit.values())), key=_place, default=deployment)
-        if _place(newest) > _place(deployment):
-            self.announcements.refresh(newest.id)
 
-    def _namesakes(self, deployment: Deployment, others: Collection[str]) -> list[Deployment]:
-        """Return those of other deployments whose check runs have the same name. Ids say of most that they have not."""
-        beginning = deployment.id.rpartition("-")[0]
-        alike = [each for each in others if each.rpartition("-")[0] == beginning and each != deployment.id]
-        known = self.deployments.many(alike).values() if alike else ()
-        return [each for each in known if check_run_name(each) == check_run_name(deployment)]
+def _show_newer(ports: Ports, deployment: Deployment, on_commit: Mapping[int, str]) -> None:
+    """Have the newest deployment of the same name shown anew, if a check run that was made just now hides it."""
+    newest = max(_namesakes(ports, deployment, set(on_commit.values())), key=_place, default=deployment)
+    if _place(newest) > _place(deployment):
+        ports.announcements.refresh(newest.id)
 
-    def _update(self, deployment: Deployment, check_run_id: int, check_run: CheckRun) -> None:
-        self.forge.update_check_run(deployment.installation, deployment.repository, check_run_id, check_run)
+
+def _namesakes(ports: Ports, deployment: Deployment, others: Collection[str]) -> list[Deployment]:
+    """Return those of other deployments whose check runs have the same name. Ids say of most that they have not."""
+    beginning = deployment.id.rpartition("-")[0]
+    alike = [each for each in others if each.rpartition("-")[0] == beginning and each != deployment.id]
+    known = ports.deployments.many(alike).values() if alike else ()
+    return [each for each in known if check_run_name(each) == check_run_name(deployment)]
+
+
+def _update(ports: Ports, deployment: Deployment, check_run_id: int, check_run: CheckRun) -> None:
+    ports.forge.update_check_run(deployment.installation, deployment.repository, check_run_id, check_run)
 
 
 def _place(deployment: Deployment) -> tuple[str, str]:

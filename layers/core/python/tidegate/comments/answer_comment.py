@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
-from tidegate.comments.rules.command import Command
 from tidegate.comments.texts.replies import answering
 from tidegate.ports import Deliveries, DeliveryOutcome, Forge
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
@@ -60,17 +58,6 @@ class Comment:
     def prefix(self) -> str:
         """The word that it begins with: answers use the same."""
         return self.text.split(maxsplit=1)[0].lower()
-
-
-class CommentWork(Protocol):
-    """Carries out what one verb asks for."""
-
-    def carry_out(self, comment: Comment, command: Command) -> DeliveryOutcome:
-        """Do what the command says, answer the comment, and return what became of it.
-
-        Raise NotFound, InvalidConfiguration, CyclicChange and AppLacksPermission to have them answered, as well as
-        ForgeUnavailable to be called again later, with the same comment.
-        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,11 @@
-"""Carry out ``tidegate apply``: deploy the merge result of a pull request before its merge, if nothing is missing."""
+"""Carry out ``tidegate apply``: deploy the merge result of a pull request before its merge, if nothing is missing.
+
+Asked once more for the same comment, it enqueues the same deployments.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,19 +14,24 @@ from tidegate.comments.answer_comment import Comment, answerer, outcome, refused
 from tidegate.comments.rules.command import Command
 from tidegate.comments.texts import replies as comment_replies
 from tidegate.config.rules.apply_rules import ApplyRules
-from tidegate.deploys.authorize import Authorizer
+from tidegate.deploys.authorize import access_refusals
 from tidegate.deploys.rules.deployment import Deployment, Trigger
 from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
 from tidegate.deploys.texts.lock_text import keeps_out, locked_until
 from tidegate.discovery.chosen_roots import Head, chosen_roots
 from tidegate.discovery.find_repeats import Repeat, enqueue_once, find_repeats
-from tidegate.discovery.new_deployments import ChangeEnqueuer, Request, accesses, new_deployments, of_head
-from tidegate.discovery.repository_source import Granted, RepositorySource
+from tidegate.discovery.new_deployments import Request, accesses, new_deployments, of_head
+from tidegate.discovery.repository_source import Granted, read_granted
+from tidegate.gates.check_requirements import RequirementsChecker
 from tidegate.policies.rules.apply_requirements import always_missing, may_not_write
 from tidegate.policies.rules.policy import HeldPolicySet
-from tidegate.ports import Change, Deliveries, DeliveryOutcome, DeployQueues, Forge, PullRequests, TemporaryLayers
-from tidegate.pull_requests.check_requirements import RequirementsChecker
-from tidegate.pull_requests.judge_policies import PolicyJudge
+from tidegate.ports import (
+    Change,
+    DeliveryOutcome,
+    Ports,
+)
+from tidegate.pull_requests.judge_policies import judge_policies
+from tidegate.pull_requests.receive_pull_request import follow_pull_request
 from tidegate.pull_requests.rules import apply_replies
 from tidegate.pull_requests.rules.record import Applying, PullRequestRecord
 from tidegate.roots.rules.plan_request import PlanRequest
@@ -54,186 +62,182 @@ class _Asked:
         return self.comment.where
 
 
-@dataclass(frozen=True, slots=True)
-class PullRequestApplier:
-    """Applies pull requests. Asked once more for the same comment, it enqueues the same deployments.
+def apply_pull_request(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome:
+    pull_request = ports.forge.pull_request(*comment.where, comment.pull_request)
+    bound = ports.deliveries.bind(comment.delivery, pull_request.head_sha)
+    granted = read_granted(ports, *comment.where, pull_request.head_branch, pull_request.base_branch)
+    asked = _Asked(comment, command, pull_request, granted)
+    reply = _not_here(asked, bound)
+    if reply:
+        return refused(ports.forge, ports.deliveries, comment, reply)
+    missing = _always(ports, asked)
+    if missing:
+        return _refuse(ports, asked, missing)
+    # Where the base branch is now is what it is merged with, whatever comes meanwhile.
+    base = ports.forge.branch_head(*comment.where, pull_request.base_branch)
+    change = ports.forge.change(*comment.where, base, pull_request.head_sha)
+    names = command.roots
+    head = Head(comment.where, pull_request.head_sha, change.after)
+    members = chosen_roots(ports, head, granted, PlanRequest("", comment.sender, names), by_hand=bool(names))
+    if isinstance(members, str):
+        return refused(ports.forge, ports.deliveries, comment, _both(_lacks_of_all(ports, asked), members))
+    pushed = pushed_by(ports.pull_requests, comment.repository, comment.pull_request, pull_request.head_sha)
+    deployments = new_deployments(_request(asked, change, base, pushed), members)
+    return _applied(ports, asked, deployments)
 
-    ``follow`` brings the record of a pull request to what the forge has now.
-    """
 
-    deliveries: Deliveries
-    source: RepositorySource
-    queues: DeployQueues
-    records: PullRequests
-    layers: TemporaryLayers
-    changes: ChangeEnqueuer
-    authorizer: Authorizer
-    policies: PolicyJudge
-    follow: Callable[[int, str, int], str]
+def _applied(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> DeliveryOutcome:
+    """Enqueue the deployments unless something is missing. The record knows of them before anybody works."""
+    held, by_policies = _policies(ports, asked, deployments)
+    repeats = find_repeats(ports, deployments)
+    missing = [
+        *_people(ports, asked, deployments),
+        *_required(ports, asked, deployments),
+        *_locks(ports, asked, deployments),
+        *_told(ports, asked, repeats),
+        *by_policies,
+        *_otherwise_shown(ports, asked, deployments),
+    ]
+    if missing:
+        if repeats:  # A death may have left what was remembered and then not enqueued.
+            _step_back(ports, asked, deployments, [_applying(each, earlier) for each, earlier in repeats])
+        return _refuse(ports, asked, missing)
+    # What is applied is planned anew, perhaps with another result: that plan is held against the same sets.
+    deployments = of_head(deployments, asked.granted)
+    deployments = [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in deployments]
+    before = _remember(ports, asked, deployments)
+    repeats = enqueue_once(ports, deployments)
+    if repeats:
+        _step_back(ports, asked, deployments, before)
+        return _refuse(ports, asked, [*_told(ports, asked, repeats)])
+    names = list(dict.fromkeys(each.root.name for each in deployments))
+    accepted = answerer(ports.forge, asked.comment).accept()
+    ids = tuple(each.id for each in deployments)
+    return outcome(f"Enqueued: {', '.join(names)}.", accepted, deployments=ids)
 
-    @property
-    def forge(self) -> Forge:
-        return self.source.forge
 
-    def carry_out(self, comment: Comment, command: Command) -> DeliveryOutcome:
-        pull_request = self.forge.pull_request(*comment.where, comment.pull_request)
-        bound = self.deliveries.bind(comment.delivery, pull_request.head_sha)
-        granted = self.source.granted(*comment.where, pull_request.head_branch, pull_request.base_branch)
-        asked = _Asked(comment, command, pull_request, granted)
-        reply = _not_here(asked, bound)
-        if reply:
-            return refused(self.forge, self.deliveries, comment, reply)
-        missing = self._always(asked)
-        if missing:
-            return self._refuse(asked, missing)
-        # Where the base branch is now is what it is merged with, whatever comes meanwhile.
-        base = self.forge.branch_head(*comment.where, pull_request.base_branch)
-        change = self.forge.change(*comment.where, base, pull_request.head_sha)
-        names = command.roots
-        head = Head(comment.where, pull_request.head_sha, change.after)
-        members = chosen_roots(self.source, head, granted, PlanRequest("", comment.sender, names), by_hand=bool(names))
-        if isinstance(members, str):
-            return refused(self.forge, self.deliveries, comment, _both(self._lacks_of_all(asked), members))
-        pushed = pushed_by(self.records, comment.repository, comment.pull_request, pull_request.head_sha)
-        deployments = new_deployments(_request(asked, change, base, pushed), members)
-        return self._applied(asked, deployments)
+def _refuse(ports: Ports, asked: _Asked, missing: Sequence[str]) -> DeliveryOutcome:
+    reply = apply_replies.apply_missing(asked.pull_request, missing, asked.comment.prefix)
+    return refused(ports.forge, ports.deliveries, asked.comment, reply)
 
-    def _applied(self, asked: _Asked, deployments: Sequence[Deployment]) -> DeliveryOutcome:
-        """Enqueue the deployments unless something is missing. The record knows of them before anybody works."""
-        held, by_policies = self._policies(asked, deployments)
-        repeats = find_repeats(self.queues, self.authorizer.deployments, deployments)
-        missing = [
-            *self._people(asked, deployments),
-            *self._required(asked, deployments),
-            *self._locks(asked, deployments),
-            *self._told(asked, repeats),
-            *by_policies,
-            *self._otherwise_shown(asked, deployments),
-        ]
-        if missing:
-            if repeats:  # A death may have left what was remembered and then not enqueued.
-                self._step_back(asked, deployments, [_applying(each, earlier) for each, earlier in repeats])
-            return self._refuse(asked, missing)
-        # What is applied is planned anew, perhaps with another result: that plan is held against the same sets.
-        deployments = of_head(deployments, asked.granted)
-        deployments = [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in deployments]
-        before = self._remember(asked, deployments)
-        repeats = enqueue_once(self.queues, self.authorizer.deployments, self.changes, deployments)
-        if repeats:
-            self._step_back(asked, deployments, before)
-            return self._refuse(asked, [*self._told(asked, repeats)])
-        names = list(dict.fromkeys(each.root.name for each in deployments))
-        accepted = answerer(self.forge, asked.comment).accept()
-        ids = tuple(each.id for each in deployments)
-        return outcome(f"Enqueued: {', '.join(names)}.", accepted, deployments=ids)
 
-    def _refuse(self, asked: _Asked, missing: Sequence[str]) -> DeliveryOutcome:
-        reply = apply_replies.apply_missing(asked.pull_request, missing, asked.comment.prefix)
-        return refused(self.forge, self.deliveries, asked.comment, reply)
+def _always(ports: Ports, asked: _Asked) -> Sequence[str]:
+    """Return what is missing whatever the roots are: then it is not told which roots there are."""
+    comment, always = asked.comment, always_missing(asked.pull_request)
+    least = Permission.WRITE if asked.granted.configuration.policies is None else Permission.READ
+    if ports.forge.permission(*comment.where, comment.sender) < least:
+        return (may_not_write(comment.sender), *always)
+    return always
 
-    def _always(self, asked: _Asked) -> Sequence[str]:
-        """Return what is missing whatever the roots are: then it is not told which roots there are."""
-        comment, always = asked.comment, always_missing(asked.pull_request)
-        least = Permission.WRITE if asked.granted.configuration.policies is None else Permission.READ
-        if self.forge.permission(*comment.where, comment.sender) < least:
-            return (may_not_write(comment.sender), *always)
-        return always
 
-    def _people(self, asked: _Asked, deployments: Sequence[Deployment]) -> Iterator[str]:
-        refusals = self.authorizer.refusals(accesses(deployments), asked.where, Action.APPLY, asked.comment.sender)
-        return map(escaped, refusals)
+def _people(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> Iterator[str]:
+    refusals = access_refusals(ports, accesses(deployments), asked.where, Action.APPLY, asked.comment.sender)
+    return map(escaped, refusals)
 
-    def _lacks_of_all(self, asked: _Asked) -> str:
-        """Return what is missing also of roots that were named wrongly, as a reply, or an empty text."""
-        missing = () if asked.granted.configuration.checks else self._required(asked, ())
-        return apply_replies.apply_missing(asked.pull_request, missing, asked.comment.prefix) if missing else ""
 
-    def _required(self, asked: _Asked, deployments: Sequence[Deployment]) -> Sequence[str]:
-        checker, configuration = RequirementsChecker(self.forge, self.records), asked.granted.configuration
-        if configuration.checks is None:
-            return checker.for_all(asked.where, asked.pull_request, configuration.requirements)
-        keys = [(each.root.name, each.stack) for each in deployments]
-        return checker.by_root(asked.where, asked.pull_request, {key: asked.granted.requirements[key] for key in keys})
+def _lacks_of_all(ports: Ports, asked: _Asked) -> str:
+    """Return what is missing also of roots that were named wrongly, as a reply, or an empty text."""
+    missing = () if asked.granted.configuration.checks else _required(ports, asked, ())
+    return apply_replies.apply_missing(asked.pull_request, missing, asked.comment.prefix) if missing else ""
 
-    def _locks(self, asked: _Asked, deployments: Sequence[Deployment]) -> Iterator[str]:
-        """Yield which queues others have locked, such as other pull requests that are applied."""
-        for name, queue in dict.fromkeys((each.root.name, each.queue) for each in deployments):
-            lock = self.queues.read(queue)[0].lock
-            if lock is not None and keeps_out(lock, asked.pull_request.number):
-                yield locked_until(name, lock, asked.comment.prefix, name=code, prose=escaped)
 
-    def _told(self, asked: _Asked, repeats: Sequence[Repeat]) -> Iterator[str]:
-        """Yield what of it was asked for before, and has not ended."""
-        for each, earlier in repeats:
-            checks = self.forge.pull_request_checks_url(asked.comment.repository, asked.pull_request.number)
-            yield comment_replies.in_line_already(each, earlier, checks)
+def _required(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> Sequence[str]:
+    checker, configuration = RequirementsChecker(ports), asked.granted.configuration
+    if configuration.checks is None:
+        return checker.for_all(asked.where, asked.pull_request, configuration.requirements)
+    keys = [(each.root.name, each.stack) for each in deployments]
+    return checker.by_root(asked.where, asked.pull_request, {key: asked.granted.requirements[key] for key in keys})
 
-    def _policies(self, asked: _Asked, deployments: Sequence[Deployment]) -> tuple[_Held, Sequence[str]]:
-        """Return which sets hold for each root in its stack, and what these lack by the plans that are shown."""
-        if not asked.granted.configuration.policy_sets:
-            return {}, ()
-        record = self._record(asked)
-        spec, pull_request = record.spec, asked.pull_request
-        now = pull_request.head_sha, pull_request.base_branch
-        if record.discovered != spec.revision or (spec.head_sha, spec.base) != now:
-            return {}, [apply_replies.not_planned_yet(pull_request)]
-        # A plan with options, such as for one resource, may leave out what a policy refuses; a stopped one is none.
-        layers = self.layers.many(record.layers)
-        whole = [each for each in layers if not each.options and each.state is not LayerState.CANCELLED]
-        planned = {(each.root.name, each.stack): each for each in whole}
-        keys = {(each.root.name, each.stack): None for each in deployments}
-        unknown = dict.fromkeys(root for root, stack in keys if (root, stack) not in planned)
-        judged = [layer for key, layer in planned.items() if key in keys]
-        missing = [apply_replies.without_plan(root, asked.comment.prefix) for root in unknown]
-        held = {key: layer.policy_sets for key, layer in planned.items() if key in keys}
-        return held, [*missing, *self._held_up(record, judged)]
 
-    def _held_up(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> Iterator[str]:
-        standings = self.policies.judge(record.spec, layers, record.rule_changes)
-        return (apply_replies.held_up(each) for each in standings if each.blocks)
+def _locks(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> Iterator[str]:
+    """Yield which queues others have locked, such as other pull requests that are applied."""
+    for name, queue in dict.fromkeys((each.root.name, each.queue) for each in deployments):
+        lock = ports.queues.read(queue)[0].lock
+        if lock is not None and keeps_out(lock, asked.pull_request.number):
+            yield locked_until(name, lock, asked.comment.prefix, name=code, prose=escaped)
 
-    def _otherwise_shown(self, asked: _Asked, deployments: Sequence[Deployment]) -> Iterator[str]:
-        """Yield which roots are shown as the merge would have them, and are deployed otherwise before it."""
-        record = self._record(asked)
-        shown = {(each.root.name, each.stack): each for each in self.layers.many(record.layers) if not each.options}
-        for each in deployments:
-            layer = shown.get((each.root.name, each.stack))
-            how = each.root, each.run, each.destroy is not None
-            if layer is not None and (layer.root, layer.run, layer.destroy) != how:
-                yield apply_replies.otherwise_shown(each.root.name)
 
-    def _record(self, asked: _Asked) -> PullRequestRecord:
-        """Return the pull request's record. One that opened before Tidegate came has none yet."""
-        number = asked.pull_request.number
-        if not self.records.many([(asked.comment.repository, number)]):
-            self.follow(*asked.where, number)
-        return self.records.get(asked.comment.repository, number)
+def _told(ports: Ports, asked: _Asked, repeats: Sequence[Repeat]) -> Iterator[str]:
+    """Yield what of it was asked for before, and has not ended."""
+    for each, earlier in repeats:
+        checks = ports.forge.pull_request_checks_url(asked.comment.repository, asked.pull_request.number)
+        yield comment_replies.in_line_already(each, earlier, checks)
 
-    def _remember(self, asked: _Asked, deployments: Sequence[Deployment]) -> Sequence[Applying]:
-        """Let the record know of the deployments; return what it knew of before."""
-        applies = [_applying(each, each) for each in deployments]
-        return deciding_again(partial(self._save, asked, asked.granted.configuration.applying, applies))
 
-    def _save(self, asked: _Asked, rules: ApplyRules, applies: Sequence[Applying]) -> Sequence[Applying]:
-        record = self._record(asked)
-        newest = {each.key: each for each in (*record.applies, *applies)}
-        saved = replace(record, rules=rules, applies=tuple(newest.values()))
-        if saved != record:
-            self.records.save(saved)
-        return record.applies
+def _policies(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> tuple[_Held, Sequence[str]]:
+    """Return which sets hold for each root in its stack, and what these lack by the plans that are shown."""
+    if not asked.granted.configuration.policy_sets:
+        return {}, ()
+    record = _record(ports, asked)
+    spec, pull_request = record.spec, asked.pull_request
+    now = pull_request.head_sha, pull_request.base_branch
+    if record.discovered != spec.revision or (spec.head_sha, spec.base) != now:
+        return {}, [apply_replies.not_planned_yet(pull_request)]
+    # A plan with options, such as for one resource, may leave out what a policy refuses; a stopped one is none.
+    layers = ports.temporary_layers.many(record.layers)
+    whole = [each for each in layers if not each.options and each.state is not LayerState.CANCELLED]
+    planned = {(each.root.name, each.stack): each for each in whole}
+    keys = {(each.root.name, each.stack): None for each in deployments}
+    unknown = dict.fromkeys(root for root, stack in keys if (root, stack) not in planned)
+    judged = [layer for key, layer in planned.items() if key in keys]
+    missing = [apply_replies.without_plan(root, asked.comment.prefix) for root in unknown]
+    held = {key: layer.policy_sets for key, layer in planned.items() if key in keys}
+    return held, [*missing, *_held_up(ports, record, judged)]
 
-    def _step_back(self, asked: _Asked, deployments: Sequence[Deployment], others: Sequence[Applying]) -> None:
-        """Let the record name others in place of deployments that are not enqueued, if it names these."""
-        ours, instead = {each.id for each in deployments}, {each.key: each for each in others}
 
-        def save() -> None:
-            record = self._record(asked)
-            named = [instead.get(each.key) if each.deployment in ours else each for each in record.applies]
-            applies = tuple(each for each in named if each is not None)
-            if applies != record.applies:
-                self.records.save(replace(record, applies=applies))
+def _held_up(ports: Ports, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> Iterator[str]:
+    standings = judge_policies(ports, record.spec, layers, record.rule_changes)
+    return (apply_replies.held_up(each) for each in standings if each.blocks)
 
-        deciding_again(save)
+
+def _otherwise_shown(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> Iterator[str]:
+    """Yield which roots are shown as the merge would have them, and are deployed otherwise before it."""
+    record = _record(ports, asked)
+    shown = {
+        (each.root.name, each.stack): each for each in ports.temporary_layers.many(record.layers) if not each.options
+    }
+    for each in deployments:
+        layer = shown.get((each.root.name, each.stack))
+        how = each.root, each.run, each.destroy is not None
+        if layer is not None and (layer.root, layer.run, layer.destroy) != how:
+            yield apply_replies.otherwise_shown(each.root.name)
+
+
+def _record(ports: Ports, asked: _Asked) -> PullRequestRecord:
+    """Return the pull request's record. One that opened before Tidegate came has none yet."""
+    number = asked.pull_request.number
+    if not ports.pull_requests.many([(asked.comment.repository, number)]):
+        follow_pull_request(ports, *asked.where, number)
+    return ports.pull_requests.get(asked.comment.repository, number)
+
+
+def _remember(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> Sequence[Applying]:
+    """Let the record know of the deployments; return what it knew of before."""
+    applies = [_applying(each, each) for each in deployments]
+    return deciding_again(partial(_save, ports, asked, asked.granted.configuration.applying, applies))
+
+
+def _save(ports: Ports, asked: _Asked, rules: ApplyRules, applies: Sequence[Applying]) -> Sequence[Applying]:
+    record = _record(ports, asked)
+    newest = {each.key: each for each in (*record.applies, *applies)}
+    saved = replace(record, rules=rules, applies=tuple(newest.values()))
+    if saved != record:
+        ports.pull_requests.save(saved)
+    return record.applies
+
+
+def _step_back(ports: Ports, asked: _Asked, deployments: Sequence[Deployment], others: Sequence[Applying]) -> None:
+    """Let the record name others in place of deployments that are not enqueued, if it names these."""
+    ours, instead = {each.id for each in deployments}, {each.key: each for each in others}
+
+    def save() -> None:
+        record = _record(ports, asked)
+        named = [instead.get(each.key) if each.deployment in ours else each for each in record.applies]
+        applies = tuple(each for each in named if each is not None)
+        if applies != record.applies:
+            ports.pull_requests.save(replace(record, applies=applies))
+
+    deciding_again(save)
 
 
 def _applying(wanted: Deployment, does: Deployment) -> Applying:

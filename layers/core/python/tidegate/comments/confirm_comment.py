@@ -1,40 +1,34 @@
-"""Ask the VCS provider for a comment that a webhook told of, where whoever knows a secret could have told it."""
+"""Ask the VCS provider for a comment that a webhook told of, where whoever knows a secret could have told it.
+
+What it does not have is audited, and refused.
+"""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from tidegate.comments.answer_comment import Comment, outcome, refused
 from tidegate.comments.texts.replies import not_confirmed
 from tidegate.deploys.rules.audit import unconfirmed_message
-from tidegate.ports import AuditLog, Deliveries, DeliveryOutcome, Forge
-from tidegate.ports.witness import ForgeWitness, WrittenComment
+from tidegate.ports import DeliveryOutcome, Ports
+from tidegate.ports.witness import WrittenComment
 from tidegate.vcs.rules.testimony import age_doubt, comment_doubt
 
 
-@dataclass(frozen=True, slots=True)
-class CommentConfirmer:
-    """Lets only comments act that the forge has, word for word. What it does not have is audited, and refused."""
+def refuse_unconfirmed(ports: Ports, comment: Comment) -> DeliveryOutcome | None:
+    """Return what becomes of a comment that is not confirmed, None for one that is, or where webhooks are signed.
 
-    forge: Forge
-    deliveries: Deliveries
-    witness: ForgeWitness
-    audit: AuditLog
-
-    def doubts(self, comment: Comment) -> DeliveryOutcome | None:
-        """Return what becomes of a comment that is not confirmed, None for one that is.
-
-        Raise ForgeUnavailable and ForgeRefused, and AuditUnavailable.
-        """
-        written = self.witness.written_comment(*comment.where, comment.pull_request, comment.comment)
-        doubt = "The forge has no such comment." if written is None else _doubt(comment, written)
-        if not doubt:
-            return None
-        said = comment.delivery, comment.repository, comment.sender, doubt, comment.received_at
-        self.audit.publish(unconfirmed_message(*said))
-        if written is None:  # A reply would stand below nothing.
-            return outcome(f"Refused: {doubt}")
-        return refused(self.forge, self.deliveries, comment, not_confirmed(doubt))
+    Raise ForgeUnavailable and ForgeRefused, and AuditUnavailable.
+    """
+    if ports.witness is None:
+        return None
+    written = ports.witness.written_comment(*comment.where, comment.pull_request, comment.comment)
+    doubt = "The forge has no such comment." if written is None else _doubt(comment, written)
+    if not doubt:
+        return None
+    said = comment.delivery, comment.repository, comment.sender, doubt, comment.received_at
+    ports.audit.publish(unconfirmed_message(*said))
+    if written is None:  # A reply would stand below nothing.
+        return outcome(f"Refused: {doubt}")
+    return refused(ports.forge, ports.deliveries, comment, not_confirmed(doubt))
 
 
 def _doubt(comment: Comment, written: WrittenComment) -> str:

@@ -1,9 +1,11 @@
-"""Carry out ``destroy`` in a comment: destroy what roots made that the pull request has taken away."""
+"""Carry out ``destroy`` in a comment: destroy what roots made that the pull request has taken away.
+
+The same comment once more destroys nothing again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tidegate.comments.answer_comment import Comment, answerer, outcome, refused
 from tidegate.comments.rules.command import Command
@@ -11,50 +13,44 @@ from tidegate.comments.texts import replies
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.discovery.texts import chosen_roots as chosen_roots_texts
 from tidegate.policies.rules.apply_requirements import may_not_write
-from tidegate.ports import Deliveries, DeliveryOutcome, Forge
-from tidegate.requests.destroy_roots import Destroy, RootDestroyer
+from tidegate.ports import DeliveryOutcome, Ports
+from tidegate.requests.destroy_roots import Destroy, destroy_roots
 from tidegate.roots.rules.root import Revision
 from tidegate.rules.permission import Permission
 
 
-@dataclass(frozen=True, slots=True)
-class CommentDestroyer:
-    """Destroys what comments on merged pull requests ask for. The same comment once more destroys nothing again."""
+def destroy_by_comment(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome:
+    """Have the destruction planned, and answer. Raise as ``CommentWork`` and ``RootDestroyer.destroy`` do."""
+    refusal = _refusal(ports, comment, command)
+    if refusal:
+        return refused(ports.forge, ports.deliveries, comment, refusal)
+    branch = ports.forge.default_branch(*comment.where)
+    head = ports.deliveries.bind(comment.delivery, ports.forge.branch_head(*comment.where, branch))
+    told = f"comment {comment.comment}"
+    asked = Destroy(comment.where, command.roots, comment.sender, comment.received_at, told, comment.pull_request)
+    made, problems, repeats = destroy_roots(ports, asked, Revision(head, branch))
+    if problems:
+        return refused(ports.forge, ports.deliveries, comment, chosen_roots_texts.roots_refused(problems))
+    if repeats:
+        checks = ports.forge.pull_request_checks_url(comment.repository, comment.pull_request)
+        lines = [replies.in_line_already(each, earlier, checks) for each, earlier in repeats]
+        return refused(ports.forge, ports.deliveries, comment, replies.not_destroyed(lines))
+    return _accepted(ports, comment, made)
 
-    forge: Forge
-    deliveries: Deliveries
-    destroyer: RootDestroyer
 
-    def carry_out(self, comment: Comment, command: Command) -> DeliveryOutcome:
-        """Have the destruction planned, and answer. Raise as ``CommentWork`` and ``RootDestroyer.destroy`` do."""
-        refusal = self._refusal(comment, command)
-        if refusal:
-            return refused(self.forge, self.deliveries, comment, refusal)
-        branch = self.forge.default_branch(*comment.where)
-        head = self.deliveries.bind(comment.delivery, self.forge.branch_head(*comment.where, branch))
-        told = f"comment {comment.comment}"
-        asked = Destroy(comment.where, command.roots, comment.sender, comment.received_at, told, comment.pull_request)
-        made, problems, repeats = self.destroyer.destroy(asked, Revision(head, branch))
-        if problems:
-            return refused(self.forge, self.deliveries, comment, chosen_roots_texts.roots_refused(problems))
-        if repeats:
-            checks = self.forge.pull_request_checks_url(comment.repository, comment.pull_request)
-            lines = [replies.in_line_already(each, earlier, checks) for each, earlier in repeats]
-            return refused(self.forge, self.deliveries, comment, replies.not_destroyed(lines))
-        return self._accepted(comment, made)
+def _refusal(ports: Ports, comment: Comment, command: Command) -> str:
+    if not ports.forge.pull_request(*comment.where, comment.pull_request).merged:
+        return replies.not_merged(comment.prefix)
+    if not command.roots:
+        return replies.name_what_to_destroy(comment.prefix)
+    permission = ports.forge.permission(*comment.where, comment.sender)
+    if permission < Permission.WRITE:
+        return replies.not_destroyed([may_not_write(comment.sender)])
+    return ""
 
-    def _refusal(self, comment: Comment, command: Command) -> str:
-        if not self.forge.pull_request(*comment.where, comment.pull_request).merged:
-            return replies.not_merged(comment.prefix)
-        if not command.roots:
-            return replies.name_what_to_destroy(comment.prefix)
-        permission = self.forge.permission(*comment.where, comment.sender)
-        if permission < Permission.WRITE:
-            return replies.not_destroyed([may_not_write(comment.sender)])
-        return ""
 
-    def _accepted(self, comment: Comment, made: Sequence[Deployment]) -> DeliveryOutcome:
-        answer, names = answerer(self.forge, comment), list(dict.fromkeys(each.root.name for each in made))
-        problems = answer.accept(), answer.reply(replies.destroying(made))
-        ids = tuple(each.id for each in made)
-        return outcome(f"Enqueued to be destroyed: {', '.join(names)}.", *problems, deployments=ids)
+def _accepted(ports: Ports, comment: Comment, made: Sequence[Deployment]) -> DeliveryOutcome:
+    answer, names = answerer(ports.forge, comment), list(dict.fromkeys(each.root.name for each in made))
+    problems = answer.accept(), answer.reply(replies.destroying(made))
+    ids = tuple(each.id for each in made)
+    return outcome(f"Enqueued to be destroyed: {', '.join(names)}.", *problems, deployments=ids)

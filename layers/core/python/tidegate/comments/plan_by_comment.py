@@ -1,24 +1,26 @@
-"""Carry out ``plan`` in a comment: have the pull request planned again, or some of its roots."""
+"""Carry out ``plan`` in a comment: have the pull request planned again, or some of its roots.
+
+The same comment once more plans nothing again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.comments.answer_comment import Comment, answerer, outcome, refused
 from tidegate.comments.rules.command import Command
 from tidegate.comments.texts import replies
 from tidegate.config.rules.plan_options import option_problems
-from tidegate.deploys.authorize import Authorizer
-from tidegate.discovery.repository_source import Granted, RepositorySource
+from tidegate.deploys.authorize import access_refusals
+from tidegate.discovery.repository_source import Granted, read_granted
 from tidegate.discovery.root_index import Deployable
 from tidegate.discovery.texts import chosen_roots as chosen_roots_texts
 from tidegate.policies.rules.apply_requirements import may_not_write
-from tidegate.ports import Deliveries, DeliveryOutcome, Forge
+from tidegate.ports import DeliveryOutcome, Ports
 from tidegate.pull_requests.affected_layers import elsewhere
 from tidegate.pull_requests.plannable_roots import Plannable, PlannableFinder
-from tidegate.pull_requests.receive_pull_request import PullRequestFollower
+from tidegate.pull_requests.receive_pull_request import follow_pull_request
 from tidegate.roots.rules.plan_request import PlanRequest
 from tidegate.rules.access import Access, Action
 from tidegate.rules.permission import Permission
@@ -31,54 +33,43 @@ _FORK = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CommentPlanner:
-    """Plans what comments ask for. The same comment once more plans nothing again."""
+def plan_by_comment(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome:
+    """Have it planned, and answer. Raise as ``CommentWork`` and ``PullRequestFollower.follow`` do."""
+    seen = ports.forge.seen_pull_request(*comment.where, comment.pull_request)
+    request = _request(comment, command)
+    refusal = plan_refusal(ports, comment.where, request, seen)
+    if refusal:
+        return refused(ports.forge, ports.deliveries, comment, refusal)
+    followed = follow_pull_request(ports, *comment.where, comment.pull_request, request=request)
+    return outcome(followed, answerer(ports.forge, comment).accept())
 
-    source: RepositorySource
-    deliveries: Deliveries
-    authorizer: Authorizer
-    follower: PullRequestFollower
 
-    @property
-    def forge(self) -> Forge:
-        return self.source.forge
+def plan_refusal(ports: Ports, where: tuple[int, str], request: PlanRequest, seen: SeenPullRequest) -> str:
+    """Return why nothing of a request is planned, in Markdown, or an empty text. Raise as ``carry_out`` does."""
+    if problems := _always_missing(seen):
+        return replies.not_planned(problems)
+    spec = seen.spec
+    granted = read_granted(ports, *spec.where, spec.branch, spec.base)
+    if not granted.is_destination:
+        return replies.not_planned([escaped(elsewhere(spec.branch, spec.base))])
+    permission = ports.forge.permission(*where, request.by)
+    least = Permission.WRITE if granted.configuration.policies is None else Permission.READ
+    lacks = (may_not_write(request.by),) if permission < least else ()
+    problems = (*lacks, *option_problems(request.options, granted.configuration.pull_requests.allowed_plan_args))
+    return replies.not_planned(problems) if problems else _about_roots(ports, request, spec, granted, permission)
 
-    def carry_out(self, comment: Comment, command: Command) -> DeliveryOutcome:
-        """Have it planned, and answer. Raise as ``CommentWork`` and ``PullRequestFollower.follow`` do."""
-        seen = self.forge.seen_pull_request(*comment.where, comment.pull_request)
-        request = _request(comment, command)
-        refusal = self.refusal(comment.where, request, seen)
-        if refusal:
-            return refused(self.forge, self.deliveries, comment, refusal)
-        followed = self.follower.follow(*comment.where, comment.pull_request, request=request)
-        return outcome(followed, answerer(self.forge, comment).accept())
 
-    def refusal(self, where: tuple[int, str], request: PlanRequest, seen: SeenPullRequest) -> str:
-        """Return why nothing of a request is planned, in Markdown, or an empty text. Raise as ``carry_out`` does."""
-        if problems := _always_missing(seen):
-            return replies.not_planned(problems)
-        spec = seen.spec
-        granted = self.source.granted(*spec.where, spec.branch, spec.base)
-        if not granted.is_destination:
-            return replies.not_planned([escaped(elsewhere(spec.branch, spec.base))])
-        permission = self.forge.permission(*where, request.by)
-        least = Permission.WRITE if granted.configuration.policies is None else Permission.READ
-        lacks = (may_not_write(request.by),) if permission < least else ()
-        problems = (*lacks, *option_problems(request.options, granted.configuration.pull_requests.allowed_plan_args))
-        return replies.not_planned(problems) if problems else self._about_roots(request, spec, granted, permission)
-
-    def _about_roots(
-        self, request: PlanRequest, spec: PullRequestSpec, granted: Granted, permission: Permission
-    ) -> str:
-        """Return why the roots that are meant are not planned, or an empty text."""
-        change = self.forge.change(*spec.where, spec.base, spec.head_sha)
-        plannable = PlannableFinder(self.source, granted).find(spec, change.after, request)
-        chosen = plannable.chosen(request)
-        if refusal := _not_meant(plannable, request, chosen):
-            return refusal
-        refusals = self.authorizer.refusals(_accesses(chosen), spec.where, Action.PLAN, request.by, permission)
-        return replies.not_planned([escaped(each) for each in refusals]) if refusals else ""
+def _about_roots(
+    ports: Ports, request: PlanRequest, spec: PullRequestSpec, granted: Granted, permission: Permission
+) -> str:
+    """Return why the roots that are meant are not planned, or an empty text."""
+    change = ports.forge.change(*spec.where, spec.base, spec.head_sha)
+    plannable = PlannableFinder(ports, granted).find(spec, change.after, request)
+    chosen = plannable.chosen(request)
+    if refusal := _not_meant(plannable, request, chosen):
+        return refusal
+    refusals = access_refusals(ports, _accesses(chosen), spec.where, Action.PLAN, request.by, permission)
+    return replies.not_planned([escaped(each) for each in refusals]) if refusals else ""
 
 
 def _request(comment: Comment, command: Command) -> PlanRequest:

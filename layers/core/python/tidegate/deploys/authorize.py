@@ -1,15 +1,21 @@
-"""Ask whether a person may do something with a root: by its access control, and by what the forge says of people."""
+"""Ask whether a person may do something with a root: by its access control, and by what the forge says of people.
+
+The forge is asked anew for every demand, and as little as possible.
+
+Every method raises ForgeUnavailable, and ForgeRefused. ``permission`` is what the forge said of the person just now,
+for callers who know.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.review_rule import PlanReview
-from tidegate.ports import Deployments, DeployQueues, Forge
+from tidegate.ports import Forge, Ports
 from tidegate.roots.rules.root import QUEUE_SEPARATOR
 from tidegate.rules.access import Access, Action, Person, judge_access, teams_among
 from tidegate.rules.decision import Decision
@@ -76,84 +82,83 @@ class Asking:
         return self._teams[team]
 
 
-@dataclass(frozen=True, slots=True)
-class Authorizer:
-    """Judges people. The forge is asked anew for every demand, and as little as possible.
+def person_asking(ports: Ports, where: Where, login: str, permission: Permission | None = None) -> Asking:
+    """Return a person to be judged about several things at once."""
+    return Asking(ports.forge, where, login, permission)
 
-    Every method raises ForgeUnavailable, and ForgeRefused. ``permission`` is what the forge said of the person just
-    now, for callers who know.
+
+def may_act(
+    ports: Ports, deployment: Deployment, action: Action, login: str, permission: Permission | None = None
+) -> Decision:
+    """Decide whether a person may do something with a deployment; a reason comes with every no."""
+    return judge_action(ports, person_asking(ports, _where(deployment), login, permission), deployment, action)
+
+
+def judge_action(ports: Ports, asking: Asking, deployment: Deployment, action: Action) -> Decision:
+    """Decide whether who asks may do something with a deployment.
+
+    A queue is unlocked by the rule of the deployment that locked it, whichever is looked at.
     """
+    if action is Action.UNLOCK:
+        return judge_unlock(ports, asking, deployment.queue)
+    return asking.may_with(deployment, action)
 
-    forge: Forge
-    queues: DeployQueues
-    deployments: Deployments
 
-    def asking(self, where: Where, login: str, permission: Permission | None = None) -> Asking:
-        """Return a person to be judged about several things at once."""
-        return Asking(self.forge, where, login, permission)
+def may_unlock(
+    ports: Ports, queue: str, installation: int, login: str, permission: Permission | None = None
+) -> Decision:
+    """Decide whether a person may unlock a queue."""
+    repository = queue.partition(QUEUE_SEPARATOR)[0]
+    return judge_unlock(ports, person_asking(ports, (installation, repository), login, permission), queue)
 
-    def may(self, deployment: Deployment, action: Action, login: str, permission: Permission | None = None) -> Decision:
-        """Decide whether a person may do something with a deployment; a reason comes with every no."""
-        return self.judge(self.asking(_where(deployment), login, permission), deployment, action)
 
-    def judge(self, asking: Asking, deployment: Deployment, action: Action) -> Decision:
-        """Decide whether who asks may do something with a deployment.
+def judge_unlock(ports: Ports, asking: Asking, queue: str) -> Decision:
+    """Decide whether who asks may unlock a queue: by the rule of the deployment that locked it.
 
-        A queue is unlocked by the rule of the deployment that locked it, whichever is looked at.
-        """
-        if action is Action.UNLOCK:
-            return self.judge_unlock(asking, deployment.queue)
-        return asking.may_with(deployment, action)
+    Locked by hand, it is locked for each stack of its root: by the rules of all.
+    """
+    head, _ = ports.queues.read(queue)
+    judged = [asking.may_with(each, Action.UNLOCK) for each in _locking(ports, head)]
+    judged = judged or [asking.may(None, Action.UNLOCK, f"root {head.root_name}")]
+    return next((each for each in judged if not each.done), judged[0])
 
-    def may_unlock(self, queue: str, installation: int, login: str, permission: Permission | None = None) -> Decision:
-        """Decide whether a person may unlock a queue."""
-        repository = queue.partition(QUEUE_SEPARATOR)[0]
-        return self.judge_unlock(self.asking((installation, repository), login, permission), queue)
 
-    def judge_unlock(self, asking: Asking, queue: str) -> Decision:
-        """Decide whether who asks may unlock a queue: by the rule of the deployment that locked it.
+def access_refusals(
+    ports: Ports,
+    accesses: Mapping[str, Access | None],
+    where: Where,
+    action: Action,
+    login: str,
+    permission: Permission | None = None,
+) -> tuple[str, ...]:
+    """Return why somebody may not do something with several things, by their names: a sentence for each reason."""
+    asking = person_asking(ports, where, login, permission)
+    found: dict[str, list[str]] = {}
+    for what, access in accesses.items():
+        decision = asking.may(access, action, _THESE)
+        if not decision.done:
+            found.setdefault(decision.reason, []).append(what)
+    return tuple(reason.replace(_THESE, listed(names, _NAMED)) for reason, names in found.items())
 
-        Locked by hand, it is locked for each stack of its root: by the rules of all.
-        """
-        head, _ = self.queues.read(queue)
-        judged = [asking.may_with(each, Action.UNLOCK) for each in self._locking(head)]
-        judged = judged or [asking.may(None, Action.UNLOCK, f"root {head.root_name}")]
-        return next((each for each in judged if not each.done), judged[0])
 
-    def refusals(
-        self,
-        accesses: Mapping[str, Access | None],
-        where: Where,
-        action: Action,
-        login: str,
-        permission: Permission | None = None,
-    ) -> tuple[str, ...]:
-        """Return why somebody may not do something with several things, by their names: a sentence for each reason."""
-        asking = self.asking(where, login, permission)
-        found: dict[str, list[str]] = {}
-        for what, access in accesses.items():
-            decision = asking.may(access, action, _THESE)
-            if not decision.done:
-                found.setdefault(decision.reason, []).append(what)
-        return tuple(reason.replace(_THESE, listed(names, _NAMED)) for reason, names in found.items())
+def reviewed_unless_granted(ports: Ports, deployment: Deployment, login: str) -> Deployment:
+    """Return a deployment that a merge asked for: its plan waits for people if who merged may not deploy it.
 
-    def reviewed_unless_granted(self, deployment: Deployment, login: str) -> Deployment:
-        """Return a deployment that a merge asked for: its plan waits for people if who merged may not deploy it.
+    Otherwise merging would be a way around its access control where plans are not reviewed.
+    """
+    if deployment.access is None or deployment.review_rule.when is PlanReview.ALWAYS:
+        return deployment
+    if may_act(ports, deployment, Action.APPLY, login).done:
+        return deployment
+    return replace(deployment, review_rule=replace(deployment.review_rule, when=PlanReview.ALWAYS))
 
-        Otherwise merging would be a way around its access control where plans are not reviewed.
-        """
-        if deployment.access is None or deployment.review_rule.when is PlanReview.ALWAYS:
-            return deployment
-        if self.may(deployment, Action.APPLY, login).done:
-            return deployment
-        return replace(deployment, review_rule=replace(deployment.review_rule, when=PlanReview.ALWAYS))
 
-    def _locking(self, head: QueueHead) -> Collection[Deployment]:
-        """Return what locked the queue, or else (not locked, or by hand) what was let in last, in each stack."""
-        if head.lock and head.lock.deployment:
-            return self.deployments.many([head.lock.deployment]).values()
-        last = (head.attempted, *(each.attempted for each in head.by_stack))
-        return self.deployments.many({each.deployment for each in last if each}).values()
+def _locking(ports: Ports, head: QueueHead) -> Collection[Deployment]:
+    """Return what locked the queue, or else (not locked, or by hand) what was let in last, in each stack."""
+    if head.lock and head.lock.deployment:
+        return ports.deployments.many([head.lock.deployment]).values()
+    last = (head.attempted, *(each.attempted for each in head.by_stack))
+    return ports.deployments.many({each.deployment for each in last if each}).values()
 
 
 def subject(deployment: Deployment) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.discovery.discover_roots import all_roots, discover_roots
-from tidegate.discovery.repository_source import Granted, RepositorySource
+from tidegate.discovery.repository_source import Granted, fetch_commit, reading_of
 from tidegate.discovery.root_index import Deployable
 from tidegate.discovery.texts import chosen_roots as chosen_roots_texts
+from tidegate.ports import Ports
 from tidegate.roots.rules.plan_request import PlanRequest
 
 
@@ -21,7 +22,7 @@ class Head:
 
 
 def chosen_roots(
-    source: RepositorySource, head: Head, granted: Granted, request: PlanRequest, *, by_hand: bool
+    ports: Ports, head: Head, granted: Granted, request: PlanRequest, *, by_hand: bool
 ) -> tuple[Deployable, ...] | str:
     """Return what a head deploys, or in Markdown why it is nothing.
 
@@ -29,8 +30,8 @@ def chosen_roots(
     if it says nothing. ``by_hand`` is as for ``discover_roots``. Raise InvalidConfiguration, CyclicChange, NotFound,
     ForgeUnavailable and ForgeRefused.
     """
-    reading = source.reading(head.where[1], granted)
-    with source.fetch(*head.where, head.sha, head.after) as trees:
+    reading = reading_of(ports, head.where[1], granted)
+    with fetch_commit(ports, *head.where, head.sha, head.after) as trees:
         found = discover_roots(trees, reading, by_hand=by_hand) if request.asks_for_changed else None
         if found is not None and not request.is_partial:
             return found.members or chosen_roots_texts.nothing_changed(found.notes + found.refused)

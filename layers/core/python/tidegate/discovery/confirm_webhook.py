@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tidegate.deploys.rules.audit import unconfirmed_message
-from tidegate.ports import AuditLog
-from tidegate.ports.witness import ForgeWitness
+from tidegate.ports import Ports
 from tidegate.vcs.rules.push import Push
 from tidegate.vcs.rules.pushers import HeadPush
 
 
-@dataclass(frozen=True, slots=True)
-class PushConfirmer:
-    """Lets only pushes count that the default branch has, as made by whom the forge names."""
+def confirm_push(ports: Ports, push: Push) -> Push | None:
+    """Return the push as the forge knows it, None if it does not; where webhooks are signed, as it is.
 
-    witness: ForgeWitness
-    audit: AuditLog
-
-    def confirm(self, push: Push) -> Push | None:
-        """Return the push as the forge knows it, None if it does not. Raise as for comments."""
-        pushed = self.witness.pushed(push.installation, push.repository, push.branch, push.after)
-        if pushed is not None:
-            return replace(push.by(pushed.by), before=pushed.before or push.before)
-        doubt = f"The default branch {push.branch} does not have {push.after}."
-        self.audit.publish(unconfirmed_message(push.delivery, push.repository, push.sender, doubt, push.received_at))
-        return None
+    Raise as for comments.
+    """
+    if ports.witness is None:
+        return push
+    pushed = ports.witness.pushed(push.installation, push.repository, push.branch, push.after)
+    if pushed is not None:
+        return replace(push.by(pushed.by), before=pushed.before or push.before)
+    doubt = f"The default branch {push.branch} does not have {push.after}."
+    ports.audit.publish(unconfirmed_message(push.delivery, push.repository, push.sender, doubt, push.received_at))
+    return None
 
 
-@dataclass(frozen=True, slots=True)
-class HeadConfirmer:
-    """Lets only who the forge names have pushed a pull request's head: of others it stays unknown who did."""
+def confirm_head(ports: Ports, installation: int, repository: str, told: HeadPush) -> HeadPush | None:
+    """Return a push as the forge knows it, None if it does not; where webhooks are signed, as it is.
 
-    witness: ForgeWitness
-
-    def confirm(self, installation: int, repository: str, told: HeadPush) -> HeadPush | None:
-        """Return a push as the forge knows it, None if it does not. Raise ForgeUnavailable and ForgeRefused."""
-        by = self.witness.pusher(installation, repository, told.after)
-        return replace(told, by=by) if by else None
+    Raise ForgeUnavailable and ForgeRefused.
+    """
+    if ports.witness is None:
+        return told
+    by = ports.witness.pusher(installation, repository, told.after)
+    return replace(told, by=by) if by else None

@@ -1,9 +1,14 @@
-"""Put deployments that are run again under what the default branch grants and demands now."""
+"""Put deployments that are run again under what the default branch grants and demands now.
+
+Who may do what, requirements and policy sets are those of the default branch's newest file: by those that the
+deployment had, somebody could go on with what was taken from them since. A review that it waited for is waited for
+again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tidegate.changes.rules.change_set import Key, Member
 from tidegate.config.configured import ConfiguredRoot, ConfiguredRoots
@@ -11,9 +16,10 @@ from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.resolution import configure
 from tidegate.config.trust import required
 from tidegate.deploys.rules.deployment import Deployment
-from tidegate.discovery.new_deployments import Hold
-from tidegate.discovery.repository_source import Granted, RepositorySource
+from tidegate.discovery.hold_policies import hold_policies
+from tidegate.discovery.repository_source import Granted, read_granted
 from tidegate.discovery.root_index import Deployable
+from tidegate.ports import Ports
 from tidegate.roots.rules.root import Engine
 from tidegate.roots.rules.terms import tagged
 from tidegate.rules.access import Access
@@ -25,44 +31,35 @@ _UNPLACED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CurrentRules:
-    """Tells under which rules deployments run again, which deploy what they deployed before.
+def under_current_rules(
+    ports: Ports, where: tuple[int, str], again: Sequence[Deployment]
+) -> Mapping[str, Deployment | str]:
+    """Return deployments of the default branch under its rules, by their ids, or why one is not run, as a sentence.
 
-    Who may do what, requirements and policy sets are those of the default branch's newest file: by those that the
-    deployment had, somebody could go on with what was taken from them since. A review that it waited for is waited for
-    again. ``hold`` stores the policy sets.
+    ``where`` is an installation of the App and a repository. Raise CloudUnavailable, ForgeUnavailable and
+    ForgeRefused.
     """
+    if not again:
+        return {}
+    branch = again[0].revision.branch
+    try:
+        return _ruled(ports, where, read_granted(ports, *where, branch, branch), again)
+    except (NotFound, InvalidConfiguration) as error:
+        told = f"It is not known what the default branch's tidegate.yaml grants now: {error} Nothing is run again."
+        return {each.id: told for each in again}
 
-    source: RepositorySource
-    hold: Hold
 
-    def under(self, where: tuple[int, str], again: Sequence[Deployment]) -> Mapping[str, Deployment | str]:
-        """Return deployments of the default branch under its rules, by their ids, or why one is not run, as a sentence.
-
-        ``where`` is an installation of the App and a repository. Raise CloudUnavailable, ForgeUnavailable and
-        ForgeRefused.
-        """
-        if not again:
-            return {}
-        branch = again[0].revision.branch
-        try:
-            return self._ruled(where, self.source.granted(*where, branch, branch), again)
-        except (NotFound, InvalidConfiguration) as error:
-            told = f"It is not known what the default branch's tidegate.yaml grants now: {error} Nothing is run again."
-            return {each.id: told for each in again}
-
-    def _ruled(
-        self, where: tuple[int, str], granted: Granted, again: Sequence[Deployment]
-    ) -> Mapping[str, Deployment | str]:
-        # The engine is what is deployed: it tells no roots apart.
-        roots = dict.fromkeys(replace(each.root, engine=Engine()) for each in again)
-        configured = granted(granted.configuration, roots)
-        by_key = {each.key: each for each in configured.roots}
-        found = {each.id: _under(each, by_key.get(_key(each)), granted, configured) for each in again}
-        let_in = [each for each in found.values() if isinstance(each, Deployment)]
-        held = self.hold(where, granted, [deployable(each, by_key.get(_key(each))) for each in let_in])
-        return {**found, **{each.id: replace(each, policy_sets=held.get(_key(each), ())) for each in let_in}}
+def _ruled(
+    ports: Ports, where: tuple[int, str], granted: Granted, again: Sequence[Deployment]
+) -> Mapping[str, Deployment | str]:
+    # The engine is what is deployed: it tells no roots apart.
+    roots = dict.fromkeys(replace(each.root, engine=Engine()) for each in again)
+    configured = granted(granted.configuration, roots)
+    by_key = {each.key: each for each in configured.roots}
+    found = {each.id: _under(each, by_key.get(_key(each)), granted, configured) for each in again}
+    let_in = [each for each in found.values() if isinstance(each, Deployment)]
+    held = hold_policies(ports, where, granted, [deployable(each, by_key.get(_key(each))) for each in let_in])
+    return {**found, **{each.id: replace(each, policy_sets=held.get(_key(each), ())) for each in let_in}}
 
 
 def _key(each: Deployment) -> Key:

@@ -7,8 +7,8 @@ from contextlib import suppress
 
 from tidegate.deploys.rules.deployment import Deployment, Trigger, is_final
 from tidegate.deploys.rules.queue import QueueHead, Waiting
-from tidegate.discovery.new_deployments import ChangeEnqueuer
-from tidegate.ports import Deployments, DeployQueues
+from tidegate.discovery.new_deployments import enqueue_change, enroll
+from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import OversizedRecord
 
@@ -16,41 +16,37 @@ from tidegate.rules.errors import OversizedRecord
 Repeat = tuple[Deployment, Deployment]
 
 
-def find_repeats(queues: DeployQueues, deployments: Deployments, wanted: Sequence[Deployment]) -> Sequence[Repeat]:
+def find_repeats(ports: Ports, wanted: Sequence[Deployment]) -> Sequence[Repeat]:
     """Return each deployment that one by hand of the same root, stack and commits goes before, with that one."""
-    return _repeats(deployments, wanted, {each.queue: tuple(_by_hand(*queues.line(each.queue))) for each in wanted})
+    return _repeats(ports, wanted, {each.queue: tuple(_by_hand(*ports.queues.line(each.queue))) for each in wanted})
 
 
-def enqueue_once(
-    queues: DeployQueues, deployments: Deployments, changes: ChangeEnqueuer, wanted: Sequence[Deployment]
-) -> Sequence[Repeat]:
+def enqueue_once(ports: Ports, wanted: Sequence[Deployment]) -> Sequence[Repeat]:
     """Enqueue all that is wanted and return nothing, or else return what the first of it repeats: it came meanwhile.
 
     Of those who ask for the same at the same moment, and all found nothing in line, so only one gets it: who is first
     in the queue of the first. Raise Conflict, and what enqueuing raises.
     """
-    changes.enroll(wanted)
-    repeats = deciding_again(lambda: _put_first(queues, deployments, wanted[0]))
+    enroll(ports, wanted)
+    repeats = deciding_again(lambda: _put_first(ports, wanted[0]))
     if not repeats:
-        changes.enqueue_all(wanted)
+        enqueue_change(ports, wanted)
     return repeats
 
 
-def _put_first(queues: DeployQueues, deployments: Deployments, first: Deployment) -> Sequence[Repeat]:
+def _put_first(ports: Ports, first: Deployment) -> Sequence[Repeat]:
     """Store the first if its queue is as it was read, without what it repeats. Raise Conflict when it is not."""
-    head, line = queues.line(first.queue)
-    repeats = _repeats(deployments, [first], {first.queue: tuple(_by_hand(head, line))})
+    head, line = ports.queues.line(first.queue)
+    repeats = _repeats(ports, [first], {first.queue: tuple(_by_hand(head, line))})
     if not repeats:
         with suppress(OversizedRecord):  # Whoever enqueues it knows what to do then.
-            queues.enqueue(first.begun(), head)
+            ports.queues.enqueue(first.begun(), head)
     return repeats
 
 
-def _repeats(
-    deployments: Deployments, wanted: Sequence[Deployment], lines: dict[str, tuple[str, ...]]
-) -> Sequence[Repeat]:
+def _repeats(ports: Ports, wanted: Sequence[Deployment], lines: dict[str, tuple[str, ...]]) -> Sequence[Repeat]:
     ids = {each.id for each in wanted}
-    known = deployments.many({identifier for line in lines.values() for identifier in line} - ids)
+    known = ports.deployments.many({identifier for line in lines.values() for identifier in line} - ids)
     found = []
     for each in wanted:
         same = (known[identifier] for identifier in lines[each.queue] if identifier in known)

@@ -1,15 +1,20 @@
-"""Make the deployments of a change's members, and enqueue them: for merges, comments and requests alike."""
+"""Make the deployments of a change's members, and enqueue them: for merges, comments and requests alike.
+
+Once more is harmless.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tidegate.changes.rules.change_set import Key, stack_layers
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.trust import required
 from tidegate.deploys.authorize import subject
+from tidegate.deploys.queue.enqueue import enqueue
 from tidegate.deploys.queue.enqueue_all import enqueue_all
 from tidegate.deploys.rules.deployment import Deployment, Trigger
 from tidegate.deploys.rules.origin import Destruction
@@ -17,7 +22,7 @@ from tidegate.discovery.repository_source import Granted
 from tidegate.discovery.root_index import Deployable
 from tidegate.policies.rules.policy import HeldPolicySet
 from tidegate.policies.rules.requirements import Requirements
-from tidegate.ports import ChangeSets, Enrolled
+from tidegate.ports import Enrolled, Ports
 from tidegate.roots.rules.root import Revision, change_set_id, deployment_id
 from tidegate.rules.access import Access
 from tidegate.rules.moment import later
@@ -114,25 +119,23 @@ def accesses(deployments: Iterable[Deployment]) -> dict[str, Access | None]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeEnqueuer:
-    """Enqueues the deployments of a change; once more is harmless. ``enqueue`` takes one, new or known."""
+def enqueue_change(
+    ports: Ports, deployments: Sequence[Deployment], one: Callable[[Deployment], object] | None = None
+) -> None:
+    """Enqueue all, none before it is known which belong together: the first may ask for the others at once.
 
-    change_sets: ChangeSets
-    enqueue: Callable[[Deployment], object]
+    ``one`` enqueues one, where that is not all that is to be done.
 
-    def enqueue_all(self, deployments: Sequence[Deployment]) -> None:
-        """Enqueue all, none before it is known which belong together: the first may ask for the others at once.
+    Raise ExceptionGroup when some could not be enqueued; all others are then.
+    """
+    enroll(ports, deployments)
+    enqueue_all(deployments, one or partial(enqueue, ports))
 
-        Raise ExceptionGroup when some could not be enqueued; all others are then.
-        """
-        self.enroll(deployments)
-        enqueue_all(deployments, self.enqueue)
 
-    def enroll(self, deployments: Sequence[Deployment]) -> None:
-        """Let it be known which belong together. Nothing comes of that while none of them is enqueued."""
-        for change in dict.fromkeys(each.change_set for each in deployments if each.change_set):
-            self.change_sets.enroll(change, [_enrolled(each) for each in deployments if each.change_set == change])
+def enroll(ports: Ports, deployments: Sequence[Deployment]) -> None:
+    """Let it be known which belong together. Nothing comes of that while none of them is enqueued."""
+    for change in dict.fromkeys(each.change_set for each in deployments if each.change_set):
+        ports.change_sets.enroll(change, [_enrolled(each) for each in deployments if each.change_set == change])
 
 
 def _enrolled(deployment: Deployment) -> Enrolled:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
@@ -10,14 +10,13 @@ from tidegate.changes.rules.change_set import Key
 from tidegate.config.branches import may_go
 from tidegate.config.configured import ConfiguredRoots
 from tidegate.config.loaded import LoadedConfiguration
-from tidegate.config.loader import Around, always_reviewed
 from tidegate.config.resolution import configure
 from tidegate.config.trust import proposed, trusted
 from tidegate.discovery.discover_roots import Reading, read_configuration
 from tidegate.discovery.find_roots import CommitModules, find_roots
 from tidegate.discovery.root_index import Configure
 from tidegate.policies.rules.requirements import Requirements
-from tidegate.ports import Forge, Merged, PushedTrees, SourceHistory
+from tidegate.ports import Merged, Ports, PushedTrees
 from tidegate.roots.rules.root import Root
 from tidegate.roots.rules.terms import Tagged
 
@@ -72,40 +71,35 @@ class Granted:
         return may_go(destinations, self.branch, self.dest_branch) if destinations else self.dest_branch == self.main
 
 
-@dataclass(frozen=True, slots=True)
-class RepositorySource:
-    """Fetches commits. ``around`` tells what holds around a repository's file."""
+def reading_of(ports: Ports, repository: str, configuring: Configure = configure) -> Reading:
+    """Return how the file of a commit is read by what holds around it now. Raise CloudUnavailable."""
+    return Reading(repository, ports.organization(), configuring)
 
-    forge: Forge
-    history: SourceHistory
-    around: Callable[[], Around] = always_reviewed
 
-    def reading(self, repository: str, configuring: Configure = configure) -> Reading:
-        """Return how the file of a commit is read by what holds around it now. Raise CloudUnavailable."""
-        return Reading(repository, self.around(), configuring)
+def fetch_commit(
+    ports: Ports, installation: int, repository: str, after: str, before: str = _NO_COMMIT
+) -> AbstractContextManager[PushedTrees]:
+    """Fetch a commit, and what it changed since another. Raise as ``SourceHistory.fetch`` does."""
+    url = ports.forge.clone_url(repository)
+    return ports.history.fetch(url, ports.forge.clone_token(installation, repository), before, after)
 
-    def fetch(
-        self, installation: int, repository: str, after: str, before: str = _NO_COMMIT
-    ) -> AbstractContextManager[PushedTrees]:
-        """Fetch a commit, and what it changed since another. Raise as ``SourceHistory.fetch`` does."""
-        url = self.forge.clone_url(repository)
-        return self.history.fetch(url, self.forge.clone_token(installation, repository), before, after)
 
-    def merge(
-        self, installation: int, repository: str, base: str, head: str, common: str
-    ) -> AbstractContextManager[Merged]:
-        """Fetch what the merge of a head would push to its base. Raise as ``SourceHistory.merge`` does."""
-        url = self.forge.clone_url(repository)
-        return self.history.merge(url, self.forge.clone_token(installation, repository), base, head, common)
+def merge_commits(
+    ports: Ports, installation: int, repository: str, base: str, head: str, common: str
+) -> AbstractContextManager[Merged]:
+    """Fetch what the merge of a head would push to its base. Raise as ``SourceHistory.merge`` does."""
+    url = ports.forge.clone_url(repository)
+    return ports.history.merge(url, ports.forge.clone_token(installation, repository), base, head, common)
 
-    def granted(self, installation: int, repository: str, branch: str, dest_branch: str) -> Granted:
-        """Return what the default branch grants a commit of ``branch`` that goes to ``dest_branch``.
 
-        Raise InvalidConfiguration when the default branch's file cannot be used, and as ``fetch`` does.
-        """
-        main = self.forge.default_branch(installation, repository)
-        head = self.forge.branch_head(installation, repository, main)
-        with self.fetch(installation, repository, head) as trees:
-            configuration = read_configuration(trees, self.reading(repository))
-            roots = find_roots(CommitModules(trees), repository, configuration).roots
-        return Granted(configuration, roots, branch, dest_branch, main=main, commit=head)
+def read_granted(ports: Ports, installation: int, repository: str, branch: str, dest_branch: str) -> Granted:
+    """Return what the default branch grants a commit of ``branch`` that goes to ``dest_branch``.
+
+    Raise InvalidConfiguration when the default branch's file cannot be used, and as ``fetch`` does.
+    """
+    main = ports.forge.default_branch(installation, repository)
+    head = ports.forge.branch_head(installation, repository, main)
+    with fetch_commit(ports, installation, repository, head) as trees:
+        configuration = read_configuration(trees, reading_of(ports, repository))
+        roots = find_roots(CommitModules(trees), repository, configuration).roots
+    return Granted(configuration, roots, branch, dest_branch, main=main, commit=head)

@@ -1,75 +1,70 @@
-"""Let the cloud's schedules be those that the default branch's file names."""
+"""Let the cloud's schedules be those that the default branch's file names.
+
+Once more is harmless.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from tidegate.config.declarations import Drift, DriftSchedule
 from tidegate.config.rules.drift import DriftEntry, DriftRecord
 from tidegate.config.rules.timetable import timetable
-from tidegate.ports import Catalog, Drifts, KnownRepository, Schedules
+from tidegate.drift.report_drift import withdraw_drift
+from tidegate.ports import KnownRepository, Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import NotFound, ScheduleRefused
 
 
-@dataclass(frozen=True, slots=True)
-class DriftAligner:
-    """Aligns schedules; once more is harmless. ``withdraw`` takes back what the forge shows of a schedule that goes.
+def align_drift(ports: Ports, known: KnownRepository, drift: Drift) -> tuple[str, ...]:
+    """Create, change and remove schedules, and return a sentence for each that is refused.
 
-    ``schedules`` gives the cloud's, which are asked for when one changes: most pushes change none.
+    ``known`` tells the commit that ``drift`` is of: if a newer one was seen, that one's file says it instead.
+    Without schedules, before and now, this is one read. Raise CloudUnavailable and ForgeUnavailable.
     """
+    wanted = {each.name: _entry(known.name, each) for each in drift.schedules} if drift.enabled else {}
+    stored = {record.entry.name: record for record in ports.drifts.of(known.name)}
+    if not (wanted or stored) or ports.catalog.repository(known.name).seen != known.seen:
+        return ()
+    for name in sorted(stored.keys() - wanted.keys()):
+        remove_drift(ports, stored[name])
+    problems = [deciding_again(partial(_put, ports, known, entry)) for entry in wanted.values()]
+    return tuple(filter(None, problems))
 
-    drifts: Drifts
-    schedules: Callable[[], Schedules]
-    catalog: Catalog
-    withdraw: Callable[[DriftRecord], object]
 
-    def align(self, known: KnownRepository, drift: Drift) -> tuple[str, ...]:
-        """Create, change and remove schedules, and return a sentence for each that is refused.
+def remove_drift(ports: Ports, record: DriftRecord) -> None:
+    """Remove one that the file does not name; its record last: until then, whoever tries again finds it."""
+    ports.schedules.remove(record.repository, record.entry.name)
+    withdraw_drift(ports, record)
+    ports.drifts.remove(record.repository, record.entry.name)
 
-        ``known`` tells the commit that ``drift`` is of: if a newer one was seen, that one's file says it instead.
-        Without schedules, before and now, this is one read. Raise CloudUnavailable and ForgeUnavailable.
-        """
-        wanted = {each.name: _entry(known.name, each) for each in drift.schedules} if drift.enabled else {}
-        stored = {record.entry.name: record for record in self.drifts.of(known.name)}
-        if not (wanted or stored) or self.catalog.repository(known.name).seen != known.seen:
-            return ()
-        for name in sorted(stored.keys() - wanted.keys()):
-            self.remove(stored[name])
-        problems = [deciding_again(partial(self._put, known, entry)) for entry in wanted.values()]
-        return tuple(filter(None, problems))
 
-    def remove(self, record: DriftRecord) -> None:
-        """Remove one that the file does not name; its record last: until then, whoever tries again finds it."""
-        self.schedules().remove(record.repository, record.entry.name)
-        self.withdraw(record)
-        self.drifts.remove(record.repository, record.entry.name)
+def _put(ports: Ports, known: KnownRepository, entry: DriftEntry) -> str:
+    """Return what is wrong with a schedule, or an empty text. The record is written last, for the same reason."""
+    before = _stored(ports, known.name, entry.name)
+    first = DriftRecord(known.name, known.installation, known.default_branch, entry)
+    after = first if before is None else _changed(before, first)
+    if before is None or before.problem or before.entry.timetable != entry.timetable:
+        after = replace(after, problem=_refusal(ports, after))
+    if after != before:
+        ports.drifts.save(after)
+    return f"drift.schedules.{entry.name}: {after.problem}" if after.problem else ""
 
-    def _put(self, known: KnownRepository, entry: DriftEntry) -> str:
-        """Return what is wrong with a schedule, or an empty text. The record is written last, for the same reason."""
-        before = self._stored(known.name, entry.name)
-        first = DriftRecord(known.name, known.installation, known.default_branch, entry)
-        after = first if before is None else _changed(before, first)
-        if before is None or before.problem or before.entry.timetable != entry.timetable:
-            after = replace(after, problem=self._refusal(after))
-        if after != before:
-            self.drifts.save(after)
-        return f"drift.schedules.{entry.name}: {after.problem}" if after.problem else ""
 
-    def _stored(self, repository: str, name: str) -> DriftRecord | None:
-        try:
-            return self.drifts.get(repository, name)
-        except NotFound:
-            return None
+def _stored(ports: Ports, repository: str, name: str) -> DriftRecord | None:
+    try:
+        return ports.drifts.get(repository, name)
+    except NotFound:
+        return None
 
-    def _refusal(self, record: DriftRecord) -> str:
-        try:
-            self.schedules().put(record)
-        except ScheduleRefused as error:
-            return str(error)
-        return ""
+
+def _refusal(ports: Ports, record: DriftRecord) -> str:
+    try:
+        ports.schedules.put(record)
+    except ScheduleRefused as error:
+        return str(error)
+    return ""
 
 
 def _changed(before: DriftRecord, now: DriftRecord) -> DriftRecord:

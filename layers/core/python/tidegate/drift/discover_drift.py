@@ -1,11 +1,13 @@
 """Begin to look for drift: find the roots of a schedule at the head of the default branch, and store a layer for each.
 
 A layer is planned as one of a pull request is: by the same jobs, under the role that only reads, without a lock.
+
+Begun again with the same name, a run goes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
@@ -19,9 +21,10 @@ from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.temporary_layer import Checkout, LayerState, TemporaryLayer
 from tidegate.discovery.discover_roots import read_configuration
 from tidegate.discovery.find_roots import CommitModules
-from tidegate.discovery.repository_source import RepositorySource
+from tidegate.discovery.repository_source import fetch_commit, reading_of
 from tidegate.discovery.root_index import RootIndex
-from tidegate.ports import Catalog, Clock, Drifts, Schedules, TemporaryLayers
+from tidegate.drift.align_drift import remove_drift
+from tidegate.ports import Ports
 from tidegate.pull_requests.affected_layers import MOST_LAYERS
 from tidegate.roots.rules.root import drift_layer_id
 from tidegate.rules.decide_again import deciding_again
@@ -41,123 +44,112 @@ class Look:
     notice: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DriftDiscoverer:
-    """Begins runs, one at a time for each schedule. Begun again with the same name, a run goes on.
+def discover_drift(ports: Ports, repository: str, schedule: str, execution: str) -> tuple[Next, tuple[str, ...]]:
+    """Return what the run ``execution`` of a schedule does next, and the layers to be planned.
 
-    ``remove`` removes a schedule that the file does not name any more. ``ending`` tells how an execution of the drift
-    machine ended, None while it goes on; it raises NotFound when there is none.
+    ``plan``: plan these layers; ``conclude``: nothing is to be planned; ``stop``: another run goes on, or there is
+    no such schedule any more. Raise ForgeUnavailable and CloudUnavailable.
     """
-
-    drifts: Drifts
-    layers: TemporaryLayers
-    source: RepositorySource
-    catalog: Catalog
-    schedules: Schedules
-    remove: Callable[[DriftRecord], object]
-    ending: Callable[[str], str | None]
-    clock: Clock
-
-    def discover(self, repository: str, schedule: str, execution: str) -> tuple[Next, tuple[str, ...]]:
-        """Return what the run ``execution`` of a schedule does next, and the layers to be planned.
-
-        ``plan``: plan these layers; ``conclude``: nothing is to be planned; ``stop``: another run goes on, or there is
-        no such schedule any more. Raise ForgeUnavailable and CloudUnavailable.
-        """
-        record = deciding_again(partial(self._claimed, repository, schedule, execution))
-        if record is None:
+    record = deciding_again(partial(_claimed, ports, repository, schedule, execution))
+    if record is None:
+        return _STOP
+    if not record.layers or len(ports.temporary_layers.many(record.layers)) < len(record.layers):
+        look = _looked(ports, record)
+        if look is None:
             return _STOP
-        if not record.layers or len(self.layers.many(record.layers)) < len(record.layers):
-            look = self._looked(record)
-            if look is None:
-                return _STOP
-            record = deciding_again(partial(self._named, repository, schedule, look))
-            self.layers.create(look.layers)
-        stored = {each.id: each for each in self.layers.many(record.layers)}
-        waiting = tuple(name for name in record.layers if not stored[name].is_done)
-        return ("plan", waiting) if waiting else ("conclude", ())
+        record = deciding_again(partial(_named, ports, repository, schedule, look))
+        ports.temporary_layers.create(look.layers)
+    stored = {each.id: each for each in ports.temporary_layers.many(record.layers)}
+    waiting = tuple(name for name in record.layers if not stored[name].is_done)
+    return ("plan", waiting) if waiting else ("conclude", ())
 
-    def _claimed(self, repository: str, schedule: str, execution: str) -> DriftRecord | None:
-        """Return the record if this run is the one that works on it, or may become it."""
-        try:
-            record = self.drifts.get(repository, schedule)
-        except NotFound:
-            self.schedules.remove(repository, schedule)
+
+def _claimed(ports: Ports, repository: str, schedule: str, execution: str) -> DriftRecord | None:
+    """Return the record if this run is the one that works on it, or may become it."""
+    try:
+        record = ports.drifts.get(repository, schedule)
+    except NotFound:
+        ports.schedules.remove(repository, schedule)
+        return None
+    if record.execution == execution:
+        return record
+    if record.execution and not _is_over(ports, record.execution):
+        return None
+    return ports.drifts.save(begun(record, execution, ports.clock.now()))
+
+
+def _is_over(ports: Ports, execution: str) -> bool:
+    try:
+        return ports.drift_runs.ending(execution) is not None
+    except NotFound:
+        return True
+
+
+def _named(ports: Ports, repository: str, schedule: str, look: Look) -> DriftRecord:
+    """Let the record name layers before there are any, so that the next run finds and removes them."""
+    record = ports.drifts.get(repository, schedule)
+    ids = tuple(each.id for each in look.layers)
+    return ports.drifts.save(replace(record, sha=look.sha, layers=ids, notice=look.notice))
+
+
+def _looked(ports: Ports, record: DriftRecord) -> Look | None:
+    """Return what there is to look at; None if the file does not name the schedule any more."""
+    try:
+        return _look(ports, record)
+    except (InvalidConfiguration, ForgeRefused, NotFound) as error:
+        return Look(notice=f"{error} Nothing was looked at.")
+
+
+def _look(ports: Ports, record: DriftRecord) -> Look | None:
+    forge, where = ports.forge, record.where
+    branch = forge.default_branch(*where)
+    head = forge.branch_head(*where, branch)
+    with fetch_commit(ports, *where, head) as trees:
+        configuration = read_configuration(trees, reading_of(ports, record.repository))
+        schedule = _schedule(configuration, record.entry.name)
+        if schedule is None:
+            remove_drift(ports, record)
             return None
-        if record.execution == execution:
-            return record
-        if record.execution and not self._is_over(record.execution):
-            return None
-        return self.drifts.save(begun(record, execution, self.clock.now()))
+        configuring = partial(configure, branch=branch, dest_branch=branch)
+        index = RootIndex(CommitModules(trees), record.repository, configuration, configuring)
+        configured = index.configured
+    chosen = [each for each in configured.roots if schedule.query.matches(each.tagged) and not each.destroy]
+    if len(chosen) > MOST_LAYERS:
+        return Look(head, (), _too_many(len(chosen)))
+    heads = {each.root_name: each for each in ports.catalog.roots(record.repository)}
+    layers = tuple(_layer(ports, record, configuration, each, head, heads) for each in chosen)
+    return Look(head, layers, "\n".join(f"{name}: {why}" for name, why in sorted(configured.refused.items())))
 
-    def _is_over(self, execution: str) -> bool:
-        try:
-            return self.ending(execution) is not None
-        except NotFound:
-            return True
 
-    def _named(self, repository: str, schedule: str, look: Look) -> DriftRecord:
-        """Let the record name layers before there are any, so that the next run finds and removes them."""
-        record = self.drifts.get(repository, schedule)
-        ids = tuple(each.id for each in look.layers)
-        return self.drifts.save(replace(record, sha=look.sha, layers=ids, notice=look.notice))
-
-    def _looked(self, record: DriftRecord) -> Look | None:
-        """Return what there is to look at; None if the file does not name the schedule any more."""
-        try:
-            return self._look(record)
-        except (InvalidConfiguration, ForgeRefused, NotFound) as error:
-            return Look(notice=f"{error} Nothing was looked at.")
-
-    def _look(self, record: DriftRecord) -> Look | None:
-        forge, where = self.source.forge, record.where
-        branch = forge.default_branch(*where)
-        head = forge.branch_head(*where, branch)
-        with self.source.fetch(*where, head) as trees:
-            configuration = read_configuration(trees, self.source.reading(record.repository))
-            schedule = _schedule(configuration, record.entry.name)
-            if schedule is None:
-                self.remove(record)
-                return None
-            configuring = partial(configure, branch=branch, dest_branch=branch)
-            index = RootIndex(CommitModules(trees), record.repository, configuration, configuring)
-            configured = index.configured
-        chosen = [each for each in configured.roots if schedule.query.matches(each.tagged) and not each.destroy]
-        if len(chosen) > MOST_LAYERS:
-            return Look(head, (), _too_many(len(chosen)))
-        heads = {each.root_name: each for each in self.catalog.roots(record.repository)}
-        layers = tuple(self._layer(record, configuration, each, head, heads) for each in chosen)
-        return Look(head, layers, "\n".join(f"{name}: {why}" for name, why in sorted(configured.refused.items())))
-
-    def _layer(
-        self,
-        record: DriftRecord,
-        configuration: LoadedConfiguration,
-        each: ConfiguredRoot,
-        sha: str,
-        heads: Mapping[str, QueueHead],
-    ) -> TemporaryLayer:
-        why_not = why_not_looked_at(heads.get(each.root.name))
-        rules = configuration.pull_requests
-        return TemporaryLayer(
-            drift_layer_id(record.repository, each.root.name, each.stack, sha, record.execution),
-            record.repository,
-            0,
-            record.installation,
-            each.root,
-            sha,
-            sha,
-            each.stack,
-            each.shared,
-            Checkout.BRANCH,
-            rules.allowed_providers,
-            rules.allowed_modules,
-            run=each.run,
-            state=LayerState.REFUSED if why_not else LayerState.WAITING,
-            reason=why_not,
-            changed_at=self.clock.now(),
-            schedule=record.entry.name,
-        )
+def _layer(
+    ports: Ports,
+    record: DriftRecord,
+    configuration: LoadedConfiguration,
+    each: ConfiguredRoot,
+    sha: str,
+    heads: Mapping[str, QueueHead],
+) -> TemporaryLayer:
+    why_not = why_not_looked_at(heads.get(each.root.name))
+    rules = configuration.pull_requests
+    return TemporaryLayer(
+        drift_layer_id(record.repository, each.root.name, each.stack, sha, record.execution),
+        record.repository,
+        0,
+        record.installation,
+        each.root,
+        sha,
+        sha,
+        each.stack,
+        each.shared,
+        Checkout.BRANCH,
+        rules.allowed_providers,
+        rules.allowed_modules,
+        run=each.run,
+        state=LayerState.REFUSED if why_not else LayerState.WAITING,
+        reason=why_not,
+        changed_at=ports.clock.now(),
+        schedule=record.entry.name,
+    )
 
 
 def _schedule(configuration: LoadedConfiguration, name: str) -> DriftSchedule | None:

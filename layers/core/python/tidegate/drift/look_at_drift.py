@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from tidegate.config.rules.drift import DriftFinding, DriftRecord
 from tidegate.deploys.rules.deployment import DONE, State
-from tidegate.ports import Deployments, Drifts
+from tidegate.ports import Ports
 
 #: Deployments that are read at most: beyond, only those are named that there should be.
 _READ = 100
@@ -38,19 +38,12 @@ class DriftView:
         return Undoing.UNDONE if self.states.get(finding.deployment) in DONE else Undoing.ASKED
 
 
-@dataclass(frozen=True, slots=True)
-class DriftLooker:
-    """Looks at drift, with a bounded number of reads."""
-
-    drifts: Drifts
-    deployments: Deployments
-
-    def look(self, repositories: Collection[str]) -> Sequence[DriftView]:
-        """Return the schedules of these repositories, by repository; in each those first that need people."""
-        keys = [key for key in self.drifts.listed() if key[0] in repositories]
-        found = self.drifts.many(keys)
-        ordered = sorted(found, key=lambda each: (each.repository, not each.needs_people, each.entry.name))
-        named = [each.deployment for record in ordered for each in record.findings if each.deployment][:_READ]
-        known = self.deployments.many(named) if named else {}
-        states = {name: known[name].state if name in known else None for name in named}
-        return [DriftView(record, states) for record in ordered]
+def get_drift(ports: Ports, repositories: Collection[str]) -> Sequence[DriftView]:
+    """Return the schedules of these repositories, by repository; in each those first that need people."""
+    keys = [key for key in ports.drifts.listed() if key[0] in repositories]
+    found = ports.drifts.many(keys)
+    ordered = sorted(found, key=lambda each: (each.repository, not each.needs_people, each.entry.name))
+    named = [each.deployment for record in ordered for each in record.findings if each.deployment][:_READ]
+    known = ports.deployments.many(named) if named else {}
+    states = {name: known[name].state if name in known else None for name in named}
+    return [DriftView(record, states) for record in ordered]

@@ -1,20 +1,30 @@
-"""Receive what a run asks for that found drift: deployments of the commit that it looked at, to undo the drift."""
+"""Receive what a run asks for that found drift: deployments of the commit that it looked at, to undo the drift.
+
+Receiving one again is harmless.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from tidegate.config.resolution import configure
 from tidegate.deploys.rules.deployment import Deployment, Trigger
 from tidegate.deploys.rules.review_rule import PlanReview
 from tidegate.discovery.discover_roots import all_roots
-from tidegate.discovery.new_deployments import Hold, Request, holding, new_deployments, required_of, requiring
-from tidegate.discovery.repository_source import RepositorySource
+from tidegate.discovery.hold_policies import hold_policies
+from tidegate.discovery.new_deployments import (
+    Request,
+    enqueue_change,
+    holding,
+    new_deployments,
+    required_of,
+    requiring,
+)
+from tidegate.discovery.repository_source import fetch_commit, reading_of
 from tidegate.discovery.root_index import Selection
 from tidegate.drift.conclude_drift import drift_request
-from tidegate.ports import Deliveries, Delivery, DeliveryOutcome
+from tidegate.ports import Delivery, DeliveryOutcome, Ports
 from tidegate.roots.rules.root import Revision
 from tidegate.rules.access import EVERYBODY
 from tidegate.rules.actor import TIDEGATE
@@ -23,54 +33,44 @@ from tidegate.vcs.conclude import conclude
 from tidegate.vcs.rules.authors import UNKNOWN
 
 
-@dataclass(frozen=True, slots=True)
-class DriftReceiver:
-    """Receives such requests; receiving one again is harmless. ``enqueue_all`` enqueues the deployments of a change.
+def receive_drift(ports: Ports, delivery: Delivery) -> str:
+    """Return, and store with the delivery, what became of the request. Raise as for pushes."""
+    return conclude(ports.deliveries, delivery.id, lambda: _outcome(ports, delivery))
 
-    ``hold`` stores the policy sets that their plans are held against.
-    """
 
-    deliveries: Deliveries
-    source: RepositorySource
-    enqueue_all: Callable[[list[Deployment]], object]
-    hold: Hold
+def _outcome(ports: Ports, delivery: Delivery) -> DeliveryOutcome:
+    try:
+        deployments = _deployments(ports, delivery)
+    except (NotFound, InvalidConfiguration, CyclicChange) as error:
+        return DeliveryOutcome(f"{error} Nothing is deployed.")
+    enqueue_change(ports, deployments)
+    names = ", ".join(each.root.name for each in deployments)
+    return DeliveryOutcome(f"Enqueued to undo drift: {names}.", tuple(each.id for each in deployments))
 
-    def receive(self, delivery: Delivery) -> str:
-        """Return, and store with the delivery, what became of the request. Raise as for pushes."""
-        return conclude(self.deliveries, delivery.id, lambda: self._outcome(delivery))
 
-    def _outcome(self, delivery: Delivery) -> DeliveryOutcome:
-        try:
-            deployments = self._deployments(delivery)
-        except (NotFound, InvalidConfiguration, CyclicChange) as error:
-            return DeliveryOutcome(f"{error} Nothing is deployed.")
-        self.enqueue_all(deployments)
-        names = ", ".join(each.root.name for each in deployments)
-        return DeliveryOutcome(f"Enqueued to undo drift: {names}.", tuple(each.id for each in deployments))
-
-    def _deployments(self, delivery: Delivery) -> list[Deployment]:
-        given = delivery.fields
-        where, wanted = (given["installation"], given["repository"]), {(root, stack) for root, stack in given["roots"]}
-        configuring = partial(configure, branch=given["branch"], dest_branch=given["branch"])
-        with self.source.fetch(*where, given["sha"]) as trees:
-            known = all_roots(trees, self.source.reading(given["repository"], configuring))
-        configured = known.configured
-        chosen = [each for each in configured.roots if each.key in wanted]
-        members = Selection(configured, chosen).deployables([each.key for each in chosen])
-        request = Request(
-            given["repository"],
-            given["installation"],
-            Revision(given["sha"], given["branch"]),
-            Trigger.DRIFT,
-            drift_request(delivery.id.removeprefix("drift-")),
-            TIDEGATE,
-            delivery.received_at,
-            UNKNOWN,  # They are found when it is its turn: what is deployed then is what it changes.
-        )
-        why = f"The schedule {given['schedule']} found drift."
-        deployments = requiring(new_deployments(request, members), required_of(known.configuration, members))
-        held = holding(self.hold, request, known.configuration, members, deployments)
-        return [_judged(replace(each, why=why)) for each in held]
+def _deployments(ports: Ports, delivery: Delivery) -> list[Deployment]:
+    given = delivery.fields
+    where, wanted = (given["installation"], given["repository"]), {(root, stack) for root, stack in given["roots"]}
+    configuring = partial(configure, branch=given["branch"], dest_branch=given["branch"])
+    with fetch_commit(ports, *where, given["sha"]) as trees:
+        known = all_roots(trees, reading_of(ports, given["repository"], configuring))
+    configured = known.configured
+    chosen = [each for each in configured.roots if each.key in wanted]
+    members = Selection(configured, chosen).deployables([each.key for each in chosen])
+    request = Request(
+        given["repository"],
+        given["installation"],
+        Revision(given["sha"], given["branch"]),
+        Trigger.DRIFT,
+        drift_request(delivery.id.removeprefix("drift-")),
+        TIDEGATE,
+        delivery.received_at,
+        UNKNOWN,  # They are found when it is its turn: what is deployed then is what it changes.
+    )
+    why = f"The schedule {given['schedule']} found drift."
+    deployments = requiring(new_deployments(request, members), required_of(known.configuration, members))
+    held = holding(partial(hold_policies, ports), request, known.configuration, members, deployments)
+    return [_judged(replace(each, why=why)) for each in held]
 
 
 def _judged(deployment: Deployment) -> Deployment:

@@ -1,20 +1,25 @@
-"""Tell what is missing, of all that its root requires, before a deployment is applied."""
+"""Tell what is missing, of all that its root requires, before a deployment is applied.
+
+What a merge deploys is judged on the pull requests that its commits came with. A plan that policy sets refuse needs
+the approval of their owners, besides what the root requires.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from tidegate.deploys.rules.deployment import Deployment, State
-from tidegate.deploys.rules.freeze import Hold, MissingBeforeApply, missing
+from tidegate.deploys.rules.freeze import MissingBeforeApply, missing
 from tidegate.deploys.rules.judged_plan import says_the_same
 from tidegate.deploys.rules.requirements_gate import demanded, is_of_head
 from tidegate.deploys.rules.unapproved import approvable, refusals, unapproved
+from tidegate.gates.check_requirements import RequirementsChecker
+from tidegate.gates.find_merged import MergedSearch
+from tidegate.gates.freezes import held_freezes
 from tidegate.policies.rules.apply_requirements import UNMATCHED, Merged, Origin, missing_before_apply
 from tidegate.policies.rules.requirements import Requirements
-from tidegate.ports import Forge, PullRequests
-from tidegate.pull_requests.check_requirements import RequirementsChecker
-from tidegate.pull_requests.find_merged import MergedSearch
+from tidegate.ports import Ports
 from tidegate.rules.errors import ForgeRefused, NotFound
 from tidegate.texts.markdown import code
 from tidegate.vcs.rules.authors import Authors
@@ -24,85 +29,71 @@ from tidegate.vcs.rules.push import Pushed
 _LETTERS = 500
 
 
-def _never(_deployment: Deployment) -> tuple[Hold, ...]:
-    return ()
+def missing_requirements(ports: Ports, deployment: Deployment) -> MissingBeforeApply:
+    """Return what is missing. Raise ForgeUnavailable.
 
-
-@dataclass(frozen=True, slots=True)
-class ApplyRequirements:
-    """Judges deployments that are about to be applied: whatever asked for them, but for what operators override.
-
-    What a merge deploys is judged on the pull requests that its commits came with. A plan that policy sets refuse needs
-    the approval of their owners, besides what the root requires. ``frozen`` tells which freeze windows hold, which only
-    an operator passes over.
+    What is withdrawn is not applied, whatever is there.
     """
+    if deployment.withdrawn and deployment.state is State.AWAITING_REQUIREMENTS:
+        return MissingBeforeApply((deployment.withdrawn,))
+    if deployment.override is not None:
+        return MissingBeforeApply()
+    return missing(held_freezes(ports, deployment), _required(ports, deployment))
 
-    forge: Forge
-    records: PullRequests
-    frozen: Callable[[Deployment], tuple[Hold, ...]] = _never
 
-    def missing(self, deployment: Deployment) -> MissingBeforeApply:
-        """Return what is missing. Raise ForgeUnavailable.
+def _required(ports: Ports, deployment: Deployment) -> tuple[str, ...]:
+    told = (UNMATCHED,) if deployment.unmatched and not deployment.forced else ()
+    wanted, refused = () if told or deployment.forced else demanded(deployment), refusals(deployment)
+    asking = (*wanted, *approvable(refused))
+    if not asking and not refused:
+        return told
+    try:
+        origin = _origin(ports, deployment, asking) if asking else Origin()
+        of_policies = unapproved(origin, refused, _same(ports, deployment, origin))
+        return (*told, *missing_before_apply(origin, wanted), *of_policies)
+    except (ForgeRefused, NotFound) as error:
+        return (f"It could not be checked: {code(str(error), _LETTERS)}",)
 
-        What is withdrawn is not applied, whatever is there.
-        """
-        if deployment.withdrawn and deployment.state is State.AWAITING_REQUIREMENTS:
-            return MissingBeforeApply((deployment.withdrawn,))
-        if deployment.override is not None:
-            return MissingBeforeApply()
-        return missing(self.frozen(deployment), self._required(deployment))
 
-    def _required(self, deployment: Deployment) -> tuple[str, ...]:
-        told = (UNMATCHED,) if deployment.unmatched and not deployment.forced else ()
-        wanted, refused = () if told or deployment.forced else demanded(deployment), refusals(deployment)
-        asking = (*wanted, *approvable(refused))
-        if not asking and not refused:
-            return told
-        try:
-            origin = self._origin(deployment, asking) if asking else Origin()
-            of_policies = unapproved(origin, refused, self._same(deployment, origin))
-            return (*told, *missing_before_apply(origin, wanted), *of_policies)
-        except (ForgeRefused, NotFound) as error:
-            return (f"It could not be checked: {code(str(error), _LETTERS)}",)
+def _origin(ports: Ports, deployment: Deployment, wanted: Sequence[Requirements]) -> Origin:
+    checker, where = RequirementsChecker(ports), (deployment.installation, deployment.repository)
+    here = checker.people(where, approving_here(deployment), wanted)
+    merged: list[Merged] = []
+    search, pushes = MergedSearch(ports.forge, where), _pushes(deployment)
+    if is_of_head(deployment):
+        merged.append(_head(checker, where, deployment, wanted))
+    for push in pushes:
+        found = search.look(push)
+        merged += [checker.of_merged(where, each.spec.number, _before(push), wanted) for each in found]
+    own = (deployment.revision.sha,) if deployment.destroys_deployed else ()
+    makers = Authors((*deployment.authors, deployment.requested_by), deployment.authors_known)
+    altered = tuple(dict.fromkeys(sha for push in pushes for sha in push.altered))
+    return Origin(tuple(merged), (*search.without, *own), search.complete, here, makers, altered)
 
-    def _origin(self, deployment: Deployment, wanted: Sequence[Requirements]) -> Origin:
-        checker, where = RequirementsChecker(self.forge, self.records), (deployment.installation, deployment.repository)
-        here = checker.people(where, approving_here(deployment), wanted)
-        merged: list[Merged] = []
-        search, pushes = MergedSearch(self.forge, where), _pushes(deployment)
-        if is_of_head(deployment):
-            merged.append(self._head(checker, where, deployment, wanted))
-        for push in pushes:
-            found = search.look(push)
-            merged += [checker.of_merged(where, each.spec.number, _before(push), wanted) for each in found]
-        own = (deployment.revision.sha,) if deployment.destroys_deployed else ()
-        makers = Authors((*deployment.authors, deployment.requested_by), deployment.authors_known)
-        altered = tuple(dict.fromkeys(sha for push in pushes for sha in push.altered))
-        return Origin(tuple(merged), (*search.without, *own), search.complete, here, makers, altered)
 
-    def _same(self, deployment: Deployment, origin: Origin) -> Collection[int]:
-        """Return the pull requests that showed the very plan of a deployment, at the heads that were merged.
+def _same(ports: Ports, deployment: Deployment, origin: Origin) -> Collection[int]:
+    """Return the pull requests that showed the very plan of a deployment, at the heads that were merged.
 
-        A head that is deployed by itself is what its owners approve, whatever its plan comes to.
-        """
-        if is_of_head(deployment):
-            return (deployment.pull_request or 0,)
-        heads = {each.pull_request.number: each.pull_request.head_sha for each in origin.merged}
-        known = self.records.many([(deployment.repository, number) for number in heads])
-        numbers = ((each.spec.number, each.plans) for each in known)
-        return {number for number, plans in numbers if says_the_same(deployment, heads[number], plans)}
+    A head that is deployed by itself is what its owners approve, whatever its plan comes to.
+    """
+    if is_of_head(deployment):
+        return (deployment.pull_request or 0,)
+    heads = {each.pull_request.number: each.pull_request.head_sha for each in origin.merged}
+    known = ports.pull_requests.many([(deployment.repository, number) for number in heads])
+    numbers = ((each.spec.number, each.plans) for each in known)
+    return {number for number, plans in numbers if says_the_same(deployment, heads[number], plans)}
 
-    def _head(
-        self,
-        checker: RequirementsChecker,
-        where: tuple[int, str],
-        deployment: Deployment,
-        wanted: Sequence[Requirements],
-    ) -> Merged:
-        """Return a pull request whose head is deployed. Its checks were read when somebody asked for that."""
-        head, base, number = deployment.revision.sha, deployment.base_sha, deployment.pull_request or 0
-        found = checker.of_merged(where, number, base, wanted, head=head)
-        return replace(found, pull_request=replace(found.pull_request, failing_checks=()))
+
+def _head(
+    checker: RequirementsChecker,
+    where: tuple[int, str],
+    deployment: Deployment,
+    wanted: Sequence[Requirements],
+) -> Merged:
+    """Return a pull request whose head is deployed. Its checks were read when somebody asked for that."""
+    head, base, number = deployment.revision.sha, deployment.base_sha, deployment.pull_request or 0
+    found = checker.of_merged(where, number, base, wanted, head=head)
+    return replace(found, pull_request=replace(found.pull_request, failing_checks=()))
 
 
 def approving_here(deployment: Deployment) -> tuple[str, ...]:

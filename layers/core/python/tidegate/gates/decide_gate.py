@@ -1,127 +1,120 @@
-"""Decide about a deployment that waits for others of its change: the one way for buttons, pages and the API."""
+"""Decide about a deployment that waits for others of its change: the one way for buttons, pages and the API.
+
+Who may decide at all, the caller has looked up before.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import partial
 
+from tidegate.deploys.authorize import may_act
 from tidegate.deploys.rules.deployment import DONE, AfterGate, Deployment, State, is_final, where_it_is
 from tidegate.deploys.rules.gate import WAITING, GateAnswer, rejected, stepped_aside, waits_for
 from tidegate.deploys.rules.rerun import state_refusal
 from tidegate.deploys.texts.advice import advice_on
-from tidegate.gates.decide_requirements import RequirementsDecider
-from tidegate.gates.retry_blocked import Retry, repeated
+from tidegate.gates.decide_requirements import decide_requirements
+from tidegate.gates.retry_blocked import Retry, hand_over_retry, repeated
 from tidegate.gates.settle_gate import settle_gate
-from tidegate.ports import Announcements, ChangeSets, Deployments, Workflows
+from tidegate.ports import Ports
+from tidegate.rules.access import Action
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.decision import Decision
 
 
-@dataclass(frozen=True, slots=True)
-class GateDecider:
-    """Decides about gates. Who may decide at all, the caller has looked up before.
+def decide_gate(ports: Ports, deployment: str, answer: GateAnswer, by: str, at: str, reason: str = "") -> Decision:
+    """Do what ``by`` asked for at ``at`` (ISO 8601 in UTC); ``reason`` is why they override what is required.
 
-    ``hand_over`` has a retry carried out, under the rules of now. ``may_apply`` tells whether somebody may have a
-    deployment applied: a retry runs those of other stacks again.
+    The same again is done again, and changes nothing. Raise NotFound; Conflict, CloudUnavailable,
+    ForgeUnavailable or ExceptionGroup: call it again with the same ``at`` then.
     """
+    if answer in {GateAnswer.APPROVE, GateAnswer.OVERRIDE}:
+        return decide_requirements(ports, deployment, answer, by, at, reason)
+    act = partial(retry_gate, ports) if answer is GateAnswer.RETRY else partial(reject_gate, ports)
+    return act(deployment, by, at)
 
-    deployments: Deployments
-    change_sets: ChangeSets
-    workflows: Workflows
-    announcements: Announcements
-    hand_over: Callable[[Retry], object]
-    may_apply: Callable[[Deployment, str], Decision]
-    requirements: RequirementsDecider
 
-    def decide(self, deployment: str, answer: GateAnswer, by: str, at: str, reason: str = "") -> Decision:
-        """Do what ``by`` asked for at ``at`` (ISO 8601 in UTC); ``reason`` is why they override what is required.
+def reject_gate(ports: Ports, deployment: str, by: str, at: str) -> Decision:
+    """End a deployment as rejected. Its queue's worker records and audits it, once the gate's token is settled."""
+    if ports.deployments.get(deployment).state is State.AWAITING_REQUIREMENTS:
+        return decide_requirements(ports, deployment, GateAnswer.REJECT, by, at)
+    return deciding_again(lambda: _reject(ports, deployment, by, at))
 
-        The same again is done again, and changes nothing. Raise NotFound; Conflict, CloudUnavailable,
-        ForgeUnavailable or ExceptionGroup: call it again with the same ``at`` then.
-        """
-        if answer in {GateAnswer.APPROVE, GateAnswer.OVERRIDE}:
-            return self.requirements.decide(deployment, answer, by, at, reason)
-        act = self.retry if answer is GateAnswer.RETRY else self.reject
-        return act(deployment, by, at)
 
-    def reject(self, deployment: str, by: str, at: str) -> Decision:
-        """End a deployment as rejected. Its queue's worker records and audits it, once the gate's token is settled."""
-        if self.deployments.get(deployment).state is State.AWAITING_REQUIREMENTS:
-            return self.requirements.decide(deployment, GateAnswer.REJECT, by, at)
-        return deciding_again(lambda: self._reject(deployment, by, at))
+def retry_gate(ports: Ports, deployment: str, by: str, at: str) -> Decision:
+    """Have what blocks a deployment run again, also what blocks what it waits for."""
+    blocked = ports.deployments.get(deployment)
+    refusal = _refusal(blocked)
+    if blocked.gate is None or refusal is not None:
+        return Decision(False, refusal or "")
+    if blocked.gate.cycle:
+        return Decision(False, blocked.gate.cycle)
+    if blocked.waits.refused:
+        (root, stack), *_ = blocked.waits.refused
+        return Decision(False, f"{root} ({stack}) is refused: correct it, and merge that. Nothing can be run again.")
+    again, told = [], []
+    for old in _to_blame(ports, blocked):
+        if repeated(Retry(blocked, (), by, at), old, old.revision.branch).id == old.id:
+            continue  # This demand comes again, and what it began has failed meanwhile.
+        reason = _retry_refusal(ports, old, by)
+        told.append(f"{_name(old)}: {reason or 'runs again.'}")
+        if reason is None:
+            again.append(old.id)
+    if again:
+        hand_over_retry(ports, Retry(blocked, tuple(again), by, at))
+    else:
+        ports.announcements.change_moved(blocked.change_set)
+    if told and not again:
+        return Decision(False, f"Nothing that blocks this can be run again. {' '.join(told)}")
+    return Decision(True, f"{by} retried. {' '.join(told) or 'What was to run again does so already.'}")
 
-    def retry(self, deployment: str, by: str, at: str) -> Decision:
-        """Have what blocks a deployment run again, also what blocks what it waits for."""
-        blocked = self.deployments.get(deployment)
-        refusal = _refusal(blocked)
-        if blocked.gate is None or refusal is not None:
-            return Decision(False, refusal or "")
-        if blocked.gate.cycle:
-            return Decision(False, blocked.gate.cycle)
-        if blocked.waits.refused:
-            (root, stack), *_ = blocked.waits.refused
-            return Decision(
-                False, f"{root} ({stack}) is refused: correct it, and merge that. Nothing can be run again."
-            )
-        again, told = [], []
-        for old in self._to_blame(blocked):
-            if repeated(Retry(blocked, (), by, at), old, old.revision.branch).id == old.id:
-                continue  # This demand comes again, and what it began has failed meanwhile.
-            reason = self._retry_refusal(old, by)
-            told.append(f"{_name(old)}: {reason or 'runs again.'}")
-            if reason is None:
-                again.append(old.id)
-        if again:
-            self.hand_over(Retry(blocked, tuple(again), by, at))
-        else:
-            self.announcements.change_moved(blocked.change_set)
-        if told and not again:
-            return Decision(False, f"Nothing that blocks this can be run again. {' '.join(told)}")
-        return Decision(True, f"{by} retried. {' '.join(told) or 'What was to run again does so already.'}")
 
-    def _retry_refusal(self, old: Deployment, by: str) -> str | None:
-        reason = state_refusal(old, only_failed=True)
-        if reason is not None:
-            return reason
-        if old.pull_request is not None:
-            # What is run again must be on the default branch: it would be refused, and block this anew.
-            return f"it is of the pull request #{old.pull_request}: ask there for a deploy again, or merge it."
-        allowed = self.may_apply(old, by)
-        return None if allowed.done else allowed.reason
+def _retry_refusal(ports: Ports, old: Deployment, by: str) -> str | None:
+    reason = state_refusal(old, only_failed=True)
+    if reason is not None:
+        return reason
+    if old.pull_request is not None:
+        # What is run again must be on the default branch: it would be refused, and block this anew.
+        return f"it is of the pull request #{old.pull_request}: ask there for a deploy again, or merge it."
+    allowed = may_act(ports, old, Action.APPLY, by)
+    return None if allowed.done else allowed.reason
 
-    def _reject(self, identifier: str, by: str, at: str) -> Decision:
-        deployment = self.deployments.get(identifier)
-        gate = deployment.gate
-        if gate is not None and (gate.next, gate.by, gate.at) == (AfterGate.REJECTED, by, at):
-            return self._rejected(deployment)
-        refusal = _refusal(deployment)
-        if gate is None or refusal is not None:
-            return Decision(False, refusal or "")
-        return self._rejected(self.deployments.save(rejected(deployment, gate, by, at)))
 
-    def _rejected(self, deployment: Deployment) -> Decision:
-        settle_gate(deployment, self.deployments, self.workflows)
-        self.announcements.changed(deployment)
-        return Decision(True, f"{deployment.rejected_by} rejected this deployment while it waited for others.")
+def _reject(ports: Ports, identifier: str, by: str, at: str) -> Decision:
+    deployment = ports.deployments.get(identifier)
+    gate = deployment.gate
+    if gate is not None and (gate.next, gate.by, gate.at) == (AfterGate.REJECTED, by, at):
+        return _rejected(ports, deployment)
+    refusal = _refusal(deployment)
+    if gate is None or refusal is not None:
+        return Decision(False, refusal or "")
+    return _rejected(ports, ports.deployments.save(rejected(deployment, gate, by, at)))
 
-    def _to_blame(self, blocked: Deployment) -> Sequence[Deployment]:
-        """Return what came to a bad end of all that a deployment waits for, also by way of others that are blocked."""
-        members = self.change_sets.deployments(blocked.change_set)
-        records = self.deployments.many([each.deployment for each in members])
-        seen, todo = {blocked.id}, [blocked]
-        found = []
-        while todo:
-            one = todo.pop()
-            awaited = [each for each in members if waits_for(one, each.root, each.stack)]
-            for record in [records[each.deployment] for each in awaited if each.deployment in records]:
-                if record.id in seen:
-                    continue
-                seen.add(record.id)
-                if record.state is State.BLOCKED:
-                    todo.append(record)
-                elif is_final(record.state) and record.state not in DONE and record.contained_by is None:
-                    found.append(record)
-        return sorted(found, key=_name)
+
+def _rejected(ports: Ports, deployment: Deployment) -> Decision:
+    settle_gate(deployment, ports.deployments, ports.workflows)
+    ports.announcements.changed(deployment)
+    return Decision(True, f"{deployment.rejected_by} rejected this deployment while it waited for others.")
+
+
+def _to_blame(ports: Ports, blocked: Deployment) -> Sequence[Deployment]:
+    """Return what came to a bad end of all that a deployment waits for, also by way of others that are blocked."""
+    members = ports.change_sets.deployments(blocked.change_set)
+    records = ports.deployments.many([each.deployment for each in members])
+    seen, todo = {blocked.id}, [blocked]
+    found = []
+    while todo:
+        one = todo.pop()
+        awaited = [each for each in members if waits_for(one, each.root, each.stack)]
+        for record in [records[each.deployment] for each in awaited if each.deployment in records]:
+            if record.id in seen:
+                continue
+            seen.add(record.id)
+            if record.state is State.BLOCKED:
+                todo.append(record)
+            elif is_final(record.state) and record.state not in DONE and record.contained_by is None:
+                found.append(record)
+    return sorted(found, key=_name)
 
 
 def _refusal(deployment: Deployment) -> str | None:

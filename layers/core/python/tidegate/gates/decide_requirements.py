@@ -1,8 +1,11 @@
-"""Decide about a deployment that waits for its requirements: approve it, override what is missing, or reject it."""
+"""Decide about a deployment that waits for its requirements: approve it, override what is missing, or reject it.
+
+Who may reject, and who is an operator, the caller has looked up before.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 from tidegate.deploys.audit_first import audit_first
 from tidegate.deploys.rules.audit import OVERRIDDEN, audit_message, with_audited
@@ -18,102 +21,98 @@ from tidegate.deploys.rules.requirements_gate import (
     waits,
 )
 from tidegate.deploys.rules.unapproved import asked_here
-from tidegate.gates.apply_requirements import ApplyRequirements
+from tidegate.gates.apply_requirements import missing_requirements
+from tidegate.gates.check_requirements import RequirementsChecker
 from tidegate.gates.settle_gate import settle_gate
 from tidegate.policies.rules.apply_requirements import is_asked
-from tidegate.ports import Announcements, AuditLog, Deployments, Workflows
-from tidegate.pull_requests.check_requirements import RequirementsChecker
+from tidegate.ports import Ports
 from tidegate.rules.access import spelled
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.decision import Decision
 from tidegate.texts.sentences import listed
 
 
-@dataclass(frozen=True, slots=True)
-class RequirementsDecider:
-    """Decides about requirements. Who may reject, and who is an operator, the caller has looked up before."""
+def decide_requirements(
+    ports: Ports, identifier: str, answer: GateAnswer, by: str, at: str, reason: str = ""
+) -> Decision:
+    """Do what ``by`` asked for at ``at`` (ISO 8601 in UTC).
 
-    deployments: Deployments
-    requirements: ApplyRequirements
-    workflows: Workflows
-    announcements: Announcements
-    audit: AuditLog
+    The same again is done again, and changes nothing. Raise NotFound; Conflict, CloudUnavailable or
+    ForgeUnavailable: call it again with the same ``at`` then.
+    """
+    act = {GateAnswer.APPROVE: partial(_approve, ports), GateAnswer.REJECT: partial(_reject, ports)}.get(answer)
+    if act is None:
+        return deciding_again(lambda: _override(ports, ports.deployments.get(identifier), by, at, reason.strip()))
+    return deciding_again(lambda: act(ports.deployments.get(identifier), by, at))
 
-    def decide(self, identifier: str, answer: GateAnswer, by: str, at: str, reason: str = "") -> Decision:
-        """Do what ``by`` asked for at ``at`` (ISO 8601 in UTC).
 
-        The same again is done again, and changes nothing. Raise NotFound; Conflict, CloudUnavailable or
-        ForgeUnavailable: call it again with the same ``at`` then.
-        """
-        act = {GateAnswer.APPROVE: self._approve, GateAnswer.REJECT: self._reject}.get(answer)
-        if act is None:
-            return deciding_again(lambda: self._override(self.deployments.get(identifier), by, at, reason.strip()))
-        return deciding_again(lambda: act(self.deployments.get(identifier), by, at))
+def _approve(ports: Ports, deployment: Deployment, by: str, at: str) -> Decision:
+    if any((each.by, each.at) == (by, at) for each in deployment.approved_here):
+        return _gone_on(ports, deployment, f"{by} approved this deployment.")
+    refusal = _refusal(deployment) or _who_may_not(ports, deployment, by)
+    if refusal:
+        return Decision(False, refusal)
+    approved = approved_here(deployment, by, at)
+    missing = missing_requirements(ports, approved)
+    saved = ports.deployments.save(looked_at(approved, missing, at))
+    what = f"{by} approved this deployment." + (" More is missing." if missing else "")
+    return _gone_on(ports, saved, what)
 
-    def _approve(self, deployment: Deployment, by: str, at: str) -> Decision:
-        if any((each.by, each.at) == (by, at) for each in deployment.approved_here):
-            return self._gone_on(deployment, f"{by} approved this deployment.")
-        refusal = _refusal(deployment) or self._who_may_not(deployment, by)
-        if refusal:
-            return Decision(False, refusal)
-        approved = approved_here(deployment, by, at)
-        missing = self.requirements.missing(approved)
-        saved = self.deployments.save(looked_at(approved, missing, at))
-        what = f"{by} approved this deployment." + (" More is missing." if missing else "")
-        return self._gone_on(saved, what)
 
-    def _who_may_not(self, deployment: Deployment, by: str) -> str:
-        """Return why somebody's approval would not count; an empty text if it may."""
-        if deployment.frozen:
-            told = "No approval is needed: it goes on by itself. An operator may override the freeze."
-            return f"{deployment.frozen}. {told}"
-        refusal = may_not_approve(deployment, by)
-        if refusal:
-            return refusal
-        wanted = asked_here(deployment)
-        if not wanted:
-            return "No approvals are required here. An operator may override what is missing."
-        where = deployment.installation, deployment.repository
-        people = RequirementsChecker(self.requirements.forge, self.requirements.records).people(where, (by,), wanted)
-        if any(is_asked(person, wanted) for person in people):
-            return ""
-        whom = dict.fromkeys(spelled(each) for wish in wanted for each in wish.grantees)
-        return (
-            f"Approvals by {listed(list(whom)) if whom else 'who may write'} are required, and {by} is not among them."
-        )
+def _who_may_not(ports: Ports, deployment: Deployment, by: str) -> str:
+    """Return why somebody's approval would not count; an empty text if it may."""
+    if deployment.frozen:
+        told = "No approval is needed: it goes on by itself. An operator may override the freeze."
+        return f"{deployment.frozen}. {told}"
+    refusal = may_not_approve(deployment, by)
+    if refusal:
+        return refusal
+    wanted = asked_here(deployment)
+    if not wanted:
+        return "No approvals are required here. An operator may override what is missing."
+    where = deployment.installation, deployment.repository
+    people = RequirementsChecker(ports).people(where, (by,), wanted)
+    if any(is_asked(person, wanted) for person in people):
+        return ""
+    whom = dict.fromkeys(spelled(each) for wish in wanted for each in wish.grantees)
+    return f"Approvals by {listed(list(whom)) if whom else 'who may write'} are required, and {by} is not among them."
 
-    def _override(self, deployment: Deployment, by: str, at: str, reason: str) -> Decision:
-        override = Override(by, at, reason)
-        told = f"{by} overrode what was missing."
-        if deployment.override == override:
-            return self._gone_on(deployment, told)
-        refusal = _refusal(deployment)
-        if refusal:
-            return Decision(False, refusal)
-        if not reason or len(reason) > MAXIMUM_REASON:
-            return Decision(False, f"Say why, in at most {MAXIMUM_REASON} characters: the audit topic hears of it.")
-        return self._gone_on(self.deployments.save(self._audited(overridden(deployment, override), at)), told)
 
-    def _audited(self, deployment: Deployment, at: str) -> Deployment:
-        """Tell the audit topic before anything follows. Raise CloudUnavailable."""
-        message = audit_message(deployment, OVERRIDDEN, at)
-        audit_first(self.audit, message)
-        return with_audited(deployment, message)
+def _override(ports: Ports, deployment: Deployment, by: str, at: str, reason: str) -> Decision:
+    override = Override(by, at, reason)
+    told = f"{by} overrode what was missing."
+    if deployment.override == override:
+        return _gone_on(ports, deployment, told)
+    refusal = _refusal(deployment)
+    if refusal:
+        return Decision(False, refusal)
+    if not reason or len(reason) > MAXIMUM_REASON:
+        return Decision(False, f"Say why, in at most {MAXIMUM_REASON} characters: the audit topic hears of it.")
+    return _gone_on(ports, ports.deployments.save(_audited(ports, overridden(deployment, override), at)), told)
 
-    def _reject(self, deployment: Deployment, by: str, at: str) -> Decision:
-        gate, told = deployment.gate, f"{by} rejected this deployment while it waited for its requirements."
-        if gate is not None and (gate.next, gate.by, gate.at) == (AfterGate.REJECTED, by, at):
-            return self._gone_on(deployment, told)
-        refusal = _refusal(deployment, to_go_on=False)
-        if gate is None or refusal:
-            return Decision(False, refusal)
-        return self._gone_on(self.deployments.save(rejected(deployment, gate, by, at)), told)
 
-    def _gone_on(self, deployment: Deployment, told: str) -> Decision:
-        settle_gate(deployment, self.deployments, self.workflows)
-        self.announcements.changed(deployment)
-        self.announcements.line_changed(deployment.queue)
-        return Decision(True, told)
+def _audited(ports: Ports, deployment: Deployment, at: str) -> Deployment:
+    """Tell the audit topic before anything follows. Raise CloudUnavailable."""
+    message = audit_message(deployment, OVERRIDDEN, at)
+    audit_first(ports.audit, message)
+    return with_audited(deployment, message)
+
+
+def _reject(ports: Ports, deployment: Deployment, by: str, at: str) -> Decision:
+    gate, told = deployment.gate, f"{by} rejected this deployment while it waited for its requirements."
+    if gate is not None and (gate.next, gate.by, gate.at) == (AfterGate.REJECTED, by, at):
+        return _gone_on(ports, deployment, told)
+    refusal = _refusal(deployment, to_go_on=False)
+    if gate is None or refusal:
+        return Decision(False, refusal)
+    return _gone_on(ports, ports.deployments.save(rejected(deployment, gate, by, at)), told)
+
+
+def _gone_on(ports: Ports, deployment: Deployment, told: str) -> Decision:
+    settle_gate(deployment, ports.deployments, ports.workflows)
+    ports.announcements.changed(deployment)
+    ports.announcements.line_changed(deployment.queue)
+    return Decision(True, told)
 
 
 def _refusal(deployment: Deployment, *, to_go_on: bool = True) -> str:

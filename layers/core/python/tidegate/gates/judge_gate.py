@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import Dependency, dependency, is_shut, lost, waits_for
-from tidegate.ports import ChangeSets, Deployments
+from tidegate.ports import Ports
 
 
-@dataclass(frozen=True, slots=True)
-class GateJudge:
-    """Reads what others of its change came to that a deployment waits for."""
+def dependencies(ports: Ports, deployment: Deployment) -> Sequence[Dependency]:
+    """Return all that the deployment waits for at the gate that it is at, as it is now."""
+    members = ports.change_sets.deployments(deployment.change_set) if deployment.change_set else ()
+    awaited = [each for each in members if waits_for(deployment, each.root, each.stack)]
+    records = ports.deployments.many([each.deployment for each in awaited])
+    found = [dependency(each.root, each.stack, records.get(each.deployment)) for each in awaited]
+    return [*found, *lost(deployment, {(each.root, each.stack) for each in members})]
 
-    deployments: Deployments
-    change_sets: ChangeSets
 
-    def dependencies(self, deployment: Deployment) -> Sequence[Dependency]:
-        """Return all that the deployment waits for at the gate that it is at, as it is now."""
-        members = self.change_sets.deployments(deployment.change_set) if deployment.change_set else ()
-        awaited = [each for each in members if waits_for(deployment, each.root, each.stack)]
-        records = self.deployments.many([each.deployment for each in awaited])
-        found = [dependency(each.root, each.stack, records.get(each.deployment)) for each in awaited]
-        return [*found, *lost(deployment, {(each.root, each.stack) for each in members})]
-
-    def is_shut(self, deployment: Deployment) -> bool:
-        """Tell whether a deployment that is about to be applied must wait once more; nothing is read for most."""
-        if not deployment.waits.any:
-            return False
-        return is_shut(deployment, self.dependencies(deployment))
+def is_blocked(ports: Ports, deployment: Deployment) -> bool:
+    """Tell whether a deployment that is about to be applied must wait once more; nothing is read for most."""
+    if not deployment.waits.any:
+        return False
+    return is_shut(deployment, dependencies(ports, deployment))

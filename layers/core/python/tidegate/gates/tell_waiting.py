@@ -1,13 +1,15 @@
-"""Have check runs say anew what their deployments wait for, when one of these moved on."""
+"""Have check runs say anew what their deployments wait for, when one of these moved on.
+
+A longer list is drawn anew when its length has halved, as the deployment's own record changes then. So a check run is
+drawn a few times for each of its ten lines at most, however large the change.
+"""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from tidegate.deploys.rules.deployment import Deployment, State, is_final
 from tidegate.deploys.rules.gate import WAITING, dependency, waits_for
 from tidegate.deploys.texts.awaited import is_listed_whole
-from tidegate.ports import Announcements, ChangeSets, Deployments
+from tidegate.ports import Ports
 
 #: Members of a change that are looked at: in a larger one, nobody reads a list of ten line by line.
 _MOST = 1000
@@ -15,29 +17,17 @@ _MOST = 1000
 _TOLD = frozenset({State.AWAITING_REVIEW, State.AWAITING_REQUIREMENTS, State.APPLYING})
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingTeller:
-    """Asks for the check runs of those that wait for a deployment, if these list all that they wait for.
-
-    A longer list is drawn anew when its length has halved, as the deployment's own record changes then. So a check
-    run is drawn a few times for each of its ten lines at most, however large the change.
-    """
-
-    change_sets: ChangeSets
-    deployments: Deployments
-    announcements: Announcements
-
-    def tell(self, deployment: Deployment) -> None:
-        """Ask for those that are to say something else of ``deployment`` now. More than once is harmless."""
-        if not deployment.change_set or not (deployment.state in _TOLD or is_final(deployment.state)):
-            return
-        members = self.change_sets.deployments(deployment.change_set)
-        if len(members) > _MOST:
-            return
-        records = self.deployments.many([each.deployment for each in members])
-        for waiting in [each for each in records.values() if each.state in WAITING]:
-            if not waits_for(waiting, deployment.root.name, deployment.stack):
-                continue
-            awaited = [each for each in members if waits_for(waiting, each.root, each.stack)]
-            if is_listed_whole([dependency(each.root, each.stack, records.get(each.deployment)) for each in awaited]):
-                self.announcements.place_changed(waiting.id)
+def tell_waiting(ports: Ports, deployment: Deployment) -> None:
+    """Ask for those that are to say something else of ``deployment`` now. More than once is harmless."""
+    if not deployment.change_set or not (deployment.state in _TOLD or is_final(deployment.state)):
+        return
+    members = ports.change_sets.deployments(deployment.change_set)
+    if len(members) > _MOST:
+        return
+    records = ports.deployments.many([each.deployment for each in members])
+    for waiting in [each for each in records.values() if each.state in WAITING]:
+        if not waits_for(waiting, deployment.root.name, deployment.stack):
+            continue
+        awaited = [each for each in members if waits_for(waiting, each.root, each.stack)]
+        if is_listed_whole([dependency(each.root, each.stack, records.get(each.deployment)) for each in awaited]):
+            ports.announcements.place_changed(waiting.id)

@@ -1,70 +1,61 @@
-"""Let a deployment wait for others of its change: keep the token that waits, and look whether it has to."""
+"""Let a deployment wait for others of its change: keep the token that waits, and look whether it has to.
+
+A retried state has a new token. The token is kept, and the deployment waits, before what it waits for is read;
+whoever ends a deployment saves it before the gates of its change are looked at. So one of the two sees the other.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tidegate.deploys.rules.cancelling import not_cancelled
 from tidegate.deploys.rules.deployment import Deployment, Gate, State
 from tidegate.deploys.rules.gate import BEFORE_PLAN, WAITS_PER_EXECUTION, looked_at
-from tidegate.gates.judge_gate import GateJudge
+from tidegate.gates.judge_gate import dependencies
 from tidegate.gates.settle_gate import settle_gate
 from tidegate.messages import WaitAtGate
-from tidegate.ports import Announcements, ChangeSets, Clock, Deployments, Workflows
+from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import GateStaysShut, WrongState
 
 
-@dataclass(frozen=True, slots=True)
-class GateWaiter:
-    """Lets deployments wait.
+def wait_at_gate(ports: Ports, message: WaitAtGate) -> None:
+    """Wait with ``message.token``; go on at once when the gate is open.
 
-    A retried state has a new token. The token is kept, and the deployment waits, before what it waits for is read;
-    whoever ends a deployment saves it before the gates of its change are looked at. So one of the two sees the other.
+    Raise WrongState when the deployment is not at this gate, DeploymentCancelled, GateStaysShut when it has waited
+    too often, whatever it waits for, or Conflict when others keep writing. A late copy of an earlier attempt, with
+    which nobody waits any more, does nothing.
     """
+    gate = message.job or BEFORE_PLAN
+    _check(not_cancelled(ports.deployments.get(message.deployment)), gate)
+    if message.before >= WAITS_PER_EXECUTION:
+        deciding_again(lambda: _enter(ports, message.deployment, gate))  # It expires at its gate, as others do.
+        raise GateStaysShut(message.deployment, message.before)
+    if not ports.deployments.keep_gate_token(message.deployment, gate, message.token, message.attempt):
+        return
+    deciding_again(lambda: _enter(ports, message.deployment, gate))
+    deployment = deciding_again(lambda: _look(ports, message.deployment))
+    settle_gate(deployment, ports.deployments, ports.workflows)
+    ports.announcements.changed(deployment)
+    ports.announcements.line_changed(deployment.queue)
+    if deployment.state is State.BLOCKED or _may_hold_up_what_it_waits_for(deployment):
+        # Others may wait for this one, and a newer one for its place.
+        ports.announcements.change_moved(deployment.change_set)
 
-    deployments: Deployments
-    change_sets: ChangeSets
-    workflows: Workflows
-    announcements: Announcements
-    clock: Clock
 
-    def wait(self, message: WaitAtGate) -> None:
-        """Wait with ``message.token``; go on at once when the gate is open.
+def _enter(ports: Ports, identifier: str, gate: str) -> None:
+    deployment = not_cancelled(ports.deployments.get(identifier))
+    if deployment.gate is not None and deployment.gate.id == gate:
+        return
+    _check(deployment, gate)
+    at = ports.clock.now()
+    ports.deployments.save(replace(deployment.moved(State.GATED, at), gate=Gate(gate, at)))
 
-        Raise WrongState when the deployment is not at this gate, DeploymentCancelled, GateStaysShut when it has waited
-        too often, whatever it waits for, or Conflict when others keep writing. A late copy of an earlier attempt, with
-        which nobody waits any more, does nothing.
-        """
-        gate = message.job or BEFORE_PLAN
-        _check(not_cancelled(self.deployments.get(message.deployment)), gate)
-        if message.before >= WAITS_PER_EXECUTION:
-            deciding_again(lambda: self._enter(message.deployment, gate))  # It expires at its gate, as others do.
-            raise GateStaysShut(message.deployment, message.before)
-        if not self.deployments.keep_gate_token(message.deployment, gate, message.token, message.attempt):
-            return
-        deciding_again(lambda: self._enter(message.deployment, gate))
-        deployment = deciding_again(lambda: self._look(message.deployment))
-        settle_gate(deployment, self.deployments, self.workflows)
-        self.announcements.changed(deployment)
-        self.announcements.line_changed(deployment.queue)
-        if deployment.state is State.BLOCKED or _may_hold_up_what_it_waits_for(deployment):
-            # Others may wait for this one, and a newer one for its place.
-            self.announcements.change_moved(deployment.change_set)
 
-    def _enter(self, identifier: str, gate: str) -> None:
-        deployment = not_cancelled(self.deployments.get(identifier))
-        if deployment.gate is not None and deployment.gate.id == gate:
-            return
-        _check(deployment, gate)
-        at = self.clock.now()
-        self.deployments.save(replace(deployment.moved(State.GATED, at), gate=Gate(gate, at)))
-
-    def _look(self, identifier: str) -> Deployment:
-        deployment = not_cancelled(self.deployments.get(identifier))
-        dependencies = GateJudge(self.deployments, self.change_sets).dependencies(deployment)
-        looked = looked_at(deployment, dependencies, self.clock.now())
-        return self.deployments.save(looked) if looked != deployment else deployment
+def _look(ports: Ports, identifier: str) -> Deployment:
+    deployment = not_cancelled(ports.deployments.get(identifier))
+    looked = looked_at(deployment, dependencies(ports, deployment), ports.clock.now())
+    return ports.deployments.save(looked) if looked != deployment else deployment
 
 
 def _may_hold_up_what_it_waits_for(deployment: Deployment) -> bool:

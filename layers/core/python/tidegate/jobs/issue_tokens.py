@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from tidegate.deploys.rules.claims import audiences, claims, subject, subject_problem
 from tidegate.deploys.rules.issued import NOTHING, Issued
 from tidegate.deploys.rules.job import Job, job_digest
 from tidegate.deploys.rules.tokens import signing_input, token
-from tidegate.ports import Clock, TokenSigner
+from tidegate.ports import Ports, TokenSigner
 from tidegate.rules.errors import CloudUnavailable, SigningRefused
 
 _OFF = (
@@ -20,39 +19,33 @@ _OFF = (
 _ALTERED = "The record of the job was altered after the job was begun, or its digest is not known: it gets no token."
 
 
-@dataclass(frozen=True, slots=True)
-class TokenIssuer:
-    """Makes tokens. ``signer`` is None where the installation has no key; ``aws_audience`` is what IAM expects."""
+def issue_tokens(ports: Ports, job: Job, digest: str) -> Issued:
+    """Return the tokens that a job needs, or why it gets none: the runner tells that, which ends the job.
 
-    signer: TokenSigner | None
-    issuer: str
-    aws_audience: str
-    clock: Clock
+    ``digest`` is that of the job as it was begun. It comes through the state machine, the job from the table, to
+    which runners write: nobody gets a token for what only the table says.
+    """
+    wanted = audiences(job.run, ports.identity.audience)
+    if not wanted:
+        return NOTHING
+    problem = _problem(job, digest)
+    if ports.token_signer is None or problem:
+        return Issued(problem=problem or _OFF)
+    now = int(datetime.fromisoformat(ports.clock.now()).timestamp())
+    try:
+        return Issued(
+            {cloud: _signed(ports, ports.token_signer, job, audience, now) for cloud, audience in wanted.items()}
+        )
+    except SigningRefused as error:
+        return Issued(problem=str(error))
+    except CloudUnavailable as error:
+        return Issued(problem=f"The token of the job could not be signed. {error}", passes=True)
 
-    def issue(self, job: Job, digest: str) -> Issued:
-        """Return the tokens that a job needs, or why it gets none: the runner tells that, which ends the job.
 
-        ``digest`` is that of the job as it was begun. It comes through the state machine, the job from the table, to
-        which runners write: nobody gets a token for what only the table says.
-        """
-        wanted = audiences(job.run, self.aws_audience)
-        if not wanted:
-            return NOTHING
-        problem = self._problem(job, digest)
-        if self.signer is None or problem:
-            return Issued(problem=problem or _OFF)
-        now = int(datetime.fromisoformat(self.clock.now()).timestamp())
-        try:
-            return Issued({cloud: self._signed(self.signer, job, audience, now) for cloud, audience in wanted.items()})
-        except SigningRefused as error:
-            return Issued(problem=str(error))
-        except CloudUnavailable as error:
-            return Issued(problem=f"The token of the job could not be signed. {error}", passes=True)
+def _signed(ports: Ports, signer: TokenSigner, job: Job, audience: str, now: int) -> str:
+    content = signing_input(claims(job, ports.identity.issuer, audience, now), signer.key)
+    return token(content, signer.sign(content.encode()))
 
-    def _signed(self, signer: TokenSigner, job: Job, audience: str, now: int) -> str:
-        content = signing_input(claims(job, self.issuer, audience, now), signer.key)
-        return token(content, signer.sign(content.encode()))
 
-    @staticmethod
-    def _problem(job: Job, digest: str) -> str:
-        return _ALTERED if job_digest(job) != digest else subject_problem(subject(job))
+def _problem(job: Job, digest: str) -> str:
+    return _ALTERED if job_digest(job) != digest else subject_problem(subject(job))

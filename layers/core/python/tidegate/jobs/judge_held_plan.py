@@ -1,18 +1,21 @@
-"""Judge the plan of a deployment that was held against policy sets: may it be reviewed and applied?"""
+"""Judge the plan of a deployment that was held against policy sets: may it be reviewed and applied?
+
+Once more answers the same.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tidegate.deploys.rules.approval import Standing
 from tidegate.deploys.rules.cancelling import not_cancelled
 from tidegate.deploys.rules.deployment import Deployment, State
 from tidegate.deploys.rules.held_plan import as_layer, refusal
-from tidegate.jobs.record_plan import PlanRecorder
+from tidegate.jobs.record_plan import decide_plan
 from tidegate.messages import JudgePlan, PlanRecorded
-from tidegate.ports import Deployments, PullRequests
-from tidegate.pull_requests.judge_policies import PolicyJudge
+from tidegate.ports import Ports
+from tidegate.pull_requests.judge_policies import judge_policies
 from tidegate.rules.errors import WrongState
 from tidegate.vcs.rules.pull_request import PullRequestSpec
 
@@ -20,47 +23,40 @@ from tidegate.vcs.rules.pull_request import PullRequestSpec
 REFUSED = "refused"
 
 
-@dataclass(frozen=True, slots=True)
-class HeldPlanJudge:
-    """Judges plans by the policy sets that hold for them, as pull requests are. Once more answers the same."""
+def judge_plan(ports: Ports, message: JudgePlan) -> PlanRecorded:
+    """Return, and store, what the plan needs; or that it is refused, and why.
 
-    deployments: Deployments
-    records: PullRequests
-    policies: PolicyJudge
-    recorder: PlanRecorder
+    A set that refuses the plan lets it pass once enough of its owners approve the commit that is applied. Raise
+    WrongState where there is no plan, DeploymentCancelled, ForgeUnavailable and ForgeRefused.
+    """
+    deployment = not_cancelled(ports.deployments.get(message.deployment))
+    if deployment.plan is None:
+        raise WrongState(deployment.id, deployment.state, "judging a plan")
+    # What is no pull request's waits before its apply for the approvals that it lacks. What is not planned any
+    # more was let pass before, and this call comes again.
+    if deployment.state is State.PLANNING and deployment.pull_request is not None:
+        blocking = [each for each in _standings(ports, deployment) if each.blocks]
+        if blocking:
+            return PlanRecorded(next=REFUSED, reason=refusal(blocking))
+    return decide_plan(ports, deployment, deployment.plan)
 
-    def judge(self, message: JudgePlan) -> PlanRecorded:
-        """Return, and store, what the plan needs; or that it is refused, and why.
 
-        A set that refuses the plan lets it pass once enough of its owners approve the commit that is applied. Raise
-        WrongState where there is no plan, DeploymentCancelled, ForgeUnavailable and ForgeRefused.
-        """
-        deployment = not_cancelled(self.deployments.get(message.deployment))
-        if deployment.plan is None:
-            raise WrongState(deployment.id, deployment.state, "judging a plan")
-        # What is no pull request's waits before its apply for the approvals that it lacks. What is not planned any
-        # more was let pass before, and this call comes again.
-        if deployment.state is State.PLANNING and deployment.pull_request is not None:
-            blocking = [each for each in self._standings(deployment) if each.blocks]
-            if blocking:
-                return PlanRecorded(next=REFUSED, reason=refusal(blocking))
-        return self.recorder.decide(deployment, deployment.plan)
+def _standings(ports: Ports, deployment: Deployment) -> Sequence[Standing]:
+    """Return where the sets stand: the pull request may have another head by now, and be of another base branch.
 
-    def _standings(self, deployment: Deployment) -> Sequence[Standing]:
-        """Return where the sets stand: the pull request may have another head by now, and be of another base branch.
+    What a head is not merged with is told by the branch that it goes to.
+    """
+    found = _spec(ports, deployment)
+    base = deployment.base_sha or found.base
+    spec = replace(found, head_sha=deployment.revision.sha, base_sha=base)
+    return judge_policies(ports, spec, [as_layer(deployment)])
 
-        What a head is not merged with is told by the branch that it goes to.
-        """
-        found = self._spec(deployment)
-        base = deployment.base_sha or found.base
-        spec = replace(found, head_sha=deployment.revision.sha, base_sha=base)
-        return self.policies.judge(spec, [as_layer(deployment)])
 
-    def _spec(self, deployment: Deployment) -> PullRequestSpec:
-        """Return the pull request as its record has it. One that opened before Tidegate came may have none."""
-        number = deployment.pull_request or 0
-        found = self.records.many([(deployment.repository, number)])
-        if found:
-            return found[0].spec
-        where = deployment.installation, deployment.repository
-        return self.policies.forge.seen_pull_request(*where, number).spec
+def _spec(ports: Ports, deployment: Deployment) -> PullRequestSpec:
+    """Return the pull request as its record has it. One that opened before Tidegate came may have none."""
+    number = deployment.pull_request or 0
+    found = ports.pull_requests.many([(deployment.repository, number)])
+    if found:
+        return found[0].spec
+    where = deployment.installation, deployment.repository
+    return ports.forge.seen_pull_request(*where, number).spec

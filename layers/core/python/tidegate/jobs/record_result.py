@@ -1,19 +1,23 @@
-"""Record how a deployment ended, show it, and audit it if an apply had begun."""
+"""Record how a deployment ended, show it, and audit it if an apply had begun.
+
+A deployment that has ended stays as it is, and is shown again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal
 
-from tidegate.deploys.jobs.finish import Finisher
-from tidegate.deploys.jobs.stop_runner import GIVEN_UP
+from tidegate.deploys.jobs.finish import finish
+from tidegate.deploys.jobs.stop_runner import GIVEN_UP, stop_runner
 from tidegate.deploys.rules.deployment import Deployment, Ending, State, ends_without_result, is_final
 from tidegate.deploys.rules.failure import KEPT_LAST_LINES, Failure, in_words, read_cause
 from tidegate.deploys.rules.review import missing_approvals
 from tidegate.deploys.rules.runner_size import took_too_long
+from tidegate.deploys.slots.keep_slots import give_back_slot
 from tidegate.messages import RecordResult, ResultRecorded
-from tidegate.ports import Announcements, Clock, Deployments, Jobs
+from tidegate.ports import Ports
 from tidegate.rules.errors import GateStaysShut
 
 #: Nothing reports a result any more in these: what ended depends on whether a runner took the apply.
@@ -25,60 +29,48 @@ _ENDS: Mapping[State, Literal["cancelled", "apply failed"]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ResultRecorder:
-    """Records results. A deployment that has ended stays as it is, and is shown again.
+def record_result(ports: Ports, message: RecordResult) -> ResultRecorded:
+    """End the deployment, as was decided first.
 
-    ``stop_runner`` stops whoever has taken a job that was given up, ``give_back`` gives back the deployment's slot.
+    Raise Conflict, or CloudUnavailable when the audit topic does not take the message: try again.
     """
+    deployment = ports.deployments.get(message.deployment)
+    if not is_final(deployment.state):
+        _stop_runner(ports, deployment, message.error)
+        ended = finish(ports, deployment, _ending(ports, deployment, message))
+        deployment = ports.deployments.save(ended)
+    give_back_slot(ports, deployment.id)
+    ports.announcements.changed(deployment)
+    asked: Literal["unknown", "recorded"] = "unknown" if message.state == "outcome_unknown" else "recorded"
+    return ResultRecorded(state=deployment.state.value, end=_ENDS.get(deployment.state, asked))
 
-    deployments: Deployments
-    jobs: Jobs
-    finisher: Finisher
-    announcements: Announcements
-    clock: Clock
-    stop_runner: Callable[[str | None], object]
-    give_back: Callable[[str], object]
 
-    def record(self, message: RecordResult) -> ResultRecorded:
-        """End the deployment, as was decided first.
+def _stop_runner(ports: Ports, deployment: Deployment, error: str | None) -> None:
+    """Stop a plan that was given up. An apply has its hour: without heartbeats its engine may be at work."""
+    if deployment.state is State.PLANNING and error in GIVEN_UP:
+        stop_runner(ports, deployment.plan_job)
+    if deployment.state is State.APPLYING and error == "States.Timeout":
+        stop_runner(ports, deployment.apply_job)
 
-        Raise Conflict, or CloudUnavailable when the audit topic does not take the message: try again.
-        """
-        deployment = self.deployments.get(message.deployment)
-        if not is_final(deployment.state):
-            self._stop_runner(deployment, message.error)
-            ended = self.finisher.ended(deployment, self._ending(deployment, message))
-            deployment = self.deployments.save(ended)
-        self.give_back(deployment.id)
-        self.announcements.changed(deployment)
-        asked: Literal["unknown", "recorded"] = "unknown" if message.state == "outcome_unknown" else "recorded"
-        return ResultRecorded(state=deployment.state.value, end=_ENDS.get(deployment.state, asked))
 
-    def _stop_runner(self, deployment: Deployment, error: str | None) -> None:
-        """Stop a plan that was given up. An apply has its hour: without heartbeats its engine may be at work."""
-        if deployment.state is State.PLANNING and error in GIVEN_UP:
-            self.stop_runner(deployment.plan_job)
-        if deployment.state is State.APPLYING and error == "States.Timeout":
-            self.stop_runner(deployment.apply_job)
+def _ending(ports: Ports, deployment: Deployment, message: RecordResult) -> Ending:
+    failure = read_cause(message.cause)
+    state = State(message.state)
+    if state in _WITHOUT_RESULT:
+        taken = deployment.apply_job is not None and ports.jobs.close(deployment.apply_job)
+        state = ends_without_result(deployment.state, apply_was_taken=taken)
+        if deployment.cancelled and failure.ended:  # It said so itself, and stored its state.
+            state = State.APPLY_FAILED
+    last_lines = (message.last_lines or failure.last_lines)[-KEPT_LAST_LINES:]
+    reason = _reason(deployment, state, message, _in_time(ports, deployment, state, message, failure))
+    return Ending(state, reason, message.error or "", last_lines, ports.clock.now())
 
-    def _ending(self, deployment: Deployment, message: RecordResult) -> Ending:
-        failure = read_cause(message.cause)
-        state = State(message.state)
-        if state in _WITHOUT_RESULT:
-            taken = deployment.apply_job is not None and self.jobs.close(deployment.apply_job)
-            state = ends_without_result(deployment.state, apply_was_taken=taken)
-            if deployment.cancelled and failure.ended:  # It said so itself, and stored its state.
-                state = State.APPLY_FAILED
-        last_lines = (message.last_lines or failure.last_lines)[-KEPT_LAST_LINES:]
-        reason = _reason(deployment, state, message, self._in_time(deployment, state, message, failure))
-        return Ending(state, reason, message.error or "", last_lines, self.clock.now())
 
-    def _in_time(self, deployment: Deployment, state: State, message: RecordResult, failure: Failure) -> Failure:
-        """Return the failure; of an apply that took too long, with the limit that it had, and what to do."""
-        if state is not State.OUTCOME_UNKNOWN or message.error != "States.Timeout" or deployment.apply_job is None:
-            return failure
-        return replace(failure, message=took_too_long(self.jobs.get(deployment.apply_job).seconds))
+def _in_time(ports: Ports, deployment: Deployment, state: State, message: RecordResult, failure: Failure) -> Failure:
+    """Return the failure; of an apply that took too long, with the limit that it had, and what to do."""
+    if state is not State.OUTCOME_UNKNOWN or message.error != "States.Timeout" or deployment.apply_job is None:
+        return failure
+    return replace(failure, message=took_too_long(ports.jobs.get(deployment.apply_job).seconds))
 
 
 def _reason(deployment: Deployment, state: State, message: RecordResult, failure: Failure) -> str:

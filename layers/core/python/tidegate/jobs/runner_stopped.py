@@ -1,9 +1,11 @@
-"""Tell a waiting execution at once that its runner has stopped, and why, instead of after a missing heartbeat."""
+"""Tell a waiting execution at once that its runner has stopped, and why, instead of after a missing heartbeat.
+
+A runner that answered before it stopped is too late to fail: nothing happens.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -11,7 +13,8 @@ from tidegate.deploys.rules.job import JobKind, job_digest, job_parts
 from tidegate.deploys.rules.plan_runner import Limit, PlanRunner
 from tidegate.deploys.rules.runner_size import out_of_memory
 from tidegate.deploys.rules.runner_task import stop_advice
-from tidegate.ports import Jobs, Workflows
+from tidegate.deploys.slots.keep_slots import give_back_slot
+from tidegate.ports import Ports
 from tidegate.rules.errors import NotFound, NotItsJob, TooLate
 
 
@@ -31,61 +34,54 @@ class StoppedRunner:
     limit: Limit | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StoppedRunnerReporter:
-    """Reports stopped runners. A runner that answered before it stopped is too late to fail: nothing happens.
+def report_stopped_runner(ports: Ports, stopped: StoppedRunner) -> None:
+    """Fail what waits for this task: the job's result if this very task took the job, or else its start.
 
-    ``give_back`` gives back a deployment's slot, unless another job of it runs or is to begin.
+    Whoever took the job answered its start before. An earlier task of the same job, whose start came too late, must
+    not fail the task that took it, and its limit is none of that one's.
     """
+    token = ports.jobs.token_of(stopped.job, stopped.task) or stopped.start_token
+    if token and stopped.limit is not None and ports.jobs.runner(stopped.job) in {None, stopped.task}:
+        ports.jobs.tell_limit(stopped.job, stopped.limit)
+    ports.jobs.tell_stopped(stopped.job, stopped.task)
+    if token:
+        _fail(ports, token, _explained(ports, stopped))
+    _give_back_slot(ports, stopped.job)
 
-    jobs: Jobs
-    workflows: Workflows
-    give_back: Callable[[str], object]
 
-    def report(self, stopped: StoppedRunner) -> None:
-        """Fail what waits for this task: the job's result if this very task took the job, or else its start.
+def _give_back_slot(ports: Ports, job: str) -> None:
+    """Give back the slot of a deployment that ended before its runner did. Layers give theirs back themselves."""
+    with suppress(NotFound):
+        owner, kind, _ = job_parts(job)
+        if kind is not JobKind.SPECULATE:
+            give_back_slot(ports, owner)
 
-        Whoever took the job answered its start before. An earlier task of the same job, whose start came too late, must
-        not fail the task that took it, and its limit is none of that one's.
-        """
-        token = self.jobs.token_of(stopped.job, stopped.task) or stopped.start_token
-        if token and stopped.limit is not None and self.jobs.runner(stopped.job) in {None, stopped.task}:
-            self.jobs.tell_limit(stopped.job, stopped.limit)
-        self.jobs.tell_stopped(stopped.job, stopped.task)
-        if token:
-            self._fail(token, self._explained(stopped))
-        self._give_back_slot(stopped.job)
 
-    def _give_back_slot(self, job: str) -> None:
-        """Give back the slot of a deployment that ended before its runner did. Layers give theirs back themselves."""
-        with suppress(NotFound):
-            owner, kind, _ = job_parts(job)
-            if kind is not JobKind.SPECULATE:
-                self.give_back(owner)
+def report_failed_call(ports: Ports, stopped: StoppedRunner, digest: str) -> None:
+    """Fail what waits for a call of Lambda, which was made for the job with this digest.
 
-    def report_call(self, stopped: StoppedRunner, digest: str) -> None:
-        """Fail what waits for a call of Lambda, which was made for the job with this digest.
+    Whatever has the function's role can report one: it must be of a plan that was begun on Lambda, and know its
+    digest, which reaches only the runner of this job. Raise NotItsJob otherwise.
+    """
+    try:
+        job = ports.jobs.get(stopped.job)
+    except NotFound:
+        raise NotItsJob(stopped.job) from None
+    if job.runner is not PlanRunner.LAMBDA or job_digest(job) != digest:
+        raise NotItsJob(stopped.job)
+    report_stopped_runner(ports, stopped)
 
-        Whatever has the function's role can report one: it must be of a plan that was begun on Lambda, and know its
-        digest, which reaches only the runner of this job. Raise NotItsJob otherwise.
-        """
-        try:
-            job = self.jobs.get(stopped.job)
-        except NotFound:
-            raise NotItsJob(stopped.job) from None
-        if job.runner is not PlanRunner.LAMBDA or job_digest(job) != digest:
-            raise NotItsJob(stopped.job)
-        self.report(stopped)
 
-    def _explained(self, stopped: StoppedRunner) -> str:
-        """Return the reason, and what to do if it is known: of its image, its network or its memory."""
-        if not stopped.out_of_memory:
-            advice = stop_advice(stopped.reason)
-            return f"{stopped.reason.rstrip('.')}. {advice}" if advice else stopped.reason
-        with suppress(NotFound):
-            return f"{stopped.reason}. {out_of_memory(self.jobs.get(stopped.job).size)}"
-        return stopped.reason
+def _explained(ports: Ports, stopped: StoppedRunner) -> str:
+    """Return the reason, and what to do if it is known: of its image, its network or its memory."""
+    if not stopped.out_of_memory:
+        advice = stop_advice(stopped.reason)
+        return f"{stopped.reason.rstrip('.')}. {advice}" if advice else stopped.reason
+    with suppress(NotFound):
+        return f"{stopped.reason}. {out_of_memory(ports.jobs.get(stopped.job).size)}"
+    return stopped.reason
 
-    def _fail(self, token: str, reason: str) -> None:
-        with suppress(TooLate):
-            self.workflows.fail(token, "RunnerStopped", json.dumps({"message": reason}))
+
+def _fail(ports: Ports, token: str, reason: str) -> None:
+    with suppress(TooLate):
+        ports.workflows.fail(token, "RunnerStopped", json.dumps({"message": reason}))

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tidegate.ports.queues import *
     from tidegate.ports.sign_outs import *
     from tidegate.ports.source import *
+    from tidegate.ports.wiring import Ports as Ports
     from tidegate.ports.witness import *
 
 _ROOMS = {
@@ -51,6 +52,7 @@ _ROOMS = {
     "queues": "DeployQueues Deployments",
     "sign_outs": "SignOuts",
     "source": "FileChange Merged OrganizationFile PushedTrees SourceHistory",
+    "wiring": "Ports",
     "witness": "ForgeWitness Pushed WrittenComment",
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names.split()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidegate.changes.rules.change_set import Key, stack_layers
@@ -12,9 +12,11 @@ from tidegate.config.rules.apply_rules import ApplyRules
 from tidegate.config.rules.plan_options import with_options
 from tidegate.config.trust import required
 from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
-from tidegate.discovery.repository_source import Granted, RepositorySource
+from tidegate.discovery.hold_policies import hold_for_pull_request
+from tidegate.discovery.repository_source import Granted, read_granted
 from tidegate.discovery.root_index import Deployable
 from tidegate.policies.rules.policy import HeldPolicySet, RuleChanges
+from tidegate.ports import Ports
 from tidegate.pull_requests.plannable_roots import Plannable, PlannableFinder
 from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.roots.rules.root import layer_id
@@ -43,9 +45,6 @@ _OWN = "Its tidegate.yaml cannot be used. Correct it and push."
 _MORE_PREVIEW = "The file is the first one: all roots are shown, but for {} more. The merge deploys none of these."
 _ASKED_FOR = "Somebody asked for its plan. The merge does not deploy it."
 
-#: Stores the policy sets that hold for members of a change, as the default branch has them; returns them by member.
-HoldPolicies = Callable[[PullRequestSpec, Granted, Sequence[Deployable]], Mapping[Key, tuple[HeldPolicySet, ...]]]
-
 
 @dataclass(frozen=True, slots=True)
 class Affected:
@@ -71,82 +70,78 @@ class Affected:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LayerFinder:
-    """Finds what pull requests affect."""
+def find_affected(ports: Ports, record: PullRequestRecord, at: str, layers: Sequence[TemporaryLayer] = ()) -> Affected:
+    """Return what a pull request affects as of ``at``. ``layers`` are those that it has had.
 
-    source: RepositorySource
-    hold_policies: HoldPolicies
+    Of these, what somebody did not ask for stays if it is of the same commits and has ended. Raise NotFound when
+    the forge does not have its head any more, ForgeUnavailable and ForgeRefused.
+    """
+    try:
+        if record.spec.from_fork:
+            return _of_fork(ports, record.spec)
+        return _granted(ports, record, at, layers)
+    except CyclicChange as error:
+        return Affected(notice=str(error), pressing=True, guarded=True)
+    except InvalidConfiguration as error:
+        lead = _DEFAULT_BRANCH if error.file == FILE else ""
+        return Affected(notice=_mistakes(lead, error), pressing=True, guarded=True)
 
-    def find(self, record: PullRequestRecord, at: str, layers: Sequence[TemporaryLayer] = ()) -> Affected:
-        """Return what a pull request affects as of ``at``. ``layers`` are those that it has had.
 
-        Of these, what somebody did not ask for stays if it is of the same commits and has ended. Raise NotFound when
-        the forge does not have its head any more, ForgeUnavailable and ForgeRefused.
-        """
-        try:
-            if record.spec.from_fork:
-                return self._of_fork(record.spec)
-            return self._granted(record, at, layers)
-        except CyclicChange as error:
-            return Affected(notice=str(error), pressing=True, guarded=True)
-        except InvalidConfiguration as error:
-            lead = _DEFAULT_BRANCH if error.file == FILE else ""
-            return Affected(notice=_mistakes(lead, error), pressing=True, guarded=True)
+def _of_fork(ports: Ports, spec: PullRequestSpec) -> Affected:
+    """Return that nothing of a fork is run. Only the default branch is read."""
+    granted = read_granted(ports, *spec.where, spec.branch, spec.base)
+    guarded = bool(granted.configuration.policy_sets)
+    return Affected(notice=_unplanned(_FORK, guarded=guarded), pressing=True, guarded=guarded)
 
-    def _of_fork(self, spec: PullRequestSpec) -> Affected:
-        """Return that nothing of a fork is run. Only the default branch is read."""
-        granted = self.source.granted(*spec.where, spec.branch, spec.base)
+
+def _granted(ports: Ports, record: PullRequestRecord, at: str, layers: Sequence[TemporaryLayer]) -> Affected:
+    spec = record.spec
+    granted = read_granted(ports, *spec.where, spec.branch, spec.base)
+    if spec.is_draft and record.request is None and not granted.configuration.pull_requests.drafts:
         guarded = bool(granted.configuration.policy_sets)
-        return Affected(notice=_unplanned(_FORK, guarded=guarded), pressing=True, guarded=guarded)
+        return Affected(notice=_unplanned(_DRAFT, guarded=guarded), skipped=True, guarded=guarded)
+    if not granted.is_destination:
+        return Affected(notice=elsewhere(spec.branch, spec.base))
+    try:
+        plannable = _plannable(ports, record, granted)
+    except InvalidConfiguration as error:
+        notice = _mistakes(_OWN, error)
+        return Affected(notice=notice, pressing=True, guarded=True, examined=True, mistakes=error)
+    if plannable is None:
+        return Affected(notice=_UNRELATED, pressing=True)
+    known = _kept(record, layers)
+    plannable, missing = _fitting(plannable, known)
+    wanted = _wanted(record, plannable, known)
+    number = len({*known, *(each.member.key for each in wanted)})
+    if number > MOST_LAYERS:
+        return Affected(notice=_too_many(number), pressing=True, examined=True)
+    held = hold_for_pull_request(ports, spec, granted, wanted)
+    anew = [_layer(record, granted, each, plannable, at) for each in wanted]
+    made = {_key(each): replace(each, policy_sets=() if each.gone else held.get(_key(each), ())) for each in anew}
+    refused = plannable.found.refused
+    found = _in_order({**known, **made}, plannable)
+    rules = granted.configuration.applying
+    return Affected(
+        found,
+        _kept_lines(refused),
+        "\n".join(filter(None, (missing, _notes(plannable)))),
+        pressing=bool(refused),
+        rules=rules,
+        examined=True,
+        rule_changes=_rule_changes(granted, plannable.found.rule_changes),
+        warnings=plannable.found.warnings,
+    )
 
-    def _granted(self, record: PullRequestRecord, at: str, layers: Sequence[TemporaryLayer]) -> Affected:
-        spec = record.spec
-        granted = self.source.granted(*spec.where, spec.branch, spec.base)
-        if spec.is_draft and record.request is None and not granted.configuration.pull_requests.drafts:
-            guarded = bool(granted.configuration.policy_sets)
-            return Affected(notice=_unplanned(_DRAFT, guarded=guarded), skipped=True, guarded=guarded)
-        if not granted.is_destination:
-            return Affected(notice=elsewhere(spec.branch, spec.base))
-        try:
-            plannable = self._plannable(record, granted)
-        except InvalidConfiguration as error:
-            notice = _mistakes(_OWN, error)
-            return Affected(notice=notice, pressing=True, guarded=True, examined=True, mistakes=error)
-        if plannable is None:
-            return Affected(notice=_UNRELATED, pressing=True)
-        known = _kept(record, layers)
-        plannable, missing = _fitting(plannable, known)
-        wanted = _wanted(record, plannable, known)
-        number = len({*known, *(each.member.key for each in wanted)})
-        if number > MOST_LAYERS:
-            return Affected(notice=_too_many(number), pressing=True, examined=True)
-        held = self.hold_policies(spec, granted, wanted)
-        anew = [_layer(record, granted, each, plannable, at) for each in wanted]
-        made = {_key(each): replace(each, policy_sets=() if each.gone else held.get(_key(each), ())) for each in anew}
-        refused = plannable.found.refused
-        found = _in_order({**known, **made}, plannable)
-        rules = granted.configuration.applying
-        return Affected(
-            found,
-            _kept_lines(refused),
-            "\n".join(filter(None, (missing, _notes(plannable)))),
-            pressing=bool(refused),
-            rules=rules,
-            examined=True,
-            rule_changes=_rule_changes(granted, plannable.found.rule_changes),
-            warnings=plannable.found.warnings,
-        )
 
-    def _plannable(self, record: PullRequestRecord, granted: Granted) -> Plannable | None:
-        """Return what can be planned, None if head and base are none of one history."""
-        spec = record.spec
-        try:
-            change = self.source.forge.change(*spec.where, spec.base_sha, spec.head_sha)
-        except NotFound:
-            return None
-        plannable = PlannableFinder(self.source, granted).find(spec, change.after, record.request)
-        return replace(plannable, fork_sha=change.fork_sha)
+def _plannable(ports: Ports, record: PullRequestRecord, granted: Granted) -> Plannable | None:
+    """Return what can be planned, None if head and base are none of one history."""
+    spec = record.spec
+    try:
+        change = ports.forge.change(*spec.where, spec.base_sha, spec.head_sha)
+    except NotFound:
+        return None
+    plannable = PlannableFinder(ports, granted).find(spec, change.after, record.request)
+    return replace(plannable, fork_sha=change.fork_sha)
 
 
 def _unplanned(why: str, *, guarded: bool) -> str:

@@ -1,16 +1,19 @@
-"""Cancel the plans of a pull request that wait or run, as somebody asks for."""
+"""Cancel the plans of a pull request that wait or run, as somebody asks for.
+
+Whoever dies in between does it all again: the record is last.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
-from tidegate.deploys.authorize import Authorizer, Where
+from tidegate.deploys.authorize import Where, access_refusals
 from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
-from tidegate.ports import Announcements, Clock, PullRequests, TemporaryLayers
-from tidegate.pull_requests.close_pull_request import PullRequestStopper
+from tidegate.ports import Ports
+from tidegate.pull_requests.close_pull_request import stop_pull_request
 from tidegate.pull_requests.restart_pull_request import as_now
 from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestState, judged
 from tidegate.pull_requests.rules.remarks import AGAIN
@@ -27,56 +30,48 @@ _NOT_KNOWN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PlanCanceller:
-    """Cancels plans that show what a merge would do. Whoever dies in between does it all again: the record is last."""
+def cancel_plans(ports: Ports, where: Where, number: int, by: str, *, whole: bool) -> Decision | None:
+    """Return what became of the plans of a pull request, None if none waits or runs.
 
-    records: PullRequests
-    layers: TemporaryLayers
-    authorizer: Authorizer
-    stopper: PullRequestStopper
-    announcements: Announcements
-    clock: Clock
+    Who may ask for the plan of each root may cancel them. What has ended by then stays; the verdict is that not
+    all could be planned. Nothing is cancelled unless the ``whole`` is meant.
+    Raise ForgeUnavailable and ForgeRefused, and Conflict when others write all the time.
+    """
+    return deciding_again(partial(_cancel, ports, where, number, by, whole=whole))
 
-    def cancel(self, where: Where, number: int, by: str, *, whole: bool) -> Decision | None:
-        """Return what became of the plans of a pull request, None if none waits or runs.
 
-        Who may ask for the plan of each root may cancel them. What has ended by then stays; the verdict is that not
-        all could be planned. Nothing is cancelled unless the ``whole`` is meant.
-        Raise ForgeUnavailable and ForgeRefused, and Conflict when others write all the time.
-        """
-        return deciding_again(partial(self._cancel, where, number, by, whole=whole))
-
-    def _cancel(self, where: Where, number: int, by: str, *, whole: bool) -> Decision | None:
-        record = next(iter(self.records.many([(where[1], number)])), None)
-        if record is None or not record.is_open:
-            return None
-        notice = f"{by} cancelled the plans that were not made yet. {AGAIN}"
-        cancelled = Decision(True, f"The plans that were not made yet are cancelled. {AGAIN}")
-        if notice in record.notice.splitlines():
-            return cancelled
-        layers = self.layers.many(record.layers)
-        state = as_now(record, layers, self.clock.now()).state
-        if state not in {PullRequestState.DISCOVERY_NEEDED, PullRequestState.PLANNING}:
-            return None
-        refusal = self._refusal(where, layers, by, state) if whole else _WHOLE
-        if refusal:
-            return Decision(False, refusal)
-        self._stop(record, f"{by} cancelled it.", notice)
+def _cancel(ports: Ports, where: Where, number: int, by: str, *, whole: bool) -> Decision | None:
+    record = next(iter(ports.pull_requests.many([(where[1], number)])), None)
+    if record is None or not record.is_open:
+        return None
+    notice = f"{by} cancelled the plans that were not made yet. {AGAIN}"
+    cancelled = Decision(True, f"The plans that were not made yet are cancelled. {AGAIN}")
+    if notice in record.notice.splitlines():
         return cancelled
+    layers = ports.temporary_layers.many(record.layers)
+    state = as_now(record, layers, ports.clock.now()).state
+    if state not in {PullRequestState.DISCOVERY_NEEDED, PullRequestState.PLANNING}:
+        return None
+    refusal = _refusal(ports, where, layers, by, state) if whole else _WHOLE
+    if refusal:
+        return Decision(False, refusal)
+    _stop(ports, record, f"{by} cancelled it.", notice)
+    return cancelled
 
-    def _refusal(self, where: Where, layers: Iterable[TemporaryLayer], by: str, state: PullRequestState) -> str:
-        """Return why somebody cancels nothing, or an empty text."""
-        if state is PullRequestState.DISCOVERY_NEEDED:
-            return _NOT_KNOWN
-        meant = [each for each in layers if not each.is_done or each.state is LayerState.CANCELLED]
-        return " ".join(self.authorizer.refusals(_accesses(meant), where, Action.PLAN, by))
 
-    def _stop(self, record: PullRequestRecord, reason: str, notice: str) -> None:
-        layers = self.stopper.stop(record, reason)
-        told = replace(record, notice="\n".join(filter(None, (record.notice, notice))))
-        saved = self.records.save(judged(told, layers, self.clock.now()))
-        self.announcements.pull_request_ended(saved.spec.id, saved.spec.revision)
+def _refusal(ports: Ports, where: Where, layers: Iterable[TemporaryLayer], by: str, state: PullRequestState) -> str:
+    """Return why somebody cancels nothing, or an empty text."""
+    if state is PullRequestState.DISCOVERY_NEEDED:
+        return _NOT_KNOWN
+    meant = [each for each in layers if not each.is_done or each.state is LayerState.CANCELLED]
+    return " ".join(access_refusals(ports, _accesses(meant), where, Action.PLAN, by))
+
+
+def _stop(ports: Ports, record: PullRequestRecord, reason: str, notice: str) -> None:
+    layers = stop_pull_request(ports, record, reason)
+    told = replace(record, notice="\n".join(filter(None, (record.notice, notice))))
+    saved = ports.pull_requests.save(judged(told, layers, ports.clock.now()))
+    ports.announcements.pull_request_ended(saved.spec.id, saved.spec.revision)
 
 
 def _accesses(layers: Iterable[TemporaryLayer]) -> dict[str, Access | None]:

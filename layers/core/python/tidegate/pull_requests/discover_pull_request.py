@@ -1,16 +1,20 @@
-"""Find what a revision of a pull request changes, and store a temporary layer for each root that it affects."""
+"""Find what a revision of a pull request changes, and store a temporary layer for each root that it affects.
+
+Once more is harmless: layers have the same ids, and the record is saved last.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
 from tidegate.deploys.rules.temporary_layer import TemporaryLayer
-from tidegate.ports import Clock, PullRequestChecks, PullRequests, TemporaryLayers
-from tidegate.pull_requests.affected_layers import Affected, LayerFinder
-from tidegate.pull_requests.close_pull_request import PullRequestCloser
+from tidegate.ports import Ports
+from tidegate.pull_requests.affected_layers import Affected, find_affected
+from tidegate.pull_requests.close_pull_request import remove_layers
+from tidegate.pull_requests.pull_request_checks import show_configuration, show_pull_request
 from tidegate.pull_requests.rules.record import PullRequestRecord, judged
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import NotFound
@@ -22,99 +26,93 @@ _STOP: tuple[Next, tuple[str, ...]] = ("stop", ())
 _MOST_NAMED = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class PullRequestDiscoverer:
-    """Discovers pull requests. Once more is harmless: layers have the same ids, and the record is saved last."""
+def discover_pull_request(ports: Ports, pull_request: str, revision: str) -> tuple[Next, tuple[str, ...]]:
+    """Return what is to be done about a revision of ``OWNER/REPO#NUMBER``, and the layers to be planned.
 
-    records: PullRequests
-    layers: TemporaryLayers
-    finder: LayerFinder
-    closer: PullRequestCloser
-    checks: PullRequestChecks
-    clock: Clock
+    ``plan``: plan these layers; ``comment``: only show what is known; ``nothing``: everything is shown, as the
+    pull request changes no root; ``stop``: it is closed, or at another revision by now. Raise ForgeUnavailable and
+    ForgeRefused.
+    """
+    record = _record(ports, pull_request, revision)
+    if record is None:
+        return _STOP
+    if record.discovered == revision:
+        return _next(ports, record)
+    try:
+        affected = find_affected(ports, record, ports.clock.now(), ports.temporary_layers.many(record.layers))
+    except NotFound:
+        return _STOP  # A forced push took the commit away: an event tells of the one that took its place.
+    if affected.examined:
+        show_configuration(ports, record, affected.mistakes, affected.warnings)
+    ids = tuple(layer.id for layer in affected.layers)
+    if not deciding_again(partial(_expect, ports, pull_request, revision, ids)):
+        return _STOP
+    ports.temporary_layers.create(affected.layers)
+    saved = deciding_again(partial(_save, ports, pull_request, revision, affected))
+    if saved is None:
+        ports.temporary_layers.remove(ids)
+        return _STOP
+    return _next(ports, saved)
 
-    def discover(self, pull_request: str, revision: str) -> tuple[Next, tuple[str, ...]]:
-        """Return what is to be done about a revision of ``OWNER/REPO#NUMBER``, and the layers to be planned.
 
-        ``plan``: plan these layers; ``comment``: only show what is known; ``nothing``: everything is shown, as the
-        pull request changes no root; ``stop``: it is closed, or at another revision by now. Raise ForgeUnavailable and
-        ForgeRefused.
-        """
-        record = self._record(pull_request, revision)
-        if record is None:
-            return _STOP
-        if record.discovered == revision:
-            return self._next(record)
-        try:
-            affected = self.finder.find(record, self.clock.now(), self.layers.many(record.layers))
-        except NotFound:
-            return _STOP  # A forced push took the commit away: an event tells of the one that took its place.
-        if affected.examined:
-            self.checks.configuration(record, affected.mistakes, affected.warnings)
-        ids = tuple(layer.id for layer in affected.layers)
-        if not deciding_again(partial(self._expect, pull_request, revision, ids)):
-            return _STOP
-        self.layers.create(affected.layers)
-        saved = deciding_again(partial(self._save, pull_request, revision, affected))
-        if saved is None:
-            self.layers.remove(ids)
-            return _STOP
-        return self._next(saved)
+def _record(ports: Ports, pull_request: str, revision: str) -> PullRequestRecord | None:
+    """Return the record if it is open, and still at this revision."""
+    repository, _, number = pull_request.rpartition("#")
+    record = ports.pull_requests.get(repository, int(number))
+    return record if record.is_open and record.spec.revision == revision else None
 
-    def _record(self, pull_request: str, revision: str) -> PullRequestRecord | None:
-        """Return the record if it is open, and still at this revision."""
-        repository, _, number = pull_request.rpartition("#")
-        record = self.records.get(repository, int(number))
-        return record if record.is_open and record.spec.revision == revision else None
 
-    def _expect(self, pull_request: str, revision: str, layers: tuple[str, ...]) -> bool:
-        """Let the record name layers before there are any: so whoever overtakes or closes it finds and removes them."""
-        record = self._record(pull_request, revision)
-        if record is None:
-            return False
-        named = tuple(dict.fromkeys((*record.layers, *layers)))
-        if len(named) > _MOST_NAMED:
-            there = {layer.id for layer in self.layers.many(record.layers)}
-            named = tuple(each for each in named if each in there or each in layers)
-        if named != record.layers:
-            self.records.save(replace(record, layers=named))
-        return True
+def _expect(ports: Ports, pull_request: str, revision: str, layers: tuple[str, ...]) -> bool:
+    """Let the record name layers before there are any: so whoever overtakes or closes it finds and removes them."""
+    record = _record(ports, pull_request, revision)
+    if record is None:
+        return False
+    named = tuple(dict.fromkeys((*record.layers, *layers)))
+    if len(named) > _MOST_NAMED:
+        there = {layer.id for layer in ports.temporary_layers.many(record.layers)}
+        named = tuple(each for each in named if each in there or each in layers)
+    if named != record.layers:
+        ports.pull_requests.save(replace(record, layers=named))
+    return True
 
-    def _save(self, pull_request: str, revision: str, affected: Affected) -> PullRequestRecord | None:
-        """Save what is affected; the layers of an older revision, which have all ended, go before."""
-        record = self._record(pull_request, revision)
-        if record is None:
-            return None
-        ids = tuple(layer.id for layer in affected.layers)
-        self._remove([each for each in record.layers if each not in ids])
-        known = replace(
-            record,
-            discovered=revision,
-            layers=ids,
-            stacks=tuple(sorted({each.stack for each in affected.layers})),
-            notice=affected.notice,
-            notes=affected.notes,
-            skipped=affected.skipped,
-            guarded=affected.guarded,
-            rules=affected.rules,
-            rule_changes=affected.rule_changes,
-            commented="" if ids or affected.pressing or record.comments else revision,
-        )
-        return self.records.save(judged(known, affected.layers, self.clock.now()))
 
-    def _remove(self, layers: Sequence[str]) -> None:
-        if layers:
-            self.closer.remove(self.layers.many(layers))
-            self.layers.remove(layers)
+def _save(ports: Ports, pull_request: str, revision: str, affected: Affected) -> PullRequestRecord | None:
+    """Save what is affected; the layers of an older revision, which have all ended, go before."""
+    record = _record(ports, pull_request, revision)
+    if record is None:
+        return None
+    ids = tuple(layer.id for layer in affected.layers)
+    _remove(ports, [each for each in record.layers if each not in ids])
+    known = replace(
+        record,
+        discovered=revision,
+        layers=ids,
+        stacks=tuple(sorted({each.stack for each in affected.layers})),
+        notice=affected.notice,
+        notes=affected.notes,
+        skipped=affected.skipped,
+        guarded=affected.guarded,
+        rules=affected.rules,
+        rule_changes=affected.rule_changes,
+        commented="" if ids or affected.pressing or record.comments else revision,
+    )
+    return ports.pull_requests.save(judged(known, affected.layers, ports.clock.now()))
 
-    def _next(self, record: PullRequestRecord) -> tuple[Next, tuple[str, ...]]:
-        waiting = _undone(self.layers.many(record.layers), record.layers)
-        if waiting:
-            return "plan", waiting
-        if record.commented != record.discovered:
-            return "comment", ()
-        self.checks.show(record)
-        return "nothing", ()
+
+def _remove(ports: Ports, layers: Sequence[str]) -> None:
+    if layers:
+        remove_layers(ports, ports.temporary_layers.many(layers))
+        ports.temporary_layers.remove(layers)
+
+
+def _next(ports: Ports, record: PullRequestRecord) -> tuple[Next, tuple[str, ...]]:
+    waiting = _undone(ports.temporary_layers.many(record.layers), record.layers)
+    if waiting:
+        return "plan", waiting
+    if record.commented != record.discovered:
+        return "comment", ()
+    show_pull_request(ports, record)
+    return "nothing", ()
 
 
 def _undone(layers: Sequence[TemporaryLayer], order: Sequence[str]) -> tuple[str, ...]:

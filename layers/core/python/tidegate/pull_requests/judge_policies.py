@@ -2,91 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tidegate.deploys.rules.approval import SetState, Standing, asked_for, standings
 from tidegate.deploys.rules.temporary_layer import TemporaryLayer
-from tidegate.deploys.texts.policies import dismissal, render_policy
+from tidegate.deploys.texts.policies import dismissal
 from tidegate.policies.rules.policy import SAME_RULES, HeldPolicySet, RuleChanges
-from tidegate.ports import Forge
-from tidegate.pull_requests.rules.record import PullRequestRecord
+from tidegate.ports import Ports
 from tidegate.rules.access import Person, matches, teams_among
 from tidegate.rules.errors import AppLacksPermission, ForgeRefused
 from tidegate.rules.permission import Permission
 from tidegate.vcs.find_makers import makers
 from tidegate.vcs.rules.approvals import Approvals, ToApprove, approvals, outdated
-from tidegate.vcs.rules.check_run import CheckRun
 from tidegate.vcs.rules.pull_request import PullRequestReview, PullRequestSpec
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyJudge:
-    """Asks the forge for reviews only where a set refuses a plan, and of people only what its owners depend on."""
+def judge_policies(
+    ports: Ports, spec: PullRequestSpec, layers: Sequence[TemporaryLayer], rules: RuleChanges = SAME_RULES
+) -> tuple[Standing, ...]:
+    """Return where each set stands that the layers are held against, or whose owners must approve ``rules``.
 
-    forge: Forge
+    Raise ForgeUnavailable and ForgeRefused.
+    """
+    sets = asked_for(layers, rules)
+    if not any(held.owners for held in sets):
+        return standings(layers, spec.head_sha, Approvals(), {}, rules)
+    given = _given(ports, spec)
+    people = {login: _person(ports, spec.where, login, sets) for login in given.of_head}
+    return standings(layers, spec.head_sha, given, people, rules)
 
-    def judge(
-        self, spec: PullRequestSpec, layers: Sequence[TemporaryLayer], rules: RuleChanges = SAME_RULES
-    ) -> tuple[Standing, ...]:
-        """Return where each set stands that the layers are held against, or whose owners must approve ``rules``.
 
-        Raise ForgeUnavailable and ForgeRefused.
-        """
-        sets = asked_for(layers, rules)
-        if not any(held.owners for held in sets):
-            return standings(layers, spec.head_sha, Approvals(), {}, rules)
-        given = self._given(spec)
-        people = {login: self._person(spec.where, login, sets) for login in given.of_head}
-        return standings(layers, spec.head_sha, given, people, rules)
+def _given(ports: Ports, spec: PullRequestSpec) -> Approvals:
+    """Return who approves. Who made the commits says how many must, also before anybody does."""
+    made_by = makers(ports.forge, spec.where, spec.base_sha, spec.head_sha, spec.pushes)
+    wanted = replace(_to_approve(spec), made_by=made_by)
+    return approvals(ports.forge.reviews(*spec.where, spec.number), wanted)
 
-    def _given(self, spec: PullRequestSpec) -> Approvals:
-        """Return who approves. Who made the commits says how many must, also before anybody does."""
-        made_by = makers(self.forge, spec.where, spec.base_sha, spec.head_sha, spec.pushes)
-        wanted = replace(_to_approve(spec), made_by=made_by)
-        return approvals(self.forge.reviews(*spec.where, spec.number), wanted)
 
-    def dismiss_outdated(self, spec: PullRequestSpec, standings: Sequence[Standing]) -> None:
-        """Dismiss approvals by owners of a set that waits for one, if they are of earlier commits or of another base.
+def dismiss_outdated(ports: Ports, spec: PullRequestSpec, standings: Sequence[Standing]) -> None:
+    """Dismiss approvals by owners of a set that waits for one, if they are of earlier commits or of another base.
 
-        Where the forge refuses, they stay: they are named as what does not count. Raise ForgeUnavailable.
-        """
-        sets = [each.policy_set for each in standings if each.state is SetState.FAILED and each.policy_set.owners]
-        if not sets:
-            return
-        reviews = self.forge.reviews(*spec.where, spec.number)
-        for review in outdated(reviews, _to_approve(spec)):
-            person = self._person(spec.where, review.by, sets) if review.id else None
-            names = [held.name for held in sets if person and any(matches(owner, person) for owner in held.owners)]
-            if names:
-                self._dismiss(spec, review, names)
+    Where the forge refuses, they stay: they are named as what does not count. Raise ForgeUnavailable.
+    """
+    sets = [each.policy_set for each in standings if each.state is SetState.FAILED and each.policy_set.owners]
+    if not sets:
+        return
+    reviews = ports.forge.reviews(*spec.where, spec.number)
+    for review in outdated(reviews, _to_approve(spec)):
+        person = _person(ports, spec.where, review.by, sets) if review.id else None
+        names = [held.name for held in sets if person and any(matches(owner, person) for owner in held.owners)]
+        if names:
+            _dismiss(ports, spec, review, names)
 
-    def _dismiss(self, spec: PullRequestSpec, review: PullRequestReview, names: Sequence[str]) -> None:
-        with suppress(ForgeRefused):
-            self.forge.dismiss_review(
-                *spec.where, spec.number, review.id, dismissal(review.sha, _to_approve(spec), names)
-            )
 
-    def check_runs(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> Iterator[CheckRun]:
-        """Yield the check run of each set as it stands now. Raise ForgeUnavailable and ForgeRefused."""
-        for standing in self.judge(record.spec, layers, record.rule_changes):
-            yield render_policy(standing, f"{record.execution}/policy/{standing.policy_set.name}")
+def _dismiss(ports: Ports, spec: PullRequestSpec, review: PullRequestReview, names: Sequence[str]) -> None:
+    with suppress(ForgeRefused):
+        ports.forge.dismiss_review(*spec.where, spec.number, review.id, dismissal(review.sha, _to_approve(spec), names))
 
-    def _person(self, where: tuple[int, str], login: str, sets: Sequence[HeldPolicySet]) -> Person:
-        """Return what the forge says of somebody. Who cannot read the repository counts nowhere."""
-        permission = self.forge.permission(*where, login)
-        if permission < Permission.READ:
-            return Person(login, permission)
-        teams = teams_among([owner for held in sets for owner in held.owners])
-        return Person(login, permission, frozenset(team for team in teams if self._is_member(where, team, login)))
 
-    def _is_member(self, where: tuple[int, str], team: str, login: str) -> bool:
-        """Ask who is in a team. Where the App may not know, nobody is."""
-        try:
-            return self.forge.is_team_member(where[0], where[1].partition("/")[0], team, login)
-        except AppLacksPermission:
-            return False
+def _person(ports: Ports, where: tuple[int, str], login: str, sets: Sequence[HeldPolicySet]) -> Person:
+    """Return what the forge says of somebody. Who cannot read the repository counts nowhere."""
+    permission = ports.forge.permission(*where, login)
+    if permission < Permission.READ:
+        return Person(login, permission)
+    teams = teams_among([owner for held in sets for owner in held.owners])
+    return Person(login, permission, frozenset(team for team in teams if _is_member(ports, where, team, login)))
+
+
+def _is_member(ports: Ports, where: tuple[int, str], team: str, login: str) -> bool:
+    """Ask who is in a team. Where the App may not know, nobody is."""
+    try:
+        return ports.forge.is_team_member(where[0], where[1].partition("/")[0], team, login)
+    except AppLacksPermission:
+        return False
 
 
 def _to_approve(spec: PullRequestSpec) -> ToApprove:

@@ -1,61 +1,59 @@
-"""Keep a check run of a pull request as it should be: made once, changed in place, in as few calls as that takes."""
+"""Keep a check run of a pull request as it should be: made once, changed in place, in as few calls as that takes.
+
+What is shown already costs no call.
+
+That one is about to be made is stored before: only who finds this, but not which one it became, has to look for it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from tidegate.ports import CheckRuns, Forge, PublishedCheckRun
+from tidegate.ports import Ports, PublishedCheckRun
 from tidegate.vcs.rules.check_run import MAXIMUM_ANNOTATIONS, Annotation, CheckRun, digest_of
 
 
-@dataclass(frozen=True, slots=True)
-class CheckRunKeeper:
-    """Shows check runs by a key of their own, the external id. What is shown already costs no call.
+def show_check_run(ports: Ports, installation: int, repository: str, check_run: CheckRun) -> None:
+    """Show it. Raise ForgeUnavailable and ForgeRefused."""
+    where, key = (installation, repository), check_run.external_id
+    shown = ports.pull_check_runs.published(key)
+    closed, digest = check_run.status == "completed", digest_of(replace(check_run, annotations=()))
+    wanted = PublishedCheckRun(key, shown.id if shown else 0, 0, closed, digest, noted=shown.noted if shown else ())
+    first, *others = _batches(check_run, wanted.noted)
+    if shown is not None and shown.digest == wanted.digest and not first.annotations:
+        return
+    if shown is None:
+        ports.pull_check_runs.remember(replace(wanted, digest="", closed=False))
+        wanted = replace(wanted, id=ports.forge.create_check_run(*where, first))
+    else:
+        wanted = replace(wanted, id=_again(ports, where, shown, first))
+    wanted = _noted(wanted, first)
+    ports.pull_check_runs.remember(wanted)
+    for each in others:
+        ports.forge.update_check_run(*where, wanted.id, each)
+        wanted = _noted(wanted, each)
+        ports.pull_check_runs.remember(wanted)
 
-    That one is about to be made is stored before: only who finds this, but not which one it became, has to look for it.
-    """
 
-    check_runs: CheckRuns
-    forge: Forge
+def is_check_run_open(ports: Ports, key: str) -> bool:
+    """Tell whether a check run was made, or was about to be, and does not say yet how it ended."""
+    shown = ports.pull_check_runs.published(key)
+    return shown is not None and not shown.closed
 
-    def show(self, installation: int, repository: str, check_run: CheckRun) -> None:
-        """Show it. Raise ForgeUnavailable and ForgeRefused."""
-        where, key = (installation, repository), check_run.external_id
-        shown = self.check_runs.published(key)
-        closed, digest = check_run.status == "completed", digest_of(replace(check_run, annotations=()))
-        wanted = PublishedCheckRun(key, shown.id if shown else 0, 0, closed, digest, noted=shown.noted if shown else ())
-        first, *others = _batches(check_run, wanted.noted)
-        if shown is not None and shown.digest == wanted.digest and not first.annotations:
-            return
-        if shown is None:
-            self.check_runs.remember(replace(wanted, digest="", closed=False))
-            wanted = replace(wanted, id=self.forge.create_check_run(*where, first))
-        else:
-            wanted = replace(wanted, id=self._again(where, shown, first))
-        wanted = _noted(wanted, first)
-        self.check_runs.remember(wanted)
-        for each in others:
-            self.forge.update_check_run(*where, wanted.id, each)
-            wanted = _noted(wanted, each)
-            self.check_runs.remember(wanted)
 
-    def is_open(self, key: str) -> bool:
-        """Tell whether a check run was made, or was about to be, and does not say yet how it ended."""
-        shown = self.check_runs.published(key)
-        return shown is not None and not shown.closed
+def made_check_run(ports: Ports, keys: Collection[str]) -> Collection[str]:
+    """Return those of these keys of which a check run was made, or was about to be."""
+    return ports.pull_check_runs.many(keys).keys()
 
-    def made(self, keys: Collection[str]) -> Collection[str]:
-        """Return those of these keys of which a check run was made, or was about to be."""
-        return self.check_runs.many(keys).keys()
 
-    def _again(self, where: tuple[int, str], shown: PublishedCheckRun, check_run: CheckRun) -> int:
-        made = shown.id or self.forge.find_check_run(*where, check_run.sha, check_run.external_id)
-        if not made:
-            return self.forge.create_check_run(*where, check_run)
-        self.forge.update_check_run(*where, made, check_run)
-        return made
+def _again(ports: Ports, where: tuple[int, str], shown: PublishedCheckRun, check_run: CheckRun) -> int:
+    made = shown.id or ports.forge.find_check_run(*where, check_run.sha, check_run.external_id)
+    if not made:
+        return ports.forge.create_check_run(*where, check_run)
+    ports.forge.update_check_run(*where, made, check_run)
+    return made
 
 
 def _batches(check_run: CheckRun, noted: Collection[str]) -> list[CheckRun]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from tidegate.deploys.rules.query import Searched
 from tidegate.deploys.rules.temporary_layer import TemporaryLayer
-from tidegate.deploys.slots.look_at_places import PlaceLooker
-from tidegate.ports import PullRequests, TemporaryLayers
+from tidegate.deploys.slots.look_at_places import waiting_places
+from tidegate.ports import Ports
 from tidegate.pull_requests.rules.query import PULL_REQUESTS, is_found
 from tidegate.pull_requests.rules.record import PullRequestRecord, judged
 from tidegate.roots.rules.root_query import TagQuery
@@ -33,41 +33,37 @@ class FoundPullRequests:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PullRequestLooker:
-    """Looks at pull requests, with a bounded number of reads."""
+def open_pull_requests(ports: Ports, repositories: Collection[str]) -> Sequence[PullRequestRecord]:
+    """Return the open pull requests of these repositories, newest first."""
+    keys = [key for key in ports.pull_requests.opened() if key[0] in repositories]
+    found = [record for record in ports.pull_requests.many(keys) if record.is_open]
+    return sorted(found, key=lambda record: (record.opened_at, record.spec.number), reverse=True)
 
-    records: PullRequests
-    layers: TemporaryLayers
-    places: PlaceLooker
 
-    def opened(self, repositories: Collection[str]) -> Sequence[PullRequestRecord]:
-        """Return the open pull requests of these repositories, newest first."""
-        keys = [key for key in self.records.opened() if key[0] in repositories]
-        found = [record for record in self.records.many(keys) if record.is_open]
-        return sorted(found, key=lambda record: (record.opened_at, record.spec.number), reverse=True)
+def search_pull_requests(ports: Ports, repositories: Collection[str], query: TagQuery) -> FoundPullRequests:
+    """Return those of the open ones that match: it takes a read for each hundred roots that they affect."""
+    known, found = Searched(PULL_REQUESTS), []
+    opened = open_pull_requests(ports, repositories)
+    layers = {
+        each.id: each for each in ports.temporary_layers.many({name for record in opened for name in record.layers})
+    }
+    for record in opened:
+        its = [layers[name] for name in record.layers if name in layers]
+        for each in its:
+            known.add((each.stack, *each.within), each.tags)
+        if is_found(record, its, query):
+            found.append(record)
+    return FoundPullRequests(found, "" if found else known.missing(query))
 
-    def search(self, repositories: Collection[str], query: TagQuery) -> FoundPullRequests:
-        """Return those of the open ones that match: it takes a read for each hundred roots that they affect."""
-        known, found = Searched(PULL_REQUESTS), []
-        opened = self.opened(repositories)
-        layers = {each.id: each for each in self.layers.many({name for record in opened for name in record.layers})}
-        for record in opened:
-            its = [layers[name] for name in record.layers if name in layers]
-            for each in its:
-                known.add((each.stack, *each.within), each.tags)
-            if is_found(record, its, query):
-                found.append(record)
-        return FoundPullRequests(found, "" if found else known.missing(query))
 
-    def look(self, repository: str, number: int) -> PullRequestView:
-        """Return a pull request as it is now, also for some time after it was closed. Raise NotFound."""
-        record = self.records.get(repository, number)
-        known = {layer.id: layer for layer in self.layers.many(record.layers)}
-        layers = tuple(known[each] for each in record.layers if each in known)
-        if not record.is_open:
-            return PullRequestView(record, layers)
-        at = max((layer.changed_at for layer in layers), default=record.opened_at)
-        waiting = self.places.look(repository, layers)
-        shown = tuple(replace(each, reason=waiting.reasons.get(each.id, each.reason)) for each in layers)
-        return PullRequestView(judged(record, layers, at), shown)
+def get_pull_request(ports: Ports, repository: str, number: int) -> PullRequestView:
+    """Return a pull request as it is now, also for some time after it was closed. Raise NotFound."""
+    record = ports.pull_requests.get(repository, number)
+    known = {layer.id: layer for layer in ports.temporary_layers.many(record.layers)}
+    layers = tuple(known[each] for each in record.layers if each in known)
+    if not record.is_open:
+        return PullRequestView(record, layers)
+    at = max((layer.changed_at for layer in layers), default=record.opened_at)
+    waiting = waiting_places(ports, repository, layers)
+    shown = tuple(replace(each, reason=waiting.reasons.get(each.id, each.reason)) for each in layers)
+    return PullRequestView(judged(record, layers, at), shown)

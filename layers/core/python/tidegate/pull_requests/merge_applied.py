@@ -1,13 +1,16 @@
-"""Go on after something of a pull request was applied: show how far it is, and merge it once all is applied."""
+"""Go on after something of a pull request was applied: show how far it is, and merge it once all is applied.
+
+Once more is harmless.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
-from tidegate.ports import Deployments, Forge, PullRequests, TemporaryLayers
+from tidegate.ports import Ports
+from tidegate.pull_requests.publish_pull_request import show_again
 from tidegate.pull_requests.pull_request_view import known
 from tidegate.pull_requests.rules.apply_progress import applied_digest, apply_progress, is_head_applied
 from tidegate.pull_requests.rules.apply_replies import merge_refused
@@ -17,55 +20,45 @@ from tidegate.rules.errors import AppLacksPermission, ForgeRefused
 from tidegate.vcs.rules.pull_request import MergeMethod
 
 
-@dataclass(frozen=True, slots=True)
-class AppliedMerger:
-    """Works on one pull request at a time, as often as one of its deployments ends; once more is harmless.
+def merge_applied(ports: Ports, pull_request: str) -> None:
+    """Show how far ``OWNER/REPO#NUMBER`` is applied, and merge it if that is configured and nothing is left.
 
-    ``show`` brings the comments of a pull request up to date with what is applied.
+    A refusal of the forge is told in a comment, once for all that was applied. Raise ForgeUnavailable and
+    ForgeRefused.
     """
+    record = known(ports.pull_requests, pull_request)
+    if record is None or not record.is_open:
+        return
+    show_again(ports, pull_request)
+    if record.rules.merge_after is None or record.discovered != record.spec.revision:
+        return
+    applied = ports.deployments.many([each.deployment for each in record.applies])
+    is_complete = apply_progress(record, ports.temporary_layers.many(record.layers), applied).is_complete
+    # A head that only does not change what an earlier one applied was approved by nobody.
+    if is_complete and is_head_applied(record, applied.values()):
+        _merge(ports, record, record.rules.merge_after)
 
-    records: PullRequests
-    layers: TemporaryLayers
-    deployments: Deployments
-    forge: Forge
-    show: Callable[[str], object]
 
-    def go_on(self, pull_request: str) -> None:
-        """Show how far ``OWNER/REPO#NUMBER`` is applied, and merge it if that is configured and nothing is left.
+def _merge(ports: Ports, record: PullRequestRecord, method: MergeMethod) -> None:
+    spec = record.spec
+    if record.merge_refused == applied_digest(record):
+        return
+    try:
+        ports.forge.merge_pull_request(*spec.where, spec.number, spec.head_sha, method)
+    except ForgeRefused as refusal:
+        # One that is merged already, by an earlier call or a person, is refused as well.
+        if ports.forge.seen_pull_request(*spec.where, spec.number).is_open:
+            _tell(ports, record, refusal)
 
-        A refusal of the forge is told in a comment, once for all that was applied. Raise ForgeUnavailable and
-        ForgeRefused.
-        """
-        record = known(self.records, pull_request)
-        if record is None or not record.is_open:
-            return
-        self.show(pull_request)
-        if record.rules.merge_after is None or record.discovered != record.spec.revision:
-            return
-        applied = self.deployments.many([each.deployment for each in record.applies])
-        is_complete = apply_progress(record, self.layers.many(record.layers), applied).is_complete
-        # A head that only does not change what an earlier one applied was approved by nobody.
-        if is_complete and is_head_applied(record, applied.values()):
-            self._merge(record, record.rules.merge_after)
 
-    def _merge(self, record: PullRequestRecord, method: MergeMethod) -> None:
-        spec = record.spec
-        if record.merge_refused == applied_digest(record):
-            return
-        try:
-            self.forge.merge_pull_request(*spec.where, spec.number, spec.head_sha, method)
-        except ForgeRefused as refusal:
-            # One that is merged already, by an earlier call or a person, is refused as well.
-            if self.forge.seen_pull_request(*spec.where, spec.number).is_open:
-                self._tell(record, refusal)
+def _tell(ports: Ports, record: PullRequestRecord, refusal: ForgeRefused) -> None:
+    lacks = refusal.permissions if isinstance(refusal, AppLacksPermission) else ()
+    text = merge_refused(record.spec.head_sha, refusal.problem, lacks)
+    with suppress(ForgeRefused):  # Nobody can comment where the conversation is locked.
+        ports.forge.comment(*record.spec.where, record.spec.number, text)
+    deciding_again(partial(_remember, ports, record.spec.repository, record.spec.number))
 
-    def _tell(self, record: PullRequestRecord, refusal: ForgeRefused) -> None:
-        lacks = refusal.permissions if isinstance(refusal, AppLacksPermission) else ()
-        text = merge_refused(record.spec.head_sha, refusal.problem, lacks)
-        with suppress(ForgeRefused):  # Nobody can comment where the conversation is locked.
-            self.forge.comment(*record.spec.where, record.spec.number, text)
-        deciding_again(partial(self._remember, record.spec.repository, record.spec.number))
 
-    def _remember(self, repository: str, number: int) -> None:
-        record = self.records.get(repository, number)
-        self.records.save(replace(record, merge_refused=applied_digest(record)))
+def _remember(ports: Ports, repository: str, number: int) -> None:
+    record = ports.pull_requests.get(repository, number)
+    ports.pull_requests.save(replace(record, merge_refused=applied_digest(record)))

@@ -9,9 +9,9 @@ from functools import partial
 from tidegate.config.model.file import FILE
 from tidegate.config.resolution import configure
 from tidegate.discovery.discover_roots import AllRoots, Discovery, Reading, all_roots, discover_roots
-from tidegate.discovery.repository_source import Granted, RepositorySource
+from tidegate.discovery.repository_source import Granted, merge_commits, reading_of
 from tidegate.discovery.root_index import Deployable
-from tidegate.ports import PushedTrees
+from tidegate.ports import Ports, PushedTrees
 from tidegate.pull_requests.gone_roots import gone_roots
 from tidegate.pull_requests.hidden_roots import hidden_roots
 from tidegate.roots.rules.plan_request import PlanRequest
@@ -63,7 +63,7 @@ class Plannable:
 class PlannableFinder:
     """Finds what can be planned: what the merge would deploy, as the default branch grants it."""
 
-    source: RepositorySource
+    ports: Ports
     granted: Granted
 
     def find(self, spec: PullRequestSpec, common: str, request: PlanRequest | None) -> Plannable:
@@ -71,12 +71,12 @@ class PlannableFinder:
 
         Raise NotFound when the forge does not have these commits, InvalidConfiguration and CyclicChange.
         """
-        with self.source.merge(*spec.where, spec.base_sha, spec.head_sha, common) as merged:
+        with merge_commits(self.ports, *spec.where, spec.base_sha, spec.head_sha, common) as merged:
             if FILE in merged.conflicts:
                 raise InvalidConfiguration(FILE, 1, _CONFLICT, _MERGE)
             # As a push to the base branch finds them.
             configuring = partial(configure, branch=spec.base, dest_branch=spec.base)
-            reading = self.source.reading(spec.repository, configuring)
+            reading = reading_of(self.ports, spec.repository, configuring)
             found = discover_roots(merged.trees, reading)
             plannable = _with_extra(merged.trees, reading, found, request) if request else Plannable(found)
             plannable = replace(plannable, preview=_preview(merged.trees, reading, plannable.members))

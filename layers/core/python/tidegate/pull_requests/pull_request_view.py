@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from urllib.parse import quote, urlencode
 
 from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
-from tidegate.ports import Artifacts, ForgeAddresses, PullRequests
+from tidegate.ports import Ports, PullRequests
 from tidegate.pull_requests.rules.blocks import ROWS, LayerView
 from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.rules.errors import NotFound
@@ -18,57 +18,47 @@ from tidegate.vcs.rules.pull_request import PullRequestSpec
 PLAN_START = MAXIMUM_TEXT + 4096
 
 
-@dataclass(frozen=True, slots=True)
-class LayerPainter:
-    """Finds what is shown of layers. ``web`` is the address of Tidegate's pages; without, nothing links to them."""
-
-    addresses: ForgeAddresses
-    web: str = ""
-
-    def page(self, spec: PullRequestSpec) -> str:
-        """Return where all of the pull request is listed: Tidegate's page, or without it the forge's list of checks."""
-        if self.web:
-            return f"{self.web}/pulls/{quote(spec.repository)}/{spec.number}"
-        return self.addresses.pull_request_checks_url(spec.repository, spec.number)
-
-    def queue(self, spec: PullRequestSpec, root: str) -> str:
-        """Return the address of a root's queue on Tidegate's pages, an empty text without them."""
-        return f"{self.web}/queue?{urlencode({'repository': spec.repository, 'root': root})}" if self.web else ""
-
-    def deployment(self, deployment: str) -> str:
-        """Return the address of a deployment on Tidegate's pages, an empty text without them."""
-        return f"{self.web}/deployments/{quote(deployment, safe='')}" if self.web else ""
-
-    def row(self, layer: TemporaryLayer) -> LayerView:
-        """Return the view of a layer without its plan's text."""
-        log = f"{self.web}/jobs/{quote(layer.job, safe='')}" if self.web and layer.job else None
-        return LayerView(layer, log_url=log)
+def pull_request_page(ports: Ports, spec: PullRequestSpec) -> str:
+    """Return where all of the pull request is listed: Tidegate's page, or without it the forge's list of checks."""
+    if ports.web_url:
+        return f"{ports.web_url}/pulls/{quote(spec.repository)}/{spec.number}"
+    return ports.forge.pull_request_checks_url(spec.repository, spec.number)
 
 
-@dataclass(frozen=True, slots=True)
-class PlanPainter:
-    """Finds what is shown of layers at length."""
+def queue_page(ports: Ports, spec: PullRequestSpec, root: str) -> str:
+    """Return the address of a root's queue on Tidegate's pages, an empty text without them."""
+    return f"{ports.web_url}/queue?{urlencode({'repository': spec.repository, 'root': root})}" if ports.web_url else ""
 
-    artifacts: Artifacts
-    painter: LayerPainter
 
-    def whole(self, layers: Sequence[TemporaryLayer]) -> Sequence[LayerView]:
-        """Return views with the plans' texts. Of very many nothing is shown at length, so nothing is read."""
-        changed = [each for each in layers if each.state is not LayerState.NO_CHANGES]
-        return [self.one(each) if len(changed) <= ROWS else self.painter.row(each) for each in layers]
+def deployment_page(ports: Ports, deployment: str) -> str:
+    """Return the address of a deployment on Tidegate's pages, an empty text without them."""
+    return f"{ports.web_url}/deployments/{quote(deployment, safe='')}" if ports.web_url else ""
 
-    def one(self, layer: TemporaryLayer) -> LayerView:
-        """Return the view of a layer with its plan's text; without, if it has expired or is not what was stored."""
-        row = self.painter.row(layer)
-        if layer.plan is None or layer.state is not LayerState.PLANNED:
-            return row
-        try:
-            start = self.artifacts.get_start(layer.plan.text.key, PLAN_START)
-        except NotFound:
-            return row
-        if start.sha256 and start.sha256 != layer.plan.text.sha256:
-            return row
-        return replace(row, plan_text=start.content.decode(errors="replace"), plan_size=start.size)
+
+def layer_row(ports: Ports, layer: TemporaryLayer) -> LayerView:
+    """Return the view of a layer without its plan's text."""
+    log = f"{ports.web_url}/jobs/{quote(layer.job, safe='')}" if ports.web_url and layer.job else None
+    return LayerView(layer, log_url=log)
+
+
+def whole_plan(ports: Ports, layers: Sequence[TemporaryLayer]) -> Sequence[LayerView]:
+    """Return views with the plans' texts. Of very many nothing is shown at length, so nothing is read."""
+    changed = [each for each in layers if each.state is not LayerState.NO_CHANGES]
+    return [shown_plan(ports, each) if len(changed) <= ROWS else layer_row(ports, each) for each in layers]
+
+
+def shown_plan(ports: Ports, layer: TemporaryLayer) -> LayerView:
+    """Return the view of a layer with its plan's text; without, if it has expired or is not what was stored."""
+    row = layer_row(ports, layer)
+    if layer.plan is None or layer.state is not LayerState.PLANNED:
+        return row
+    try:
+        start = ports.artifacts.get_start(layer.plan.text.key, PLAN_START)
+    except NotFound:
+        return row
+    if start.sha256 and start.sha256 != layer.plan.text.sha256:
+        return row
+    return replace(row, plan_text=start.content.decode(errors="replace"), plan_size=start.size)
 
 
 def known(records: PullRequests, pull_request: str) -> PullRequestRecord | None:

@@ -1,54 +1,43 @@
-"""Record what the speculative plan of a temporary layer came to: a plan, or why there is none."""
+"""Record what the speculative plan of a temporary layer came to: a plan, or why there is none.
+
+Called again with the same message, it changes nothing more and answers the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from tidegate.deploys.jobs.stop_runner import GIVEN_UP
+from tidegate.deploys.jobs.stop_runner import GIVEN_UP, stop_runner
 from tidegate.deploys.rules.failure import Failure, in_words, read_cause
 from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.deploys.slots.give_places import leave_all
 from tidegate.messages import RecordSpeculation, SpeculationRecorded
 from tidegate.plans.rules.plan import Plan
-from tidegate.ports import Announcements, Clock, TemporaryLayers
+from tidegate.ports import Ports
 from tidegate.rules.errors import NotFound
 
 #: A fault after the plan leaves nothing to rely on: what was not judged must not pass.
 _MAY_FAIL = frozenset({LayerState.WAITING, LayerState.PLANNING, LayerState.PLANNED, LayerState.NO_CHANGES})
 
 
-@dataclass(frozen=True, slots=True)
-class SpeculationRecorder:
-    """Records speculative plans. Called again with the same message, it changes nothing more and answers the same.
+def record_speculation(ports: Ports, message: RecordSpeculation) -> SpeculationRecorded:
+    """Store the outcome. A layer that was cancelled stays so; one that is gone counts as cancelled.
 
-    ``leave`` gives back the places of layers, once it is known that nothing of them runs any more; ``stop_runner``
-    stops whoever has taken a job that was given up.
+    Raise Conflict when somebody else changed the layer meanwhile.
     """
-
-    layers: TemporaryLayers
-    announcements: Announcements
-    clock: Clock
-    leave: Callable[[str, Collection[str]], object]
-    stop_runner: Callable[[str | None], object]
-
-    def record(self, message: RecordSpeculation) -> SpeculationRecorded:
-        """Store the outcome. A layer that was cancelled stays so; one that is gone counts as cancelled.
-
-        Raise Conflict when somebody else changed the layer meanwhile.
-        """
-        try:
-            layer = self.layers.get(message.layer)
-        except NotFound:
-            return SpeculationRecorded(state=LayerState.CANCELLED)
-        if message.error in GIVEN_UP and layer.state is LayerState.PLANNING:
-            self.stop_runner(layer.job)
-        recorded = _failed(layer, message) if message.plan is None else _planned(layer, message.plan)
-        if recorded != layer:
-            layer = self.layers.save(replace(recorded, changed_at=self.clock.now()))
-        self.leave(layer.repository, [layer.id])
-        if not layer.schedule:
-            self.announcements.layer_changed(layer)
-        return SpeculationRecorded(state=layer.state, policies=bool(layer.plan and layer.policy_sets))
+    try:
+        layer = ports.temporary_layers.get(message.layer)
+    except NotFound:
+        return SpeculationRecorded(state=LayerState.CANCELLED)
+    if message.error in GIVEN_UP and layer.state is LayerState.PLANNING:
+        stop_runner(ports, layer.job)
+    recorded = _failed(layer, message) if message.plan is None else _planned(layer, message.plan)
+    if recorded != layer:
+        layer = ports.temporary_layers.save(replace(recorded, changed_at=ports.clock.now()))
+    leave_all(ports, layer.repository, [layer.id])
+    if not layer.schedule:
+        ports.announcements.layer_changed(layer)
+    return SpeculationRecorded(state=layer.state, policies=bool(layer.plan and layer.policy_sets))
 
 
 def _planned(layer: TemporaryLayer, plan: Plan) -> TemporaryLayer:

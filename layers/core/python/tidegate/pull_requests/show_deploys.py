@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -13,16 +13,10 @@ from tidegate.changes.rules.change_set import Key
 from tidegate.deploys.rules.deployment import DONE, Deployment, State, Trigger
 from tidegate.deploys.rules.queue import Lock, QueueHead
 from tidegate.ports import (
-    Announcements,
-    CheckRuns,
-    Clock,
-    Deployments,
-    DeployQueues,
-    Forge,
+    Ports,
     PublishedCheckRun,
-    PullRequests,
 )
-from tidegate.pull_requests.pull_request_view import LayerPainter, known
+from tidegate.pull_requests.pull_request_view import deployment_page, known, pull_request_page
 from tidegate.pull_requests.rules.comment import MARKER, render_closed
 from tidegate.pull_requests.rules.merged import MergedRoot, is_settled, render_merged, with_end
 from tidegate.pull_requests.rules.record import Applying, PullRequestRecord
@@ -38,140 +32,138 @@ _OF_MERGES = frozenset({Trigger.MERGE, Trigger.RERUN})
 _CONTAINS = frozenset({Comparison.AHEAD, Comparison.IDENTICAL})
 
 
-@dataclass(frozen=True, slots=True)
-class DeploysShower:
-    """Brings comments of merged pull requests up to date, by one call at a time for each."""
+def deploys_changed(ports: Ports, deployment: Deployment) -> None:
+    """Ask for the comments of merged pull requests that wait for the root of a deployment."""
+    if deployment.trigger not in _OF_MERGES:
+        return
+    merged = [each for each in ports.pull_requests.deploying() if each[0] == deployment.repository]
+    for record in ports.pull_requests.many(merged) if merged else ():
+        if any(each.key == (deployment.root.name, deployment.stack) for each in record.deploys):
+            ports.announcements.pull_request_deployed(record.spec.id)
 
-    records: PullRequests
-    deployments: Deployments
-    queues: DeployQueues
-    check_runs: CheckRuns
-    forge: Forge
-    painter: LayerPainter
-    announcements: Announcements
-    clock: Clock
 
-    def changed(self, deployment: Deployment) -> None:
-        """Ask for the comments of merged pull requests that wait for the root of a deployment."""
-        if deployment.trigger not in _OF_MERGES:
-            return
-        merged = [each for each in self.records.deploying() if each[0] == deployment.repository]
-        for record in self.records.many(merged) if merged else ():
-            if any(each.key == (deployment.root.name, deployment.stack) for each in record.deploys):
-                self.announcements.pull_request_deployed(record.spec.id)
+def show_deploys(ports: Ports, pull_request: str, not_before: float) -> None:
+    """Say what became of the roots. What comments say already costs no call.
 
-    def show(self, pull_request: str, not_before: float) -> None:
-        """Say what became of the roots. What comments say already costs no call.
+    Raise NotYet before ``not_before`` (seconds since 1970), and ForgeUnavailable.
+    """
+    early = not_before - datetime.fromisoformat(ports.clock.now()).timestamp()
+    if early > 0:
+        raise NotYet(max(1, round(early)))
+    record = known(ports.pull_requests, pull_request)
+    if record is None or not record.is_deploying:
+        return
+    own = _own(ports, record)
+    roots = _roots(ports, record, own)
+    texts = {stack: _text(ports, record, stack, roots) for stack, _ in record.comments}
+    digests = tuple((stack, hashlib.sha256(text.encode()).hexdigest()) for stack, text in texts.items())
+    if digests != record.told:
+        with suppress(ForgeRefused):  # A conversation may be locked: check runs show it all the same.
+            _write(ports, record, texts)
+    settled = is_settled(roots, record.closed_at, ports.clock.now())
+    deploys = tuple(replace(each, deployment=_id(own.get(each.key))) for each in record.deploys)
+    told = replace(record, deploys=deploys, told=digests, settled=settled)
+    if told != record:
+        deciding_again(partial(_save, ports, told))
 
-        Raise NotYet before ``not_before`` (seconds since 1970), and ForgeUnavailable.
-        """
-        early = not_before - datetime.fromisoformat(self.clock.now()).timestamp()
-        if early > 0:
-            raise NotYet(max(1, round(early)))
-        record = known(self.records, pull_request)
-        if record is None or not record.is_deploying:
-            return
-        own = self._own(record)
-        roots = self._roots(record, own)
-        texts = {stack: self._text(record, stack, roots) for stack, _ in record.comments}
-        digests = tuple((stack, hashlib.sha256(text.encode()).hexdigest()) for stack, text in texts.items())
-        if digests != record.told:
-            with suppress(ForgeRefused):  # A conversation may be locked: check runs show it all the same.
-                self._write(record, texts)
-        settled = is_settled(roots, record.closed_at, self.clock.now())
-        deploys = tuple(replace(each, deployment=_id(own.get(each.key))) for each in record.deploys)
-        told = replace(record, deploys=deploys, told=digests, settled=settled)
-        if told != record:
-            deciding_again(partial(self._save, told))
 
-    def _save(self, told: PullRequestRecord) -> None:
-        record = self.records.get(told.spec.repository, told.spec.number)
-        self.records.save(replace(record, deploys=told.deploys, told=told.told, settled=told.settled))
+def _save(ports: Ports, told: PullRequestRecord) -> None:
+    record = ports.pull_requests.get(told.spec.repository, told.spec.number)
+    ports.pull_requests.save(replace(record, deploys=told.deploys, told=told.told, settled=told.settled))
 
-    def _text(self, record: PullRequestRecord, stack: str, roots: Sequence[MergedRoot]) -> str:
-        """Return the end of a stack's comment, nothing without a root of it; a comment of no stack has all."""
-        of_stack = [each for each in roots if not stack or each.stack == stack]
-        return render_merged(of_stack, self.painter.page(record.spec)) if of_stack else ""
 
-    def _write(self, record: PullRequestRecord, texts: Mapping[str, str]) -> None:
-        """Change the comments that say something else. What somebody deleted stays deleted."""
-        spec, applied = record.spec, bool(record.applies)
-        page = self.painter.page(spec)
-        there = self.forge.our_comments(*spec.where, spec.number, MARKER)
-        for stack, comment in record.comments:
-            if comment not in there:
-                continue
-            closed = render_closed(there[comment], page, merged=True, applied=applied)
-            text = with_end(closed, texts[stack]) if texts[stack] else closed
-            if text != there[comment]:
-                with suppress(NotFound):
-                    self.forge.update_comment(*spec.where, spec.number, comment, text)
+def _text(ports: Ports, record: PullRequestRecord, stack: str, roots: Sequence[MergedRoot]) -> str:
+    """Return the end of a stack's comment, nothing without a root of it; a comment of no stack has all."""
+    of_stack = [each for each in roots if not stack or each.stack == stack]
+    return render_merged(of_stack, pull_request_page(ports, record.spec)) if of_stack else ""
 
-    def _roots(self, record: PullRequestRecord, own: Mapping[Key, Deployment]) -> list[MergedRoot]:
-        newest = self._newest(own.values())
-        found = {key: newest[each.id] for key, each in own.items()}
-        locks = self._locks(record.spec.repository, found)
-        urls = {key: self.painter.deployment(each.id) for key, each in found.items()}
 
-        def merged(key: Key) -> MergedRoot:
-            return MergedRoot(*key, record.merge_sha, found.get(key), urls.get(key, ""), locks.get(key))
+def _write(ports: Ports, record: PullRequestRecord, texts: Mapping[str, str]) -> None:
+    """Change the comments that say something else. What somebody deleted stays deleted."""
+    spec, applied = record.spec, bool(record.applies)
+    page = pull_request_page(ports, spec)
+    there = ports.forge.our_comments(*spec.where, spec.number, MARKER)
+    for stack, comment in record.comments:
+        if comment not in there:
+            continue
+        closed = render_closed(there[comment], page, merged=True, applied=applied)
+        text = with_end(closed, texts[stack]) if texts[stack] else closed
+        if text != there[comment]:
+            with suppress(NotFound):
+                ports.forge.update_comment(*spec.where, spec.number, comment, text)
 
-        return [merged(each.key) for each in record.deploys]
 
-    def _locks(self, repository: str, found: Mapping[Key, Deployment]) -> dict[Key, Lock | None]:
-        """Return what may hold back those that are in line: the lock of the queue, or else of the stack."""
-        queued = {key: each for key, each in found.items() if each.state is State.QUEUED}
-        if not queued:
-            return {}
-        heads, locks = self.queues.many({each.queue for each in queued.values()}), self.queues.locks(repository)
-        own = {queue: head.lock for queue, head in heads.items()}
-        return {key: own.get(each.queue) or locks.holding((each.stack, *each.within)) for key, each in queued.items()}
+def _roots(ports: Ports, record: PullRequestRecord, own: Mapping[Key, Deployment]) -> list[MergedRoot]:
+    newest = _newest(ports, own.values())
+    found = {key: newest[each.id] for key, each in own.items()}
+    locks = _locks(ports, record.spec.repository, found)
+    urls = {key: deployment_page(ports, each.id) for key, each in found.items()}
 
-    def _own(self, record: PullRequestRecord) -> dict[Key, Deployment]:
-        """Return the first deployment of each root that has the merge: of its commit, or of one that contains it."""
-        asked = {each.key: [each.deployment] if each.deployment else _ids(record, each) for each in record.deploys}
-        found = self.deployments.many([one for ids in asked.values() for one in ids])
-        own = {key: found[one] for key, ids in asked.items() for one in ids if one in found}
-        missing = [each for each in record.deploys if each.key not in own]
-        return {**self._later(record, missing), **own} if missing else own
+    def merged(key: Key) -> MergedRoot:
+        return MergedRoot(*key, record.merge_sha, found.get(key), urls.get(key, ""), locks.get(key))
 
-    def _later(self, record: PullRequestRecord, missing: Sequence[Applying]) -> dict[Key, Deployment]:
-        """Return those that a later push asked for, as a merge queue's of several pull requests does."""
-        queues = {each.key: queue_id(record.spec.repository, each.root) for each in missing}
-        heads = self.queues.many(set(queues.values()))
-        candidates = {key: _around(heads[queue]) for key, queue in queues.items() if queue in heads}
-        known = self.deployments.many({one for ids in candidates.values() for one in ids}) if candidates else {}
-        contains: dict[str, bool] = {}
-        found: dict[Key, Deployment] = {}
-        for key, ids in candidates.items():
-            deployments = (known[one] for one in ids if one in known and _may_be(known[one], record, key))
-            ordered = sorted(deployments, key=lambda one: one.requested_at)
-            first = next((each for each in ordered if self._contains(record, each.revision.sha, contains)), None)
-            if first is not None:
-                found[key] = first
-        return found
+    return [merged(each.key) for each in record.deploys]
 
-    def _contains(self, record: PullRequestRecord, sha: str, known: dict[str, bool]) -> bool:
-        """Tell whether a commit contains the merge; what was asked is ``known``."""
-        if sha not in known:
-            known[sha] = self.forge.compare(*record.spec.where, record.merge_sha, sha) in _CONTAINS
-        return known[sha]
 
-    def _newest(self, first: Iterable[Deployment]) -> dict[str, Deployment]:
-        """Return, by their ids, what came in the place of deployments: others of a newer commit, or run again."""
-        newest = {each.id: each for each in first}
-        seen = set(newest)
-        while moved := self._successors(newest, seen):
-            newest |= moved
-            seen |= {each.id for each in moved.values()}
-        return newest
+def _locks(ports: Ports, repository: str, found: Mapping[Key, Deployment]) -> dict[Key, Lock | None]:
+    """Return what may hold back those that are in line: the lock of the queue, or else of the stack."""
+    queued = {key: each for key, each in found.items() if each.state is State.QUEUED}
+    if not queued:
+        return {}
+    heads, locks = ports.queues.many({each.queue for each in queued.values()}), ports.queues.locks(repository)
+    own = {queue: head.lock for queue, head in heads.items()}
+    return {key: own.get(each.queue) or locks.holding((each.stack, *each.within)) for key, each in queued.items()}
 
-    def _successors(self, newest: Mapping[str, Deployment], seen: Collection[str]) -> dict[str, Deployment]:
-        undone = {one: each for one, each in newest.items() if each.state not in DONE}
-        shown = self.check_runs.many([each.id for each in undone.values()]) if undone else {}
-        wanted = {one: _successor(each, shown.get(each.id)) for one, each in undone.items()}
-        found = self.deployments.many([each for each in wanted.values() if each and each not in seen])
-        return {one: found[each] for one, each in wanted.items() if each in found}
+
+def _own(ports: Ports, record: PullRequestRecord) -> dict[Key, Deployment]:
+    """Return the first deployment of each root that has the merge: of its commit, or of one that contains it."""
+    asked = {each.key: [each.deployment] if each.deployment else _ids(record, each) for each in record.deploys}
+    found = ports.deployments.many([one for ids in asked.values() for one in ids])
+    own = {key: found[one] for key, ids in asked.items() for one in ids if one in found}
+    missing = [each for each in record.deploys if each.key not in own]
+    return {**_later(ports, record, missing), **own} if missing else own
+
+
+def _later(ports: Ports, record: PullRequestRecord, missing: Sequence[Applying]) -> dict[Key, Deployment]:
+    """Return those that a later push asked for, as a merge queue's of several pull requests does."""
+    queues = {each.key: queue_id(record.spec.repository, each.root) for each in missing}
+    heads = ports.queues.many(set(queues.values()))
+    candidates = {key: _around(heads[queue]) for key, queue in queues.items() if queue in heads}
+    known = ports.deployments.many({one for ids in candidates.values() for one in ids}) if candidates else {}
+    contains: dict[str, bool] = {}
+    found: dict[Key, Deployment] = {}
+    for key, ids in candidates.items():
+        deployments = (known[one] for one in ids if one in known and _may_be(known[one], record, key))
+        ordered = sorted(deployments, key=lambda one: one.requested_at)
+        first = next((each for each in ordered if _contains(ports, record, each.revision.sha, contains)), None)
+        if first is not None:
+            found[key] = first
+    return found
+
+
+def _contains(ports: Ports, record: PullRequestRecord, sha: str, known: dict[str, bool]) -> bool:
+    """Tell whether a commit contains the merge; what was asked is ``known``."""
+    if sha not in known:
+        known[sha] = ports.forge.compare(*record.spec.where, record.merge_sha, sha) in _CONTAINS
+    return known[sha]
+
+
+def _newest(ports: Ports, first: Iterable[Deployment]) -> dict[str, Deployment]:
+    """Return, by their ids, what came in the place of deployments: others of a newer commit, or run again."""
+    newest = {each.id: each for each in first}
+    seen = set(newest)
+    while moved := _successors(ports, newest, seen):
+        newest |= moved
+        seen |= {each.id for each in moved.values()}
+    return newest
+
+
+def _successors(ports: Ports, newest: Mapping[str, Deployment], seen: Collection[str]) -> dict[str, Deployment]:
+    undone = {one: each for one, each in newest.items() if each.state not in DONE}
+    shown = ports.check_runs.many([each.id for each in undone.values()]) if undone else {}
+    wanted = {one: _successor(each, shown.get(each.id)) for one, each in undone.items()}
+    found = ports.deployments.many([each for each in wanted.values() if each and each not in seen])
+    return {one: found[each] for one, each in wanted.items() if each in found}
 
 
 def _id(deployment: Deployment | None) -> str:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tidegate.changes.rules.change_set import Key
-from tidegate.config.loader import Around
 from tidegate.config.resolution import configure
-from tidegate.deploys.queue.ensure_worker import Seen, WorkerEnsurer
+from tidegate.deploys.queue.enqueue import enqueue
+from tidegate.deploys.queue.ensure_worker import ensure_worker
 from tidegate.deploys.rules.deployment import DONE, Deployment, State, Trigger
 from tidegate.deploys.rules.queue import Lock, QueueHead, head_after, lock_after, standing_of, waiting_for
 from tidegate.discovery.discover_roots import Reading, discover_roots
-from tidegate.ports import Announcements, Clock, Deployments, DeployQueues, Forge, SourceHistory
+from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import CyclicChange, InvalidConfiguration, NotFound
 
@@ -23,21 +22,9 @@ _REMEMBERED = 20
 
 @dataclass(frozen=True, slots=True)
 class AppliedBefore:
-    """Compares what was applied with what a merge made of it, root by root.
+    """Compares what was applied with what a merge made of it, root by root, and remembers what it compared."""
 
-    ``otherwise`` enqueues what is to be deployed, given how its queue was seen, if it was; ``around`` tells what holds
-    around a repository's file.
-    """
-
-    queues: DeployQueues
-    deployments: Deployments
-    forge: Forge
-    history: SourceHistory
-    announcements: Announcements
-    workers: WorkerEnsurer
-    clock: Clock
-    around: Callable[[], Around]
-    otherwise: Callable[[Deployment, Seen | None], object]
+    ports: Ports
     _differing: dict[tuple[str, ...], frozenset[Key] | None] = field(default_factory=dict)
 
     def enqueue(self, deployment: Deployment) -> None:
@@ -47,30 +34,30 @@ class AppliedBefore:
         been deployed there since. Then it ends as having nothing to change, and the queue goes on from its revision,
         unlocked. Once more is harmless. Raise as for enqueuing, ForgeUnavailable and ForgeRefused.
         """
-        seen = self.queues.read(deployment.queue) if deployment.trigger is Trigger.MERGE else None
+        seen = self.ports.queues.read(deployment.queue) if deployment.trigger is Trigger.MERGE else None
         applied = self._standing(deployment, seen[0]) if seen else None
         if applied is not None and self._is_same(deployment, applied):
             self._settle(deployment, applied)
         else:
-            self.otherwise(deployment, seen)
+            enqueue(self.ports, deployment, seen)
 
     def _settle(self, deployment: Deployment, applied: Deployment) -> None:
         """Store it and end it. Where its root was deployed otherwise meanwhile, it waits in line as any other."""
-        deciding_again(partial(self.queues.enqueue, deployment.begun()))
+        deciding_again(partial(self.ports.queues.enqueue, deployment.begun()))
         deciding_again(partial(self._end, deployment.queue, deployment.id, applied))
-        self.announcements.changed(self.deployments.get(deployment.id))
-        self.announcements.refresh(applied.id)
-        self.announcements.line_changed(deployment.queue)
+        self.ports.announcements.changed(self.ports.deployments.get(deployment.id))
+        self.ports.announcements.refresh(applied.id)
+        self.ports.announcements.line_changed(deployment.queue)
         if deployment.change_set:
-            self.announcements.change_moved(deployment.change_set)
-        self.workers.ensure(deployment.queue)
+            self.ports.announcements.change_moved(deployment.change_set)
+        ensure_worker(self.ports, deployment.queue)
 
     def _standing(self, deployment: Deployment, head: QueueHead) -> Deployment | None:
         """Return the deployment that a pull request applied to the same root, if nothing came after it."""
         deployed = standing_of(head, deployment).deployed
         if deployed is None or deployed.trigger is not Trigger.MANUAL or deployed.state not in DONE:
             return None
-        applied = self.deployments.many([deployed.deployment]).get(deployed.deployment)
+        applied = self.ports.deployments.many([deployed.deployment]).get(deployed.deployment)
         if applied is None or not applied.base_sha or applied.destroy or deployment.destroy:
             return None
         return applied if (applied.root, applied.run) == (deployment.root, deployment.run) else None
@@ -92,7 +79,7 @@ class AppliedBefore:
         where, base = (applied.installation, applied.repository), applied.base_sha
         try:
             found = self._changed(deployment, applied.revision.sha, deployment.revision.sha)
-            common = self.forge.change(*where, base, applied.revision.sha).after
+            common = self.ports.forge.change(*where, base, applied.revision.sha).after
             besides = self._changed(deployment, common, base) if common != base else frozenset()
         except (NotFound, InvalidConfiguration, CyclicChange):
             return None
@@ -101,25 +88,25 @@ class AppliedBefore:
     def _changed(self, deployment: Deployment, before: str, after: str) -> frozenset[Key] | None:
         """Return the roots that one commit changes or pulls in against another; None if that one is gone."""
         repository, branch = deployment.repository, deployment.revision.branch
-        token = self.forge.clone_token(deployment.installation, repository)
-        with self.history.fetch(self.forge.clone_url(repository), token, before, after) as trees:
+        token = self.ports.forge.clone_token(deployment.installation, repository)
+        with self.ports.history.fetch(self.ports.forge.clone_url(repository), token, before, after) as trees:
             if not trees.before_is_known:
                 return None
             configuring = partial(configure, branch=branch, dest_branch=branch)
-            found = discover_roots(trees, Reading(repository, self.around(), configuring), by_hand=True)
+            found = discover_roots(trees, Reading(repository, self.ports.organization(), configuring), by_hand=True)
             return frozenset(each.member.key for each in found.members)
 
     def _end(self, queue: str, identifier: str, applied: Deployment) -> None:
         """End a deployment that waits in line, if the root is still as it was applied. Raise Conflict."""
-        head, deployment = self.queues.read_with(queue, identifier)
+        head, deployment = self.ports.queues.read_with(queue, identifier)
         deployed = standing_of(head, deployment).deployed
         stands = deployed is not None and deployed.deployment == applied.id and head.in_flight is None
         if deployment.state is not State.QUEUED or not stands:
             return
-        ended = deployment.moved(State.NO_CHANGES, self.clock.now(), _reason(applied))
+        ended = deployment.moved(State.NO_CHANGES, self.ports.clock.now(), _reason(applied))
         lock = lock_after(head.lock, ended.changed_at) if head.lock and _is_of(applied, head.lock) else head.lock
         after = replace(head_after(head, ended), lock=lock)
-        self.queues.commit(head, after, take=waiting_for(deployment), deployment=ended)
+        self.ports.queues.commit(head, after, take=waiting_for(deployment), deployment=ended)
 
 
 def _is_of(applied: Deployment, lock: Lock) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tidegate.gates.find_merged import MergedSearch
 from tidegate.ports import Forge, PushedTrees, SourceHistory
-from tidegate.pull_requests.find_merged import MergedSearch
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.push import Pushed
 

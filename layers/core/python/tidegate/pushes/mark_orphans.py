@@ -1,53 +1,51 @@
-"""Mark roots that a commit takes away, and of which what they made stays behind: lists and checks say so."""
+"""Mark roots that a commit takes away, and of which what they made stays behind: lists and checks say so.
+
+Once more is harmless.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from tidegate.deploys.rules.deployment import Deployment, State
 from tidegate.deploys.rules.left_behind import stays
 from tidegate.deploys.rules.queue import Orphaned, Standing
-from tidegate.ports import Catalog, Deployments, DeployQueues
+from tidegate.ports import Ports
 from tidegate.roots.rules.root import Root
 from tidegate.rules.decide_again import deciding_again
 
 
-@dataclass(frozen=True, slots=True)
-class OrphanMarker:
-    """Marks the queues of roots that are gone. Once more is harmless."""
+def mark_orphans(
+    ports: Ports, repository: str, gone: Collection[str], there: Iterable[Root], revision: str, at: str
+) -> list[str]:
+    """Mark what was deployed from the directories ``gone`` under a name, and in a place, that no root has now.
 
-    catalog: Catalog
-    queues: DeployQueues
-    deployments: Deployments
+    ``there`` are the roots of the commit ``revision``, which came ``at`` (ISO 8601 in UTC). Return a sentence for
+    each root that is left behind.
+    """
+    roots = tuple(there)
+    names, places = {root.name for root in roots}, {(root.dir, root.workspace) for root in roots}
+    heads = [each for each in ports.catalog.roots(repository) if each.root_name not in names]
+    left = [each for each in heads if each.deployed and not each.is_destroyed]
+    known = ports.deployments.many({each.deployed.deployment for each in left if each.deployed})
+    told = []
+    for head in left:
+        last = known.get(head.deployed.deployment) if head.deployed else None
+        if last and last.root.dir in gone and (last.root.dir, last.root.workspace) not in places:
+            orphaned = Orphaned(revision, at, resources_after(last))
+            deciding_again(partial(_mark, ports, head.queue, last.id, orphaned))
+            told.append(_left_behind(repository, head.root_name, orphaned))
+    return told
 
-    def mark(self, repository: str, gone: Collection[str], there: Iterable[Root], revision: str, at: str) -> list[str]:
-        """Mark what was deployed from the directories ``gone`` under a name, and in a place, that no root has now.
 
-        ``there`` are the roots of the commit ``revision``, which came ``at`` (ISO 8601 in UTC). Return a sentence for
-        each root that is left behind.
-        """
-        roots = tuple(there)
-        names, places = {root.name for root in roots}, {(root.dir, root.workspace) for root in roots}
-        heads = [each for each in self.catalog.roots(repository) if each.root_name not in names]
-        left = [each for each in heads if each.deployed and not each.is_destroyed]
-        known = self.deployments.many({each.deployed.deployment for each in left if each.deployed})
-        told = []
-        for head in left:
-            last = known.get(head.deployed.deployment) if head.deployed else None
-            if last and last.root.dir in gone and (last.root.dir, last.root.workspace) not in places:
-                orphaned = Orphaned(revision, at, resources_after(last))
-                deciding_again(partial(self._mark, head.queue, last.id, orphaned))
-                told.append(_left_behind(repository, head.root_name, orphaned))
-        return told
-
-    def _mark(self, queue: str, deployed: str, orphaned: Orphaned) -> None:
-        head, _ = self.queues.read(queue)
-        if head.deployed and head.deployed.deployment == deployed and head.deployed.orphaned is None:
-            marked = replace(head.deployed, orphaned=orphaned)
-            stacks = tuple(_marked(each, orphaned) for each in head.by_stack)
-            self.queues.commit(head, replace(head, deployed=marked, by_stack=stacks))
+def _mark(ports: Ports, queue: str, deployed: str, orphaned: Orphaned) -> None:
+    head, _ = ports.queues.read(queue)
+    if head.deployed and head.deployed.deployment == deployed and head.deployed.orphaned is None:
+        marked = replace(head.deployed, orphaned=orphaned)
+        stacks = tuple(_marked(each, orphaned) for each in head.by_stack)
+        ports.queues.commit(head, replace(head, deployed=marked, by_stack=stacks))
 
 
 def _marked(standing: Standing, orphaned: Orphaned) -> Standing:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 
-from tidegate.ports import Deployments
+from tidegate.deploys.jobs.cancel_deployment import go_on_cancelling
+from tidegate.ports import Ports
+from tidegate.pull_requests.cancel_applies import go_on_withdrawing
 from tidegate.reconciler.turn import Turn
 
 _AT_MOST = 500
 
 
-@dataclass(frozen=True, slots=True)
-class CancelWithdrawn:
-    """Ends such deployments, by ``go_on``, which tells whether there was something to end."""
+def cancel_withdrawn(ports: Ports, turn: Turn) -> int:
+    return turn.each(sorted(ports.deployments.unshown()), partial(_go_on, ports), _AT_MOST)
 
-    deployments: Deployments
-    go_on: Callable[[str], bool]
 
-    def repair(self, turn: Turn) -> int:
-        return turn.each(sorted(self.deployments.unshown()), self.go_on, _AT_MOST)
+def _go_on(ports: Ports, deployment: str) -> bool:
+    return go_on_cancelling(ports, deployment) or go_on_withdrawing(ports, deployment)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 
-from tidegate.deploys.rules.deployment import Deployment, State, is_final
-from tidegate.deploys.rules.queue import QueueHead, waiting_for
-from tidegate.ports import Announcements, Deployments, DeployQueues
+from tidegate.deploys.queue.end_deployment import end_orphan
+from tidegate.deploys.queue.ensure_worker import ensure_worker
+from tidegate.deploys.rules.deployment import State, is_final
+from tidegate.deploys.rules.queue import waiting_for
+from tidegate.ports import Ports
 from tidegate.reconciler.turn import Turn
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import NotFound
@@ -17,44 +18,32 @@ _AT_MOST = 500
 ORPHANED = "Orphaned"
 
 
-@dataclass(frozen=True, slots=True)
-class CloseOrphans:
-    """Closes orphans.
+def close_orphans(ports: Ports, turn: Turn) -> int:
+    return turn.each(sorted(ports.deployments.unshown()), partial(_close, ports), _AT_MOST)
 
-    ``end`` ends a deployment that its queue, whose head it is given, does not know; ``ensure_worker`` makes sure
-    that an execution works on a queue.
-    """
 
-    queues: DeployQueues
-    deployments: Deployments
-    announcements: Announcements
-    end: Callable[[QueueHead, Deployment, str], object]
-    ensure_worker: Callable[[str], object]
+def _close(ports: Ports, deployment_id: str) -> bool:
+    try:
+        deployment = ports.deployments.get(deployment_id)
+    except NotFound:
+        return False
+    return not is_final(deployment.state) and deciding_again(lambda: _adopt(ports, deployment.id, deployment.queue))
 
-    def repair(self, turn: Turn) -> int:
-        return turn.each(sorted(self.deployments.unshown()), self._close, _AT_MOST)
 
-    def _close(self, deployment_id: str) -> bool:
-        try:
-            deployment = self.deployments.get(deployment_id)
-        except NotFound:
-            return False
-        return not is_final(deployment.state) and deciding_again(lambda: self._adopt(deployment.id, deployment.queue))
-
-    def _adopt(self, deployment_id: str, queue: str) -> bool:
-        """Look at the queue first and at the record then: whatever leaves its queue has ended before."""
-        head, _ = self.queues.read(queue)
-        if head.in_flight == deployment_id:
-            return False
-        if deployment_id in {waiting.deployment for waiting in self.queues.waiting(queue)}:
-            return False
-        deployment = self.deployments.get(deployment_id)
-        if is_final(deployment.state):
-            return False
-        if deployment.state is State.QUEUED:
-            self.queues.commit(head, head, put_back=waiting_for(deployment))
-            self.announcements.changed(deployment)
-            self.ensure_worker(queue)
-        else:
-            self.end(head, deployment, ORPHANED)
-        return True
+def _adopt(ports: Ports, deployment_id: str, queue: str) -> bool:
+    """Look at the queue first and at the record then: whatever leaves its queue has ended before."""
+    head, _ = ports.queues.read(queue)
+    if head.in_flight == deployment_id:
+        return False
+    if deployment_id in {waiting.deployment for waiting in ports.queues.waiting(queue)}:
+        return False
+    deployment = ports.deployments.get(deployment_id)
+    if is_final(deployment.state):
+        return False
+    if deployment.state is State.QUEUED:
+        ports.queues.commit(head, head, put_back=waiting_for(deployment))
+        ports.announcements.changed(deployment)
+        ensure_worker(ports, queue)
+    else:
+        end_orphan(ports, head, deployment, ORPHANED)
+    return True

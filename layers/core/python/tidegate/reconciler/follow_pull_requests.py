@@ -1,12 +1,17 @@
-"""Compare open pull requests with the records, and see that something works on those that wait for it."""
+"""Compare open pull requests with the records, and see that something works on those that wait for it.
+
+It is not queued at once, as the event's own webhook may be under way: a delivery that lies unqueued for a minute is
+sent by the next run (``ResendDeliveries``).
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from functools import partial
 
-from tidegate.ports import Catalog, Deliveries, Delivery, Forge, KnownRepository, PullRequests
+from tidegate.ports import Delivery, KnownRepository, Ports
+from tidegate.pull_requests.restart_pull_request import restart_pull_request
 from tidegate.pull_requests.rules.record import PullRequestRecord, stands_where
 from tidegate.reconciler.turn import Turn
 from tidegate.rules.errors import ForgeRefused, NotFound
@@ -20,55 +25,38 @@ FOLLOWED = 20
 RESTARTED = 200
 
 
-@dataclass(frozen=True, slots=True)
-class FollowPullRequests:
-    """Stores a delivery for each pull request that is not as its record says.
+def follow_pull_requests(ports: Ports, turn: Turn) -> int:
+    known: dict[str, list[int]] = {}
+    for repository, number in ports.pull_requests.opened():
+        known.setdefault(repository, []).append(number)
+    missed: list[Delivery] = []
 
-    It is not queued at once, as the event's own webhook may be under way: a delivery that lies unqueued for a minute
-    is sent by the next run (``ResendDeliveries``).
-    """
+    def look(repository: KnownRepository) -> bool:
+        missed.extend(_missed(ports, repository, known.get(repository.name, ()), turn.clock.now()))
+        return False
 
-    catalog: Catalog
-    records: PullRequests
-    forge: Forge
-    deliveries: Deliveries
-
-    def repair(self, turn: Turn) -> int:
-        known: dict[str, list[int]] = {}
-        for repository, number in self.records.opened():
-            known.setdefault(repository, []).append(number)
-        missed: list[Delivery] = []
-
-        def look(repository: KnownRepository) -> bool:
-            missed.extend(self._missed(repository, known.get(repository.name, ()), turn.clock.now()))
-            return False
-
-        turn.each(self.catalog.repositories(), look, ASKED)
-        return turn.each(missed, self.deliveries.store, FOLLOWED)
-
-    def _missed(self, repository: KnownRepository, known: Iterable[int], now: str) -> Iterable[Delivery]:
-        """Return a delivery for each pull request that is open and otherwise, or open in its record only."""
-        try:
-            found = self.forge.open_pull_requests(repository.installation, repository.name)
-        except (NotFound, ForgeRefused):
-            return ()  # The repository or the App's installation is gone: nothing can be planned.
-        seen = {each.spec.number: each for each in found}
-        numbers = seen.keys() | set(known)
-        records = {each.spec.number: each for each in self.records.many([(repository.name, each) for each in numbers])}
-        differ = [each for each in sorted(numbers) if _differs(seen.get(each), records.get(each))]
-        return [_delivery(repository, each, seen, records, now) for each in differ]
+    turn.each(ports.catalog.repositories(), look, ASKED)
+    return turn.each(missed, ports.deliveries.store, FOLLOWED)
 
 
-@dataclass(frozen=True, slots=True)
-class RestartPullRequests:
-    """Sees that something works on each open pull request for which something is to be done."""
+def _missed(ports: Ports, repository: KnownRepository, known: Iterable[int], now: str) -> Iterable[Delivery]:
+    """Return a delivery for each pull request that is open and otherwise, or open in its record only."""
+    try:
+        found = ports.forge.open_pull_requests(repository.installation, repository.name)
+    except (NotFound, ForgeRefused):
+        return ()  # The repository or the App's installation is gone: nothing can be planned.
+    seen = {each.spec.number: each for each in found}
+    numbers = seen.keys() | set(known)
+    records = {
+        each.spec.number: each for each in ports.pull_requests.many([(repository.name, each) for each in numbers])
+    }
+    differ = [each for each in sorted(numbers) if _differs(seen.get(each), records.get(each))]
+    return [_delivery(repository, each, seen, records, now) for each in differ]
 
-    records: PullRequests
-    restart: Callable[[PullRequestRecord], bool]
 
-    def repair(self, turn: Turn) -> int:
-        waiting = [each for each in self.records.many(list(self.records.opened())) if each.is_open]
-        return turn.each(waiting, self.restart, RESTARTED)
+def restart_pull_requests(ports: Ports, turn: Turn) -> int:
+    waiting = [each for each in ports.pull_requests.many(list(ports.pull_requests.opened())) if each.is_open]
+    return turn.each(waiting, partial(restart_pull_request, ports), RESTARTED)
 
 
 def _differs(seen: SeenPullRequest | None, record: PullRequestRecord | None) -> bool:

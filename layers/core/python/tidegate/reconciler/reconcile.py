@@ -2,13 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from tidegate.ports import Clock
-from tidegate.reconciler.turn import Repair, Turn
+from tidegate.ports import Clock, Ports
+from tidegate.reconciler.cancel_withdrawn import cancel_withdrawn
+from tidegate.reconciler.catch_up_heads import catch_up_heads
+from tidegate.reconciler.close_orphans import close_orphans
+from tidegate.reconciler.follow_pull_requests import follow_pull_requests, restart_pull_requests
+from tidegate.reconciler.free_places import free_places
+from tidegate.reconciler.free_slots import free_slots
+from tidegate.reconciler.look_at_requirements import recheck_requirements
+from tidegate.reconciler.redeliver_webhooks import redeliver_webhooks
+from tidegate.reconciler.refresh_lines import refresh_lines
+from tidegate.reconciler.release_locks import release_locks
+from tidegate.reconciler.release_queues import release_queues
+from tidegate.reconciler.resend_deliveries import resend_deliveries
+from tidegate.reconciler.settle_gates import settle_gates
+from tidegate.reconciler.settle_reviews import settle_reviews
+from tidegate.reconciler.show_check_runs import show_check_runs
+from tidegate.reconciler.start_workers import start_workers
+from tidegate.reconciler.stop_runners import stop_runners
+from tidegate.reconciler.turn import Turn
 
+#: Repairs what is found, which may be done again, and returns how much that was.
+Repair = Callable[[Ports, Turn], int]
+#: All, in order: a deployment that is back in line needs a worker, and only the last ones ask the forge.
+REPAIRS: Sequence[Repair] = (
+    close_orphans,
+    settle_reviews,
+    settle_gates,
+    cancel_withdrawn,
+    show_check_runs,
+    stop_runners,
+    release_queues,
+    release_locks,
+    start_workers,
+    refresh_lines,
+    restart_pull_requests,
+    free_places,
+    free_slots,
+    recheck_requirements,
+    follow_pull_requests,
+    resend_deliveries,
+    redeliver_webhooks,
+    catch_up_heads,
+)
 #: Seconds that one run works; the function has 240.
 RUN_SECONDS = 180.0
 
@@ -21,30 +61,28 @@ class Reconciliation:
     failures: list[Exception] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Reconciler:
-    """Reconciles: ``repairs`` by their names, in order. Doing it twice is harmless."""
+def reconcile(ports: Ports, repairs: Sequence[Repair] = REPAIRS) -> Reconciliation:
+    """Let each repair have its share of the time that is left. What there is no time for has its turn later.
 
-    clock: Clock
-    repairs: Mapping[str, Repair]
+    Doing it twice is harmless.
+    """
+    done, clock = Reconciliation(), ports.clock
+    end = _now(clock) + timedelta(seconds=RUN_SECONDS)
+    for number, repair in enumerate(repairs):
+        share = (end - _now(clock)) / (len(repairs) - number)
+        turn = Turn(clock, (_now(clock) + share).isoformat(timespec="microseconds"), done.failures)
+        done.repaired[repair.__name__] = _repaired(ports, repair, turn)
+    return done
 
-    def reconcile(self) -> Reconciliation:
-        """Let each repair have its share of the time that is left. What there is no time for has its turn later."""
-        done = Reconciliation()
-        end = self._now() + timedelta(seconds=RUN_SECONDS)
-        for number, (name, repair) in enumerate(self.repairs.items()):
-            share = (end - self._now()) / (len(self.repairs) - number)
-            turn = Turn(self.clock, (self._now() + share).isoformat(timespec="microseconds"), done.failures)
-            done.repaired[name] = self._repair(name, repair, turn)
-        return done
 
-    def _repair(self, name: str, repair: Repair, turn: Turn) -> int:
-        try:
-            return repair.repair(turn)
-        except Exception as error:  # noqa: BLE001  # Whatever is wrong with one repair must not hold back the others.
-            error.add_note(f"in the repair {name}")
-            turn.failures.append(error)
-            return 0
+def _repaired(ports: Ports, repair: Repair, turn: Turn) -> int:
+    try:
+        return repair(ports, turn)
+    except Exception as error:  # noqa: BLE001  # Whatever is wrong with one repair must not hold back the others.
+        error.add_note(f"in the repair {repair.__name__}")
+        turn.failures.append(error)
+        return 0
 
-    def _now(self) -> datetime:
-        return datetime.fromisoformat(self.clock.now())
+
+def _now(clock: Clock) -> datetime:
+    return datetime.fromisoformat(clock.now())

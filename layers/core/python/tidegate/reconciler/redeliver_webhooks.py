@@ -1,11 +1,13 @@
-"""Ask the forge to deliver webhooks once more that it could not hand over: GitHub does not do so by itself."""
+"""Ask the forge to deliver webhooks once more that it could not hand over: GitHub does not do so by itself.
+
+One that arrives twice is stored once.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
-from tidegate.ports import Asked, Deliveries, FailedDelivery, ForgeDeliveries, Redeliveries
+from tidegate.ports import Asked, FailedDelivery, Ports
 from tidegate.reconciler.turn import RUNS_EVERY, Turn
 from tidegate.rules.errors import NotFound
 
@@ -23,34 +25,28 @@ _FIRST_WAIT = 2 * RUNS_EVERY
 _AT_MOST = 50
 
 
-@dataclass(frozen=True, slots=True)
-class RedeliverWebhooks:
-    """Asks for failed deliveries. One that arrives twice is stored once."""
+def redeliver_webhooks(ports: Ports, turn: Turn) -> int:
+    since = turn.ago(KEPT if turn.number % _AN_HOUR == 0 else RECENT)
+    used = [failed for failed in ports.forge_deliveries.failed(since) if failed.event in EVENTS]
+    return turn.each(used, lambda failed: _ask(ports, failed, turn.clock.now()), _AT_MOST)
 
-    forge: ForgeDeliveries
-    deliveries: Deliveries
-    redeliveries: Redeliveries
 
-    def repair(self, turn: Turn) -> int:
-        since = turn.ago(KEPT if turn.number % _AN_HOUR == 0 else RECENT)
-        used = [failed for failed in self.forge.failed(since) if failed.event in EVENTS]
-        return turn.each(used, lambda failed: self._ask(failed, turn.clock.now()), _AT_MOST)
+def _ask(ports: Ports, failed: FailedDelivery, now: str) -> bool:
+    asked = ports.redeliveries.asked(failed.guid)
+    if not is_due(asked, now) or _is_stored(ports, failed.guid):
+        return False
+    ports.forge_deliveries.redeliver(failed.id)
+    ports.redeliveries.remember(failed.guid, Asked(asked.times + 1 if asked else 1, now))
+    return True
 
-    def _ask(self, failed: FailedDelivery, now: str) -> bool:
-        asked = self.redeliveries.asked(failed.guid)
-        if not is_due(asked, now) or self._is_stored(failed.guid):
-            return False
-        self.forge.redeliver(failed.id)
-        self.redeliveries.remember(failed.guid, Asked(asked.times + 1 if asked else 1, now))
-        return True
 
-    def _is_stored(self, guid: str) -> bool:
-        """Tell whether the delivery arrived all the same, and only its answer came too late for the forge."""
-        try:
-            self.deliveries.get(guid)
-        except NotFound:
-            return False
-        return True
+def _is_stored(ports: Ports, guid: str) -> bool:
+    """Tell whether the delivery arrived all the same, and only its answer came too late for the forge."""
+    try:
+        ports.deliveries.get(guid)
+    except NotFound:
+        return False
+    return True
 
 
 def is_due(asked: Asked | None, now: str) -> bool:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 
-from tidegate.deploys.queue.execution_closed import ClosedExecution
+from tidegate.deploys.queue.execution_closed import ClosedExecution, release_queue
 from tidegate.deploys.rules.queue import Worker
-from tidegate.ports import DeployQueues, Workflows
+from tidegate.ports import Ports
 from tidegate.reconciler.turn import Turn
 from tidegate.rules.errors import NotFound
 
@@ -17,27 +16,21 @@ WATCHED = 100
 _FORGOTTEN = "FORGOTTEN"
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseQueues:
-    """Releases queues. ``release`` takes a queue from an execution that ended; doing so again is harmless."""
+def release_queues(ports: Ports, turn: Turn) -> int:
+    return turn.each(sorted(ports.queues.unfinished()), partial(_release, ports), WATCHED)
 
-    queues: DeployQueues
-    workflows: Workflows
-    release: Callable[[ClosedExecution], object]
 
-    def repair(self, turn: Turn) -> int:
-        return turn.each(sorted(self.queues.unfinished()), self._release, WATCHED)
+def _release(ports: Ports, queue: str) -> bool:
+    head, _ = ports.queues.read(queue)
+    status = _ending(ports, head.worker) if head.worker else None
+    if head.worker is None or status is None:
+        return False
+    release_queue(ports, ClosedExecution(queue, head.worker.execution, status))
+    return True
 
-    def _release(self, queue: str) -> bool:
-        head, _ = self.queues.read(queue)
-        status = self._ending(head.worker) if head.worker else None
-        if head.worker is None or status is None:
-            return False
-        self.release(ClosedExecution(queue, head.worker.execution, status))
-        return True
 
-    def _ending(self, worker: Worker) -> str | None:
-        try:
-            return self.workflows.ending(worker.execution)
-        except NotFound:
-            return _FORGOTTEN if worker.started else None
+def _ending(ports: Ports, worker: Worker) -> str | None:
+    try:
+        return ports.workflows.ending(worker.execution)
+    except NotFound:
+        return _FORGOTTEN if worker.started else None

@@ -1,10 +1,13 @@
-"""Send deliveries again that were stored and never queued: the webhook function died in between."""
+"""Send deliveries again that were stored and never queued: the webhook function died in between.
+
+Whatever receives one twice does its work once.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
-from tidegate.ports import Deliveries, Delivery, EventQueue
+from tidegate.ports import Delivery, Ports
 from tidegate.reconciler.turn import Turn
 
 #: Seconds after which a delivery that is not queued counts as forgotten: a webhook takes less than ten.
@@ -12,17 +15,11 @@ FORGOTTEN_AFTER = 60
 _AT_MOST = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class ResendDeliveries:
-    """Sends stored deliveries that are on no queue. Whatever receives one twice does its work once."""
+def resend_deliveries(ports: Ports, turn: Turn) -> int:
+    return turn.each(ports.deliveries.unqueued(turn.ago(FORGOTTEN_AFTER)), partial(_send, ports), _AT_MOST)
 
-    deliveries: Deliveries
-    events: EventQueue
 
-    def repair(self, turn: Turn) -> int:
-        return turn.each(self.deliveries.unqueued(turn.ago(FORGOTTEN_AFTER)), self._send, _AT_MOST)
-
-    def _send(self, delivery: Delivery) -> bool:
-        self.events.send(delivery)
-        self.deliveries.mark_queued(delivery.id)
-        return True
+def _send(ports: Ports, delivery: Delivery) -> bool:
+    ports.events.send(delivery)
+    ports.deliveries.mark_queued(delivery.id)
+    return True

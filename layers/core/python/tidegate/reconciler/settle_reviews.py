@@ -1,14 +1,15 @@
-"""Carry out answers to plan reviews that were recorded and went no further: the function that recorded them died."""
+"""Carry out answers to plan reviews that were recorded and went no further: the function that recorded them died.
+
+Doing so again is harmless.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 
-from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.reviews.carry_out_review import carry_out_review
 from tidegate.deploys.rules.review import is_decided
-from tidegate.ports import Deployments
+from tidegate.ports import Ports
 from tidegate.reconciler.turn import Turn
 from tidegate.rules.errors import NotFound
 
@@ -17,25 +18,19 @@ FORGOTTEN_AFTER = 60
 _AT_MOST = 500
 
 
-@dataclass(frozen=True, slots=True)
-class SettleReviews:
-    """Carries out decided reviews, by ``carry_out``; doing so again is harmless."""
+def settle_reviews(ports: Ports, turn: Turn) -> int:
+    return turn.each(sorted(ports.deployments.unshown()), lambda each: _settle(ports, each, turn), _AT_MOST)
 
-    deployments: Deployments
-    carry_out: Callable[[Deployment], None]
 
-    def repair(self, turn: Turn) -> int:
-        return turn.each(sorted(self.deployments.unshown()), lambda each: self._settle(each, turn), _AT_MOST)
-
-    def _settle(self, identifier: str, turn: Turn) -> bool:
-        try:
-            deployment = self.deployments.get(identifier)
-        except NotFound:
-            return False
-        if not is_decided(deployment) or deployment.review is None:
-            return False
-        answered = datetime.fromisoformat(deployment.review.at or deployment.changed_at)
-        if (datetime.fromisoformat(turn.clock.now()) - answered).total_seconds() < FORGOTTEN_AFTER:
-            return False
-        self.carry_out(deployment)
-        return True
+def _settle(ports: Ports, identifier: str, turn: Turn) -> bool:
+    try:
+        deployment = ports.deployments.get(identifier)
+    except NotFound:
+        return False
+    if not is_decided(deployment) or deployment.review is None:
+        return False
+    answered = datetime.fromisoformat(deployment.review.at or deployment.changed_at)
+    if (datetime.fromisoformat(turn.clock.now()) - answered).total_seconds() < FORGOTTEN_AFTER:
+        return False
+    carry_out_review(ports, deployment)
+    return True

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import datetime
 
 from tidegate.deploys.rules.deployment import Deployment, is_final
-from tidegate.ports import Announcements, CheckRuns, Deployments
+from tidegate.ports import Ports
 from tidegate.reconciler.turn import RUNS_EVERY, Turn
 from tidegate.rules.errors import NotFound
 
@@ -16,31 +15,24 @@ STUCK_AFTER = 60
 _AT_MOST = 500
 
 
-@dataclass(frozen=True, slots=True)
-class ShowCheckRuns:
-    """Asks for check runs, and takes note of ends that are shown."""
+def show_check_runs(ports: Ports, turn: Turn) -> int:
+    return turn.each(sorted(ports.deployments.unshown()), lambda each: _show(ports, each, turn), _AT_MOST)
 
-    deployments: Deployments
-    check_runs: CheckRuns
-    announcements: Announcements
 
-    def repair(self, turn: Turn) -> int:
-        return turn.each(sorted(self.deployments.unshown()), lambda each: self._show(each, turn), _AT_MOST)
-
-    def _show(self, deployment_id: str, turn: Turn) -> bool:
-        try:
-            deployment = self.deployments.get(deployment_id)
-        except NotFound:
-            return False
-        published = self.check_runs.published(deployment.id)
-        if published is not None and published.shown_version >= deployment.version:
-            if is_final(deployment.state):
-                self.deployments.shown(deployment.id)
-            return False
-        if not is_due(_age(deployment, turn)):
-            return False
-        self.announcements.refresh(deployment.id)
-        return True
+def _show(ports: Ports, deployment_id: str, turn: Turn) -> bool:
+    try:
+        deployment = ports.deployments.get(deployment_id)
+    except NotFound:
+        return False
+    published = ports.check_runs.published(deployment.id)
+    if published is not None and published.shown_version >= deployment.version:
+        if is_final(deployment.state):
+            ports.deployments.shown(deployment.id)
+        return False
+    if not is_due(_age(deployment, turn)):
+        return False
+    ports.announcements.refresh(deployment.id)
+    return True
 
 
 def is_due(age: float) -> bool:

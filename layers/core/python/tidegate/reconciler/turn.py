@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from tidegate.ports import Clock
 
@@ -51,10 +51,3 @@ class Turn:
                 error.add_note(f"while repairing {item}")
                 self.failures.append(error)
         return repaired
-
-
-class Repair(Protocol):
-    """Something that can be wrong, and is put right. Doing it once more is harmless."""
-
-    def repair(self, turn: Turn) -> int:
-        """Repair what is found, and return how much that was."""

@@ -1,17 +1,25 @@
-"""Answer a press of a check run's button: decide about a deployment, cancel it, unlock its queue, or say why not."""
+"""Answer a press of a check run's button: decide about a deployment, cancel it, unlock its queue, or say why not.
+
+Every refusal shows on the pressed check run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
+from tidegate.deploys.authorize import may_act
+from tidegate.deploys.jobs.cancel_deployment import cancel_deployment
+from tidegate.deploys.queue.unlock import unlock_queue
+from tidegate.deploys.reviews.decide_review import decide_review
 from tidegate.deploys.rules.deployment import AfterGate, Deployment, State, Unlocking
 from tidegate.deploys.rules.gate import WAITING, GateAnswer
 from tidegate.deploys.rules.review import Answer, Followup, judge_press
 from tidegate.deploys.texts.text import check_run_name, render_continued, render_foreign
-from tidegate.ports import Announcements, CheckRuns, Deployments, Forge
+from tidegate.gates.decide_gate import decide_gate
+from tidegate.ports import Ports
 from tidegate.rules.access import Action
-from tidegate.rules.decision import Decision
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.check_run import Button
 
@@ -47,102 +55,92 @@ class Press:
     at: str
 
 
-@dataclass(frozen=True, slots=True)
-class ButtonAnswerer:
-    """Answers presses. Every refusal shows on the pressed check run.
+def answer_button(ports: Ports, press: Press) -> str:
+    """Do what the button says, or refuse. Return what was done, in a few words, for the log."""
+    deployment = _deployment(ports, press)
+    if deployment is None:
+        return _refuse_foreign(ports, press)
+    if _decided_by(press, deployment):
+        return _decide(ports, press, deployment)
+    shown = ports.check_runs.published(deployment.id)
+    if shown is not None and shown.id != press.check_run:
+        return _refuse_outdated(ports, press, deployment, shown.id)
+    return _answer(ports, press, deployment)
 
-    ``may`` judges whether a person may do something with a deployment. ``decide`` decides a deployment's review,
-    ``decide_gate`` retries, approves or rejects it at its gate, ``cancel`` cancels it, ``unlock`` unlocks a queue; all
-    say what came of it.
-    """
 
-    deployments: Deployments
-    check_runs: CheckRuns
-    forge: Forge
-    announcements: Announcements
-    may: Callable[[Deployment, Action, str], Decision]
-    decide: Callable[[str, Answer, str, str], Decision]
-    decide_gate: Callable[[str, GateAnswer, str, str], Decision]
-    unlock: Callable[[str, Unlocking], Decision]
-    cancel: Callable[[str, str, str], Decision]
+def _answer(ports: Ports, press: Press, deployment: Deployment) -> str:
+    """Do what a button on the deployment's newest check run says, if it exists and the person may."""
+    if press.identifier == Button.APPROVE:  # Whose approval is required is found out when it is given.
+        return _decide_gate(ports, press, deployment)
+    if press.identifier not in _ACTIONS:
+        return _refuse(ports, deployment, f"There is no button {press.identifier!r}.")
+    judged = may_act(ports, deployment, _ACTIONS[Button(press.identifier)], press.by)
+    if not judged.done:
+        return _refuse(ports, deployment, judged.reason)
+    if press.identifier in {Button.UNLOCK, Button.CANCEL}:
+        act = partial(_unlock, ports) if press.identifier == Button.UNLOCK else partial(_cancel, ports)
+        return act(press, deployment)
+    if press.identifier == Button.RETRY or (press.identifier == Button.REJECT and _is_at_gate(deployment)):
+        return _decide_gate(ports, press, deployment)
+    return _decide(ports, press, deployment)
 
-    def answer(self, press: Press) -> str:
-        """Do what the button says, or refuse. Return what was done, in a few words, for the log."""
-        deployment = self._deployment(press)
-        if deployment is None:
-            return self._refuse_foreign(press)
-        if _decided_by(press, deployment):
-            return self._decide(press, deployment)
-        shown = self.check_runs.published(deployment.id)
-        if shown is not None and shown.id != press.check_run:
-            return self._refuse_outdated(press, deployment, shown.id)
-        return self._answer(press, deployment)
 
-    def _answer(self, press: Press, deployment: Deployment) -> str:
-        """Do what a button on the deployment's newest check run says, if it exists and the person may."""
-        if press.identifier == Button.APPROVE:  # Whose approval is required is found out when it is given.
-            return self._decide_gate(press, deployment)
-        if press.identifier not in _ACTIONS:
-            return self._refuse(deployment, f"There is no button {press.identifier!r}.")
-        judged = self.may(deployment, _ACTIONS[Button(press.identifier)], press.by)
-        if not judged.done:
-            return self._refuse(deployment, judged.reason)
-        if press.identifier in {Button.UNLOCK, Button.CANCEL}:
-            act = self._unlock if press.identifier == Button.UNLOCK else self._cancel
-            return act(press, deployment)
-        if press.identifier == Button.RETRY or (press.identifier == Button.REJECT and _is_at_gate(deployment)):
-            return self._decide_gate(press, deployment)
-        return self._decide(press, deployment)
+def _deployment(ports: Ports, press: Press) -> Deployment | None:
+    """Return the deployment that the pressed check run shows, if it does show one of ours."""
+    try:
+        deployment = ports.deployments.get(press.external_id)
+    except NotFound:
+        return None
+    ours = (deployment.repository, deployment.installation, deployment.revision.sha)
+    is_ours = ours == (press.repository, press.installation, press.sha)
+    return deployment if is_ours and press.name == check_run_name(deployment) else None
 
-    def _deployment(self, press: Press) -> Deployment | None:
-        """Return the deployment that the pressed check run shows, if it does show one of ours."""
-        try:
-            deployment = self.deployments.get(press.external_id)
-        except NotFound:
-            return None
-        ours = (deployment.repository, deployment.installation, deployment.revision.sha)
-        is_ours = ours == (press.repository, press.installation, press.sha)
-        return deployment if is_ours and press.name == check_run_name(deployment) else None
 
-    def _decide(self, press: Press, deployment: Deployment) -> str:
-        decision = self.decide(deployment.id, _ANSWERS[press.identifier], press.by, press.at)
-        if decision.done:
-            return "decided"
-        return self._refuse(deployment, decision.reason)
+def _decide(ports: Ports, press: Press, deployment: Deployment) -> str:
+    decision = decide_review(ports, deployment.id, _ANSWERS[press.identifier], press.by, press.at)
+    if decision.done:
+        return "decided"
+    return _refuse(ports, deployment, decision.reason)
 
-    def _decide_gate(self, press: Press, deployment: Deployment) -> str:
-        answer = _GATE_ANSWERS[press.identifier]
-        decision = self.decide_gate(deployment.id, answer, press.by, press.at)
-        if decision.done:
-            return _DONE[answer]
-        return self._refuse(deployment, decision.reason)
 
-    def _unlock(self, press: Press, deployment: Deployment) -> str:
-        decision = self.unlock(deployment.queue, Unlocking(press.by, press.at))
-        if decision.done:
-            return "unlocked"
-        return self._refuse(deployment, decision.reason)
+def _decide_gate(ports: Ports, press: Press, deployment: Deployment) -> str:
+    answer = _GATE_ANSWERS[press.identifier]
+    decision = decide_gate(ports, deployment.id, answer, press.by, press.at)
+    if decision.done:
+        return _DONE[answer]
+    return _refuse(ports, deployment, decision.reason)
 
-    def _cancel(self, press: Press, deployment: Deployment) -> str:
-        decision = self.cancel(deployment.id, press.by, press.at)
-        return "cancelled" if decision.done else self._refuse(deployment, decision.reason)
 
-    def _refuse(self, deployment: Deployment, reason: str) -> str:
-        """Let the refusal be shown, with whatever else the check run comes to say meanwhile."""
-        self.announcements.answered(deployment.id, reason)
-        return f"refused: {reason}"
+def _unlock(ports: Ports, press: Press, deployment: Deployment) -> str:
+    decision = unlock_queue(ports, deployment.queue, Unlocking(press.by, press.at))
+    if decision.done:
+        return "unlocked"
+    return _refuse(ports, deployment, decision.reason)
 
-    def _refuse_outdated(self, press: Press, deployment: Deployment, newest: int) -> str:
-        url = self.forge.check_run_url(press.repository, newest)
-        check_run = render_continued(deployment, url, _why_outdated(press, deployment))
-        self.forge.update_check_run(press.installation, press.repository, press.check_run, check_run)
-        return "refused: outdated"
 
-    def _refuse_foreign(self, press: Press) -> str:
-        problem = "This button belongs to no deployment that Tidegate knows here, so nothing was done."
-        check_run = render_foreign(press.name, press.sha, press.external_id, problem)
-        self.forge.update_check_run(press.installation, press.repository, press.check_run, check_run)
-        return "refused: foreign"
+def _cancel(ports: Ports, press: Press, deployment: Deployment) -> str:
+    decision = cancel_deployment(ports, deployment.id, press.by, press.at)
+    return "cancelled" if decision.done else _refuse(ports, deployment, decision.reason)
+
+
+def _refuse(ports: Ports, deployment: Deployment, reason: str) -> str:
+    """Let the refusal be shown, with whatever else the check run comes to say meanwhile."""
+    ports.announcements.answered(deployment.id, reason)
+    return f"refused: {reason}"
+
+
+def _refuse_outdated(ports: Ports, press: Press, deployment: Deployment, newest: int) -> str:
+    url = ports.forge.check_run_url(press.repository, newest)
+    check_run = render_continued(deployment, url, _why_outdated(press, deployment))
+    ports.forge.update_check_run(press.installation, press.repository, press.check_run, check_run)
+    return "refused: outdated"
+
+
+def _refuse_foreign(ports: Ports, press: Press) -> str:
+    problem = "This button belongs to no deployment that Tidegate knows here, so nothing was done."
+    check_run = render_foreign(press.name, press.sha, press.external_id, problem)
+    ports.forge.update_check_run(press.installation, press.repository, press.check_run, check_run)
+    return "refused: foreign"
 
 
 def _why_outdated(press: Press, deployment: Deployment) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from tidegate.config.resolution import configure
-from tidegate.deploys.authorize import Authorizer
+from tidegate.deploys.authorize import access_refusals
 from tidegate.deploys.rules.deployment import Deployment, Trigger
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.queue import Deployed, QueueHead
@@ -15,9 +15,10 @@ from tidegate.deploys.rules.review_rule import PlanReview
 from tidegate.discovery.current_rules import also_under, deployable
 from tidegate.discovery.discover_roots import AllRoots, all_roots
 from tidegate.discovery.find_repeats import Repeat, enqueue_once
-from tidegate.discovery.new_deployments import ChangeEnqueuer, Hold, accesses
-from tidegate.discovery.repository_source import Granted, RepositorySource
-from tidegate.ports import Catalog
+from tidegate.discovery.hold_policies import hold_policies
+from tidegate.discovery.new_deployments import accesses
+from tidegate.discovery.repository_source import Granted, fetch_commit, reading_of
+from tidegate.ports import Ports
 from tidegate.roots.rules.nearest import unknown_roots
 from tidegate.roots.rules.root import Revision, Root, deployment_id
 from tidegate.rules.access import Action
@@ -41,59 +42,52 @@ class Destroy:
     asked_on: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RootDestroyer:
-    """Destroys what is deployed of roots that are gone, from the files that it was deployed from.
+def destroy_roots(
+    ports: Ports, asked: Destroy, head: Revision
+) -> tuple[Sequence[Deployment], Sequence[str], Sequence[Repeat]]:
+    """Enqueue a deployment for each root in each of its stacks.
 
-    ``hold`` stores the policy sets that the plans are held against.
+    Return these, or else a sentence for each thing that is wrong, or what goes on already. ``head`` is the default
+    branch's: what it still has is not destroyed by a request. What holds for a root is what held when it was
+    deployed last, and what the default branch says of such a root now, together. Raise NotFound,
+    InvalidConfiguration, CyclicChange, and what enqueuing raises.
     """
+    configuring = partial(configure, branch=head.branch, dest_branch=head.branch)
+    with fetch_commit(ports, *asked.where, head.sha) as trees:
+        there = all_roots(trees, reading_of(ports, asked.where[1], configuring))
+    made, problems = _made(ports, asked, there)
+    made = [also_under(there.configuration, each, head.branch) for each in made]
+    controlled = {what: access for what, access in accesses(made).items() if access is not None}
+    if controlled and not problems:
+        problems += access_refusals(ports, controlled, asked.where, Action.APPLY, asked.by)
+    if problems:
+        return (), problems, ()
+    made = _held(ports, asked, there, head, made)
+    repeats = enqueue_once(ports, made)
+    return (() if repeats else made), (), repeats
 
-    source: RepositorySource
-    catalog: Catalog
-    authorizer: Authorizer
-    changes: ChangeEnqueuer
-    hold: Hold
 
-    def destroy(self, asked: Destroy, head: Revision) -> tuple[Sequence[Deployment], Sequence[str], Sequence[Repeat]]:
-        """Enqueue a deployment for each root in each of its stacks.
+def _held(
+    ports: Ports, asked: Destroy, there: AllRoots, head: Revision, made: Sequence[Deployment]
+) -> list[Deployment]:
+    granted = Granted(there.configuration, there.roots, head.branch, head.branch, main=head.branch, commit=head.sha)
+    held = hold_policies(ports, asked.where, granted, [deployable(each) for each in made])
+    return [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in made]
 
-        Return these, or else a sentence for each thing that is wrong, or what goes on already. ``head`` is the default
-        branch's: what it still has is not destroyed by a request. What holds for a root is what held when it was
-        deployed last, and what the default branch says of such a root now, together. Raise NotFound,
-        InvalidConfiguration, CyclicChange, and what enqueuing raises.
-        """
-        configuring = partial(configure, branch=head.branch, dest_branch=head.branch)
-        with self.source.fetch(*asked.where, head.sha) as trees:
-            there = all_roots(trees, self.source.reading(asked.where[1], configuring))
-        made, problems = self._made(asked, there)
-        made = [also_under(there.configuration, each, head.branch) for each in made]
-        controlled = {what: access for what, access in accesses(made).items() if access is not None}
-        if controlled and not problems:
-            problems += self.authorizer.refusals(controlled, asked.where, Action.APPLY, asked.by)
-        if problems:
-            return (), problems, ()
-        made = self._held(asked, there, head, made)
-        repeats = enqueue_once(self.authorizer.queues, self.authorizer.deployments, self.changes, made)
-        return (() if repeats else made), (), repeats
 
-    def _held(self, asked: Destroy, there: AllRoots, head: Revision, made: Sequence[Deployment]) -> list[Deployment]:
-        granted = Granted(there.configuration, there.roots, head.branch, head.branch, main=head.branch, commit=head.sha)
-        held = self.hold(asked.where, granted, [deployable(each) for each in made])
-        return [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in made]
-
-    def _made(self, asked: Destroy, there: AllRoots) -> tuple[list[Deployment], list[str]]:
-        heads = {head.root_name: head for head in self.catalog.roots(asked.where[1])}
-        problems = unknown_roots([name for name in asked.roots if name not in heads], heads)
-        problems += [_still_there(name) for name in asked.roots if name in heads and name in there.names]
-        made: list[Deployment] = []
-        for name in (each for each in asked.roots if each in heads and each not in there.names):
-            deployed = [each.deployment for each in _deployed(heads[name]) if not each.destroyed]
-            known = self.authorizer.deployments.many(deployed)
-            records = [known[each] for each in deployed if each in known]
-            problem = _problem(heads[name], records, there)
-            problems += [problem] if problem else []
-            made += [_destroying(asked, record, number) for number, record in enumerate(records)]
-        return made, problems
+def _made(ports: Ports, asked: Destroy, there: AllRoots) -> tuple[list[Deployment], list[str]]:
+    heads = {head.root_name: head for head in ports.catalog.roots(asked.where[1])}
+    problems = unknown_roots([name for name in asked.roots if name not in heads], heads)
+    problems += [_still_there(name) for name in asked.roots if name in heads and name in there.names]
+    made: list[Deployment] = []
+    for name in (each for each in asked.roots if each in heads and each not in there.names):
+        deployed = [each.deployment for each in _deployed(heads[name]) if not each.destroyed]
+        known = ports.deployments.many(deployed)
+        records = [known[each] for each in deployed if each in known]
+        problem = _problem(heads[name], records, there)
+        problems += [problem] if problem else []
+        made += [_destroying(asked, record, number) for number, record in enumerate(records)]
+    return made, problems
 
 
 def _deployed(head: QueueHead) -> list[Deployed]:

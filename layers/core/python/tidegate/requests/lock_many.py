@@ -1,20 +1,24 @@
-"""Lock all queues of a repository, or of a stack, by hand, and unlock them: one lock, which every queue reads."""
+"""Lock all queues of a repository, or of a stack, by hand, and unlock them: one lock, which every queue reads.
+
+The audit topic hears of it before.
+
+Each raises Conflict or CloudUnavailable: call it again then with the same arguments.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 
 from tidegate.deploys.audit_first import audit_first
-from tidegate.deploys.authorize import Authorizer, subject
-from tidegate.deploys.queue.ensure_worker import WorkerEnsurer
+from tidegate.deploys.authorize import access_refusals, subject
+from tidegate.deploys.queue.ensure_worker import ensure_worker
 from tidegate.deploys.rules.audit import scoped_lock_message
 from tidegate.deploys.rules.deployment import Deployment, Unlocking
 from tidegate.deploys.rules.locking import Locking
 from tidegate.deploys.rules.queue import Lock
 from tidegate.deploys.rules.repository_locks import WHOLE, judge_scoped_locking, named, scoped_lock
-from tidegate.ports import Announcements, AuditLog, Catalog, Deployments, DeployQueues
+from tidegate.ports import Ports
 from tidegate.roots.rules.nearest import nearest
 from tidegate.rules.access import Access, Action
 from tidegate.rules.decide_again import deciding_again
@@ -27,84 +31,78 @@ from tidegate.texts.sentences import listed
 _NAMED = 20
 
 
-@dataclass(frozen=True, slots=True)
-class RepositoryLocker:
-    """Locks and unlocks scopes: the name of a stack, or ``*`` for all roots. The audit topic hears of it before.
+def may_lock_many(
+    ports: Ports, where: tuple[int, str], scope: str, login: str, permission: Permission | None = None
+) -> Decision:
+    """Decide whether somebody may lock and unlock a scope: who may unlock each root of it that was deployed.
 
-    Each raises Conflict or CloudUnavailable: call it again then with the same arguments.
+    Raise NothingDeployed for one of which nothing was deployed; ForgeUnavailable and ForgeRefused.
     """
+    heads = ports.catalog.roots(where[1])
+    last = [one for head in heads for one in (head.attempted, *(each.attempted for each in head.by_stack))]
+    ids = {one.deployment for one in last if one}
+    known = ports.deployments.many(ids | {head.in_flight for head in heads if head.in_flight})
+    stacks = {name for each in known.values() for name in (each.stack, *each.within)}
+    if scope not in stacks | {WHOLE}:
+        names = sorted(stacks)
+        raise NothingDeployed(scope, listed(names, _NAMED) if names else "", nearest(scope, names))
+    refusals = access_refusals(ports, _accesses(known.values(), scope), where, Action.UNLOCK, login, permission)
+    return Decision(not refusals, " ".join(refusals))
 
-    queues: DeployQueues
-    catalog: Catalog
-    deployments: Deployments
-    authorizer: Authorizer
-    audit: AuditLog
-    announcements: Announcements
-    workers: WorkerEnsurer
 
-    def may(self, where: tuple[int, str], scope: str, login: str, permission: Permission | None = None) -> Decision:
-        """Decide whether somebody may lock and unlock a scope: who may unlock each root of it that was deployed.
+def lock_many(ports: Ports, repository: str, scope: str, locking: Locking) -> Decision:
+    """Lock a scope, and say what came of it; the same once more is harmless."""
+    return deciding_again(lambda: _lock(ports, repository, scope, locking))
 
-        Raise NothingDeployed for one of which nothing was deployed; ForgeUnavailable and ForgeRefused.
-        """
-        heads = self.catalog.roots(where[1])
-        last = [one for head in heads for one in (head.attempted, *(each.attempted for each in head.by_stack))]
-        ids = {one.deployment for one in last if one}
-        known = self.deployments.many(ids | {head.in_flight for head in heads if head.in_flight})
-        stacks = {name for each in known.values() for name in (each.stack, *each.within)}
-        if scope not in stacks | {WHOLE}:
-            names = sorted(stacks)
-            raise NothingDeployed(scope, listed(names, _NAMED) if names else "", nearest(scope, names))
-        refusals = self.authorizer.refusals(_accesses(known.values(), scope), where, Action.UNLOCK, login, permission)
-        return Decision(not refusals, " ".join(refusals))
 
-    def lock(self, repository: str, scope: str, locking: Locking) -> Decision:
-        """Lock a scope, and say what came of it; the same once more is harmless."""
-        return deciding_again(lambda: self._lock(repository, scope, locking))
-
-    def _lock(self, repository: str, scope: str, locking: Locking) -> Decision:
-        locks = self.queues.locks(repository)
-        decision = judge_scoped_locking(locks, scope, locking)
-        if not decision.done:
-            return decision
-        if locks.of(scope) is None:
-            lock = scoped_lock(scope, locking)
-            self._tell(repository, lock)
-            self.queues.keep_locks(locks.with_lock(lock))
-        for head in self._waiting(repository):
-            self.announcements.line_changed(head)
+def _lock(ports: Ports, repository: str, scope: str, locking: Locking) -> Decision:
+    locks = ports.queues.locks(repository)
+    decision = judge_scoped_locking(locks, scope, locking)
+    if not decision.done:
         return decision
+    if locks.of(scope) is None:
+        lock = scoped_lock(scope, locking)
+        _tell(ports, repository, lock)
+        ports.queues.keep_locks(locks.with_lock(lock))
+    for head in _waiting(ports, repository):
+        ports.announcements.line_changed(head)
+    return decision
 
-    def unlock(self, repository: str, scope: str, unlocking: Unlocking) -> Decision:
-        """Take the lock of a scope away, and let what waits go on. Not done where there is none from before."""
-        return deciding_again(lambda: self._unlock(repository, scope, unlocking))
 
-    def _unlock(self, repository: str, scope: str, unlocking: Unlocking) -> Decision:
-        locks = self.queues.locks(repository)
-        lock = locks.of(scope)
-        if lock is not None and lock.at > unlocking.at:
-            return Decision(False, f"{lock.by} locked {named(scope)} anew, after you asked to unlock.")
-        if lock is not None:
-            self._tell(repository, lock, unlocking)
-            self.queues.keep_locks(locks.without(scope))
-        for queue in self._waiting(repository):  # Also where another took it away, and died before it came here.
-            deciding_again(partial(self._go_on, queue))
-            self.announcements.line_changed(queue)
-        if lock is None:
-            return Decision(False, f"{named(scope).capitalize()} of {repository} had no lock of this kind.")
-        return Decision(True, f"{unlocking.by} unlocked {named(scope)} of {repository}.")
+def unlock_many(ports: Ports, repository: str, scope: str, unlocking: Unlocking) -> Decision:
+    """Take the lock of a scope away, and let what waits go on. Not done where there is none from before."""
+    return deciding_again(lambda: _unlock(ports, repository, scope, unlocking))
 
-    def _go_on(self, queue: str) -> None:
-        """Raise the head's version, so that a worker which saw the lock looks again, and make sure of a worker."""
-        head, _ = self.queues.read(queue)
-        self.queues.commit(head, head)
-        self.workers.ensure(queue)
 
-    def _waiting(self, repository: str) -> list[str]:
-        return [head.queue for head in self.catalog.roots(repository) if head.length]
+def _unlock(ports: Ports, repository: str, scope: str, unlocking: Unlocking) -> Decision:
+    locks = ports.queues.locks(repository)
+    lock = locks.of(scope)
+    if lock is not None and lock.at > unlocking.at:
+        return Decision(False, f"{lock.by} locked {named(scope)} anew, after you asked to unlock.")
+    if lock is not None:
+        _tell(ports, repository, lock, unlocking)
+        ports.queues.keep_locks(locks.without(scope))
+    for queue in _waiting(ports, repository):  # Also where another took it away, and died before it came here.
+        deciding_again(partial(_go_on, ports, queue))
+        ports.announcements.line_changed(queue)
+    if lock is None:
+        return Decision(False, f"{named(scope).capitalize()} of {repository} had no lock of this kind.")
+    return Decision(True, f"{unlocking.by} unlocked {named(scope)} of {repository}.")
 
-    def _tell(self, repository: str, lock: Lock, unlocking: Unlocking | None = None) -> None:
-        audit_first(self.audit, scoped_lock_message(repository, lock, unlocking))
+
+def _go_on(ports: Ports, queue: str) -> None:
+    """Raise the head's version, so that a worker which saw the lock looks again, and make sure of a worker."""
+    head, _ = ports.queues.read(queue)
+    ports.queues.commit(head, head)
+    ensure_worker(ports, queue)
+
+
+def _waiting(ports: Ports, repository: str) -> list[str]:
+    return [head.queue for head in ports.catalog.roots(repository) if head.length]
+
+
+def _tell(ports: Ports, repository: str, lock: Lock, unlocking: Unlocking | None = None) -> None:
+    audit_first(ports.audit, scoped_lock_message(repository, lock, unlocking))
 
 
 def _accesses(deployments: Iterable[Deployment], scope: str) -> dict[str, Access | None]:

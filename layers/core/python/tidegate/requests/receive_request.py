@@ -1,4 +1,7 @@
-"""Receive an operator's request: deploy the default branch's head to the roots that it names."""
+"""Receive an operator's request: deploy the default branch's head to the roots that it names.
+
+Receiving one again is harmless.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +10,24 @@ from dataclasses import dataclass
 from functools import partial
 
 from tidegate.config.resolution import configure
-from tidegate.deploys.authorize import Authorizer
+from tidegate.deploys.authorize import access_refusals
 from tidegate.deploys.rules.deployment import Deployment, Trigger
 from tidegate.deploys.rules.repeats import in_line_already
 from tidegate.discovery.discover_roots import all_roots
 from tidegate.discovery.find_repeats import Repeat, enqueue_once, find_repeats
+from tidegate.discovery.hold_policies import hold_policies
 from tidegate.discovery.new_deployments import (
-    ChangeEnqueuer,
     Request,
     accesses,
+    enqueue_change,
     holding,
     new_deployments,
     required_of,
     requiring,
 )
-from tidegate.discovery.repository_source import RepositorySource
-from tidegate.ports import Deliveries, Delivery, DeliveryOutcome
-from tidegate.requests.destroy_roots import Destroy, RootDestroyer
+from tidegate.discovery.repository_source import fetch_commit, reading_of
+from tidegate.ports import Delivery, DeliveryOutcome, Ports
+from tidegate.requests.destroy_roots import Destroy, destroy_roots
 from tidegate.roots.rules.nearest import meant_tag, unknown_roots
 from tidegate.roots.rules.plan_request import PlanRequest
 from tidegate.roots.rules.root import Revision
@@ -63,85 +67,80 @@ class DeployRequest:
         return PlanRequest(self.id, self.by, self.roots, self.directories, self.query)
 
 
-@dataclass(frozen=True, slots=True)
-class RequestReceiver:
-    """Receives requests; receiving one again is harmless. ``destroyer`` makes what destroys roots."""
+def receive_request(ports: Ports, delivery: Delivery) -> str:
+    """Return, and store with the delivery, what became of the request. Raise as for pushes."""
+    lists = {name: tuple(delivery.fields.get(name, ())) for name in ("roots", "directories")}
+    fields = {**delivery.fields, **lists}
+    request = DeployRequest(id=delivery.id, received_at=delivery.received_at, **fields)
+    return conclude(ports.deliveries, delivery.id, lambda: _outcome(ports, request))
 
-    deliveries: Deliveries
-    source: RepositorySource
-    changes: ChangeEnqueuer
-    authorizer: Authorizer
-    destroyer: RootDestroyer
 
-    def receive(self, delivery: Delivery) -> str:
-        """Return, and store with the delivery, what became of the request. Raise as for pushes."""
-        lists = {name: tuple(delivery.fields.get(name, ())) for name in ("roots", "directories")}
-        fields = {**delivery.fields, **lists}
-        request = DeployRequest(id=delivery.id, received_at=delivery.received_at, **fields)
-        return conclude(self.deliveries, delivery.id, lambda: self._outcome(request))
+def _outcome(ports: Ports, request: DeployRequest) -> DeliveryOutcome:
+    try:
+        return _destroyed(ports, request) if request.destroy else _deployed(ports, request)
+    except (NotFound, InvalidConfiguration, CyclicChange) as error:
+        return DeliveryOutcome(f"{error} Nothing is {'destroyed' if request.destroy else 'deployed'}.")
 
-    def _outcome(self, request: DeployRequest) -> DeliveryOutcome:
-        try:
-            return self._destroyed(request) if request.destroy else self._deployed(request)
-        except (NotFound, InvalidConfiguration, CyclicChange) as error:
-            return DeliveryOutcome(f"{error} Nothing is {'destroyed' if request.destroy else 'deployed'}.")
 
-    def _destroyed(self, request: DeployRequest) -> DeliveryOutcome:
-        head = self._head(request, self.source.forge.default_branch(*request.where))
-        asked = Destroy(request.where, request.roots, request.by, request.received_at, f"request {request.id}")
-        made, problems, repeats = self.destroyer.destroy(asked, head)
-        if problems:
-            return DeliveryOutcome(f"{' '.join(problems)} Nothing is destroyed.")
-        if repeats:
-            return _repeated(repeats)
-        names = ", ".join(request.roots)
-        text = f"The destruction of {names} is planned, and waits for a review."
-        return DeliveryOutcome(text, tuple(each.id for each in made))
+def _destroyed(ports: Ports, request: DeployRequest) -> DeliveryOutcome:
+    head = _head(ports, request, ports.forge.default_branch(*request.where))
+    asked = Destroy(request.where, request.roots, request.by, request.received_at, f"request {request.id}")
+    made, problems, repeats = destroy_roots(ports, asked, head)
+    if problems:
+        return DeliveryOutcome(f"{' '.join(problems)} Nothing is destroyed.")
+    if repeats:
+        return _repeated(repeats)
+    names = ", ".join(request.roots)
+    text = f"The destruction of {names} is planned, and waits for a review."
+    return DeliveryOutcome(text, tuple(each.id for each in made))
 
-    def _deployed(self, request: DeployRequest) -> DeliveryOutcome:
-        where = request.where
-        branch = self.source.forge.default_branch(*where)
-        head = self._head(request, branch)
-        configuring = partial(configure, branch=branch, dest_branch=branch)
-        with self.source.fetch(*where, head.sha) as trees:
-            known = all_roots(trees, self.source.reading(request.repository, configuring))
-        unknown = [name for name in request.roots if name not in known.names]
-        problems = unknown_roots(unknown, known.names) or known.problems(request.roots)
-        meant = [each for each in known.configured.roots if request.meant.chooses(each.root.name, each.tagged)]
-        if not (problems or meant):
-            tags = {tag for each in known.configured.roots for tag in each.tagged.tags}
-            problems = [_nothing_meant(request, tags)]
-        members = () if problems else known.chosen({each.key for each in meant})
-        asked = _request(request, head)
-        deployments = requiring(new_deployments(asked, members), required_of(known.configuration, members))
-        problems += self._denied(request, deployments)
-        if problems:
-            return DeliveryOutcome(f"{' '.join(problems)} Nothing is deployed.")
-        deployments = holding(self.destroyer.hold, asked, known.configuration, members, deployments)
-        repeats = self._enqueued(request, deployments)
-        if repeats:
-            return _repeated(repeats, " Nothing is deployed anew: follow that, or ask with force.")
-        names = ", ".join(dict.fromkeys(each.root.name for each in deployments))
-        return DeliveryOutcome(f"Enqueued at {head.short}: {names}.", tuple(each.id for each in deployments))
 
-    def _enqueued(self, request: DeployRequest, deployments: Sequence[Deployment]) -> Sequence[Repeat]:
-        """Enqueue all, or return what of it goes on already. Forced, it is enqueued anyway."""
-        if request.force:
-            self.changes.enqueue_all(deployments)
-            return ()
-        known = self.authorizer.queues, self.authorizer.deployments
-        return find_repeats(*known, deployments) or enqueue_once(*known, self.changes, deployments)
+def _deployed(ports: Ports, request: DeployRequest) -> DeliveryOutcome:
+    where = request.where
+    branch = ports.forge.default_branch(*where)
+    head = _head(ports, request, branch)
+    configuring = partial(configure, branch=branch, dest_branch=branch)
+    with fetch_commit(ports, *where, head.sha) as trees:
+        known = all_roots(trees, reading_of(ports, request.repository, configuring))
+    unknown = [name for name in request.roots if name not in known.names]
+    problems = unknown_roots(unknown, known.names) or known.problems(request.roots)
+    meant = [each for each in known.configured.roots if request.meant.chooses(each.root.name, each.tagged)]
+    if not (problems or meant):
+        tags = {tag for each in known.configured.roots for tag in each.tagged.tags}
+        problems = [_nothing_meant(request, tags)]
+    members = () if problems else known.chosen({each.key for each in meant})
+    asked = _request(request, head)
+    deployments = requiring(new_deployments(asked, members), required_of(known.configuration, members))
+    problems += _denied(ports, request, deployments)
+    if problems:
+        return DeliveryOutcome(f"{' '.join(problems)} Nothing is deployed.")
+    deployments = holding(partial(hold_policies, ports), asked, known.configuration, members, deployments)
+    repeats = _enqueued(ports, request, deployments)
+    if repeats:
+        return _repeated(repeats, " Nothing is deployed anew: follow that, or ask with force.")
+    names = ", ".join(dict.fromkeys(each.root.name for each in deployments))
+    return DeliveryOutcome(f"Enqueued at {head.short}: {names}.", tuple(each.id for each in deployments))
 
-    def _denied(self, request: DeployRequest, deployments: Sequence[Deployment]) -> tuple[str, ...]:
-        """Return why somebody may not deploy. Without access control that was judged when it was asked for."""
-        where = request.where
-        controlled = {what: access for what, access in accesses(deployments).items() if access is not None}
-        return self.authorizer.refusals(controlled, where, Action.APPLY, request.by) if controlled else ()
 
-    def _head(self, request: DeployRequest, branch: str) -> Revision:
-        """Return the branch's head as the request found it first: received again, it deploys no later one."""
-        sha = self.source.forge.branch_head(request.installation, request.repository, branch)
-        return Revision(self.deliveries.bind(request.id, sha), branch)
+def _enqueued(ports: Ports, request: DeployRequest, deployments: Sequence[Deployment]) -> Sequence[Repeat]:
+    """Enqueue all, or return what of it goes on already. Forced, it is enqueued anyway."""
+    if request.force:
+        enqueue_change(ports, deployments)
+        return ()
+    return find_repeats(ports, deployments) or enqueue_once(ports, deployments)
+
+
+def _denied(ports: Ports, request: DeployRequest, deployments: Sequence[Deployment]) -> tuple[str, ...]:
+    """Return why somebody may not deploy. Without access control that was judged when it was asked for."""
+    where = request.where
+    controlled = {what: access for what, access in accesses(deployments).items() if access is not None}
+    return access_refusals(ports, controlled, where, Action.APPLY, request.by) if controlled else ()
+
+
+def _head(ports: Ports, request: DeployRequest, branch: str) -> Revision:
+    """Return the branch's head as the request found it first: received again, it deploys no later one."""
+    sha = ports.forge.branch_head(request.installation, request.repository, branch)
+    return Revision(ports.deliveries.bind(request.id, sha), branch)
 
 
 def _repeated(repeats: Sequence[Repeat], instead: str = "") -> DeliveryOutcome:

@@ -1,31 +1,33 @@
-"""Run deployments again: one failed check, or all checks of a commit, as somebody asked the forge for."""
+"""Run deployments again: one failed check, or all checks of a commit, as somebody asked the forge for.
+
+Asked once more, it does nothing more.
+
+A demand on a check run of a pull request or of drift is none of these: the webhook tells them apart.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tidegate.changes.rules.change_set import Key
-from tidegate.deploys.authorize import Authorizer, Where
+from tidegate.deploys.authorize import person_asking
+from tidegate.deploys.queue.enqueue import enqueue
 from tidegate.deploys.queue.enqueue_all import enqueue_all
 from tidegate.deploys.rules.deployment import Deployment, Trigger
 from tidegate.deploys.rules.queue import Deployed, QueueHead, standing_of
 from tidegate.deploys.rules.rerun import attempt_refusal, run_again, state_refusal
 from tidegate.deploys.rules.revision import rerun_refusal
 from tidegate.deploys.texts.text import check_run_name, render_continued, render_foreign
+from tidegate.discovery.current_rules import under_current_rules
 from tidegate.discovery.texts.configuration_check import NAME as CONFIGURATION
 from tidegate.ports import (
-    Announcements,
-    ChangeSets,
-    CheckRuns,
-    Deliveries,
     Delivery,
     DeliveryOutcome,
-    Deployments,
-    DeployQueues,
     Enrolled,
-    Forge,
+    Ports,
 )
 from tidegate.rules.moment import later
 from tidegate.vcs.conclude import conclude
@@ -58,149 +60,139 @@ class RerunCheck:
     external_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class RerunRequester:
-    """Runs deployments again, or shows on their check runs why not. Asked once more, it does nothing more.
+def rerun_check(ports: Ports, delivery: Delivery) -> str:
+    """Run one failed check again. Return, and store with the delivery, what became of it."""
+    fields = delivery.fields
+    check = RerunCheck(_demand(delivery), fields["id"], fields["name"], fields["external_id"])
+    return conclude(ports.deliveries, delivery.id, lambda: _check(ports, check))
 
-    A demand on a check run of a pull request or of drift is none of these: the webhook tells them apart.
-    ``rules`` puts deployments under what the default branch grants now, or says by their ids why one is not run.
-    ``enqueue`` is as for pushes; ``send`` passes on what pull requests are to be planned again.
-    """
 
-    deliveries: Deliveries
-    queues: DeployQueues
-    deployments: Deployments
-    change_sets: ChangeSets
-    check_runs: CheckRuns
-    forge: Forge
-    announcements: Announcements
-    authorizer: Authorizer
-    rules: Callable[[Where, Sequence[Deployment]], Mapping[str, Deployment | str]]
-    enqueue: Callable[[Deployment], object]
-    send: Callable[[Delivery], object]
+def rerun_suite(ports: Ports, delivery: Delivery) -> str:
+    """Run all checks of a commit again. Return, and store with the delivery, what became of it."""
+    demand = _demand(delivery)
+    if delivery.fields.get("pull_requests"):
+        ports.events.send(replace(delivery, event="replan"))
+    return conclude(ports.deliveries, delivery.id, lambda: _suite(ports, demand))
 
-    def receive_check(self, delivery: Delivery) -> str:
-        """Run one failed check again. Return, and store with the delivery, what became of it."""
-        fields = delivery.fields
-        check = RerunCheck(_demand(delivery), fields["id"], fields["name"], fields["external_id"])
-        return conclude(self.deliveries, delivery.id, lambda: self._check(check))
 
-    def receive_suite(self, delivery: Delivery) -> str:
-        """Run all checks of a commit again. Return, and store with the delivery, what became of it."""
-        demand = _demand(delivery)
-        if delivery.fields.get("pull_requests"):
-            self.send(replace(delivery, event="replan"))
-        return conclude(self.deliveries, delivery.id, lambda: self._suite(demand))
+def _check(ports: Ports, check: RerunCheck) -> DeliveryOutcome:
+    demand = check.demand
+    if check.name == CONFIGURATION:
+        return DeliveryOutcome("The configuration of a commit stays as it is: push a corrected file.")
+    old = ports.deployments.many([check.external_id]).get(check.external_id)
+    if old is None or not _is_shown(old, demand) or check.name != check_run_name(old):
+        problem = "This check run belongs to no deployment that Tidegate knows here, so nothing is run again."
+        shown = render_foreign(check.name, demand.sha, check.external_id, problem)
+        ports.forge.update_check_run(*demand.where, check.check_run, shown)
+        return DeliveryOutcome(problem)
+    return _all(ports, demand, {check.check_run: old}, only_failed=True)
 
-    def _check(self, check: RerunCheck) -> DeliveryOutcome:
-        demand = check.demand
-        if check.name == CONFIGURATION:
-            return DeliveryOutcome("The configuration of a commit stays as it is: push a corrected file.")
-        old = self.deployments.many([check.external_id]).get(check.external_id)
-        if old is None or not _is_shown(old, demand) or check.name != check_run_name(old):
-            problem = "This check run belongs to no deployment that Tidegate knows here, so nothing is run again."
-            shown = render_foreign(check.name, demand.sha, check.external_id, problem)
-            self.forge.update_check_run(*demand.where, check.check_run, shown)
-            return DeliveryOutcome(problem)
-        return self._all(demand, {check.check_run: old}, only_failed=True)
 
-    def _suite(self, demand: Rerun) -> DeliveryOutcome:
-        numbers = self.forge.commit_check_runs(*demand.where, demand.sha)
-        known = self.deployments.many(set(numbers.values()))
-        newest: dict[Key, tuple[str, int, Deployment]] = {}
-        for number, identifier in numbers.items():
-            old = known.get(identifier)
-            if old is not None and _is_shown(old, demand):
-                place, key = (old.requested_at, number, old), (old.root.name, old.stack)
-                newest[key] = max(newest.get(key, place), place, key=lambda each: each[:2])
-        if not newest:
-            return DeliveryOutcome(f"Nothing of {demand.sha} was deployed, so there is nothing to run again.")
-        return self._all(demand, {number: old for _, number, old in newest.values()}, only_failed=False)
+def _suite(ports: Ports, demand: Rerun) -> DeliveryOutcome:
+    numbers = ports.forge.commit_check_runs(*demand.where, demand.sha)
+    known = ports.deployments.many(set(numbers.values()))
+    newest: dict[Key, tuple[str, int, Deployment]] = {}
+    for number, identifier in numbers.items():
+        old = known.get(identifier)
+        if old is not None and _is_shown(old, demand):
+            place, key = (old.requested_at, number, old), (old.root.name, old.stack)
+            newest[key] = max(newest.get(key, place), place, key=lambda each: each[:2])
+    if not newest:
+        return DeliveryOutcome(f"Nothing of {demand.sha} was deployed, so there is nothing to run again.")
+    return _all(ports, demand, {number: old for _, number, old in newest.values()}, only_failed=False)
 
-    def _all(self, demand: Rerun, shown: Mapping[int, Deployment], *, only_failed: bool) -> DeliveryOutcome:
-        """Run again what may be; show on the other check runs (by number) why they are not."""
-        asking = self.authorizer.asking(demand.where, demand.by)
-        branch = self.forge.default_branch(*demand.where)
-        comparison = self.forge.compare(*demand.where, demand.sha, branch)
-        made: list[tuple[int, Deployment, Deployment]] = []
-        before: Counter[str] = Counter()  # The stacks of one root stand in line in the order that they had.
-        for number, old in sorted(shown.items(), key=lambda each: each[1].requested_at):
-            new = run_again(old, branch, demand.by, later(demand.at, before[old.root.name]), demand.id)
-            before[old.root.name] += 1
-            made.append((number, old, new))
-        # What is known was made by this demand before, which comes again.
-        judged: dict[str, Deployment | str | None] = {**self.deployments.many([new.id for *_, new in made])}
-        for _, old, new in made:
-            if new.id not in judged:
-                judged[new.id] = self._refusal(old, new, comparison, only_failed=only_failed)
-        ruled = self.rules(demand.where, [new for *_, new in made if judged[new.id] is None])
-        judged |= {key: asking.applies(each) for key, each in ruled.items()}
-        again, told = [], []
-        for number, old, new in made:
-            found = judged[new.id]
-            if isinstance(found, Deployment):
-                again.append(found)
-            else:
-                self._refuse(demand, number, old, found or "")
-            told.append(f"{old.root.name}: {'enqueued' if isinstance(found, Deployment) else found}")
-        self._stand_for_their_roots(again)
-        enqueue_all(again, self.enqueue)
-        for new in again:
-            self.announcements.repeated(new.rerun_of or "", new.id)
-        for change_set in dict.fromkeys(new.change_set for new in again if new.change_set):
-            # Not before: who waits in the same queue steps aside for what is in line only.
-            self.announcements.change_moved(change_set)
-        return DeliveryOutcome("\n".join(told), tuple(new.id for new in again))
 
-    def _stand_for_their_roots(self, again: Sequence[Deployment]) -> None:
-        """Let what runs again take the place of what it repeats, for those of its change that wait for it.
-
-        That comes before it is in line: no gate may open on what is about to run again.
-        """
-        for change_set in dict.fromkeys(new.change_set for new in again if new.change_set):
-            same = [new for new in again if new.change_set == change_set]
-            enrolled = [Enrolled(new.root.name, new.stack, new.id, new.requested_at) for new in same]
-            self.change_sets.enroll(change_set, enrolled)
-
-    def _refusal(self, old: Deployment, new: Deployment, comparison: Comparison, *, only_failed: bool) -> str | None:
-        """Return why a deployment is not run again, whoever asks; None when it may be."""
-        head, _ = self.queues.read(old.queue)
-        if self._running(old, head.in_flight):
-            return "This revision is being run again already."
-        return (
-            state_refusal(old, only_failed=only_failed)
-            or rerun_refusal(old.revision, standing_of(head, old).attempted, comparison)
-            or attempt_refusal(old, self._attempted(old, new, head))
-        )
-
-    def _attempted(self, old: Deployment, new: Deployment, head: QueueHead) -> Deployed | None:
-        """Return the root's latest attempt. Of a root in several stacks it is the latest in the same one.
-
-        The demand itself is none, which may have died after it let ``new`` stand for the root.
-        """
-        attempted = standing_of(head, old).attempted
-        if attempted is None or not old.shared:
-            return attempted
-        members = self.change_sets.deployments(old.change_set) if old.change_set else ()
-        stands = {(each.root, each.stack): each.deployment for each in members}
-        newest = stands.get((old.root.name, old.stack), old.id)
-        return replace(attempted, deployment=old.id if newest == new.id else newest)
-
-    def _running(self, old: Deployment, in_flight: str | None) -> bool:
-        """Tell whether the same revision is run again right now, or waits to be."""
-        waiting = [each for each in self.queues.waiting(old.queue) if _repeats(each.trigger, each.revision, old)]
-        asked = [each.deployment for each in waiting] + ([in_flight] if in_flight else [])
-        known = self.deployments.many(asked).values()
-        return any(each.stack == old.stack and _repeats(each.trigger, each.revision.sha, old) for each in known)
-
-    def _refuse(self, demand: Rerun, number: int, old: Deployment, reason: str) -> None:
-        """Show the refusal: on the newest check run with whatever else it comes to say meanwhile."""
-        published = self.check_runs.published(old.id)
-        if published is not None and published.id != number:
-            url = self.forge.check_run_url(demand.repository, published.id)
-            self.forge.update_check_run(*demand.where, number, render_continued(old, url, reason))
+def _all(ports: Ports, demand: Rerun, shown: Mapping[int, Deployment], *, only_failed: bool) -> DeliveryOutcome:
+    """Run again what may be; show on the other check runs (by number) why they are not."""
+    asking = person_asking(ports, demand.where, demand.by)
+    branch = ports.forge.default_branch(*demand.where)
+    comparison = ports.forge.compare(*demand.where, demand.sha, branch)
+    made: list[tuple[int, Deployment, Deployment]] = []
+    before: Counter[str] = Counter()  # The stacks of one root stand in line in the order that they had.
+    for number, old in sorted(shown.items(), key=lambda each: each[1].requested_at):
+        new = run_again(old, branch, demand.by, later(demand.at, before[old.root.name]), demand.id)
+        before[old.root.name] += 1
+        made.append((number, old, new))
+    # What is known was made by this demand before, which comes again.
+    judged: dict[str, Deployment | str | None] = {**ports.deployments.many([new.id for *_, new in made])}
+    for _, old, new in made:
+        if new.id not in judged:
+            judged[new.id] = _refusal(ports, old, new, comparison, only_failed=only_failed)
+    ruled = under_current_rules(ports, demand.where, [new for *_, new in made if judged[new.id] is None])
+    judged |= {key: asking.applies(each) for key, each in ruled.items()}
+    again, told = [], []
+    for number, old, new in made:
+        found = judged[new.id]
+        if isinstance(found, Deployment):
+            again.append(found)
         else:
-            self.announcements.answered(old.id, reason)
+            _refuse(ports, demand, number, old, found or "")
+        told.append(f"{old.root.name}: {'enqueued' if isinstance(found, Deployment) else found}")
+    _stand_for_their_roots(ports, again)
+    enqueue_all(again, partial(enqueue, ports))
+    for new in again:
+        ports.announcements.repeated(new.rerun_of or "", new.id)
+    for change_set in dict.fromkeys(new.change_set for new in again if new.change_set):
+        # Not before: who waits in the same queue steps aside for what is in line only.
+        ports.announcements.change_moved(change_set)
+    return DeliveryOutcome("\n".join(told), tuple(new.id for new in again))
+
+
+def _stand_for_their_roots(ports: Ports, again: Sequence[Deployment]) -> None:
+    """Let what runs again take the place of what it repeats, for those of its change that wait for it.
+
+    That comes before it is in line: no gate may open on what is about to run again.
+    """
+    for change_set in dict.fromkeys(new.change_set for new in again if new.change_set):
+        same = [new for new in again if new.change_set == change_set]
+        enrolled = [Enrolled(new.root.name, new.stack, new.id, new.requested_at) for new in same]
+        ports.change_sets.enroll(change_set, enrolled)
+
+
+def _refusal(
+    ports: Ports, old: Deployment, new: Deployment, comparison: Comparison, *, only_failed: bool
+) -> str | None:
+    """Return why a deployment is not run again, whoever asks; None when it may be."""
+    head, _ = ports.queues.read(old.queue)
+    if _running(ports, old, head.in_flight):
+        return "This revision is being run again already."
+    return (
+        state_refusal(old, only_failed=only_failed)
+        or rerun_refusal(old.revision, standing_of(head, old).attempted, comparison)
+        or attempt_refusal(old, _attempted(ports, old, new, head))
+    )
+
+
+def _attempted(ports: Ports, old: Deployment, new: Deployment, head: QueueHead) -> Deployed | None:
+    """Return the root's latest attempt. Of a root in several stacks it is the latest in the same one.
+
+    The demand itself is none, which may have died after it let ``new`` stand for the root.
+    """
+    attempted = standing_of(head, old).attempted
+    if attempted is None or not old.shared:
+        return attempted
+    members = ports.change_sets.deployments(old.change_set) if old.change_set else ()
+    stands = {(each.root, each.stack): each.deployment for each in members}
+    newest = stands.get((old.root.name, old.stack), old.id)
+    return replace(attempted, deployment=old.id if newest == new.id else newest)
+
+
+def _running(ports: Ports, old: Deployment, in_flight: str | None) -> bool:
+    """Tell whether the same revision is run again right now, or waits to be."""
+    waiting = [each for each in ports.queues.waiting(old.queue) if _repeats(each.trigger, each.revision, old)]
+    asked = [each.deployment for each in waiting] + ([in_flight] if in_flight else [])
+    known = ports.deployments.many(asked).values()
+    return any(each.stack == old.stack and _repeats(each.trigger, each.revision.sha, old) for each in known)
+
+
+def _refuse(ports: Ports, demand: Rerun, number: int, old: Deployment, reason: str) -> None:
+    """Show the refusal: on the newest check run with whatever else it comes to say meanwhile."""
+    published = ports.check_runs.published(old.id)
+    if published is not None and published.id != number:
+        url = ports.forge.check_run_url(demand.repository, published.id)
+        ports.forge.update_check_run(*demand.where, number, render_continued(old, url, reason))
+    else:
+        ports.announcements.answered(old.id, reason)
 
 
 def _repeats(trigger: Trigger, sha: str, old: Deployment) -> bool:

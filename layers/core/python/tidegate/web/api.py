@@ -10,7 +10,14 @@ from typing import Annotated, Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
 
-from tidegate.deploys.jobs.search_deployments import SEARCHED
+from tidegate.check_runs.look_at_deployment import describe_deployment
+from tidegate.deploys.jobs.cancel_deployment import cancel_deployment
+from tidegate.deploys.jobs.read_log import read_log
+from tidegate.deploys.jobs.search_deployments import SEARCHED, search_all_deployments, search_deployments
+from tidegate.deploys.queue.lock import lock_queue
+from tidegate.deploys.queue.look_at_queue import get_queue, search_queues
+from tidegate.deploys.queue.unlock import unlock_queue
+from tidegate.deploys.reviews.decide_review import decide_review
 from tidegate.deploys.rules.deployment import Deployment, Unlocking
 from tidegate.deploys.rules.gate import GateAnswer
 from tidegate.deploys.rules.locking import asked_lock
@@ -18,13 +25,17 @@ from tidegate.deploys.rules.query import parse_deployment_query
 from tidegate.deploys.rules.review import Answer
 from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
 from tidegate.deploys.rules.summary import summary_of
+from tidegate.gates.decide_gate import decide_gate
+from tidegate.gates.look_at_change import awaited_by, get_change, replacement_of
+from tidegate.ports import Ports
+from tidegate.requests.request_deployments import request_deployments
 from tidegate.roots.rules.root import MAXIMUM_REPOSITORY, queue_id
 from tidegate.rules.errors import NotFound
 from tidegate.web import models, request_models
 from tidegate.web.answer_size import fitting
 from tidegate.web.authorization import Access, Authorization
 from tidegate.web.change_models import ChangeModel
-from tidegate.web.parts import Parts
+from tidegate.web.parts import unknown_root
 from tidegate.web.readable import readable
 from tidegate.web.refusals import Hidden, ensure_done
 from tidegate.web.request_models import LAST_PART, MAXIMUM_OWNER, OWNER, REPOSITORY, RootName
@@ -75,8 +86,8 @@ def described(success: int, what: str, model: type, *refused: int) -> dict[int, 
 class Api:
     """Adds the routes to a resolver."""
 
-    def __init__(self, parts: Parts, authorization: Authorization, shapes: Shapes) -> None:
-        self._parts, self._authorization, self._shapes = parts, authorization, shapes
+    def __init__(self, ports: Ports, authorization: Authorization, shapes: Shapes) -> None:
+        self._ports, self._authorization, self._shapes = ports, authorization, shapes
 
     def add_to(self, app: APIGatewayHttpResolver) -> None:
         """Register all routes."""
@@ -89,7 +100,7 @@ class Api:
         self._jobs(app)
 
     def _people(self, app: APIGatewayHttpResolver) -> None:
-        parts, shapes = self._parts, self._shapes
+        ports, shapes = self._ports, self._shapes
 
         @app.get("/api/v1/me", summary="Who you are", tags=["people"], responses=described(200, "You", models.Me))
         def me() -> models.Me:
@@ -102,12 +113,12 @@ class Api:
             responses=described(200, "The repositories", models.Repositories),
         )
         def repositories() -> models.Repositories:
-            found = readable(parts.catalog, self._authorization, _access(app).login)
+            found = readable(ports.catalog, self._authorization, _access(app).login)
             listed = [shapes.repository(known) for known in found.repositories]
             return models.Repositories(repositories=listed, unchecked=found.unchecked)
 
     def _queues(self, app: APIGatewayHttpResolver) -> None:
-        parts, shapes = self._parts, self._shapes
+        ports, shapes = self._ports, self._shapes
 
         @app.get(
             "/api/v1/repositories/<owner>/<name>/roots",
@@ -119,7 +130,7 @@ class Api:
             owner: OwnerInPath, name: NameInPath, query: Annotated[str, Query(description=_ROOTS_QUERY)] = ""
         ) -> models.Roots:
             repository = _access(app).repository
-            found = parts.queue_looker.search(repository, parse_root_query(query))
+            found = search_queues(ports, repository, parse_root_query(query))
             listed = [shapes.root(repository, view) for view in found.roots]
             return models.Roots(repository=repository, roots=listed, locks=shapes.locks(found.locks), hint=found.hint)
 
@@ -131,9 +142,9 @@ class Api:
         )
         def queue(repository: _Repository, root: _Root) -> models.QueueModel:
             name = _access(app).repository
-            view = parts.queue_looker.queue(queue_id(name, root))
+            view = get_queue(ports, queue_id(name, root))
             if not view.head.version:
-                raise parts.unknown_root(name, root)
+                raise unknown_root(ports, name, root)
             return shapes.queue(name, root, view)
 
         @app.post(
@@ -145,8 +156,8 @@ class Api:
         def lock(asked: Annotated[request_models.LockRequest, Body()]) -> models.Locked:
             access = _access(app)
             name = queue_id(access.repository, asked.root)
-            locking = asked_lock(access.login, parts.clock.now(), asked.reason, asked.duration)
-            decision = parts.lock(name, locking)
+            locking = asked_lock(access.login, ports.clock.now(), asked.reason, asked.duration)
+            decision = lock_queue(ports, name, locking)
             ensure_done(decision)
             return models.Locked(message=decision.reason)
 
@@ -159,11 +170,11 @@ class Api:
         def unlock(asked: Annotated[request_models.QueueName, Body()]) -> models.Unlocked:
             access = _access(app)
             name = queue_id(access.repository, asked.root)
-            decision = parts.unlock(name, Unlocking(access.login, parts.clock.now()))
+            decision = unlock_queue(ports, name, Unlocking(access.login, ports.clock.now()))
             return models.Unlocked(unlocked=decision.done, message=decision.reason)
 
     def _deployments(self, app: APIGatewayHttpResolver) -> None:
-        parts, shapes = self._parts, self._shapes
+        ports, shapes = self._ports, self._shapes
 
         @app.get(
             "/api/v1/deployments",
@@ -183,10 +194,10 @@ class Api:
                 return self._everywhere(_access(app).login, query, limit, after)
             if query:
                 asked = parse_deployment_query(query)
-                return shapes.found(parts.searcher.search(name, asked, limit, root=root, after=after))
+                return shapes.found(search_deployments(ports, name, asked, limit, root=root, after=after))
             if root is None:
-                return shapes.history(parts.catalog.of_repository(name, limit, after))
-            return shapes.history(parts.catalog.of_queue(queue_id(name, root), limit, after))
+                return shapes.history(ports.catalog.of_repository(name, limit, after))
+            return shapes.history(ports.catalog.of_queue(queue_id(name, root), limit, after))
 
         @app.get(
             "/api/v1/deployments/<id>",
@@ -195,11 +206,11 @@ class Api:
             responses=described(200, "The deployment", models.DeploymentDetails, 404),
         )
         def deployment(id: _Id) -> models.DeploymentDetails:
-            one, changes = _deployment(app), parts.change_looker
-            return shapes.details(parts.deployment_looker.look(one), changes.awaited(one), changes.replacement(one))
+            one = _deployment(app)
+            return shapes.details(describe_deployment(ports, one), awaited_by(ports, one), replacement_of(ports, one))
 
     def _reviews(self, app: APIGatewayHttpResolver) -> None:
-        parts, shapes = self._parts, self._shapes
+        ports, shapes = self._ports, self._shapes
 
         @app.post(
             "/api/v1/deployments/<id>/review",
@@ -208,10 +219,10 @@ class Api:
             responses=described(200, "What came of it", models.Decided, 403, 404, 409),
         )
         def review(id: _Id, answer: Annotated[request_models.ReviewAnswer, Body()]) -> models.Decided:
-            by, at = _access(app).login, parts.clock.now()
-            decision = parts.decide(id, Answer(answer.decision), by, at, answer.plan_digest)
+            by, at = _access(app).login, ports.clock.now()
+            decision = decide_review(ports, id, Answer(answer.decision), by, at, answer.plan_digest)
             ensure_done(decision)
-            return models.Decided(message=decision.reason, deployment=shapes.brief(parts.deployments.get(id)))
+            return models.Decided(message=decision.reason, deployment=shapes.brief(ports.deployments.get(id)))
 
         @app.post(
             "/api/v1/deployments/<id>/cancel",
@@ -220,24 +231,26 @@ class Api:
             responses=described(200, "What came of it", models.Decided, 403, 404, 409),
         )
         def cancel(id: _Id, asked: Annotated[request_models.CancelRequest, Body()]) -> models.Decided:
-            decision = parts.cancel(id, _access(app).login, parts.clock.now(), is_apply=asked.apply)
+            decision = cancel_deployment(ports, id, _access(app).login, ports.clock.now(), is_apply=asked.apply)
             ensure_done(decision)
-            return models.Decided(message=decision.reason, deployment=shapes.brief(parts.deployments.get(id)))
+            return models.Decided(message=decision.reason, deployment=shapes.brief(ports.deployments.get(id)))
 
     def _everywhere(self, login: str, query: str | None, limit: int, after: str | None) -> models.DeploymentsPage:
         """Search the repositories that somebody may read, those that something happened in last."""
-        asked, parts = parse_deployment_query(query or ""), self._parts
-        allowed = readable(parts.catalog, self._authorization, login)
+        asked, ports = parse_deployment_query(query or ""), self._ports
+        allowed = readable(ports.catalog, self._authorization, login)
         newest = sorted(allowed.repositories, key=lambda known: known.seen_at, reverse=True)
-        last = summary_of(parts.deployments.get(after)) if after else None
+        last = summary_of(ports.deployments.get(after)) if after else None
         if last is not None and last.repository not in {known.name for known in allowed.repositories}:
             raise NotFound("deployment", last.id)  # As if it did not exist, for who may not read it.
-        found = parts.searcher.search_all([known.name for known in newest[:SEARCHED_REPOSITORIES]], asked, limit, last)
+        found = search_all_deployments(
+            ports, [known.name for known in newest[:SEARCHED_REPOSITORIES]], asked, limit, last
+        )
         left = allowed.unchecked + len(newest[SEARCHED_REPOSITORIES:])
         return self._shapes.found(found, left)
 
     def _requests(self, app: APIGatewayHttpResolver) -> None:
-        parts, shapes = self._parts, self._shapes
+        ports, shapes = self._ports, self._shapes
 
         @app.post(
             "/api/v1/deployments",
@@ -249,7 +262,7 @@ class Api:
         def request(asked: Annotated[request_models.DeployRequest, Body()]) -> models.Accepted:
             access = _access(app)
             wish = asked.model_dump(include={"force", "destroy", "directories", "query"})
-            made = parts.request(access.repository, asked.roots, access.login, **wish)
+            made = request_deployments(ports, access.repository, asked.roots, access.login, **wish)
             return models.Accepted(request=made)
 
         @app.get(
@@ -259,15 +272,15 @@ class Api:
             responses=described(200, "The request", models.RequestOutcome, 404),
         )
         def outcome(id: _Id) -> models.RequestOutcome:
-            found = parts.deliveries.outcome(id)
+            found = ports.deliveries.outcome(id)
             if found is None:
                 return models.RequestOutcome(request=id, outcome=None, deployments=[])
-            known = parts.deployments.many(found.deployments)
+            known = ports.deployments.many(found.deployments)
             listed = [known[one] for one in found.deployments if one in known]
             return models.RequestOutcome(request=id, outcome=found.text, deployments=shapes.briefs(listed))
 
     def _changes(self, app: APIGatewayHttpResolver) -> None:
-        parts, shapes = self._parts, self._shapes
+        ports, shapes = self._ports, self._shapes
 
         @app.get(
             "/api/v1/changes/<id>",
@@ -276,7 +289,7 @@ class Api:
             responses=described(200, "The change", ChangeModel, 404),
         )
         def change(id: _Id) -> ChangeModel:
-            return shapes.change(parts.change_looker.look(id))
+            return shapes.change(get_change(ports, id))
 
         @app.post(
             "/api/v1/deployments/<id>/gate",
@@ -285,13 +298,13 @@ class Api:
             responses=described(200, "What came of it", models.Decided, 403, 404, 409),
         )
         def gate(id: _Id, answer: Annotated[request_models.GateAnswer, Body()]) -> models.Decided:
-            by, at = _access(app).login, parts.clock.now()
-            decision = parts.decide_gate(id, GateAnswer(answer.decision), by, at, answer.reason)
+            by, at = _access(app).login, ports.clock.now()
+            decision = decide_gate(ports, id, GateAnswer(answer.decision), by, at, answer.reason)
             ensure_done(decision)
-            return models.Decided(message=decision.reason, deployment=shapes.brief(parts.deployments.get(id)))
+            return models.Decided(message=decision.reason, deployment=shapes.brief(ports.deployments.get(id)))
 
     def _jobs(self, app: APIGatewayHttpResolver) -> None:
-        parts, shapes = self._parts, self._shapes
+        ports, shapes = self._ports, self._shapes
 
         @app.get(
             "/api/v1/jobs/<id>",
@@ -301,7 +314,7 @@ class Api:
         )
         def job(id: _Id) -> models.JobModel:
             subject = _access(app).job_subject
-            return shapes.job(id, subject, parts.log_reader.read(subject, id, 0))
+            return shapes.job(id, subject, read_log(ports, subject, id, 0))
 
         @app.get(
             "/api/v1/jobs/<id>/log",
@@ -310,7 +323,7 @@ class Api:
             responses=described(200, "Lines", models.LogLines, 404),
         )
         def log(id: _Id, after: Annotated[int, Query(ge=0, le=10**9)] = 0) -> models.LogLines:
-            page = parts.log_reader.read(_access(app).job_subject, id, after)
+            page = read_log(ports, _access(app).job_subject, id, after)
             return fitting(page, shapes.log_lines, lambda lines: json.dumps(lines.model_dump()))
 
 

@@ -15,6 +15,7 @@ from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValida
 from aws_lambda_powertools.event_handler.openapi.models import HTTPBearer, Server
 from pydantic import BaseModel
 
+from tidegate.ports import Ports
 from tidegate.rules.errors import TidegateError
 from tidegate.telemetry import logger
 from tidegate.web import models
@@ -28,7 +29,6 @@ from tidegate.web.log_pages import LogPages
 from tidegate.web.nested import flattened_event
 from tidegate.web.openid import OpenId
 from tidegate.web.pages import Pages
-from tidegate.web.parts import Parts
 from tidegate.web.problems import Answered, answered
 from tidegate.web.pull_request_pages import PullRequestPages
 from tidegate.web.refusals import (
@@ -74,38 +74,27 @@ the root's access control asks for.
 class WebApplication:
     """Answers API Gateway's requests (HTTP API, payload 2.0)."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._url = parts.url
-        self._parts = parts
-        self._authorization = Authorization(
-            accounts=parts.accounts,
-            forge=parts.forge,
-            catalog=parts.catalog,
-            deployments=parts.deployments,
-            deliveries=parts.deliveries,
-            change_sets=parts.change_sets,
-            layers=parts.layers,
-            authorizer=parts.authorizer,
-            operators_team=parts.operators_team,
-            monotonic=parts.monotonic,
-        )
-        shapes = Shapes(parts.url, parts.links)
-        self._rendering = Rendering(parts.url, parts.links.words)
-        self._signing_in = SigningIn(parts, self._rendering)
+    def __init__(self, ports: Ports) -> None:
+        self._url = ports.web_url
+        self._ports = ports
+        self._authorization = Authorization(ports)
+        shapes = Shapes(ports.web_url, ports.web_links)
+        self._rendering = Rendering(ports.web_url, ports.web_links.words)
+        self._signing_in = SigningIn(ports, self._rendering)
         self.app = APIGatewayHttpResolver(enable_validation=True)
         self.app.use([self._guard])
         self.app.exception_handler([TidegateError])(self._refused)
         self.app.exception_handler([RequestValidationError])(self._invalid)
         self.app.exception_handler([NotFoundError])(self._no_route)
-        Api(parts, self._authorization, shapes).add_to(self.app)
-        Pages(parts, self._authorization, shapes, self._rendering).add_to(self.app)
-        LogPages(parts, shapes, self._rendering).add_to(self.app)
-        ChangePages(parts, shapes, self._rendering).add_to(self.app)
-        LockPages(parts).add_to(self.app)
-        PullRequestPages(parts, self._authorization, shapes, self._rendering).add_to(self.app)
-        DriftPages(parts, self._authorization, shapes, self._rendering).add_to(self.app)
+        Api(ports, self._authorization, shapes).add_to(self.app)
+        Pages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
+        LogPages(ports, shapes, self._rendering).add_to(self.app)
+        ChangePages(ports, shapes, self._rendering).add_to(self.app)
+        LockPages(ports).add_to(self.app)
+        PullRequestPages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
+        DriftPages(ports, self._authorization, shapes, self._rendering).add_to(self.app)
         self._signing_in.add_to(self.app)
-        OpenId(parts.url, parts.public_keys).add_to(self.app)
+        OpenId(ports).add_to(self.app)
         self.app.get("/api/v1/openapi.json", include_in_schema=False, enable_validation=False)(self._description)
         self._described = ""
 
@@ -170,7 +159,7 @@ class WebApplication:
         query = app.current_event.query_string_parameters or {}
         fields = {**query, **form, **app.context["_route_args"]}
         access = self._authorization.authorize(rule, session.login, fields)
-        form_token = self._parts.sessions().form_token(session)
+        form_token = self._ports.sessions.form_token(session)
         app.context.update(access=access, person=session.login, form_token=form_token, fields=fields)
         return following(app)
 
@@ -192,7 +181,7 @@ class WebApplication:
         except ValueError as error:
             raise InvalidRequest("This form has more fields than any of ours.") from error
         form = {name: values[0] for name, values in fields.items()}
-        if not self._parts.sessions().is_form_token(session, form.get("csrf", "")):
+        if not self._ports.sessions.is_form_token(session, form.get("csrf", "")):
             raise ForgedRequest
         return form
 
@@ -235,13 +224,13 @@ class WebApplication:
         return response
 
     def _said(self, text: str) -> str:
-        return self._parts.links.words.said(text)
+        return self._ports.web_links.words.said(text)
 
     def _person(self) -> tuple[str, str]:
         """Return who is signed in, for the top of a page, and the token of its forms; nobody if that cannot be told."""
         try:
             session = self._signing_in.session(self.app.current_event)
-            return (session.login, self._parts.sessions().form_token(session)) if session else ("", "")
+            return (session.login, self._ports.sessions.form_token(session)) if session else ("", "")
         except (TidegateError, AttributeError):
             return "", ""
 

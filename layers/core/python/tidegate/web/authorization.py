@@ -13,19 +13,13 @@ from typing import Any, TypeVar
 
 from cachetools import TTLCache
 
-from tidegate.deploys.authorize import Asking, Authorizer
+from tidegate.deploys.authorize import Asking, judge_action, judge_unlock, person_asking
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.job import JobKind, job_parts
 from tidegate.deploys.rules.temporary_layer import TemporaryLayer
 from tidegate.ports import (
-    Accounts,
-    Catalog,
-    ChangeSets,
-    Deliveries,
-    Deployments,
-    Forge,
     KnownRepository,
-    TemporaryLayers,
+    Ports,
 )
 from tidegate.roots.rules.root import queue_id, repository_name, root_name
 from tidegate.rules.access import Action
@@ -86,21 +80,9 @@ class Authorization:
 
     def __init__(
         self,
-        *,
-        accounts: Accounts,
-        forge: Forge,
-        catalog: Catalog,
-        deployments: Deployments,
-        deliveries: Deliveries,
-        change_sets: ChangeSets,
-        layers: TemporaryLayers,
-        authorizer: Authorizer,
-        operators_team: str,
-        monotonic: Callable[[], float],
+        ports: Ports,
     ) -> None:
-        self._accounts, self._forge, self._catalog = accounts, forge, catalog
-        self._deployments, self._deliveries, self._change_sets = deployments, deliveries, change_sets
-        self._layers, self._authorizer, self._team = layers, authorizer, operators_team
+        self._ports, monotonic = ports, ports.monotonic
 
         def cache(seconds: float = REMEMBERED_SECONDS) -> TTLCache[Any, Any]:
             return TTLCache(REMEMBERED, seconds, monotonic)
@@ -117,7 +99,7 @@ class Authorization:
     def login_of(self, token: str) -> str | None:
         """Return whose token this is; None for nobody's. Tokens are remembered by their digest only."""
         key = sha256(token.encode(errors="replace")).hexdigest()
-        return _known_or(self._logins, key, lambda: self._accounts.login_of(token))
+        return _known_or(self._logins, key, lambda: self._ports.accounts.login_of(token))
 
     def authorize(self, rule: Rule, login: str, given: Mapping[str, str]) -> Access:
         """Return what a request may use; ``given`` are its fields by name.
@@ -150,13 +132,13 @@ class Authorization:
         What the forge says is used again for a minute; when they do it, it is asked anew.
         """
         permission = self.permission(login, where[1], where[0])
-        asking = _known_or(self._shown, (login, where[1]), lambda: self._authorizer.asking(where, login, permission))
+        asking = _known_or(self._shown, (login, where[1]), lambda: person_asking(self._ports, where, login, permission))
         return self._judged(asking, action, about)
 
     def operator(self, login: str, where: tuple[int, str]) -> Decision:
         """Decide whether to offer somebody what only operators do. What the forge says is used again for a minute."""
         known = _known_or(self._operators, (login, where[1]), lambda: self._operates(login, where[1], where[0]))
-        return Decision(known, "" if known else str(NoOperator(login, self._team)))
+        return Decision(known, "" if known else str(NoOperator(login, self._ports.operators_team)))
 
     def _operating(self, login: str, repository: str, installation: int) -> Permission:
         """Return what the forge says now. Raise NoOperator for who may read only."""
@@ -164,7 +146,7 @@ class Authorization:
         def operates(_permission: Permission) -> bool:
             return self._operates(login, repository, installation)
 
-        return self._anew(login, repository, installation, operates, NoOperator(login, self._team))
+        return self._anew(login, repository, installation, operates, NoOperator(login, self._ports.operators_team))
 
     def _writing(self, login: str, repository: str, installation: int) -> Permission:
         """Return what the forge says now. Raise NotGranted for who may read only."""
@@ -199,7 +181,7 @@ class Authorization:
         before = self._refused.get(key)
         if before is None or self._judged(before, action, about).done:
             permission = self.permission(login, where[1], where[0], anew=True)
-            before = self._authorizer.asking(where, login, permission)
+            before = person_asking(self._ports, where, login, permission)
             if permission < Permission.READ or self._judged(before, action, about).done:
                 return permission
             self._refused[key] = before
@@ -207,8 +189,8 @@ class Authorization:
 
     def _judged(self, asking: Asking, action: Action, about: Deployment | str) -> Decision:
         if isinstance(about, str):
-            return self._authorizer.judge_unlock(asking, about)
-        return self._authorizer.judge(asking, about, action)
+            return judge_unlock(self._ports, asking, about)
+        return judge_action(self._ports, asking, about, action)
 
     def listed(self, login: str, repositories: Sequence[KnownRepository]) -> list[Permission | None]:
         """Return what somebody may do in each of these; None where the forge is not asked any more in this minute.
@@ -233,7 +215,7 @@ class Authorization:
 
     def _asked(self, login: str, repository: str, installation: int) -> Permission:
         try:
-            return self._forge.permission(installation, repository, login)
+            return self._ports.forge.permission(installation, repository, login)
         except (ForgeRefused, NotFound):
             return Permission.NONE
 
@@ -242,10 +224,10 @@ class Authorization:
         return permission
 
     def _operates(self, login: str, repository: str, installation: int) -> bool:
-        organization, _, team = self._team.partition("/")
+        organization, _, team = self._ports.operators_team.partition("/")
         if not team or organization.lower() != repository.partition("/")[0].lower():
             return False
-        return self._forge.is_team_member(installation, organization, team, login)
+        return self._ports.forge.is_team_member(installation, organization, team, login)
 
     def _subject(self, about: About, given: Mapping[str, str]) -> tuple[str, int, Deployment | TemporaryLayer | None]:
         try:
@@ -255,28 +237,32 @@ class Authorization:
                 return self._request(given["id"])
             if about is About.CHANGE:
                 return self._change(given["id"])
-            found = self._of_job(given["id"]) if about is About.JOB else self._deployments.get(given["id"])
+            found = self._of_job(given["id"]) if about is About.JOB else self._ports.deployments.get(given["id"])
         except NotFound as error:
             raise Hidden from error
         return found.repository, found.installation, found
 
     def _of_job(self, job: str) -> Deployment | TemporaryLayer:
         identifier, kind, _ = job_parts(job)
-        return self._layers.get(identifier) if kind is JobKind.SPECULATE else self._deployments.get(identifier)
+        return (
+            self._ports.temporary_layers.get(identifier)
+            if kind is JobKind.SPECULATE
+            else self._ports.deployments.get(identifier)
+        )
 
     def _repository(self, name: str) -> tuple[str, int, None]:
-        known = self._catalog.repository(repository_name(name))
+        known = self._ports.catalog.repository(repository_name(name))
         return known.name, known.installation, None
 
     def _change(self, identifier: str) -> tuple[str, int, None]:
         """Return the repository of a change: that of any of its deployments, as all have the same."""
-        some = [one.deployment for one in self._change_sets.deployments(identifier)[:_SOME]]
-        for one in self._deployments.many(some).values():
+        some = [one.deployment for one in self._ports.change_sets.deployments(identifier)[:_SOME]]
+        for one in self._ports.deployments.many(some).values():
             return one.repository, one.installation, None
         raise NotFound("change", identifier)
 
     def _request(self, identifier: str) -> tuple[str, int, None]:
-        delivery = self._deliveries.get(identifier)
+        delivery = self._ports.deliveries.get(identifier)
         if delivery.event != REQUEST_EVENT:
             raise NotFound("request", identifier)
         return str(delivery.fields["repository"]), int(delivery.fields["installation"]), None

@@ -9,7 +9,9 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from tidegate.deploys.rules.gate import GateAnswer
 from tidegate.deploys.rules.overview import awaited, is_done, needed, overview
-from tidegate.web.parts import Parts
+from tidegate.gates.decide_gate import decide_gate
+from tidegate.gates.look_at_change import get_change
+from tidegate.ports import Ports
 from tidegate.web.picture import picture
 from tidegate.web.refusals import Hidden, InvalidRequest, ensure_done
 from tidegate.web.rendering import STATES, Rendering, address, see_other
@@ -27,8 +29,8 @@ _DONE = {
 class ChangePages:
     """Adds the routes of changes to a resolver."""
 
-    def __init__(self, parts: Parts, shapes: Shapes, rendering: Rendering) -> None:
-        self._parts, self._shapes, self._rendering = parts, shapes, rendering
+    def __init__(self, ports: Ports, shapes: Shapes, rendering: Rendering) -> None:
+        self._ports, self._shapes, self._rendering = ports, shapes, rendering
 
     def add_to(self, app: APIGatewayHttpResolver) -> None:
         """Register the routes."""
@@ -37,7 +39,7 @@ class ChangePages:
         app.post("/deployments/<id>/gate", **hidden)(lambda **_: self._gate(app))
 
     def _page(self, app: APIGatewayHttpResolver, change: str) -> Response[str]:
-        view = self._parts.change_looker.look(change)
+        view = get_change(self._ports, change)
         stacks, one = overview(view.deployments), view.deployments[0]
         return self._rendering.show(
             app,
@@ -64,8 +66,8 @@ class ChangePages:
         if access.deployment is None:
             raise Hidden
         identifier = access.deployment.id
-        at, reason = self._parts.clock.now(), app.context["fields"].get("reason", "")
-        answer = self._parts.decide_gate(identifier, GateAnswer(decision), access.login, at, reason)
+        at, reason = self._ports.clock.now(), app.context["fields"].get("reason", "")
+        answer = decide_gate(self._ports, identifier, GateAnswer(decision), access.login, at, reason)
         ensure_done(answer)
         target = address(f"/deployments/{quote(identifier)}", done=_DONE[GateAnswer(decision)])
         return see_other(target)

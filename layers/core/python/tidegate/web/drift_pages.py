@@ -12,14 +12,15 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.openapi.params import Body, Query
 
 from tidegate.config.rules.drift import DriftRecord
-from tidegate.drift.look_at_drift import DriftView
+from tidegate.drift.look_at_drift import DriftView, get_drift
+from tidegate.drift.look_now import start_drift
+from tidegate.ports import Ports
 from tidegate.rules.decision import Decision
 from tidegate.rules.errors import NotFound
 from tidegate.rules.permission import Permission
 from tidegate.web.api import described
 from tidegate.web.authorization import Authorization
 from tidegate.web.drift_models import DriftList, Looking, drift_schedule
-from tidegate.web.parts import Parts
 from tidegate.web.readable import readable
 from tidegate.web.refusals import UnknownSchedule, ensure_done
 from tidegate.web.rendering import Rendering, address, see_other
@@ -36,8 +37,8 @@ _NOTICES = {
 class DriftPages:
     """Adds the routes of drift to a resolver."""
 
-    def __init__(self, parts: Parts, authorization: Authorization, shapes: Shapes, rendering: Rendering) -> None:
-        self._parts, self._authorization = parts, authorization
+    def __init__(self, ports: Ports, authorization: Authorization, shapes: Shapes, rendering: Rendering) -> None:
+        self._ports, self._authorization = ports, authorization
         self._shapes, self._rendering = shapes, rendering
 
     def add_to(self, app: APIGatewayHttpResolver) -> None:
@@ -76,18 +77,18 @@ class DriftPages:
     def _started(self, app: APIGatewayHttpResolver, schedule: str) -> Decision:
         repository = app.context["access"].repository
         try:
-            return self._parts.look_now(repository, schedule, str(uuid.uuid4()))
+            return start_drift(self._ports, repository, schedule, str(uuid.uuid4()))
         except NotFound as error:
-            known = [view.record.entry.name for view in self._parts.drift_looker.look([repository])]
+            known = [view.record.entry.name for view in get_drift(self._ports, [repository])]
             raise UnknownSchedule(schedule, known) from error
 
     def _found(self, app: APIGatewayHttpResolver) -> tuple[Sequence[DriftView], int]:
         """Return the schedules that are asked for, and how many repositories are not checked yet."""
         access = app.context["access"]
         if access.repository:
-            return self._parts.drift_looker.look([access.repository]), 0
-        allowed = readable(self._parts.catalog, self._authorization, access.login)
-        return self._parts.drift_looker.look([known.name for known in allowed.repositories]), allowed.unchecked
+            return get_drift(self._ports, [access.repository]), 0
+        allowed = readable(self._ports.catalog, self._authorization, access.login)
+        return get_drift(self._ports, [known.name for known in allowed.repositories]), allowed.unchecked
 
     def _page(self, app: APIGatewayHttpResolver) -> Response[str]:
         found, unchecked = self._found(app)

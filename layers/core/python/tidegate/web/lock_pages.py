@@ -7,15 +7,17 @@ from typing import Annotated, Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.openapi.params import Body
 
+from tidegate.deploys.queue.lock import lock_queue
 from tidegate.deploys.rules.deployment import Unlocking
 from tidegate.deploys.rules.locking import asked_lock
 from tidegate.deploys.rules.repository_locks import WHOLE
+from tidegate.ports import Ports
+from tidegate.requests.lock_many import lock_many, may_lock_many, unlock_many
 from tidegate.roots.rules.root import queue_id, root_name
 from tidegate.rules.decision import Decision
 from tidegate.web import models, request_models
 from tidegate.web.api import described
 from tidegate.web.authorization import Access
-from tidegate.web.parts import Parts
 from tidegate.web.refusals import NotGranted, ensure_done
 from tidegate.web.rendering import address, see_other
 
@@ -23,8 +25,8 @@ from tidegate.web.rendering import address, see_other
 class LockPages:
     """Adds the routes of locks to a resolver."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, ports: Ports) -> None:
+        self._ports = ports
 
     def add_to(self, app: APIGatewayHttpResolver) -> None:
         """Register the routes."""
@@ -58,17 +60,17 @@ class LockPages:
 
     def _lock(self, access: Access, stack: str, reason: str, duration: str) -> Decision:
         scope = self._allowed(access, stack)
-        locking = asked_lock(access.login, self._parts.clock.now(), reason, duration)
-        return self._parts.locker.lock(access.repository, scope, locking)
+        locking = asked_lock(access.login, self._ports.clock.now(), reason, duration)
+        return lock_many(self._ports, access.repository, scope, locking)
 
     def _unlock(self, access: Access, stack: str) -> Decision:
         scope = self._allowed(access, stack)
-        return self._parts.locker.unlock(access.repository, scope, Unlocking(access.login, self._parts.clock.now()))
+        return unlock_many(self._ports, access.repository, scope, Unlocking(access.login, self._ports.clock.now()))
 
     def _allowed(self, access: Access, stack: str) -> str:
         """Return the scope, which is about all roots without a stack. Raise NotGranted."""
         scope = stack or WHOLE
-        may = self._parts.locker.may(access.where, scope, access.login)
+        may = may_lock_many(self._ports, access.where, scope, access.login)
         if not may.done:
             raise NotGranted(may.reason)
         return scope
@@ -77,8 +79,8 @@ class LockPages:
         access, fields = app.context["access"], app.context["fields"]
         root = root_name(fields.get("root", ""))
         reason, duration = fields.get("reason", ""), fields.get("duration", "").strip()
-        locking = asked_lock(access.login, self._parts.clock.now(), reason, duration)
-        decision = self._parts.lock(queue_id(access.repository, root), locking)
+        locking = asked_lock(access.login, self._ports.clock.now(), reason, duration)
+        decision = lock_queue(self._ports, queue_id(access.repository, root), locking)
         ensure_done(decision)
         return see_other(address("/queue", repository=access.repository, root=root, done="locked"))
 

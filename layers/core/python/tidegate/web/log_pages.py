@@ -10,11 +10,11 @@ from typing import Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
-from tidegate.deploys.jobs.read_log import LogPage, Subject
+from tidegate.deploys.jobs.read_log import LogPage, Subject, read_log, read_whole_log
 from tidegate.deploys.rules.temporary_layer import TemporaryLayer
+from tidegate.ports import Ports
 from tidegate.web.answer_size import LONGEST_ANSWER, fits, fitting
 from tidegate.web.log_lines import shown
-from tidegate.web.parts import Parts
 from tidegate.web.refusals import InvalidRequest, LogNeedsCompression, LogTooLarge
 from tidegate.web.rendering import Rendering
 from tidegate.web.shapes import Shapes
@@ -28,8 +28,8 @@ _NUMBER = re.compile(r"[0-9]{1,10}")
 class LogPages:
     """Adds the routes of logs to a resolver."""
 
-    def __init__(self, parts: Parts, shapes: Shapes, rendering: Rendering) -> None:
-        self._parts, self._shapes, self._rendering = parts, shapes, rendering
+    def __init__(self, ports: Ports, shapes: Shapes, rendering: Rendering) -> None:
+        self._ports, self._shapes, self._rendering = ports, shapes, rendering
 
     def add_to(self, app: APIGatewayHttpResolver) -> None:
         """Register the routes."""
@@ -53,14 +53,14 @@ class LogPages:
                 lines=[(after + number, shown(line)) for number, line in enumerate(page.lines, 1)],
             )
 
-        return fitting(self._parts.log_reader.read(subject, job, after), shows, lambda response: response.body or "")
+        return fitting(read_log(self._ports, subject, job, after), shows, lambda response: response.body or "")
 
     def _lines(self, app: APIGatewayHttpResolver, job: str) -> Response[str]:
-        page = self._parts.log_reader.read(_subject(app), job, _after(app))
+        page = read_log(self._ports, _subject(app), job, _after(app))
         return Response(HTTPStatus.OK, "application/json", fitting(page, _styled, str))
 
     def _raw(self, app: APIGatewayHttpResolver, job: str) -> Response[Any]:
-        log = self._parts.log_reader.whole(_subject(app), job)
+        log = read_whole_log(self._ports, _subject(app), job)
         if not log.is_whole:
             raise LogTooLarge(job)
         headers: dict[str, str | list[str]] = {"Content-Disposition": f'attachment; filename="{job}.txt"'}

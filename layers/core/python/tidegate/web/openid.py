@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from tidegate.deploys.rules.tokens import discovery
-from tidegate.ports import PublicKeys
+from tidegate.ports import Ports
+from tidegate.web.key_set import key_set
 from tidegate.web.refusals import Hidden, NoUsableKey
 
 DISCOVERY, KEYS = "/.well-known/openid-configuration", "/.well-known/jwks.json"
@@ -18,10 +19,10 @@ _KEPT = {"Cache-Control": "public, max-age=300"}
 
 
 class OpenId:
-    """The two documents. ``keys`` is None where the installation has no key, and so is no issuer."""
+    """The two documents. There are none where the installation has no key, and so is no issuer."""
 
-    def __init__(self, issuer: str, keys: Callable[[], PublicKeys | None]) -> None:
-        self._issuer, self._keys = issuer, keys
+    def __init__(self, ports: Ports) -> None:
+        self._ports = ports
 
     def add_to(self, app: APIGatewayHttpResolver) -> None:
         """Add the routes to ``app``."""
@@ -29,19 +30,17 @@ class OpenId:
         app.get(KEYS, include_in_schema=False, enable_validation=False)(self._key_set)
 
     def _discovery(self) -> Response[str]:
-        if self._keys() is None:
+        if self._ports.public_keys is None:
             raise Hidden
-        return _document(discovery(self._issuer, KEYS))
+        return _document(discovery(self._ports.web_url, KEYS))
 
     def _key_set(self) -> Response[str]:
-        keys = self._keys()
+        keys = self._ports.public_keys
         if keys is None:
             raise Hidden
         usable = keys.usable()
         if not usable:
             raise NoUsableKey
-        from tidegate.web.key_set import key_set  # noqa: PLC0415  # It loads cryptography, which pages do without.
-
         return _document(key_set(usable))
 
 

@@ -10,8 +10,12 @@ from urllib.parse import quote
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
-from tidegate.deploys.jobs.search_deployments import Found
-from tidegate.deploys.queue.look_at_queue import FoundRoots
+from tidegate.check_runs.look_at_deployment import describe_deployment
+from tidegate.deploys.jobs.cancel_deployment import cancel_deployment
+from tidegate.deploys.jobs.search_deployments import Found, search_deployments
+from tidegate.deploys.queue.look_at_queue import FoundRoots, get_queue, queue_glances, search_queues
+from tidegate.deploys.queue.unlock import unlock_queue
+from tidegate.deploys.reviews.decide_review import decide_review
 from tidegate.deploys.rules import requirements_gate
 from tidegate.deploys.rules.cancelling import APPLY_WARNING
 from tidegate.deploys.rules.deployment import Deployment, State, Unlocking
@@ -21,7 +25,8 @@ from tidegate.deploys.rules.review import Answer
 from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
 from tidegate.deploys.rules.summary import DeploymentSummary
 from tidegate.deploys.texts.advice import advice_on
-from tidegate.ports import HistoryPage
+from tidegate.gates.look_at_change import awaited_by, replaced_by, replacement_of
+from tidegate.ports import HistoryPage, Ports
 from tidegate.roots.rules.query_words import InvalidTagQuery
 from tidegate.roots.rules.root import queue_id, root_name
 from tidegate.rules.permission import Permission
@@ -29,7 +34,7 @@ from tidegate.web.authorization import Access, Authorization
 from tidegate.web.glance import GLANCED, glance
 from tidegate.web.grouping import is_resting
 from tidegate.web.offers import offers, unlocking
-from tidegate.web.parts import Parts
+from tidegate.web.parts import unknown_root
 from tidegate.web.readable import readable
 from tidegate.web.refusals import Hidden, InvalidRequest, ensure_done
 from tidegate.web.rendering import Rendering, address, is_over, see_other
@@ -64,8 +69,8 @@ class PlanLine:
 class Pages:
     """Adds the routes of the pages to a resolver."""
 
-    def __init__(self, parts: Parts, authorization: Authorization, shapes: Shapes, rendering: Rendering) -> None:
-        self._parts, self._authorization = parts, authorization
+    def __init__(self, ports: Ports, authorization: Authorization, shapes: Shapes, rendering: Rendering) -> None:
+        self._ports, self._authorization = ports, authorization
         self._shapes, self._rendering = shapes, rendering
 
     def add_to(self, app: APIGatewayHttpResolver) -> None:
@@ -87,9 +92,9 @@ class Pages:
         return self._rendering.show(app, template, notice=notice, **values)
 
     def _home(self, app: APIGatewayHttpResolver) -> Response[str]:
-        found = readable(self._parts.catalog, self._authorization, app.context["access"].login)
+        found = readable(self._ports.catalog, self._authorization, app.context["access"].login)
         newest = sorted(found.repositories, key=lambda known: known.seen_at, reverse=True)[:GLANCED]
-        views, now = self._parts.queue_looker.glances(known.name for known in newest), self._parts.clock.now()
+        views, now = queue_glances(self._ports, (known.name for known in newest)), self._ports.clock.now()
         return self.show(
             app,
             "repositories.html",
@@ -102,12 +107,12 @@ class Pages:
         repository, query = _access(app).repository, app.context["fields"].get("query", "").strip()
         problem, found = "", FoundRoots([])
         try:
-            found = self._parts.queue_looker.search(repository, parse_root_query(query))
+            found = search_queues(self._ports, repository, parse_root_query(query))
         except InvalidTagQuery as error:
             problem = str(error)
         roots = found.roots
-        recent = self._parts.catalog.of_repository(repository, 10)
-        now = self._parts.clock.now()
+        recent = self._ports.catalog.of_repository(repository, 10)
+        now = self._ports.clock.now()
         resting = [view for view in roots if is_resting(view, now)]
         active = [view for view in roots if view not in resting]
         response = self.show(
@@ -123,7 +128,7 @@ class Pages:
             active=active,
             resting=resting,
             recent=recent,
-            replaced=self._parts.change_looker.replaced(recent.deployments),
+            replaced=replaced_by(self._ports, recent.deployments),
         )
         if problem:
             response.status_code = HTTPStatus.BAD_REQUEST
@@ -137,9 +142,9 @@ class Pages:
         if query:
             return self._search(app, query, shown)
         if name is None:
-            page = self._parts.catalog.of_repository(repository, LISTED, after)
+            page = self._ports.catalog.of_repository(repository, LISTED, after)
         else:
-            page = self._parts.catalog.of_queue(queue_id(repository, name), LISTED, after)
+            page = self._ports.catalog.of_queue(queue_id(repository, name), LISTED, after)
         return self._list(app, page, shown)
 
     def _search(self, app: APIGatewayHttpResolver, query: str, shown: Mapping[str, Any]) -> Response[str]:
@@ -151,30 +156,30 @@ class Pages:
             response = self.show(app, "deployments.html", page=HistoryPage(()), locked=(), replaced={}, **told)
             response.status_code = HTTPStatus.BAD_REQUEST
             return response
-        found = self._parts.searcher.search(
-            shown["repository"], asked, LISTED, root=shown["root"], after=shown["after"]
+        found = search_deployments(
+            self._ports, shown["repository"], asked, LISTED, root=shown["root"], after=shown["after"]
         )
         return self._list(app, found, shown)
 
     def _list(self, app: APIGatewayHttpResolver, page: HistoryPage | Found, shown: Mapping[str, Any]) -> Response[str]:
         locked = self._locked(shown["repository"], page.deployments)
-        replaced = self._parts.change_looker.replaced(page.deployments)
+        replaced = replaced_by(self._ports, page.deployments)
         return self.show(app, "deployments.html", page=page, locked=locked, replaced=replaced, **shown)
 
     def _locked(self, repository: str, shown: Iterable[DeploymentSummary]) -> set[str]:
         """Return the roots whose queue's lock holds back what is shown; nothing is read where nothing waits in line."""
         if all(one.state is not State.QUEUED for one in shown):
             return set()
-        return {head.root_name for head in self._parts.catalog.roots(repository) if head.lock}
+        return {head.root_name for head in self._ports.catalog.roots(repository) if head.lock}
 
     def _queue(self, app: APIGatewayHttpResolver) -> Response[str]:
         access = _access(app)
         root = root_name(app.context["fields"].get("root", ""))
         name = queue_id(access.repository, root)
-        view = self._parts.queue_looker.queue(name)
-        recent = self._parts.catalog.of_queue(name, 10)
+        view = get_queue(self._ports, name)
+        recent = self._ports.catalog.of_queue(name, 10)
         if view.head.version == 0 and not recent.deployments:
-            raise self._parts.unknown_root(access.repository, root)
+            raise unknown_root(self._ports, access.repository, root)
         return self.show(
             app,
             "queue.html",
@@ -182,22 +187,22 @@ class Pages:
             root=root,
             view=view,
             recent=recent,
-            replaced=self._parts.change_looker.replaced(recent.deployments),
+            replaced=replaced_by(self._ports, recent.deployments),
             may_unlock=unlocking(self._authorization, access, view.head),
             may_lock=access.permission >= Permission.WRITE,
         )
 
     def _unlock(self, app: APIGatewayHttpResolver) -> Response[str]:
         access, root = _access(app), root_name(app.context["fields"].get("root", ""))
-        unlocking = Unlocking(access.login, self._parts.clock.now())
-        decision = self._parts.unlock(queue_id(access.repository, root), unlocking)
+        unlocking = Unlocking(access.login, self._ports.clock.now())
+        decision = unlock_queue(self._ports, queue_id(access.repository, root), unlocking)
         done = "unlocked" if decision.done else "not-locked"
         return see_other(address("/queue", repository=access.repository, root=root, done=done))
 
     def _deployment(self, app: APIGatewayHttpResolver) -> Response[str]:
         access = _access(app)
         deployment = _of(access)
-        view = self._parts.deployment_looker.look(deployment)
+        view = describe_deployment(self._ports, deployment)
         return self.show(
             app,
             "deployment.html",
@@ -211,11 +216,11 @@ class Pages:
             gated=deployment.state in WAITING,
             lacks=requirements_gate.waits(deployment),
             expires=_until(deployment),
-            awaited=self._parts.change_looker.awaited(deployment),
+            awaited=awaited_by(self._ports, deployment),
             pull_request_url=self._shapes.pull_request_url(deployment.repository, deployment.pull_request),
             over=is_over(deployment.state),
             advice=advice_on(deployment),
-            replacement=self._parts.change_looker.replacement(deployment),
+            replacement=replacement_of(self._ports, deployment),
             commit_url=self._shapes.commit_url(deployment.repository, deployment.revision.sha),
             execution_url=self._shapes.execution_url(deployment.id) if deployment.history[1:] else None,
         )
@@ -226,14 +231,16 @@ class Pages:
             raise InvalidRequest("A review is answered with approve or reject.")
         deployment = _of(access)
         seen = app.context["fields"].get("plan_digest", "")
-        answer = self._parts.decide(deployment.id, Answer(decision), access.login, self._parts.clock.now(), seen)
+        answer = decide_review(
+            self._ports, deployment.id, Answer(decision), access.login, self._ports.clock.now(), seen
+        )
         ensure_done(answer)
         return see_other(address(f"/deployments/{quote(deployment.id)}", done=decision))
 
     def _cancel(self, app: APIGatewayHttpResolver) -> Response[str]:
         access = _access(app)
         identifier, is_apply = _of(access).id, app.context["fields"].get("apply") == "yes"
-        decision = self._parts.cancel(identifier, access.login, self._parts.clock.now(), is_apply=is_apply)
+        decision = cancel_deployment(self._ports, identifier, access.login, self._ports.clock.now(), is_apply=is_apply)
         ensure_done(decision)
         return see_other(address(f"/deployments/{quote(identifier)}", done="cancelled"))
 

@@ -13,14 +13,20 @@ from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
 from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
 from tidegate.policies.rules.policy import PolicyFinding, PolicyVerdict
-from tidegate.pull_requests.look_at_pull_request import FoundPullRequests, PullRequestView
+from tidegate.ports import Ports
+from tidegate.pull_requests.look_at_pull_request import (
+    FoundPullRequests,
+    PullRequestView,
+    get_pull_request,
+    open_pull_requests,
+    search_pull_requests,
+)
 from tidegate.pull_requests.rules.query import parse_pull_request_query
 from tidegate.pull_requests.rules.remarks import conflict
 from tidegate.pull_requests.rules.tally import tally
 from tidegate.roots.rules.query_words import InvalidTagQuery
 from tidegate.web.api import NameInPath, OwnerInPath, described
 from tidegate.web.authorization import Authorization
-from tidegate.web.parts import Parts
 from tidegate.web.pull_request_models import PullRequestDetails, PullRequestsList, brief, details, refusing_sets
 from tidegate.web.readable import readable
 from tidegate.web.refusals import Hidden
@@ -39,8 +45,8 @@ _FAILURES = 100
 class PullRequestPages:
     """Adds the routes of pull requests to a resolver."""
 
-    def __init__(self, parts: Parts, authorization: Authorization, shapes: Shapes, rendering: Rendering) -> None:
-        self._parts, self._authorization = parts, authorization
+    def __init__(self, ports: Ports, authorization: Authorization, shapes: Shapes, rendering: Rendering) -> None:
+        self._ports, self._authorization = ports, authorization
         self._shapes, self._rendering = shapes, rendering
 
     def add_to(self, app: APIGatewayHttpResolver) -> None:
@@ -76,17 +82,17 @@ class PullRequestPages:
 
     def _opened(self, app: APIGatewayHttpResolver, query: str) -> tuple[FoundPullRequests, int]:
         """Return the open ones that match, and how many repositories are not checked yet. Raise InvalidTagQuery."""
-        access, looker = app.context["access"], self._parts.pull_request_looker
+        access, ports = app.context["access"], self._ports
         asked, names, unchecked = parse_pull_request_query(query), [access.repository], 0
         if not access.repository:
-            allowed = readable(self._parts.catalog, self._authorization, access.login)
+            allowed = readable(self._ports.catalog, self._authorization, access.login)
             names, unchecked = [known.name for known in allowed.repositories], allowed.unchecked
         if query.strip():
-            return looker.search(names, asked), unchecked
-        return FoundPullRequests(list(looker.opened(names))), unchecked
+            return search_pull_requests(ports, names, asked), unchecked
+        return FoundPullRequests(list(open_pull_requests(ports, names))), unchecked
 
     def _look(self, app: APIGatewayHttpResolver, number: int) -> PullRequestView:
-        return self._parts.pull_request_looker.look(app.context["access"].repository, number)
+        return get_pull_request(self._ports, app.context["access"].repository, number)
 
     def _list(self, app: APIGatewayHttpResolver) -> Response[str]:
         query, problem = app.context["fields"].get("query", "").strip(), ""

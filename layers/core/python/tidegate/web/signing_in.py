@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.shared.cookies import Cookie, SameSite
 
-from tidegate.web.parts import Parts
+from tidegate.ports import Ports
 from tidegate.web.refusals import SignInFailed
 from tidegate.web.rendering import Rendering
 from tidegate.web.session import SESSION_SECONDS, SIGN_IN_SECONDS, Session
@@ -22,10 +22,10 @@ _LOCAL = re.compile(r"/(?![/\\])[A-Za-z0-9._~!$&'()*+,;=:@%/?-]{0,1500}")
 class SigningIn:
     """The routes of signing in and out."""
 
-    def __init__(self, parts: Parts, rendering: Rendering) -> None:
-        self._parts, self._rendering = parts, rendering
-        self._secure = parts.url.startswith("https:")
-        self._callback = f"{parts.url}/login/callback"
+    def __init__(self, ports: Ports, rendering: Rendering) -> None:
+        self._ports, self._rendering = ports, rendering
+        self._secure = ports.web_url.startswith("https:")
+        self._callback = f"{ports.web_url}/login/callback"
         # With this prefix a browser takes the cookie from this host only, and only over TLS.
         prefix = "__Host-" if self._secure else ""
         self._session_cookie, self._sign_in_cookie = f"{prefix}tidegate", f"{prefix}tidegate-sign-in"
@@ -45,7 +45,7 @@ class SigningIn:
         def logout() -> Response[str]:
             session = self.session(app.current_event)
             if session is not None:
-                self._parts.sign_outs.end(session.id, session.ends)
+                self._ports.sign_outs.end(session.id, session.ends)
             page = self._rendering.page("signed_out.html", person=None, csrf="")
             page.cookies.append(self._cookie(self._session_cookie, "", 0))
             return page
@@ -53,21 +53,21 @@ class SigningIn:
     def session(self, event: Any) -> Session | None:
         """Return the session of a request, if it has one that was not ended by signing out."""
         cookie = _cookies(event).get(self._session_cookie, "")
-        session = self._parts.sessions().read(cookie) if cookie else None
-        return None if session is None or self._parts.sign_outs.is_ended(session.id) else session
+        session = self._ports.sessions.read(cookie) if cookie else None
+        return None if session is None or self._ports.sign_outs.is_ended(session.id) else session
 
     def _begin(self, target: str) -> Response[str]:
-        nonce, cookie = self._parts.sessions().begin_sign_in(local_path(target))
-        address = self._parts.accounts.authorize_url(nonce, self._callback)
+        nonce, cookie = self._ports.sessions.begin_sign_in(local_path(target))
+        address = self._ports.accounts.authorize_url(nonce, self._callback)
         return _to(address, [self._cookie(self._sign_in_cookie, cookie, SIGN_IN_SECONDS)])
 
     def _end(self, event: Any, query: dict[str, str]) -> Response[str]:
-        sessions = self._parts.sessions()
+        sessions = self._ports.sessions
         begun = sessions.read_sign_in(_cookies(event).get(self._sign_in_cookie, ""), query.get("state", ""))
         if begun is None:
             raise SignInFailed("it took too long, or it was not begun in this browser.")
-        token = self._parts.accounts.exchange(query.get("code", ""), self._callback)
-        login = self._parts.accounts.login_of(token) if token else None
+        token = self._ports.accounts.exchange(query.get("code", ""), self._callback)
+        login = self._ports.accounts.login_of(token) if token else None
         if login is None:
             raise SignInFailed("the forge did not say who you are.")
         cookies = [

@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.requirements_gate import is_of_head
 from tidegate.deploys.rules.revision import is_on_branch
-from tidegate.ports import Forge
+from tidegate.ports import Ports
 from tidegate.rules.errors import NotFound
 
 
-@dataclass(frozen=True, slots=True)
-class BranchCheck:
-    """Compares the commits of deployments with the branches, or the pull requests, that they came from."""
+def left_branch(ports: Ports, deployment: Deployment) -> str:
+    """Return why a plan is not to be applied, and what to do; an empty text while its commit is where it was.
 
-    forge: Forge
-
-    def left(self, deployment: Deployment) -> str:
-        """Return why a plan is not to be applied, and what to do; an empty text while its commit is where it was.
-
-        Raise ForgeUnavailable and ForgeRefused.
-        """
-        if deployment.destroys_deployed:
-            return ""  # What is deployed is destroyed from its own files, wherever branches went since.
-        revision, where = deployment.revision, (deployment.installation, deployment.repository)
-        head, what = revision.branch, revision.branch
-        if is_of_head(deployment):
-            number = deployment.pull_request or 0
-            what = f"pull request {number}"
-            try:
-                head = self.forge.seen_pull_request(*where, number).spec.head_sha
-            except NotFound:
-                return f"There is no {what} any more, which {revision.short} came from. Reject this deployment."
-        if head == revision.sha or is_on_branch(self.forge.compare(*where, revision.sha, head)):
-            return ""
-        again = "deploy its new head" if is_of_head(deployment) else "merge what is to be deployed"
-        return (
-            f"{revision.short} is not part of {what} any more: a forced push took it away after this was planned, so "
-            f"it is not applied. Reject this deployment, and {again}."
-        )
+    Raise ForgeUnavailable and ForgeRefused.
+    """
+    if deployment.destroys_deployed:
+        return ""  # What is deployed is destroyed from its own files, wherever branches went since.
+    revision, where = deployment.revision, (deployment.installation, deployment.repository)
+    head, what = revision.branch, revision.branch
+    if is_of_head(deployment):
+        number = deployment.pull_request or 0
+        what = f"pull request {number}"
+        try:
+            head = ports.forge.seen_pull_request(*where, number).spec.head_sha
+        except NotFound:
+            return f"There is no {what} any more, which {revision.short} came from. Reject this deployment."
+    if head == revision.sha or is_on_branch(ports.forge.compare(*where, revision.sha, head)):
+        return ""
+    again = "deploy its new head" if is_of_head(deployment) else "merge what is to be deployed"
+    return (
+        f"{revision.short} is not part of {what} any more: a forced push took it away after this was planned, so "
+        f"it is not applied. Reject this deployment, and {again}."
+    )

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tidegate.deploys.rules.job import Job, job_id, job_parts
 from tidegate.deploys.rules.plan_runner import Limit, PlanRunner, form_of, kept, where
-from tidegate.deploys.rules.runner_size import RunnerOffer, with_more_memory
-from tidegate.ports import Clock, Jobs, PlanRunners
+from tidegate.deploys.rules.runner_size import with_more_memory
+from tidegate.ports import Ports
 from tidegate.roots.rules.root import queue_id
 from tidegate.rules.errors import NotFound
-
-#: Returns a plan's job with its runner and its note.
-Placed = Callable[[Job], Job]
-
-
-def on_fargate(job: Job) -> Job:
-    """Return the job as it is where all plans run on Fargate."""
-    return job
 
 
 def needs_fargate(job: Job) -> bool:
@@ -26,56 +17,50 @@ def needs_fargate(job: Job) -> bool:
     return job.runner is not PlanRunner.LAMBDA
 
 
-@dataclass(frozen=True, slots=True)
-class PlanRunnerChooser:
-    """Chooses for installations whose plans begin on Lambda.
+def choose_plan_runner(ports: Ports, job: Job) -> Job:
+    """Return the job with its runner. Asked again for the same job, it answers the same.
 
-    ``function`` tells how large its function is, ``memory`` how many MiB it has, ``offer`` what runners there are.
+    Without a function for plans, all run on Fargate. What looks for drift does: nobody waits for it. So does what asks
+    for a larger runner.
     """
+    if not ports.plan_runner.function or job.drift or _is_larger(ports, job):
+        return job
+    try:
+        made = ports.jobs.get(job.id)
+    except NotFound:
+        return _placed(ports, job)
+    return replace(job, runner=made.runner, note=made.note, size=made.size)
 
-    runners: PlanRunners
-    jobs: Jobs
-    clock: Clock
-    function: str
-    memory: int
-    offer: RunnerOffer
 
-    def place(self, job: Job) -> Job:
-        """Return the job with its runner. Asked again for the same job, it answers the same.
+def _placed(ports: Ports, job: Job) -> Job:
+    queue, form, now = (
+        queue_id(job.repository, job.root.name),
+        form_of(job, ports.plan_runner.function),
+        ports.clock.now(),
+    )
+    left = _left(ports, job)
+    if left is not None and left.is_of_the_root:
+        ports.plan_runners.keep(queue, kept(left, form, now))
+    chosen = where(left, None if left else ports.plan_runners.kept(queue, form), now)
+    size = job.size
+    if chosen.limit is Limit.MEMORY:
+        size = with_more_memory(size, ports.plan_runner.memory, ports.runner_offer.most)
+    return replace(job, runner=chosen.runner, note=chosen.note, size=size)
 
-        What looks for drift runs on Fargate: nobody waits for it. So does what asks for a larger runner.
-        """
-        if job.drift or self._is_larger(job):
-            return job
-        try:
-            made = self.jobs.get(job.id)
-        except NotFound:
-            return self._placed(job)
-        return replace(job, runner=made.runner, note=made.note, size=made.size)
 
-    def _placed(self, job: Job) -> Job:
-        queue, form, now = queue_id(job.repository, job.root.name), form_of(job, self.function), self.clock.now()
-        left = self._left(job)
-        if left is not None and left.is_of_the_root:
-            self.runners.keep(queue, kept(left, form, now))
-        chosen = where(left, None if left else self.runners.kept(queue, form), now)
-        size = job.size
-        if chosen.limit is Limit.MEMORY:
-            size = with_more_memory(size, self.memory, self.offer.most)
-        return replace(job, runner=chosen.runner, note=chosen.note, size=size)
-
-    def _left(self, job: Job) -> Limit | None:
-        """Return why the attempt before this one came to no end on Lambda; None if there was none, or not there."""
-        owner, kind, attempt = job_parts(job.id)
-        before = job_id(owner, kind, attempt - 1)
-        try:
-            if attempt == 1 or self.jobs.get(before).runner is not PlanRunner.LAMBDA:
-                return None
-        except NotFound:
+def _left(ports: Ports, job: Job) -> Limit | None:
+    """Return why the attempt before this one came to no end on Lambda; None if there was none, or not there."""
+    owner, kind, attempt = job_parts(job.id)
+    before = job_id(owner, kind, attempt - 1)
+    try:
+        if attempt == 1 or ports.jobs.get(before).runner is not PlanRunner.LAMBDA:
             return None
-        return self.jobs.limit(before) or Limit.ENDED
+    except NotFound:
+        return None
+    return ports.jobs.limit(before) or Limit.ENDED
 
-    def _is_larger(self, job: Job) -> bool:
-        """Tell whether a job's runner is larger than the usual one: the function has one size for all."""
-        asked, usual = job.size, self.offer.usual
-        return asked.cpu > usual.cpu or asked.memory > usual.memory or asked.disk > usual.disk
+
+def _is_larger(ports: Ports, job: Job) -> bool:
+    """Tell whether a job's runner is larger than the usual one: the function has one size for all."""
+    asked, usual = job.size, ports.runner_offer.usual
+    return asked.cpu > usual.cpu or asked.memory > usual.memory or asked.disk > usual.disk

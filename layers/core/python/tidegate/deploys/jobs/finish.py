@@ -1,57 +1,54 @@
-"""End a deployment's record: decide how, tell the audit topic, and only then let others see it."""
+"""End a deployment's record: decide how, tell the audit topic, and only then let others see it.
+
+Whoever comes second, or again, finishes with the ending that was decided first.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tidegate.deploys.rules.audit import audit_message, end_word, with_audited
 from tidegate.deploys.rules.deployment import AfterGate, Deployment, Ending, State
 from tidegate.deploys.rules.job import JobKind, job_id
-from tidegate.ports import AuditLog, Deployments, Jobs
+from tidegate.ports import Ports
 from tidegate.rules.errors import AuditUnavailable, CloudUnavailable, NotFound
 
 
-@dataclass(frozen=True, slots=True)
-class Finisher:
-    """Finishes records. Whoever comes second, or again, finishes with the ending that was decided first."""
+def finish(ports: Ports, deployment: Deployment, ending: Ending) -> Deployment:
+    """Return the final record, which the caller saves.
 
-    deployments: Deployments
-    jobs: Jobs
-    audit: AuditLog
+    What the audit topic hears of is decided by a conditional write before, so that no two writers audit
+    two outcomes. Raise Conflict when somebody else wrote meanwhile, CloudUnavailable when the topic does not
+    take the message: do it all again then.
+    """
+    chosen = deployment.ending or ending
+    word = end_word(deployment, chosen.state, had_begun=_may_have_begun(ports, deployment))
+    if word is None:
+        return deployment.ended(chosen)
+    if deployment.ending is None:
+        deployment = ports.deployments.save(replace(deployment, ending=chosen))
+    return _audited(ports, deployment.ended(chosen), word)
 
-    def ended(self, deployment: Deployment, ending: Ending) -> Deployment:
-        """Return the final record, which the caller saves.
 
-        What the audit topic hears of is decided by a conditional write before, so that no two writers audit
-        two outcomes. Raise Conflict when somebody else wrote meanwhile, CloudUnavailable when the topic does not
-        take the message: do it all again then.
-        """
-        chosen = deployment.ending or ending
-        word = end_word(deployment, chosen.state, had_begun=self._may_have_begun(deployment))
-        if word is None:
-            return deployment.ended(chosen)
-        if deployment.ending is None:
-            deployment = self.deployments.save(replace(deployment, ending=chosen))
-        return self._audited(deployment.ended(chosen), word)
+def _may_have_begun(ports: Ports, deployment: Deployment) -> bool:
+    """Tell whether the topic may have heard that the apply runs: its job is made before that."""
+    gate = deployment.gate
+    begins = deployment.state is State.APPROVED or (gate is not None and gate.next is AfterGate.APPLY)
+    if not begins:
+        return deployment.apply_job is not None
+    try:
+        ports.jobs.get(job_id(deployment.id, JobKind.APPLY, 1))
+    except NotFound:
+        return False
+    return True
 
-    def _may_have_begun(self, deployment: Deployment) -> bool:
-        """Tell whether the topic may have heard that the apply runs: its job is made before that."""
-        gate = deployment.gate
-        begins = deployment.state is State.APPROVED or (gate is not None and gate.next is AfterGate.APPLY)
-        if not begins:
-            return deployment.apply_job is not None
-        try:
-            self.jobs.get(job_id(deployment.id, JobKind.APPLY, 1))
-        except NotFound:
-            return False
-        return True
 
-    def _audited(self, ended: Deployment, word: str) -> Deployment:
-        message = audit_message(ended, word, ended.changed_at)
-        try:
-            self.audit.publish(message)
-        except AuditUnavailable as failure:
-            if ended.apply_job is None and ended.state is State.ENGINE_FAULT:
-                return ended  # No apply began, as the topic did not answer before either: what waits may go on.
-            raise CloudUnavailable("SNS", str(failure)) from failure
-        return with_audited(ended, message)
+def _audited(ports: Ports, ended: Deployment, word: str) -> Deployment:
+    message = audit_message(ended, word, ended.changed_at)
+    try:
+        ports.audit.publish(message)
+    except AuditUnavailable as failure:
+        if ended.apply_job is None and ended.state is State.ENGINE_FAULT:
+            return ended  # No apply began, as the topic did not answer before either: what waits may go on.
+        raise CloudUnavailable("SNS", str(failure)) from failure
+    return with_audited(ended, message)

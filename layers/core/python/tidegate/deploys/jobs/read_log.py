@@ -1,15 +1,18 @@
-"""Read a job's log: the lines of a running job as they come, and of one that has ended from where it is kept."""
+"""Read a job's log: the lines of a running job as they come, and of one that has ended from where it is kept.
+
+Of an ended one, the log that was read last is kept: it does not change any more.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tidegate.deploys.rules.deployment import Deployment, State, is_final
 from tidegate.deploys.rules.job import LONGEST_LOG, JobKind, job_parts, log_key
 from tidegate.deploys.rules.temporary_layer import TemporaryLayer
-from tidegate.ports import Artifacts, JobLogs, Jobs, LogChunk
+from tidegate.ports import LogChunk, Ports
 from tidegate.rules.errors import NotFound
 
 #: What jobs are run for.
@@ -60,82 +63,78 @@ class RawLog:
     is_whole: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class LogReader:
-    """Reads logs of jobs. Of an ended one, the log that was read last is kept: it does not change any more."""
+def read_log(ports: Ports, subject: Subject, job: str, after: int) -> LogPage:
+    """Return lines from number ``after`` on. ``subject`` is the job's. Raise NotFound for no job of it."""
+    over = has_passed(subject, job)
+    stored = _stored(ports, job) if over else None
+    if stored is None:
+        lines = _running(ports, job, after)
+        if lines:
+            return LogPage(LogState.LOST if over else LogState.RUNNING, after, lines, after + len(lines))
+        stored = None if over else _stored(ports, job)
+    if stored is not None:
+        lines = _page(stored[after:])
+        end = min(after, len(stored)) + len(lines)
+        return LogPage(LogState.ENDED, after, lines, end, ended=end >= len(stored))
+    return _without_lines(ports, job, after, over=over)
 
-    jobs: Jobs
-    logs: JobLogs
-    artifacts: Artifacts
-    _kept: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def read(self, subject: Subject, job: str, after: int) -> LogPage:
-        """Return lines from number ``after`` on. ``subject`` is the job's. Raise NotFound for no job of it."""
-        over = has_passed(subject, job)
-        stored = self._stored(job) if over else None
-        if stored is None:
-            lines = self._running(job, after)
-            if lines:
-                return LogPage(LogState.LOST if over else LogState.RUNNING, after, lines, after + len(lines))
-            stored = None if over else self._stored(job)
-        if stored is not None:
-            lines = _page(stored[after:])
-            end = min(after, len(stored)) + len(lines)
-            return LogPage(LogState.ENDED, after, lines, end, ended=end >= len(stored))
-        return self._without_lines(job, after, over=over)
+def read_whole_log(ports: Ports, subject: Subject, job: str) -> RawLog:
+    """Return the log, or what there is of it so far. Raise NotFound for no job of the subject."""
+    try:
+        start = ports.artifacts.get_start(log_key(job), LONGEST_LOG)
+    except NotFound:
+        _without_lines(ports, job, 0, over=has_passed(subject, job))
+        return _so_far(ports, job)
+    return RawLog(start.content, start.size <= LONGEST_LOG)
 
-    def whole(self, subject: Subject, job: str) -> RawLog:
-        """Return the log, or what there is of it so far. Raise NotFound for no job of the subject."""
-        try:
-            start = self.artifacts.get_start(log_key(job), LONGEST_LOG)
-        except NotFound:
-            self._without_lines(job, 0, over=has_passed(subject, job))
-            return self._so_far(job)
-        return RawLog(start.content, start.size <= LONGEST_LOG)
 
-    def _so_far(self, job: str) -> RawLog:
-        lines: list[str] = []
-        size = 0
-        while came := _joined(self.logs.read(job, len(lines), PAGE_CHUNKS), len(lines)):
-            size += sum(len(line.encode()) + 1 for line in came)
-            if size > LONGEST_LOG:
-                return RawLog(_text(lines), is_whole=False)
-            lines += came
-        return RawLog(_text(lines))
+def _so_far(ports: Ports, job: str) -> RawLog:
+    lines: list[str] = []
+    size = 0
+    while came := _joined(ports.job_logs.read(job, len(lines), PAGE_CHUNKS), len(lines)):
+        size += sum(len(line.encode()) + 1 for line in came)
+        if size > LONGEST_LOG:
+            return RawLog(_text(lines), is_whole=False)
+        lines += came
+    return RawLog(_text(lines))
 
-    def _without_lines(self, job: str, after: int, *, over: bool) -> LogPage:
-        """Return what is to be said where no lines are, which is also where the job does not exist."""
-        self.jobs.get(job)
-        if over:
-            return LogPage(LogState.LOST, after, next=after, ended=True)
-        begun = after > 0 or self.jobs.runner(job) is not None
-        return LogPage(LogState.RUNNING if begun else LogState.WAITING, after, next=after)
 
-    def _running(self, job: str, after: int) -> tuple[str, ...]:
-        chunks = self.logs.read(job, after, PAGE_CHUNKS)
-        if not chunks or chunks[0].position > after:
-            # The reader stopped inside a chunk, has read all, or lines are missing: only the chunk before can tell.
-            before = self.logs.last_before(job, after)
-            if before is not None and before.position + len(before.lines) > after:
-                chunks = [before, *chunks]
-        return _page(_joined(chunks, after))
+def _without_lines(ports: Ports, job: str, after: int, *, over: bool) -> LogPage:
+    """Return what is to be said where no lines are, which is also where the job does not exist."""
+    ports.jobs.get(job)
+    if over:
+        return LogPage(LogState.LOST, after, next=after, ended=True)
+    begun = after > 0 or ports.jobs.runner(job) is not None
+    return LogPage(LogState.RUNNING if begun else LogState.WAITING, after, next=after)
 
-    def _stored(self, job: str) -> tuple[str, ...] | None:
-        if job in self._kept:
-            return self._kept[job]
-        try:
-            start = self.artifacts.get_start(log_key(job), LONGEST_LOG)
-        except NotFound:
-            return None
-        lines = start.content.decode("utf-8", "replace").split("\n")
-        if lines[-1] == "":
-            lines.pop()
-        if start.size > LONGEST_LOG:
-            lines.append(f"[The log is longer: {start.size} bytes in all.]")
-        self._kept.clear()
-        if start.size <= KEPT_LOG:
-            self._kept[job] = tuple(lines)
-        return tuple(lines)
+
+def _running(ports: Ports, job: str, after: int) -> tuple[str, ...]:
+    chunks = ports.job_logs.read(job, after, PAGE_CHUNKS)
+    if not chunks or chunks[0].position > after:
+        # The reader stopped inside a chunk, has read all, or lines are missing: only the chunk before can tell.
+        before = ports.job_logs.last_before(job, after)
+        if before is not None and before.position + len(before.lines) > after:
+            chunks = [before, *chunks]
+    return _page(_joined(chunks, after))
+
+
+def _stored(ports: Ports, job: str) -> tuple[str, ...] | None:
+    if job in ports.kept_logs:
+        return ports.kept_logs[job]
+    try:
+        start = ports.artifacts.get_start(log_key(job), LONGEST_LOG)
+    except NotFound:
+        return None
+    lines = start.content.decode("utf-8", "replace").split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    if start.size > LONGEST_LOG:
+        lines.append(f"[The log is longer: {start.size} bytes in all.]")
+    ports.kept_logs.clear()
+    if start.size <= KEPT_LOG:
+        ports.kept_logs[job] = tuple(lines)
+    return tuple(lines)
 
 
 def has_passed(subject: Subject, job: str) -> bool:

@@ -8,7 +8,7 @@ from heapq import merge
 
 from tidegate.deploys.rules.query import DEPLOYMENTS, Searched, deployment_tags
 from tidegate.deploys.rules.summary import DeploymentSummary
-from tidegate.ports import Catalog, HistoryPage
+from tidegate.ports import HistoryPage, Ports
 from tidegate.roots.rules.root import queue_id
 from tidegate.roots.rules.root_query import TagQuery
 
@@ -31,66 +31,66 @@ class Found:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DeploymentSearcher:
-    """Searches deployments, with a bounded number of reads."""
-
-    catalog: Catalog
-
-    def search(
-        self, repository: str, query: TagQuery, limit: int, *, root: str | None = None, after: str | None = None
-    ) -> Found:
-        """Return at most ``limit`` that match, of the newest ones before ``after``. Raise NotFound for no place."""
-        found: list[DeploymentSummary] = []
-        searched, known = 0, Searched(DEPLOYMENTS)
-        while True:
-            page = self._page(repository, root, after)
-            for one in page.deployments:
-                searched += 1
-                known.add((one.stack, *one.within), one.tags)
-                if query.matches(deployment_tags(one)):
-                    found.append(one)
-                if len(found) == limit:
-                    return Found(tuple(found), searched, self._following(repository, root, page, one))
-            after = page.next
-            if after is None or searched >= SEARCHED:
-                return Found(tuple(found), searched, after, "" if found else known.missing(query))
-
-    def search_all(
-        self, repositories: Iterable[str], query: TagQuery, limit: int, after: DeploymentSummary | None = None
-    ) -> Found:
-        """Return at most ``limit`` that match, of the newest ones of several repositories before ``after``.
-
-        ``next`` is the id of the deployment that was looked at last. Each repository costs a read at least.
-        """
-        histories = (self._history(repository, after) for repository in repositories)
-        newest = merge(*histories, key=lambda one: (one.requested_at, one.id), reverse=True)
-        found: list[DeploymentSummary] = []
-        searched, known = 0, Searched(DEPLOYMENTS)
-        for one in newest:
+def search_deployments(
+    ports: Ports, repository: str, query: TagQuery, limit: int, *, root: str | None = None, after: str | None = None
+) -> Found:
+    """Return at most ``limit`` that match, of the newest ones before ``after``. Raise NotFound for no place."""
+    found: list[DeploymentSummary] = []
+    searched, known = 0, Searched(DEPLOYMENTS)
+    while True:
+        page = _page(ports, repository, root, after)
+        for one in page.deployments:
             searched += 1
             known.add((one.stack, *one.within), one.tags)
             if query.matches(deployment_tags(one)):
                 found.append(one)
-            if len(found) == limit or searched == SEARCHED:
-                return Found(tuple(found), searched, one.id if next(newest, None) else None)
-        return Found(tuple(found), searched, None, "" if found else known.missing(query))
+            if len(found) == limit:
+                return Found(tuple(found), searched, _following(ports, repository, root, page, one))
+        after = page.next
+        if after is None or searched >= SEARCHED:
+            return Found(tuple(found), searched, after, "" if found else known.missing(query))
 
-    def _history(self, repository: str, after: DeploymentSummary | None) -> Iterator[DeploymentSummary]:
-        place = None if after is None else self.catalog.after(repository, after)
-        while True:
-            page = self.catalog.of_repository(repository, _READ_OF_MANY, place)
-            yield from page.deployments
-            place = page.next
-            if place is None:
-                return
 
-    def _page(self, repository: str, root: str | None, after: str | None) -> HistoryPage:
-        if root is None:
-            return self.catalog.of_repository(repository, _READ, after)
-        return self.catalog.of_queue(queue_id(repository, root), _READ, after)
+def search_all_deployments(
+    ports: Ports, repositories: Iterable[str], query: TagQuery, limit: int, after: DeploymentSummary | None = None
+) -> Found:
+    """Return at most ``limit`` that match, of the newest ones of several repositories before ``after``.
 
-    def _following(self, repository: str, root: str | None, page: HistoryPage, last: DeploymentSummary) -> str | None:
-        if page.next is None and page.deployments[-1].id == last.id:
-            return None
-        return self.catalog.after(repository if root is None else queue_id(repository, root), last)
+    ``next`` is the id of the deployment that was looked at last. Each repository costs a read at least.
+    """
+    histories = (_history(ports, repository, after) for repository in repositories)
+    newest = merge(*histories, key=lambda one: (one.requested_at, one.id), reverse=True)
+    found: list[DeploymentSummary] = []
+    searched, known = 0, Searched(DEPLOYMENTS)
+    for one in newest:
+        searched += 1
+        known.add((one.stack, *one.within), one.tags)
+        if query.matches(deployment_tags(one)):
+            found.append(one)
+        if len(found) == limit or searched == SEARCHED:
+            return Found(tuple(found), searched, one.id if next(newest, None) else None)
+    return Found(tuple(found), searched, None, "" if found else known.missing(query))
+
+
+def _history(ports: Ports, repository: str, after: DeploymentSummary | None) -> Iterator[DeploymentSummary]:
+    place = None if after is None else ports.catalog.after(repository, after)
+    while True:
+        page = ports.catalog.of_repository(repository, _READ_OF_MANY, place)
+        yield from page.deployments
+        place = page.next
+        if place is None:
+            return
+
+
+def _page(ports: Ports, repository: str, root: str | None, after: str | None) -> HistoryPage:
+    if root is None:
+        return ports.catalog.of_repository(repository, _READ, after)
+    return ports.catalog.of_queue(queue_id(repository, root), _READ, after)
+
+
+def _following(
+    ports: Ports, repository: str, root: str | None, page: HistoryPage, last: DeploymentSummary
+) -> str | None:
+    if page.next is None and page.deployments[-1].id == last.id:
+        return None
+    return ports.catalog.after(repository if root is None else queue_id(repository, root), last)

@@ -1,46 +1,39 @@
-"""Take the first deployment in line, or say what else a worker does next."""
+"""Take the first deployment in line, or say what else a worker does next.
+
+The same claim again gives the deployment that is in flight.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
-from tidegate.deploys.rules.queue import ROUNDS_PER_EXECUTION, NextStep, QueueHead, Step, Worked, Worker, next_step
+from tidegate.deploys.rules.queue import NextStep, QueueHead, Step, Worked, Worker, next_step
 from tidegate.messages import ClaimDeployment, Claimed
-from tidegate.ports import Announcements, Clock, DeployQueues
+from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 
 
-@dataclass(frozen=True, slots=True)
-class DeploymentClaimer:
-    """Claims deployments. The same claim again gives the deployment that is in flight.
+def claim_deployment(ports: Ports, message: ClaimDeployment) -> Claimed:
+    """Decide and commit the worker's next step. Raise Conflict when others keep writing."""
+    return deciding_again(lambda: _claim(ports, message))
 
-    A worker hands over after ``most_rounds`` claims, or at its age.
-    """
 
-    queues: DeployQueues
-    announcements: Announcements
-    clock: Clock
-    most_rounds: int = ROUNDS_PER_EXECUTION
+def _claim(ports: Ports, message: ClaimDeployment) -> Claimed:
+    head, first = ports.queues.read(message.queue)
+    next_ = next_step(head, first, message.execution, _worked(ports, message), ports.rounds)
+    after = _after(head, next_)
+    if after != head:
+        head = ports.queues.commit(head, after, take=next_.take)
+    if next_.step is Step.DEPLOY:
+        ports.announcements.line_changed(message.queue)
+    deployment = head.in_flight if next_.step is Step.DEPLOY else None
+    return Claimed(step=next_.step.value, reason=next_.reason, version=head.version, deployment=deployment)
 
-    def claim(self, message: ClaimDeployment) -> Claimed:
-        """Decide and commit the worker's next step. Raise Conflict when others keep writing."""
-        return deciding_again(lambda: self._claim(message))
 
-    def _claim(self, message: ClaimDeployment) -> Claimed:
-        head, first = self.queues.read(message.queue)
-        next_ = next_step(head, first, message.execution, self._worked(message), self.most_rounds)
-        after = _after(head, next_)
-        if after != head:
-            head = self.queues.commit(head, after, take=next_.take)
-        if next_.step is Step.DEPLOY:
-            self.announcements.line_changed(message.queue)
-        deployment = head.in_flight if next_.step is Step.DEPLOY else None
-        return Claimed(step=next_.step.value, reason=next_.reason, version=head.version, deployment=deployment)
-
-    def _worked(self, message: ClaimDeployment) -> Worked:
-        age = datetime.fromisoformat(self.clock.now()) - datetime.fromisoformat(message.started)
-        return Worked(message.rounds, age)
+def _worked(ports: Ports, message: ClaimDeployment) -> Worked:
+    age = datetime.fromisoformat(ports.clock.now()) - datetime.fromisoformat(message.started)
+    return Worked(message.rounds, age)
 
 
 def _after(head: QueueHead, next_: NextStep) -> QueueHead:

@@ -1,12 +1,15 @@
-"""Make sure that an execution works on a queue that has work."""
+"""Make sure that an execution works on a queue that has work.
+
+Doing so once more is harmless, and repairs what a death left half done.
+"""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tidegate.deploys.rules.queue import QueueHead, Waiting, has_work, next_worker
-from tidegate.ports import DeployQueues, Workflows
+from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import Conflict, TooLate
 
@@ -14,41 +17,36 @@ from tidegate.rules.errors import Conflict, TooLate
 Seen = tuple[QueueHead, Waiting | None]
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerEnsurer:
-    """Makes sure of workers. Doing so once more is harmless, and repairs what a death left half done."""
+def ensure_worker(ports: Ports, queue: str, seen: Seen | None = None) -> None:
+    """Start a worker if there is none, start it again if it has not begun, wake it if it waits.
 
-    queues: DeployQueues
-    workflows: Workflows
-
-    def ensure(self, queue: str, seen: Seen | None = None) -> None:
-        """Start a worker if there is none, start it again if it has not begun, wake it if it waits.
-
-        ``seen`` is the queue as whoever asks has just left it, which saves a read. Raise CloudUnavailable when Step
-        Functions refuses for now: then call this again.
-        """
-        if seen is not None:
-            with suppress(Conflict):
-                self._ensure(*seen)
-                return
-        deciding_again(lambda: self._ensure(*self.queues.read(queue)))
-
-    def _ensure(self, head: QueueHead, first: Waiting | None) -> None:
-        if not has_work(head, first):
+    ``seen`` is the queue as whoever asks has just left it, which saves a read. Raise CloudUnavailable when Step
+    Functions refuses for now: then call this again.
+    """
+    if seen is not None:
+        with suppress(Conflict):
+            _ensure(ports, *seen)
             return
-        if head.worker is None:
-            worker = next_worker(head)
-            after = replace(head, worker=worker, generation=worker.generation, token=None)
-            head = self.queues.commit(head, after)
-        if head.worker is not None and not head.worker.started:
-            self.workflows.start_deploy(head.worker.execution, head.queue)
-        elif head.token is not None:
-            self._wake(head.token)
+    deciding_again(lambda: _ensure(ports, *ports.queues.read(queue)))
 
-    def _wake(self, token: str) -> None:
-        """Settle the token. It stays at the head, in case this call is lost.
 
-        When it is too late, the worker is awake, or looks at the queue again before it closes.
-        """
-        with suppress(TooLate):
-            self.workflows.settle(token, {"reason": "There is work in the queue."})
+def _ensure(ports: Ports, head: QueueHead, first: Waiting | None) -> None:
+    if not has_work(head, first):
+        return
+    if head.worker is None:
+        worker = next_worker(head)
+        after = replace(head, worker=worker, generation=worker.generation, token=None)
+        head = ports.queues.commit(head, after)
+    if head.worker is not None and not head.worker.started:
+        ports.workflows.start_deploy(head.worker.execution, head.queue)
+    elif head.token is not None:
+        _wake(ports, head.token)
+
+
+def _wake(ports: Ports, token: str) -> None:
+    """Settle the token. It stays at the head, in case this call is lost.
+
+    When it is too late, the worker is awake, or looks at the queue again before it closes.
+    """
+    with suppress(TooLate):
+        ports.workflows.settle(token, {"reason": "There is work in the queue."})

@@ -1,37 +1,34 @@
-"""Give a queue to a fresh execution, long before this one's history is full or its year is over."""
+"""Give a queue to a fresh execution, long before this one's history is full or its year is over.
+
+Once more, the same next execution is started.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from tidegate.deploys.queue.ensure_worker import WorkerEnsurer
+from tidegate.deploys.queue.ensure_worker import ensure_worker
 from tidegate.deploys.rules.queue import has_work, next_worker, works_here
 from tidegate.messages import HandOverWorker
-from tidegate.ports import DeployQueues
+from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerHandover:
-    """Hands queues over. Once more, the same next execution is started."""
+def hand_over_worker(ports: Ports, message: HandOverWorker) -> None:
+    """Make the next generation the queue's worker and start it, or release a queue without work.
 
-    queues: DeployQueues
-    workers: WorkerEnsurer
+    Raise Conflict or CloudUnavailable: try again.
+    """
+    deciding_again(lambda: _commit(ports, message))
+    ensure_worker(ports, message.queue)
 
-    def hand_over(self, message: HandOverWorker) -> None:
-        """Make the next generation the queue's worker and start it, or release a queue without work.
 
-        Raise Conflict or CloudUnavailable: try again.
-        """
-        deciding_again(lambda: self._commit(message))
-        self.workers.ensure(message.queue)
-
-    def _commit(self, message: HandOverWorker) -> None:
-        head, first = self.queues.read(message.queue)
-        if not works_here(head, message.execution):
-            return
-        if has_work(head, first):
-            worker = next_worker(head)
-            self.queues.commit(head, replace(head, worker=worker, generation=worker.generation, token=None))
-        else:
-            self.queues.commit(head, replace(head, worker=None, token=None))
+def _commit(ports: Ports, message: HandOverWorker) -> None:
+    head, first = ports.queues.read(message.queue)
+    if not works_here(head, message.execution):
+        return
+    if has_work(head, first):
+        worker = next_worker(head)
+        ports.queues.commit(head, replace(head, worker=worker, generation=worker.generation, token=None))
+    else:
+        ports.queues.commit(head, replace(head, worker=None, token=None))

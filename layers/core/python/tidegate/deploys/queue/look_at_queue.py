@@ -12,7 +12,7 @@ from tidegate.deploys.rules.query import Searched
 from tidegate.deploys.rules.queue import QueueHead, Waiting
 from tidegate.deploys.rules.repository_locks import RepositoryLocks
 from tidegate.deploys.rules.root_query_of_deployments import ROOTS, root_tags
-from tidegate.ports import Catalog, Deployments, DeployQueues
+from tidegate.ports import Ports
 from tidegate.roots.rules.root_query import TagQuery
 
 #: Waiting deployments that are looked up: a line that is longer shows the rest by revision only.
@@ -73,48 +73,43 @@ class FoundRoots:
     locks: RepositoryLocks = field(default_factory=lambda: RepositoryLocks(""))
 
 
-@dataclass(frozen=True, slots=True)
-class QueueLooker:
-    """Looks at queues, with a number of reads that does not grow with them."""
+def get_queue(ports: Ports, queue: str) -> QueueView:
+    """Return one queue. One that was never used is empty."""
+    head, _ = ports.queues.read(queue)
+    waiting = ports.queues.waiting(queue) if head.length else ()
+    wanted = [one.deployment for one in waiting[:SHOWN_WAITING]]
+    known = ports.deployments.many([*wanted, *filter(None, [head.in_flight])])
+    line = tuple(Place(number, one, known.get(one.deployment)) for number, one in enumerate(waiting, 1))
+    return QueueView(head, known.get(head.in_flight or ""), line)
 
-    queues: DeployQueues
-    deployments: Deployments
-    catalog: Catalog
 
-    def queue(self, queue: str) -> QueueView:
-        """Return one queue. One that was never used is empty."""
-        head, _ = self.queues.read(queue)
-        waiting = self.queues.waiting(queue) if head.length else ()
-        wanted = [one.deployment for one in waiting[:SHOWN_WAITING]]
-        known = self.deployments.many([*wanted, *filter(None, [head.in_flight])])
-        line = tuple(Place(number, one, known.get(one.deployment)) for number, one in enumerate(waiting, 1))
-        return QueueView(head, known.get(head.in_flight or ""), line)
+def get_roots(ports: Ports, repository: str) -> list[RootView]:
+    """Return the roots of a repository by name."""
+    heads = ports.catalog.roots(repository)
+    known = ports.deployments.many({identifier for head in heads for identifier in _shown(head)})
+    return [_view(head, known) for head in heads]
 
-    def roots(self, repository: str) -> list[RootView]:
-        """Return the roots of a repository by name."""
-        heads = self.catalog.roots(repository)
-        known = self.deployments.many({identifier for head in heads for identifier in _shown(head)})
-        return [_view(head, known) for head in heads]
 
-    def search(self, repository: str, query: TagQuery) -> FoundRoots:
-        """Return the roots of a repository that match, by name."""
-        known, found = Searched(ROOTS), []
-        for view in self.roots(repository):
-            known.add(chain(view.stacks, *(each.within for each in view.shown)), view.tags)
-            if query.matches(root_tags(view.name, repository, view.stacks, view.shown)):
-                found.append(view)
-        locks = self.queues.locks(repository)
-        return FoundRoots([_under(view, locks) for view in found], "" if found else known.missing(query), locks)
+def search_queues(ports: Ports, repository: str, query: TagQuery) -> FoundRoots:
+    """Return the roots of a repository that match, by name."""
+    known, found = Searched(ROOTS), []
+    for view in get_roots(ports, repository):
+        known.add(chain(view.stacks, *(each.within for each in view.shown)), view.tags)
+        if query.matches(root_tags(view.name, repository, view.stacks, view.shown)):
+            found.append(view)
+    locks = ports.queues.locks(repository)
+    return FoundRoots([_under(view, locks) for view in found], "" if found else known.missing(query), locks)
 
-    def glances(self, repositories: Iterable[str]) -> dict[str, list[RootView]]:
-        """Return the roots of several repositories by name, with what may need a person.
 
-        What was let in last is told only of roots where it failed and nothing runs. It takes a read for each
-        repository, and one for each hundred deployments.
-        """
-        heads = {name: self.catalog.roots(name) for name in repositories}
-        known = self.deployments.many({one for its in heads.values() for head in its for one in _needing(head)})
-        return {name: [_view(head, known) for head in its] for name, its in heads.items()}
+def queue_glances(ports: Ports, repositories: Iterable[str]) -> dict[str, list[RootView]]:
+    """Return the roots of several repositories by name, with what may need a person.
+
+    What was let in last is told only of roots where it failed and nothing runs. It takes a read for each
+    repository, and one for each hundred deployments.
+    """
+    heads = {name: ports.catalog.roots(name) for name in repositories}
+    known = ports.deployments.many({one for its in heads.values() for head in its for one in _needing(head)})
+    return {name: [_view(head, known) for head in its] for name, its in heads.items()}
 
 
 def _view(head: QueueHead, known: Mapping[str, Deployment]) -> RootView:

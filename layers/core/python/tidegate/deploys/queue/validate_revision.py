@@ -1,14 +1,23 @@
-"""Compare a claimed deployment's revision with the one deployed last, and refuse it if it goes backwards."""
+"""Compare a claimed deployment's revision with the one deployed last, and refuse it if it goes backwards.
+
+Validated once more, a deployment gets the same answer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tidegate.deploys.jobs.find_authors import find_authors
 from tidegate.deploys.jobs.find_pushed import find_pushed
-from tidegate.deploys.jobs.find_undone import UndoneBefore
-from tidegate.deploys.queue.find_former_root import FormerRoots
+from tidegate.deploys.jobs.find_undone import (
+    behind,
+    carrying,
+    contained_rule_changes,
+    dropped_merges,
+    is_held_up_by,
+)
+from tidegate.deploys.queue.find_former_root import former_root
 from tidegate.deploys.rules.cancelling import is_cancelled
 from tidegate.deploys.rules.deployment import DONE, Deployment, State, Trigger, is_final
 from tidegate.deploys.rules.oversized import TOO_LARGE, is_reduced
@@ -16,7 +25,7 @@ from tidegate.deploys.rules.queue import Deployed, QueueHead, Standing, lock_whe
 from tidegate.deploys.rules.revision import Relations, RevisionVerdict, is_on_branch, judge_revision, renamed
 from tidegate.deploys.texts.lock_text import apply_refusal
 from tidegate.messages import About, RevisionValidated, ValidateRevision
-from tidegate.ports import Announcements, Clock, DeployQueues, Forge
+from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.vcs.rules.comparison import Comparison
 
@@ -26,145 +35,145 @@ _OF_BRANCHES = frozenset({Trigger.MERGE, Trigger.DRIFT})
 _NOT_BEGUN = frozenset({State.QUEUED, State.PLANNING})
 
 
-@dataclass(frozen=True, slots=True)
-class RevisionValidator:
-    """Validates revisions. Validated once more, a deployment gets the same answer."""
+def validate_revision(ports: Ports, message: ValidateRevision) -> RevisionValidated:
+    """Judge the revision and record the verdict: a deployment that is allowed goes on to planning.
 
-    queues: DeployQueues
-    forge: Forge
-    announcements: Announcements
-    clock: Clock
-    formers: FormerRoots
-    undone: UndoneBefore
+    From then on it is never put back in line, as its Terraform execution may have begun. Raise
+    ForgeUnavailable, ForgeRefused, or Conflict when others keep writing.
+    """
+    return deciding_again(lambda: _validate(ports, message))
 
-    def validate(self, message: ValidateRevision) -> RevisionValidated:
-        """Judge the revision and record the verdict: a deployment that is allowed goes on to planning.
 
-        From then on it is never put back in line, as its Terraform execution may have begun. Raise
-        ForgeUnavailable, ForgeRefused, or Conflict when others keep writing.
-        """
-        return deciding_again(lambda: self._validate(message))
+def _validate(ports: Ports, message: ValidateRevision) -> RevisionValidated:
+    head, deployment = ports.queues.read_with(message.queue, message.deployment)
+    if head.in_flight != deployment.id:
+        return _answer(deployment, allowed=False, reason="This deployment is not in flight.")
+    if deployment.state not in _NOT_BEGUN or is_cancelled(deployment):
+        goes_on = not (is_final(deployment.state) or is_cancelled(deployment))
+        return _answer(deployment, allowed=goes_on, reason=deployment.reason)
+    standing = standing_of(head, deployment)
+    former = former_root(ports, deployment) if head.deployed is None and head.attempted is None else None
+    deployed = former.deployed if former else standing.deployed
+    before = standing_of(former, deployment) if former else standing
+    relations = _relations(ports, deployment, deployed)
+    verdict = judge_revision(deployment, deployed, standing.attempted, relations)
+    locked = apply_refusal(deployment.root.name, deployment.pull_request, head.lock) if deployment.base_sha else ""
+    if locked:
+        verdict = RevisionVerdict(allowed=False, reason=locked)
+    if former:
+        verdict = renamed(verdict, former)
+    if deployment.withdrawn:
+        verdict = RevisionVerdict(allowed=False, reason=deployment.withdrawn)
+    if is_reduced(deployment):
+        verdict = RevisionVerdict(allowed=False, reason=TOO_LARGE)
+    if verdict.allowed and not deployment.destroys_deployed:
+        dropped = (*(former.dropped if former else ()), *head.dropped)
+        deployment = _with_authors(ports, _carrying(ports, deployment, dropped), before)
+    deployment = _after_undone(ports, deployment, before)
+    if deployment.requires or deployment.policy_sets:
+        deployment = replace(deployment, pushed=find_pushed(ports.queues, before, deployment))
+    if not verdict.allowed and deployed is not None and relations.to_deployed is Comparison.BEHIND:
+        deployment = _contained(ports, deployment, deployed)
+    _record(ports, head, deployment, verdict)
+    return _answer(deployment, allowed=verdict.allowed, reason=verdict.reason)
 
-    def _validate(self, message: ValidateRevision) -> RevisionValidated:
-        head, deployment = self.queues.read_with(message.queue, message.deployment)
-        if head.in_flight != deployment.id:
-            return _answer(deployment, allowed=False, reason="This deployment is not in flight.")
-        if deployment.state not in _NOT_BEGUN or is_cancelled(deployment):
-            goes_on = not (is_final(deployment.state) or is_cancelled(deployment))
-            return _answer(deployment, allowed=goes_on, reason=deployment.reason)
-        standing = standing_of(head, deployment)
-        former = self.formers.of(deployment) if head.deployed is None and head.attempted is None else None
-        deployed = former.deployed if former else standing.deployed
-        before = standing_of(former, deployment) if former else standing
-        relations = self._relations(deployment, deployed)
-        verdict = judge_revision(deployment, deployed, standing.attempted, relations)
-        locked = apply_refusal(deployment.root.name, deployment.pull_request, head.lock) if deployment.base_sha else ""
-        if locked:
-            verdict = RevisionVerdict(allowed=False, reason=locked)
-        if former:
-            verdict = renamed(verdict, former)
-        if deployment.withdrawn:
-            verdict = RevisionVerdict(allowed=False, reason=deployment.withdrawn)
-        if is_reduced(deployment):
-            verdict = RevisionVerdict(allowed=False, reason=TOO_LARGE)
-        if verdict.allowed and not deployment.destroys_deployed:
-            dropped = (*(former.dropped if former else ()), *head.dropped)
-            deployment = self._with_authors(self._carrying(deployment, dropped), before)
-        deployment = self._after_undone(deployment, before)
-        if deployment.requires or deployment.policy_sets:
-            deployment = replace(deployment, pushed=find_pushed(self.queues, before, deployment))
-        if not verdict.allowed and deployed is not None and relations.to_deployed is Comparison.BEHIND:
-            deployment = self._contained(deployment, deployed)
-        self._record(head, deployment, verdict)
-        return _answer(deployment, allowed=verdict.allowed, reason=verdict.reason)
 
-    def _relations(self, deployment: Deployment, deployed: Deployed | None) -> Relations:
-        """Ask the forge what the verdict depends on, and no more."""
-        branch = self._branch(deployment)
-        on_branch = self._compared(deployment, deployment.revision.sha, branch) if branch else None
-        if on_branch is Comparison.BASE_MISSING or deployed is None:
-            return Relations(branch=on_branch)
-        to_deployed = self._to_deployed(deployment, deployed)
-        above = None
-        if to_deployed is Comparison.BEHIND and deployment.trigger in _OF_BRANCHES and branch:
-            above = self._compared(deployment, deployed.revision.sha, branch)
-        return Relations(to_deployed, on_branch, above)
+def _relations(ports: Ports, deployment: Deployment, deployed: Deployed | None) -> Relations:
+    """Ask the forge what the verdict depends on, and no more."""
+    branch = _branch(ports, deployment)
+    on_branch = _compared(ports, deployment, deployment.revision.sha, branch) if branch else None
+    if on_branch is Comparison.BASE_MISSING or deployed is None:
+        return Relations(branch=on_branch)
+    to_deployed = _to_deployed(ports, deployment, deployed)
+    above = None
+    if to_deployed is Comparison.BEHIND and deployment.trigger in _OF_BRANCHES and branch:
+        above = _compared(ports, deployment, deployed.revision.sha, branch)
+    return Relations(to_deployed, on_branch, above)
 
-    def _to_deployed(self, deployment: Deployment, deployed: Deployed) -> Comparison:
-        """Compare with the revision deployed last what is planned: a head with all that it is merged with."""
-        relation = self._compared(deployment, deployed.revision.sha, deployment.revision.sha)
-        if relation is not Comparison.DIVERGED or not deployment.base_sha:
-            return relation
-        by_base = self._compared(deployment, deployed.revision.sha, deployment.base_sha)
-        return Comparison.AHEAD if is_on_branch(by_base) else relation
 
-    def _after_undone(self, deployment: Deployment, standing: Standing) -> Deployment:
-        """Say what was left undone before that the revision contains, and whether people look at its plan for that."""
-        undone = standing.undone
-        if undone is None:
-            return deployment
-        relation = self._compared(deployment, undone.revision.sha, deployment.revision.sha)
-        if relation is Comparison.BEHIND:
-            return deployment
-        contains = undone.deployment if is_on_branch(relation) else None
-        is_held_up = deployment.look_twice or self.undone.is_held_up(deployment, undone)
-        rules = self.undone.rule_changes(deployment, undone) if contains else deployment.rule_changes
-        return replace(deployment, contains=contains, look_twice=is_held_up, rule_changes=rules)
+def _to_deployed(ports: Ports, deployment: Deployment, deployed: Deployed) -> Comparison:
+    """Compare with the revision deployed last what is planned: a head with all that it is merged with."""
+    relation = _compared(ports, deployment, deployed.revision.sha, deployment.revision.sha)
+    if relation is not Comparison.DIVERGED or not deployment.base_sha:
+        return relation
+    by_base = _compared(ports, deployment, deployed.revision.sha, deployment.base_sha)
+    return Comparison.AHEAD if is_on_branch(by_base) else relation
 
-    def _with_authors(self, deployment: Deployment, standing: Standing) -> Deployment:
-        if not deployment.review_rule.exclude_authors:
-            return deployment
-        authors = find_authors(self.queues, self.forge, standing, deployment)
-        return replace(deployment, authors=authors.logins, authors_known=authors.known)
 
-    def _carrying(self, deployment: Deployment, dropped: Sequence[str]) -> Deployment:
-        """Say what the revision contains that left the line before anybody judged it."""
-        found = [each for each in self.undone.dropped(deployment, dropped) if self._contains(deployment, each)]
-        return self.undone.carrying(deployment, found) if found else deployment
+def _after_undone(ports: Ports, deployment: Deployment, standing: Standing) -> Deployment:
+    """Say what was left undone before that the revision contains, and whether people look at its plan for that."""
+    undone = standing.undone
+    if undone is None:
+        return deployment
+    relation = _compared(ports, deployment, undone.revision.sha, deployment.revision.sha)
+    if relation is Comparison.BEHIND:
+        return deployment
+    contains = undone.deployment if is_on_branch(relation) else None
+    is_held_up = deployment.look_twice or is_held_up_by(ports, deployment, undone)
+    rules = contained_rule_changes(ports, deployment, undone) if contains else deployment.rule_changes
+    return replace(deployment, contains=contains, look_twice=is_held_up, rule_changes=rules)
 
-    def _contains(self, deployment: Deployment, older: Deployment) -> bool:
-        """Tell whether what is planned contains an older revision: the head of a pull request by its base as well."""
-        commits = filter(None, (deployment.revision.sha, deployment.base_sha))
-        return any(is_on_branch(self._compared(deployment, older.revision.sha, each)) for each in commits)
 
-    def _contained(self, deployment: Deployment, deployed: Deployed) -> Deployment:
-        """Say of what is not let in that its changes are applied: those that wait for it need not do so any more.
+def _with_authors(ports: Ports, deployment: Deployment, standing: Standing) -> Deployment:
+    if not deployment.review_rule.exclude_authors:
+        return deployment
+    authors = find_authors(ports.queues, ports.forge, standing, deployment)
+    return replace(deployment, authors=authors.logins, authors_known=authors.known)
 
-        Where these failed to be applied, that is said once they are.
-        """
-        if deployed.state not in DONE:
-            return self.undone.behind(deployment, deployed) if deployment.trigger is Trigger.MERGE else deployment
-        return replace(deployment, contained_by=deployed.deployment, contained_at=self.clock.now())
 
-    def _branch(self, deployment: Deployment) -> str | None:
-        """Return the branch that must hold the revision; one by hand may come from anywhere."""
-        if deployment.trigger is Trigger.MANUAL:
-            return None
-        if deployment.trigger is Trigger.RERUN:
-            return self.forge.default_branch(deployment.installation, deployment.repository)
-        return deployment.revision.branch
+def _carrying(ports: Ports, deployment: Deployment, dropped: Sequence[str]) -> Deployment:
+    """Say what the revision contains that left the line before anybody judged it."""
+    found = [each for each in dropped_merges(ports, deployment, dropped) if _contains(ports, deployment, each)]
+    return carrying(ports, deployment, found) if found else deployment
 
-    def _compared(self, deployment: Deployment, base: str, head: str) -> Comparison:
-        if base == head:
-            return Comparison.IDENTICAL
-        return self.forge.compare(deployment.installation, deployment.repository, base, head)
 
-    def _record(self, head: QueueHead, deployment: Deployment, verdict: RevisionVerdict) -> None:
-        """Save the verdict while the deployment is in flight. A refusal is announced with the outcome.
+def _contains(ports: Ports, deployment: Deployment, older: Deployment) -> bool:
+    """Tell whether what is planned contains an older revision: the head of a pull request by its base as well."""
+    commits = filter(None, (deployment.revision.sha, deployment.base_sha))
+    return any(is_on_branch(_compared(ports, deployment, older.revision.sha, each)) for each in commits)
 
-        A manual deployment that is let in locks its queue in the same transaction.
-        """
-        judged, after = replace(deployment, must_review=verdict.must_review), head
-        at = self.clock.now()
-        if not verdict.allowed:
-            judged = judged.moved(verdict.end, at, verdict.reason)
-        elif judged.state is State.QUEUED:
-            judged = judged.moved(State.PLANNING, at)
-            after = replace(head, lock=lock_when_let_in(judged, head.lock, at))
-        if judged != deployment:
-            self.queues.commit(head, after, deployment=judged)
-        if after.lock != head.lock:
-            self.announcements.line_changed(head.queue)
+
+def _contained(ports: Ports, deployment: Deployment, deployed: Deployed) -> Deployment:
+    """Say of what is not let in that its changes are applied: those that wait for it need not do so any more.
+
+    Where these failed to be applied, that is said once they are.
+    """
+    if deployed.state not in DONE:
+        return behind(ports, deployment, deployed) if deployment.trigger is Trigger.MERGE else deployment
+    return replace(deployment, contained_by=deployed.deployment, contained_at=ports.clock.now())
+
+
+def _branch(ports: Ports, deployment: Deployment) -> str | None:
+    """Return the branch that must hold the revision; one by hand may come from anywhere."""
+    if deployment.trigger is Trigger.MANUAL:
+        return None
+    if deployment.trigger is Trigger.RERUN:
+        return ports.forge.default_branch(deployment.installation, deployment.repository)
+    return deployment.revision.branch
+
+
+def _compared(ports: Ports, deployment: Deployment, base: str, head: str) -> Comparison:
+    if base == head:
+        return Comparison.IDENTICAL
+    return ports.forge.compare(deployment.installation, deployment.repository, base, head)
+
+
+def _record(ports: Ports, head: QueueHead, deployment: Deployment, verdict: RevisionVerdict) -> None:
+    """Save the verdict while the deployment is in flight. A refusal is announced with the outcome.
+
+    A manual deployment that is let in locks its queue in the same transaction.
+    """
+    judged, after = replace(deployment, must_review=verdict.must_review), head
+    at = ports.clock.now()
+    if not verdict.allowed:
+        judged = judged.moved(verdict.end, at, verdict.reason)
+    elif judged.state is State.QUEUED:
+        judged = judged.moved(State.PLANNING, at)
+        after = replace(head, lock=lock_when_let_in(judged, head.lock, at))
+    if judged != deployment:
+        ports.queues.commit(head, after, deployment=judged)
+    if after.lock != head.lock:
+        ports.announcements.line_changed(head.queue)
 
 
 def _answer(deployment: Deployment, *, allowed: bool, reason: str) -> RevisionValidated:

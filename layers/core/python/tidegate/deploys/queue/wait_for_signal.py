@@ -1,37 +1,34 @@
-"""Leave a waiting worker's task token at its queue, unless something has come meanwhile."""
+"""Leave a waiting worker's task token at its queue, unless something has come meanwhile.
+
+Left once more, a token that is known already changes nothing.
+"""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tidegate.deploys.rules.queue import works_here
 from tidegate.messages import WaitForSignal
-from tidegate.ports import DeployQueues, Workflows
+from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import TooLate
 
 
-@dataclass(frozen=True, slots=True)
-class SignalWaiter:
-    """Leaves tokens. Left once more, a token that is known already changes nothing."""
+def wait_for_signal(ports: Ports, message: WaitForSignal) -> None:
+    """Store the token if the queue is as the worker saw it; otherwise wake the worker at once.
 
-    queues: DeployQueues
-    workflows: Workflows
+    Raise Conflict, or CloudUnavailable when Step Functions refuses for now: try again.
+    """
+    deciding_again(lambda: _wait(ports, message))
 
-    def wait(self, message: WaitForSignal) -> None:
-        """Store the token if the queue is as the worker saw it; otherwise wake the worker at once.
 
-        Raise Conflict, or CloudUnavailable when Step Functions refuses for now: try again.
-        """
-        deciding_again(lambda: self._wait(message))
-
-    def _wait(self, message: WaitForSignal) -> None:
-        head, _ = self.queues.read(message.queue)
-        if head.token == message.token:
-            return
-        if head.version == message.version and works_here(head, message.execution):
-            self.queues.commit(head, replace(head, token=message.token))
-            return
-        with suppress(TooLate):
-            self.workflows.settle(message.token, {"reason": "The queue has changed since this worker looked."})
+def _wait(ports: Ports, message: WaitForSignal) -> None:
+    head, _ = ports.queues.read(message.queue)
+    if head.token == message.token:
+        return
+    if head.version == message.version and works_here(head, message.execution):
+        ports.queues.commit(head, replace(head, token=message.token))
+        return
+    with suppress(TooLate):
+        ports.workflows.settle(message.token, {"reason": "The queue has changed since this worker looked."})

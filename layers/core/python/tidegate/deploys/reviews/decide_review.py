@@ -1,18 +1,19 @@
-"""Decide a plan review: the one way for buttons, pages, the API and the command line."""
+"""Decide a plan review: the one way for buttons, pages, the API and the command line.
+
+Who may decide at all, the caller has looked up before.
+"""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 
-from tidegate.deploys.jobs.check_branch import BranchCheck
-from tidegate.deploys.jobs.finish import Finisher
-from tidegate.deploys.reviews.carry_out_review import ReviewCarrier
+from tidegate.deploys.jobs.check_branch import left_branch
+from tidegate.deploys.reviews.carry_out_review import carry_out_review, go_on_with_review
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.review import Answer, Followup, answer_given, decided, judge_press
 from tidegate.deploys.texts.advice import advice_on
 from tidegate.plans.rules.plan import Plan
-from tidegate.ports import Announcements, Artifacts, Deployments, Workflows
+from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.decision import Decision
 from tidegate.rules.errors import CloudUnavailable, Conflict, NotFound
@@ -27,61 +28,48 @@ _ALTERED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewDecider:
-    """Decides reviews. Who may decide at all, the caller has looked up before."""
+def decide_review(ports: Ports, deployment: str, answer: Answer, by: str, at: str, seen: str | None = None) -> Decision:
+    """Record the answer that ``by`` gave at ``at`` (ISO 8601 in UTC), and go on with it once it decides.
 
-    deployments: Deployments
-    workflows: Workflows
-    announcements: Announcements
-    finisher: Finisher
-    artifacts: Artifacts
-    branches: BranchCheck
+    ``seen`` is the SHA-256 of the plan that an approval is for; without it the caller knows by the review's id.
 
-    def decide(self, deployment: str, answer: Answer, by: str, at: str, seen: str | None = None) -> Decision:
-        """Record the answer that ``by`` gave at ``at`` (ISO 8601 in UTC), and go on with it once it decides.
+    The same answer again is done again, and changes nothing. Raise NotFound; Conflict or CloudUnavailable:
+    call it again with the same ``at`` then, and so ForgeUnavailable.
+    """
+    return deciding_again(lambda: _decide(ports, deployment, answer, by, at, seen))
 
-        ``seen`` is the SHA-256 of the plan that an approval is for; without it the caller knows by the review's id.
 
-        The same answer again is done again, and changes nothing. Raise NotFound; Conflict or CloudUnavailable:
-        call it again with the same ``at`` then, and so ForgeUnavailable.
-        """
-        return deciding_again(lambda: self._decide(deployment, answer, by, at, seen))
+def _decide(ports: Ports, identifier: str, answer: Answer, by: str, at: str, seen: str | None) -> Decision:
+    deployment = ports.deployments.get(identifier)
+    if answer is Answer.APPROVE and seen is not None and not _is_of(deployment.plan, seen):
+        return Decision(False, _ANOTHER_PLAN)
+    verdict = judge_press(deployment, answer, by, at)
+    if verdict.followup is Followup.REFUSE:
+        with suppress(Conflict, CloudUnavailable):  # Whoever answered, or the reconciler, tries it again.
+            carry_out_review(ports, deployment)
+        return Decision(False, f"{verdict.reason} {advice_on(deployment)}".rstrip())
+    if verdict.followup is Followup.DECIDE and answer is Answer.APPROVE and _is_altered(ports, deployment):
+        return Decision(False, _ALTERED)
+    if verdict.followup is Followup.DECIDE and answer is Answer.APPROVE:
+        left = left_branch(ports, deployment)
+        if left:
+            return Decision(False, left)
+    if verdict.followup is Followup.DECIDE:
+        deployment = ports.deployments.save(decided(deployment, answer, by, at))
+    go_on_with_review(ports, deployment)
+    return Decision(True, answer_given(deployment, by))
 
-    def _decide(self, identifier: str, answer: Answer, by: str, at: str, seen: str | None) -> Decision:
-        deployment = self.deployments.get(identifier)
-        if answer is Answer.APPROVE and seen is not None and not _is_of(deployment.plan, seen):
-            return Decision(False, _ANOTHER_PLAN)
-        verdict = judge_press(deployment, answer, by, at)
-        if verdict.followup is Followup.REFUSE:
-            with suppress(Conflict, CloudUnavailable):  # Whoever answered, or the reconciler, tries it again.
-                self._carrier.carry_out(deployment)
-            return Decision(False, f"{verdict.reason} {advice_on(deployment)}".rstrip())
-        if verdict.followup is Followup.DECIDE and answer is Answer.APPROVE and self._is_altered(deployment):
-            return Decision(False, _ALTERED)
-        if verdict.followup is Followup.DECIDE and answer is Answer.APPROVE:
-            left = self.branches.left(deployment)
-            if left:
-                return Decision(False, left)
-        if verdict.followup is Followup.DECIDE:
-            deployment = self.deployments.save(decided(deployment, answer, by, at))
-        self._carrier.go_on(deployment)
-        return Decision(True, answer_given(deployment, by))
 
-    @property
-    def _carrier(self) -> ReviewCarrier:
-        return ReviewCarrier(self.deployments, self.workflows, self.announcements, self.finisher)
-
-    def _is_altered(self, deployment: Deployment) -> bool:
-        """Tell whether the plan's stored text is not what the plan job stored. One that has expired is none."""
-        if deployment.plan is None:
-            return False
-        text = deployment.plan.text
-        try:
-            start = self.artifacts.get_start(text.key, 0)
-        except NotFound:
-            return False
-        return bool(start.sha256) and start.sha256 != text.sha256
+def _is_altered(ports: Ports, deployment: Deployment) -> bool:
+    """Tell whether the plan's stored text is not what the plan job stored. One that has expired is none."""
+    if deployment.plan is None:
+        return False
+    text = deployment.plan.text
+    try:
+        start = ports.artifacts.get_start(text.key, 0)
+    except NotFound:
+        return False
+    return bool(start.sha256) and start.sha256 != text.sha256
 
 
 def _is_of(plan: Plan | None, digest: str) -> bool:

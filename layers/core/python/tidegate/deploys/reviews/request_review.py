@@ -1,8 +1,11 @@
-"""Ask people to review a plan: keep the token that waits for them, and show the buttons."""
+"""Ask people to review a plan: keep the token that waits for them, and show the buttons.
+
+People may have decided before there was a token, and a retried state has a new one. The token is kept before the
+deployment is read again, and whoever decides writes the decision before reading the token: so one of the two sees the
+other.
+"""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from tidegate.deploys.reviews.settle_review import settle_review
 from tidegate.deploys.rules.cancelling import not_cancelled
@@ -10,45 +13,31 @@ from tidegate.deploys.rules.deployment import AfterGate, Deployment, State
 from tidegate.deploys.rules.review import asked_for, review_id
 from tidegate.messages import RequestReview
 from tidegate.plans.rules.plan import Plan
-from tidegate.ports import Announcements, Clock, Deployments, Workflows
+from tidegate.ports import Ports
 from tidegate.rules.errors import WrongState
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewRequester:
-    """Requests reviews, where recording the plan did not, and keeps their tokens.
+def request_review(ports: Ports, message: RequestReview) -> None:
+    """Wait for a review with ``message.token``. Raise WrongState when there is no plan to review, and
+    DeploymentCancelled.
 
-    People may have decided before there was a token, and a retried state has a new one. The token is kept before the
-    deployment is read again, and whoever decides writes the decision before reading the token: so one of the two sees
-    the other.
+    A late copy of an earlier attempt, with which nobody waits any more, does nothing.
     """
-
-    deployments: Deployments
-    workflows: Workflows
-    announcements: Announcements
-    clock: Clock
-
-    def request(self, message: RequestReview) -> None:
-        """Wait for a review with ``message.token``. Raise WrongState when there is no plan to review, and
-        DeploymentCancelled.
-
-        A late copy of an earlier attempt, with which nobody waits any more, does nothing.
-        """
-        deployment = not_cancelled(self.deployments.get(message.deployment))
-        plan = _plan(deployment)
-        review = review_id(deployment, plan)
-        if not self.deployments.keep_review_token(deployment.id, review, message.token, message.attempt):
-            return
-        is_asked_for = deployment.state not in {State.PLANNING, State.GATED}
-        if is_asked_for:
-            deployment = not_cancelled(self.deployments.get(message.deployment))
-        else:
-            deployment = self.deployments.save(asked_for(deployment, plan, self.clock.now()))
-        if deployment.review is not None and deployment.review.approved is not None:
-            settle_review(deployment, self.deployments, self.workflows)
-        if message.retry or not is_asked_for:  # Whoever asked for it said so; an attempt of this may have died before.
-            self.announcements.changed(deployment)
-            self.announcements.line_changed(deployment.queue)
+    deployment = not_cancelled(ports.deployments.get(message.deployment))
+    plan = _plan(deployment)
+    review = review_id(deployment, plan)
+    if not ports.deployments.keep_review_token(deployment.id, review, message.token, message.attempt):
+        return
+    is_asked_for = deployment.state not in {State.PLANNING, State.GATED}
+    if is_asked_for:
+        deployment = not_cancelled(ports.deployments.get(message.deployment))
+    else:
+        deployment = ports.deployments.save(asked_for(deployment, plan, ports.clock.now()))
+    if deployment.review is not None and deployment.review.approved is not None:
+        settle_review(deployment, ports.deployments, ports.workflows)
+    if message.retry or not is_asked_for:  # Whoever asked for it said so; an attempt of this may have died before.
+        ports.announcements.changed(deployment)
+        ports.announcements.line_changed(deployment.queue)
 
 
 def _plan(deployment: Deployment) -> Plan:

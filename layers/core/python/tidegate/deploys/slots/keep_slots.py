@@ -1,9 +1,12 @@
-"""Take concurrency slots for jobs, and give them back; whoever waits then is asked for, not woken here."""
+"""Take concurrency slots for jobs, and give them back; whoever waits then is asked for, not woken here.
+
+Who waits joins the queue first and looks for a free slot then; who gives one back looks at the queue then. Both
+change one item, so one of the two sees the other, and asks for slots to be handed on.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import partial
 
 from tidegate.deploys.rules.deployment import Deployment
@@ -16,7 +19,7 @@ from tidegate.deploys.rules.slots import (
     may_wait,
     needs_slot,
 )
-from tidegate.ports import Announcements, Deployments, Jobs, PlanPlaces
+from tidegate.ports import Jobs, Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import NoFreeSlot, NotFound, TooManyWait
 
@@ -28,63 +31,55 @@ def task_left(deployment: Deployment, jobs: Jobs) -> str:
     return runner if runner.startswith("arn:") else ""
 
 
-@dataclass(frozen=True, slots=True)
-class SlotKeeper:
-    """Keeps the slots, of which there are ``limit``.
+def take_slot(ports: Ports, holder: str) -> None:
+    """Take a slot. One that has a slot keeps it. Raise NoFreeSlot when it has to wait."""
+    places = ports.plan_places.take(INSTALLATION, holder, ports.slot_limit)
+    if holder not in places.held:
+        waiting = f", and {len(places.line)} wait already" if places.line else ""
+        raise NoFreeSlot(holder, f"{busy_words(len(places.held), ports.slot_limit)}{waiting}")
 
-    Who waits joins the queue first and looks for a free slot then; who gives one back looks at the queue then. Both
-    change one item, so one of the two sees the other, and asks for slots to be handed on.
+
+def join_slots(ports: Ports, holder: str, precedence: Precedence) -> Places:
+    """Stand in the queue, unless the holder has a slot. Return the slots as they are then. Raise TooManyWait."""
+    if not may_wait(ports.plan_places.read(INSTALLATION), holder):
+        raise TooManyWait(holder, MOST_WAITING)
+    places = ports.plan_places.join(INSTALLATION, holder, precedence)
+    _ask(ports, places)
+    return places
+
+
+def leave_slots(ports: Ports, holders: Collection[str]) -> None:
+    """Give back the slots, also those waited for, of holders of which no job begins any more."""
+    if holders:
+        _ask(ports, deciding_again(partial(ports.plan_places.leave, INSTALLATION, holders)))
+
+
+def give_back_slot(ports: Ports, deployment: str) -> None:
+    """Give back a deployment's slot unless one of its jobs runs, or is to begin: once more, or late, is harmless.
+
+    One that ended without its runner's result keeps its slot until the runner's task has stopped.
+
+    Raise Conflict when others keep taking slots: call it again then.
     """
+    _ask(ports, deciding_again(lambda: _given_back(ports, deployment)))
 
-    places: PlanPlaces
-    deployments: Deployments
-    announcements: Announcements
-    limit: int
-    jobs: Jobs
 
-    def take(self, holder: str) -> None:
-        """Take a slot. One that has a slot keeps it. Raise NoFreeSlot when it has to wait."""
-        places = self.places.take(INSTALLATION, holder, self.limit)
-        if holder not in places.held:
-            waiting = f", and {len(places.line)} wait already" if places.line else ""
-            raise NoFreeSlot(holder, f"{busy_words(len(places.held), self.limit)}{waiting}")
-
-    def join(self, holder: str, precedence: Precedence) -> Places:
-        """Stand in the queue, unless the holder has a slot. Return the slots as they are then. Raise TooManyWait."""
-        if not may_wait(self.places.read(INSTALLATION), holder):
-            raise TooManyWait(holder, MOST_WAITING)
-        places = self.places.join(INSTALLATION, holder, precedence)
-        self._ask(places)
+def _given_back(ports: Ports, identifier: str) -> Places:
+    """Read the slots before the record: whoever takes one for its next job after that is seen."""
+    places = ports.plan_places.read(INSTALLATION)
+    if identifier not in (*places.held, *places.line) or _needs(ports, identifier):
         return places
+    return ports.plan_places.free(places, identifier)
 
-    def leave(self, holders: Collection[str]) -> None:
-        """Give back the slots, also those waited for, of holders of which no job begins any more."""
-        if holders:
-            self._ask(deciding_again(partial(self.places.leave, INSTALLATION, holders)))
 
-    def give_back(self, deployment: str) -> None:
-        """Give back a deployment's slot unless one of its jobs runs, or is to begin: once more, or late, is harmless.
+def _needs(ports: Ports, identifier: str) -> bool:
+    try:
+        deployment = ports.deployments.get(identifier)
+        return needs_slot(deployment) or bool(task_left(deployment, ports.jobs))
+    except NotFound:
+        return False
 
-        One that ended without its runner's result keeps its slot until the runner's task has stopped.
 
-        Raise Conflict when others keep taking slots: call it again then.
-        """
-        self._ask(deciding_again(lambda: self._given_back(deployment)))
-
-    def _given_back(self, identifier: str) -> Places:
-        """Read the slots before the record: whoever takes one for its next job after that is seen."""
-        places = self.places.read(INSTALLATION)
-        if identifier not in (*places.held, *places.line) or self._needs(identifier):
-            return places
-        return self.places.free(places, identifier)
-
-    def _needs(self, identifier: str) -> bool:
-        try:
-            deployment = self.deployments.get(identifier)
-            return needs_slot(deployment) or bool(task_left(deployment, self.jobs))
-        except NotFound:
-            return False
-
-    def _ask(self, places: Places) -> None:
-        if next_turn(places, self.limit).layer is not None:
-            self.announcements.slots_freed()
+def _ask(ports: Ports, places: Places) -> None:
+    if next_turn(places, ports.slot_limit).layer is not None:
+        ports.announcements.slots_freed()

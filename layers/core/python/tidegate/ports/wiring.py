@@ -1,11 +1,16 @@
-"""The ports on AWS and the forge, made when they are first used."""
+"""The one wiring: every port, made when it is first used and kept while the process lives.
+
+A function so reads only its own settings, and imports only its own adapters. Tests pass the same class with fakes.
+"""
 
 # ruff: noqa: PLC0415  # Imports stay with what needs them: PyGithub alone takes as long as all the rest.
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import time
+import uuid
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +19,21 @@ from tidegate.settings import (
     AnnouncementSettings,
     ArtifactSettings,
     AuditSettings,
+    BusSettings,
     ClusterSettings,
+    DriftRunSettings,
     EventQueueSettings,
     ForgeSettings,
     IdentitySettings,
     LinkSettings,
+    MachineSettings,
+    OperatorSettings,
+    PlaceSettings,
+    PlanRunnerSettings,
+    ReviewSettings,
+    RunnerOfferSettings,
+    ScheduleSettings,
+    SlotSettings,
     TableSettings,
     WorkflowSettings,
     app_secret_fields,
@@ -27,7 +42,12 @@ from tidegate.settings import (
 
 if TYPE_CHECKING:
     from tidegate.aws.visibility import QueuePatience
+    from tidegate.check_runs.check_run_view import Links
+    from tidegate.deploys.rules.runner_size import RunnerOffer
+    from tidegate.discovery.read_organization import OrganizationReader
+    from tidegate.discovery.root_index import RootIndexes
     from tidegate.ports import (
+        Accounts,
         Announcements,
         Artifacts,
         AuditLog,
@@ -38,10 +58,16 @@ if TYPE_CHECKING:
         Deliveries,
         Deployments,
         DeployQueues,
+        DriftEvents,
+        DriftRuns,
+        Drifts,
         EventQueue,
         Forge,
         ForgeAddresses,
+        ForgeDeliveries,
+        ForgeIssues,
         ForgeWitness,
+        JobLogs,
         Jobs,
         LineBoards,
         OrganizationFile,
@@ -52,23 +78,41 @@ if TYPE_CHECKING:
         PolicyEngine,
         PublicKeys,
         PullRequests,
+        Redeliveries,
         Runners,
+        Schedules,
+        SignOuts,
         SourceHistory,
         TemporaryLayers,
         TokenSigner,
         Workflows,
     )
+    from tidegate.vcs.adapters.accounts import OAuthClient
     from tidegate.vcs.adapters.app_secret import StoredAppSecret
     from tidegate.vcs.github.forge import AppCredentials
     from tidegate.vcs.gitlab.forge import GitLabCredentials, GitLabForge
     from tidegate.vcs.rules.forge_words import ForgeWords
+    from tidegate.web.parts import WebLinks
+    from tidegate.web.session import Sessions
 
 
-class Adapters:
-    """The ports on AWS and the forge."""
+class Ports:
+    """What verbs reach the world through: ``given`` ports stand in for those on AWS and the forge.
 
-    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
-        self.environ = environ
+    Nothing can be set afterwards. A port that needs a setting which is not there raises MissingSettingError.
+    """
+
+    def __init__(self, environ: Mapping[str, str] = os.environ, **given: Any) -> None:
+        unknown = sorted(name for name in given if not hasattr(type(self), name))
+        if unknown:
+            raise TypeError(f"There are no such ports: {', '.join(unknown)}.")
+        vars(self).update(given, environ=environ, given=given)
+
+    environ: Mapping[str, str]
+    given: Mapping[str, Any]
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Ports are frozen: {name} is given when they are made.")
 
     def client(self, service: str) -> Any:
         """Return a new client of an AWS service."""
@@ -277,7 +321,7 @@ class Adapters:
         settings = AddressSettings.from_env(self.environ)
         return GitLabAddresses(settings.url) if settings.is_gitlab else GitHubAddresses(settings.url)
 
-    @property
+    @cached_property
     def words(self) -> ForgeWords:
         """What the forge's people call things."""
         from tidegate.vcs.rules.forge_words import GITHUB_WORDS, GITLAB_WORDS
@@ -295,7 +339,7 @@ class Adapters:
         web = LinkSettings.from_env(self.environ).web
         return GitLabForge(self._gitlab_credentials, url=settings.url, api_url=settings.api_url, web=web)
 
-    @property
+    @cached_property
     def witness(self) -> ForgeWitness | None:
         """Who confirms what webhooks told; None where these are signed."""
         return self.gitlab
@@ -317,7 +361,7 @@ class Adapters:
         return GitSource(self.environ)
 
     @cached_property
-    def _stored_app_secret(self) -> StoredAppSecret:
+    def app_secret(self) -> StoredAppSecret:
         from tidegate.vcs.adapters.app_secret import StoredAppSecret
 
         settings = ForgeSettings.from_env(self.environ)
@@ -326,7 +370,7 @@ class Adapters:
 
     @property
     def _app_secret(self) -> Mapping[str, str]:
-        return self._stored_app_secret.current()
+        return self.app_secret.current()
 
     def _app_credentials(self) -> AppCredentials:
         from tidegate.vcs.github.forge import AppCredentials
@@ -339,3 +383,183 @@ class Adapters:
 
         secret, settings = self._app_secret, ForgeSettings.from_env(self.environ)
         return GitLabCredentials(settings.gitlab_token or secret["token"], secret["clone_token"])
+
+    @cached_property
+    def drifts(self) -> Drifts:
+        from tidegate.drift.adapters.drifts import DynamoDrifts
+
+        return DynamoDrifts(self._dynamodb, self._table)
+
+    @cached_property
+    def schedules(self) -> Schedules:
+        from tidegate.drift.adapters.scheduler import SchedulerSchedules
+
+        settings = ScheduleSettings.from_env(self.environ)
+        starting = settings.machine, settings.role, settings.undelivered
+        return SchedulerSchedules(self.client("scheduler"), settings.group, *starting)
+
+    @cached_property
+    def drift_runs(self) -> DriftRuns:
+        from tidegate.aws.stepfunctions import StepFunctionsDriftRuns
+
+        machine = DriftRunSettings.from_env(self.environ).machine
+        return StepFunctionsDriftRuns(self.client("stepfunctions"), machine)
+
+    @cached_property
+    def drift_events(self) -> DriftEvents:
+        from tidegate.drift.adapters.drift_events import AwsDriftEvents
+
+        return AwsDriftEvents(self.client("events"), BusSettings.from_env(self.environ).bus)
+
+    @cached_property
+    def issues(self) -> ForgeIssues:
+        if self.gitlab is not None:
+            return self.gitlab
+        settings = ForgeSettings.from_env(self.environ)
+        from tidegate.vcs.github.forge import GitHubForge
+
+        return GitHubForge(self._app_credentials, url=settings.url, api_url=settings.api_url)
+
+    @cached_property
+    def forge_deliveries(self) -> ForgeDeliveries:
+        settings = ForgeSettings.from_env(self.environ)
+        if settings.is_gitlab:
+            from tidegate.vcs.gitlab.forge import GitLabDeliveries
+
+            return GitLabDeliveries()
+        from tidegate.vcs.github.deliveries import GitHubDeliveries
+
+        return GitHubDeliveries(self._app_credentials, api_url=settings.api_url)
+
+    @cached_property
+    def redeliveries(self) -> Redeliveries:
+        from tidegate.vcs.adapters.redeliveries import DynamoRedeliveries
+
+        return DynamoRedeliveries(self._dynamodb, self._table)
+
+    @cached_property
+    def accounts(self) -> Accounts:
+        from tidegate.vcs.adapters.accounts import GitHubAccounts, GitLabAccounts
+
+        settings = ForgeSettings.from_env(self.environ)
+        kind = GitLabAccounts if settings.is_gitlab else GitHubAccounts
+        return kind(lambda: self.oauth_client, url=settings.url, api_url=settings.api_url)
+
+    @property
+    def oauth_client(self) -> OAuthClient:
+        """The App as browsers meet it. Raise NoSignIn when its secret is not stored."""
+        from tidegate.vcs.adapters.accounts import OAuthClient
+        from tidegate.web.refusals import NoSignIn
+
+        secret = self._app_secret
+        client_id, client_secret = secret.get("client_id", ""), secret.get("client_secret", "")
+        if not client_id or not client_secret:
+            raise NoSignIn
+        return OAuthClient(client_id, client_secret)
+
+    @property
+    def sessions(self) -> Sessions:
+        """What signs sessions: with the client secret as it is now, so that a changed one ends them."""
+        from tidegate.web.session import Sessions
+
+        return Sessions(self.oauth_client.client_secret, self.seconds)
+
+    @cached_property
+    def sign_outs(self) -> SignOuts:
+        from tidegate.web.adapters.sign_outs import DynamoSignOuts
+
+        return DynamoSignOuts(self._dynamodb, self._table)
+
+    @cached_property
+    def job_logs(self) -> JobLogs:
+        from tidegate.deploys.adapters.jobs import DynamoJobLogs
+
+        return DynamoJobLogs(self._dynamodb, self._table)
+
+    @cached_property
+    def rounds(self) -> int:
+        """Claims of one execution of the deploy machine."""
+        return MachineSettings.from_env(self.environ).rounds
+
+    @cached_property
+    def slot_limit(self) -> int:
+        """Runners that the installation may have at once."""
+        return SlotSettings.from_env(self.environ).limit
+
+    @cached_property
+    def place_limit(self) -> int:
+        """Speculative plans that a repository may have at once."""
+        return PlaceSettings.from_env(self.environ).limit
+
+    @cached_property
+    def runner_offer(self) -> RunnerOffer:
+        """The sizes of runners that roots may ask for."""
+        return RunnerOfferSettings.from_env(self.environ).offer
+
+    @cached_property
+    def plan_runner(self) -> PlanRunnerSettings:
+        """The function that plans run on; without one, they run on Fargate."""
+        return PlanRunnerSettings.from_env(self.environ)
+
+    @cached_property
+    def identity(self) -> IdentitySettings:
+        """Who issues the tokens of jobs, and for whom."""
+        return IdentitySettings.from_env(self.environ)
+
+    @cached_property
+    def web_url(self) -> str:
+        """Where browsers reach the pages, without a slash at the end; empty where there are none."""
+        return LinkSettings.from_env(self.environ).web.rstrip("/")
+
+    @cached_property
+    def links(self) -> Links:
+        """Where check runs lead to."""
+        from tidegate.check_runs.check_run_view import Links
+
+        bucket = ArtifactSettings.from_env(self.environ).bucket
+        return Links(LinkSettings.from_env(self.environ).execution, self.web_url, bucket)
+
+    @cached_property
+    def web_links(self) -> WebLinks:
+        """Where pages lead to."""
+        from tidegate.web.parts import WebLinks
+
+        return WebLinks(self.addresses, LinkSettings.from_env(self.environ).execution, self.words)
+
+    @cached_property
+    def operators_team(self) -> str:
+        """The team whose members operate the installation."""
+        return OperatorSettings.from_env(self.environ).team
+
+    @cached_property
+    def organization(self) -> OrganizationReader:
+        """What holds around the files of repositories, read again when it changes."""
+        from tidegate.discovery.read_organization import OrganizationReader
+
+        return OrganizationReader(self.organization_file, ReviewSettings.from_env(self.environ).plan_review)
+
+    @cached_property
+    def root_indexes(self) -> RootIndexes:
+        """The roots of commits that were read before."""
+        from tidegate.discovery.root_index import RootIndexes
+
+        return RootIndexes()
+
+    @cached_property
+    def kept_logs(self) -> dict[str, tuple[str, ...]]:
+        """The log that was read last, by its job."""
+        return {}
+
+    @cached_property
+    def seconds(self) -> Callable[[], float]:
+        """Seconds since 1970."""
+        return time.time
+
+    @cached_property
+    def monotonic(self) -> Callable[[], float]:
+        """Seconds that only grow."""
+        return time.monotonic
+
+    def new_id(self) -> str:
+        """Return an id that nothing else has."""
+        return str(uuid.uuid4())

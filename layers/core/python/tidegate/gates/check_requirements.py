@@ -14,7 +14,7 @@ from tidegate.policies.rules.apply_requirements import (
     missing_for_all,
 )
 from tidegate.policies.rules.requirements import Requirements
-from tidegate.ports import Forge, PullRequests
+from tidegate.ports import Ports
 from tidegate.rules.access import Person, teams_among
 from tidegate.rules.permission import Permission
 from tidegate.vcs.find_makers import makers
@@ -33,8 +33,7 @@ class RequirementsChecker:
     ForgeUnavailable and ForgeRefused.
     """
 
-    forge: Forge
-    records: PullRequests
+    ports: Ports
     merged: bool = True
 
     def for_all(self, where: tuple[int, str], pull_request: PullRequest, wanted: Requirements) -> tuple[str, ...]:
@@ -55,16 +54,16 @@ class RequirementsChecker:
 
         Approvals are of ``head``, or else of the head that it has, which was merged.
         """
-        found = self.forge.pull_request(*where, number)
+        found = self.ports.forge.pull_request(*where, number)
         found = replace(found, head_sha=head or found.head_sha)
         asking = [each for each in wanted if each.asks_people]
         if not asking:
             return Merged(found)
-        after = base or self.forge.seen_pull_request(*where, number).spec.base_sha
+        after = base or self.ports.forge.seen_pull_request(*where, number).spec.base_sha
         record = self._record(where[1], number)
-        made_by = makers(self.forge, where, after, found.head_sha, record.pushes if record else ())
+        made_by = makers(self.ports.forge, where, after, found.head_sha, record.pushes if record else ())
         seen = replace(found, base_since=self._base_since(found, record), made_by=made_by)
-        logins = approvers(seen, self.forge.reviews(*where, number))
+        logins = approvers(seen, self.ports.forge.reviews(*where, number))
         return Merged(seen, self.people(where, logins, asking))
 
     def people(
@@ -88,23 +87,23 @@ class RequirementsChecker:
         """Return the pull request with what its head lacks of the base branch, if that matters."""
         if not any(each.undiverged for each in wanted):
             return pull_request
-        newest = self.forge.branch_head(*where, pull_request.base_branch)
-        contains = is_on_branch(self.forge.compare(*where, newest, pull_request.head_sha))
+        newest = self.ports.forge.branch_head(*where, pull_request.base_branch)
+        contains = is_on_branch(self.ports.forge.compare(*where, newest, pull_request.head_sha))
         return replace(pull_request, lacks="" if contains else newest)
 
     def _approved(
         self, where: tuple[int, str], pull_request: PullRequest, asking: Iterable[Requirements]
     ) -> tuple[PullRequest, list[Person]]:
-        reviews = self.forge.reviews(*where, pull_request.number)
+        reviews = self.ports.forge.reviews(*where, pull_request.number)
         record = self._record(where[1], pull_request.number)
         seen = replace(pull_request, base_since=self._base_since(pull_request, record))
         pushes = record.pushes if record else ()
-        seen = replace(seen, made_by=makers(self.forge, where, seen.base_branch, seen.head_sha, pushes))
+        seen = replace(seen, made_by=makers(self.ports.forge, where, seen.base_branch, seen.head_sha, pushes))
         return seen, list(self.people(where, approvers(seen, reviews), tuple(asking)))
 
     def _record(self, repository: str, number: int) -> PullRequestSpec | None:
         """Return what the record says; None of a pull request that opened before Tidegate came."""
-        found = self.records.many([(repository, number)])
+        found = self.ports.pull_requests.many([(repository, number)])
         return found[0].spec if found else None
 
     def _base_since(self, pull_request: PullRequest, record: PullRequestSpec | None) -> str:
@@ -115,9 +114,9 @@ class RequirementsChecker:
 
     def _person(self, where: tuple[int, str], login: str, teams: Iterable[str]) -> Person:
         """Return what the forge says of somebody. Who cannot read the repository counts nowhere."""
-        permission = self.forge.permission(*where, login)
+        permission = self.ports.forge.permission(*where, login)
         if permission < Permission.READ:
             return Person(login, permission)
         owner = where[1].partition("/")[0]
-        found = (team for team in teams if self.forge.is_team_member(where[0], owner, team, login))
+        found = (team for team in teams if self.ports.forge.is_team_member(where[0], owner, team, login))
         return Person(login, permission, frozenset(found))

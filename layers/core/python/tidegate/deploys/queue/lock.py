@@ -1,0 +1,36 @@
+"""Lock a queue by hand: merges wait until somebody unlocks it.
+
+Who may lock, the caller has looked up before. The audit topic hears of it before it is so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tidegate.deploys.audit_first import audit_first
+from tidegate.deploys.rules.audit import lock_message
+from tidegate.deploys.rules.locking import Locking, judge_locking, lock_by_hand
+from tidegate.ports import Ports
+from tidegate.rules.decide_again import deciding_again
+from tidegate.rules.decision import Decision
+
+
+def lock_queue(ports: Ports, queue: str, locking: Locking) -> Decision:
+    """Lock the queue, and say what came of it; the same once more is harmless.
+
+    Raise Conflict or CloudUnavailable: call it again then with the same ``locking``.
+    """
+    return deciding_again(lambda: _lock(ports, queue, locking))
+
+
+def _lock(ports: Ports, queue: str, locking: Locking) -> Decision:
+    head, _ = ports.queues.read(queue)
+    decision = judge_locking(head, locking)
+    if not decision.done:
+        return decision
+    if head.lock is None:
+        lock = lock_by_hand(locking)
+        audit_first(ports.audit, lock_message(head, lock))
+        ports.queues.commit(head, replace(head, lock=lock))
+    ports.announcements.line_changed(queue)
+    return decision

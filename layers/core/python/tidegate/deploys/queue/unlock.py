@@ -1,0 +1,105 @@
+"""Take the lock off a queue, and let the queue go on.
+
+Who may unlock, the caller has looked up before.
+
+The same unlocking again repairs what a death left half done, and nothing more. Who unlocks is decided at the lock,
+then audited; only then the lock goes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tidegate.deploys.audit_first import audit_first
+from tidegate.deploys.queue.ensure_worker import ensure_worker
+from tidegate.deploys.rules.audit import unlock_message
+from tidegate.deploys.rules.deployment import Deployment, Unlocking
+from tidegate.deploys.rules.queue import Lock, QueueHead, lock_after
+from tidegate.deploys.rules.repository_locks import named
+from tidegate.deploys.rules.review import moment
+from tidegate.ports import Ports
+from tidegate.rules.decide_again import deciding_again
+from tidegate.rules.decision import Decision
+from tidegate.rules.errors import NotFound
+
+
+def unlock_queue(ports: Ports, queue: str, unlocking: Unlocking) -> Decision:
+    """Take the lock away, and remember at the queue and at the deployment that locked who did so and when.
+
+    Not done when there is no lock (any more), or only one that was put there after somebody asked to unlock: what
+    comes late, or again, takes nothing away that the person never saw. Raise Conflict or CloudUnavailable: call
+    it again then with the same ``unlocking``.
+    """
+    return deciding_again(lambda: _unlock(ports, queue, unlocking))
+
+
+def _unlock(ports: Ports, queue: str, unlocking: Unlocking) -> Decision:
+    head, _ = ports.queues.read(queue)
+    if head.lock is not None and head.lock.scope:
+        return Decision(False, f"Not this queue, but {named(head.lock.scope)} is locked. Unlock that.")
+    if head.lock is None and head.unlocked != unlocking:
+        return Decision(False, _not_locked(head))
+    if head.lock is not None and _is_newer(head.lock, unlocking):
+        return _before_that_lock(ports, head, head.lock, unlocking)
+    by, left = unlocking, head.lock
+    if head.lock is not None and head.unlocked != unlocking:
+        by, left = _take_away(ports, head, head.lock, unlocking)
+    _show(ports, head)
+    if by != unlocking:
+        return Decision(False, f"{by.by} unlocks this queue already.")
+    return Decision(True, f"{by.by} unlocked the queue. {_still_locked(left)}".rstrip())
+
+
+def _before_that_lock(ports: Ports, head: QueueHead, lock: Lock, unlocking: Unlocking) -> Decision:
+    """Answer an unlocking that is older than the queue's lock: done if it took away the one before."""
+    if head.unlocked == unlocking:
+        _show(ports, head)
+        return Decision(True, f"{unlocking.by} unlocked the queue. It was locked again on {moment(lock.at)}.")
+    return Decision(False, f"The queue was locked anew on {moment(lock.at)}, after you asked to unlock it.")
+
+
+def _take_away(ports: Ports, head: QueueHead, lock: Lock, unlocking: Unlocking) -> tuple[Unlocking, Lock | None]:
+    """Take the lock away and return who did, the one whose unlocking was noted at it first, and what is left."""
+    by = lock.unlocking or unlocking
+    if lock.unlocking is None:
+        lock = replace(lock, unlocking=by)
+        head = ports.queues.commit(head, replace(head, lock=lock))
+    audit_first(ports.audit, unlock_message(head, lock, by))
+    locking = _locking(ports, lock)
+    unlocked = replace(locking, unlocked=by) if locking else None
+    left = lock_after(lock, by.at)
+    ports.queues.commit(head, replace(head, lock=left, unlocked=by), deployment=unlocked)
+    return by, left
+
+
+def _locking(ports: Ports, lock: Lock) -> Deployment | None:
+    try:
+        return ports.deployments.get(lock.deployment) if lock.deployment else None
+    except NotFound:
+        return None
+
+
+def _show(ports: Ports, head: QueueHead) -> None:
+    """Make sure of a worker, and show that the queue is unlocked: on what waits, and on what may have locked it."""
+    ensure_worker(ports, head.queue)
+    ports.announcements.line_changed(head.queue)
+    locked = head.lock.deployment if head.lock else ""
+    last = head.attempted.deployment if head.attempted else ""
+    for deployment in sorted({locked, last, head.in_flight or ""} - {""}):
+        ports.announcements.refresh(deployment)
+
+
+def _is_newer(lock: Lock, unlocking: Unlocking) -> bool:
+    """Tell whether the lock was put there after the unlocking was asked for. Times are one form of ISO 8601 in UTC."""
+    return lock.at > unlocking.at and lock.unlocking != unlocking
+
+
+def _still_locked(lock: Lock | None) -> str:
+    """Return that a lock by hand holds that was there before the one that was taken away."""
+    return f"{lock.by} locked it by hand before, and it stays locked: {lock.reason}" if lock else ""
+
+
+def _not_locked(head: QueueHead) -> str:
+    if head.unlocked is None:
+        return "This queue is not locked."
+    return f"This queue is not locked any more: {head.unlocked.by} unlocked it on {moment(head.unlocked.at)}."

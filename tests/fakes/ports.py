@@ -1,0 +1,127 @@
+"""Ports whose adapters keep everything in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.fakes import (
+    MemoryAnnouncements,
+    MemoryArtifacts,
+    MemoryAuditLog,
+    MemoryCatalog,
+    MemoryCheckRuns,
+    MemoryClock,
+    MemoryDeliveries,
+    MemoryDeployments,
+    MemoryDeployQueues,
+    MemoryDriftEvents,
+    MemoryDriftRuns,
+    MemoryDrifts,
+    MemoryEventQueue,
+    MemoryForge,
+    MemoryForgeDeliveries,
+    MemoryIssues,
+    MemoryJobLogs,
+    MemoryJobs,
+    MemoryOrganizationFile,
+    MemoryPlanFunctions,
+    MemoryPlanPlaces,
+    MemoryPlanRunners,
+    MemoryPullRequests,
+    MemoryRunners,
+    MemorySchedules,
+    MemoryTemporaryLayers,
+    MemoryWorkflows,
+)
+from tests.fakes.accounts import MemoryAccounts
+from tests.fakes.change_sets import MemoryChangeSets
+from tests.fakes.lines import MemoryLineBoards
+from tests.fakes.policies import MemoryOrganizationPolicies
+from tests.fakes.redeliveries import MemoryRedeliveries
+from tests.fakes.sign_outs import MemorySignOuts
+from tidegate.ports import Ports
+
+#: What a function reads of its environment, where nothing of it is on AWS.
+ENVIRONMENT = {
+    "TIDEGATE_ARTIFACT_BUCKET": "artifacts",
+    "TIDEGATE_DEPLOY_STATE_MACHINE": "arn:aws:states:eu-central-1:123456789012:stateMachine:deploy",
+    "TIDEGATE_EVENT_BUS": "bus",
+    "TIDEGATE_CHANGE_QUEUE": "https://sqs.example/changes.fifo",
+    "TIDEGATE_CHECK_RUN_QUEUE": "https://sqs.example/check-runs.fifo",
+    "TIDEGATE_LINE_QUEUE": "https://sqs.example/lines.fifo",
+    "TIDEGATE_LINE_LATER_QUEUE": "https://sqs.example/later-lines",
+    "TIDEGATE_PULL_REQUEST_PLANS": "1",
+    "TIDEGATE_RUNNER_SLOTS": "100",
+    "TIDEGATE_ACTION_QUEUE": "https://sqs.example/actions",
+    "TIDEGATE_PUSH_QUEUE": "https://sqs.example/pushes",
+}
+
+
+def port(name: str) -> Any:
+    """Return a property of a world: the port ``name`` of its ``ports``."""
+    return property(lambda world: getattr(world.ports, name))
+
+
+def memory_ports(settings: dict[str, str] | None = None, **given: Any) -> Ports:
+    """Return ports that keep everything in memory. ``settings`` are environment variables, ``given`` other ports.
+
+    Stores that read one another's records share them: the queues and the repository index those of deployments.
+    """
+    deployments = given.get("deployments") or MemoryDeployments()
+    queues = given.get("queues") or MemoryDeployQueues(deployments)
+    forge = given.get("forge") or MemoryForge(writers={"reviewer"})
+    made = {
+        "deployments": deployments,
+        "queues": queues,
+        "catalog": MemoryCatalog(deployments, queues),
+        "forge": forge,
+        "addresses": forge,
+        "accounts": MemoryAccounts(),
+        "announcements": MemoryAnnouncements(),
+        "artifacts": MemoryArtifacts(),
+        "audit": MemoryAuditLog(),
+        "change_sets": MemoryChangeSets(),
+        "check_runs": MemoryCheckRuns(),
+        "clock": MemoryClock(),
+        "deliveries": MemoryDeliveries(),
+        "drift_events": MemoryDriftEvents(),
+        "drift_runs": MemoryDriftRuns(),
+        "drifts": MemoryDrifts(),
+        "events": MemoryEventQueue(),
+        "forge_deliveries": MemoryForgeDeliveries(),
+        "issues": MemoryIssues(),
+        "job_logs": MemoryJobLogs(),
+        "jobs": MemoryJobs(),
+        "line_boards": MemoryLineBoards(),
+        "organization_file": MemoryOrganizationFile(),
+        "organization_policies": MemoryOrganizationPolicies(),
+        "plan_functions": MemoryPlanFunctions(),
+        "plan_places": MemoryPlanPlaces(),
+        "plan_runners": MemoryPlanRunners(),
+        "pull_check_runs": MemoryCheckRuns(),
+        "pull_requests": MemoryPullRequests(),
+        "redeliveries": MemoryRedeliveries(),
+        "runners": MemoryRunners(),
+        "schedules": MemorySchedules(),
+        "sign_outs": MemorySignOuts(),
+        "temporary_layers": MemoryTemporaryLayers(),
+        "witness": None,
+        "workflows": MemoryWorkflows(),
+    }
+    return Ports({**ENVIRONMENT, **(settings or {})}, **{**made, **given})
+
+
+def changed(ports: Ports, settings: dict[str, str] | None = None, **given: Any) -> Ports:
+    """Return the same ports with some others, or other settings, in place."""
+    return Ports({**ports.environ, **(settings or {})}, **{**ports.given, **given})
+
+
+class With:
+    """A port with other methods in place of some of its own."""
+
+    def __init__(self, port: object, **methods: Any) -> None:
+        self.port = port
+        vars(self).update(methods)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.port, name)
