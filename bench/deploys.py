@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import roots
-from bench.relay import PATIENCE_SECONDS, Relay, Sent
+from bench.relay import VISIBILITY_SECONDS, Relay, Sent
 from tidegate_local import mirror
 from tidegate_local.client import LocalCloud
 from tidegate_local.forge.client import ForgeClient
@@ -95,7 +95,7 @@ class Bench:
 
     def _settle(self) -> None:
         """Wait until the queue's worker waits again: the next deploy must not queue behind this one's last steps."""
-        until = time.monotonic() + PATIENCE_SECONDS
+        until = time.monotonic() + VISIBILITY_SECONDS
         while time.monotonic() < until:
             events = [event for name, event in history(self.cloud, "deploy") if name == "RUNNING"]
             entered = [event[_ENTERED]["name"] for event in events if _ENTERED in event]

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import httpx
 
-PATIENCE_SECONDS = 300.0
+VISIBILITY_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Relay:
 
     def next(self) -> Sent:
         """Return the next webhook; wait for it if need be. Raise queue.Empty after five minutes."""
-        return self._arrived.get(timeout=PATIENCE_SECONDS)
+        return self._arrived.get(timeout=VISIBILITY_SECONDS)
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -66,7 +66,7 @@ class JobRecord:
             pause = min(pause * _PAUSE_GROWTH, _LONGEST_PAUSE)
         raise JobNotForUs(f"Job {self._job} was not handed over within {seconds:.0f} s.")
 
-    def tell_limit(self, limit: Limit) -> None:
+    def report_limit(self, limit: Limit) -> None:
         """Remember which limit of Lambda the job has met. Without it, the next attempt runs on Fargate as well."""
         update = {
             **self._key(),

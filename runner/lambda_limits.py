@@ -41,7 +41,7 @@ class LambdaLimits:
         limit = self._met(fault, lines.lower())
         if limit is None:
             return fault
-        record.tell_limit(limit)
+        record.report_limit(limit)
         return TooLargeForLambda(f"{fault} The plan is too large for Lambda: {limit}. It moves to Fargate.")
 
     def _met(self, fault: JobFault, lines: str) -> Limit | None:

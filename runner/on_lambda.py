@@ -102,7 +102,7 @@ def job_environment(environ: Mapping[str, str], call: Call) -> dict[str, str]:
         "TIDEGATE_RUNNER": lambda_runner(call.id),
         "TIDEGATE_PLAN_SECONDS": f"{max(1.0, seconds):.1f}",
         "TIDEGATE_STOP_SECONDS": f"{_STOP_SECONDS:.0f}",
-        "TIDEGATE_HAND_OVER_SECONDS": "60",
+        "TIDEGATE_DISPATCH_SECONDS": "60",
     }
 
 

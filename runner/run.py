@@ -69,7 +69,7 @@ def run_job(
         log.say(job.note)
     tools = Tools(_for_kind(settings, job.kind), environ, aws, log, interruption, directory)
     preparation = Preparation(tools, job)
-    taken = record.take(name, settings.hand_over_seconds, interruption)
+    taken = record.take(name, settings.dispatch_seconds, interruption)
     masker.add([taken.token])
     heartbeat = Heartbeat(aws, taken.token, settings.heartbeat_seconds, lambda: _nobody_waits(tools, taken))
     sender = LogSender(aws, settings.table, settings.job, tools.log)
@@ -114,9 +114,9 @@ def _nobody_waits(tools: Tools, taken: TakenJob) -> None:
 
 def _run_of(kind: JobKind) -> Callable[[Tools, Preparation, TakenJob], dict[str, Any]]:
     if kind is JobKind.SPECULATE:
-        from runner.speculate_job import run_speculation  # noqa: PLC0415  # Deploys do not pay for its patterns.
+        from runner.speculative_plan_job import run_speculative_plan  # noqa: PLC0415  # Deploys do not pay for its patterns.
 
-        return run_speculation
+        return run_speculative_plan
     return run_plan if kind is JobKind.PLAN else run_apply
 
 

@@ -14,10 +14,10 @@ from tidegate.roots.rules.root import EngineName
 #: ECS kills a task 120 s after SIGTERM (``stopTimeout``); the last 20 s are kept for the log and the report.
 DEFAULT_STOP_SECONDS = 100.0
 DEFAULT_HEARTBEAT_SECONDS = 5.0
-#: ``hand_over_job`` runs right after the runner's first answer; it may be throttled or retried for a while.
-DEFAULT_HAND_OVER_SECONDS = 300.0
+#: ``dispatch_job`` runs right after the runner's first answer; it may be throttled or retried for a while.
+DEFAULT_DISPATCH_SECONDS = 300.0
 #: The state machine says how long a job has, and otherwise it is an hour. A runner never lives longer, whoever waits.
-DEFAULT_LIFE_SECONDS = 3600.0 + DEFAULT_HAND_OVER_SECONDS
+DEFAULT_LIFE_SECONDS = 3600.0 + DEFAULT_DISPATCH_SECONDS
 #: As long as the state machine waits for a heartbeat: whoever is silent for longer was given up.
 DEFAULT_SILENCE_SECONDS = 60.0
 #: How long a program of a step may take.
@@ -54,7 +54,7 @@ class Settings:
     secret_variables: tuple[str, ...]
     stop_seconds: float
     heartbeat_seconds: float
-    hand_over_seconds: float
+    dispatch_seconds: float
     program_seconds: float
     life_seconds: float
     silence_seconds: float
@@ -86,7 +86,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         secret_variables=_names(environ, "TIDEGATE_RUNNER_SECRETS"),
         stop_seconds=_seconds(environ, "TIDEGATE_STOP_SECONDS", DEFAULT_STOP_SECONDS),
         heartbeat_seconds=_seconds(environ, "TIDEGATE_HEARTBEAT_SECONDS", DEFAULT_HEARTBEAT_SECONDS),
-        hand_over_seconds=_seconds(environ, "TIDEGATE_HAND_OVER_SECONDS", DEFAULT_HAND_OVER_SECONDS),
+        dispatch_seconds=_seconds(environ, "TIDEGATE_DISPATCH_SECONDS", DEFAULT_DISPATCH_SECONDS),
         program_seconds=_seconds(environ, "TIDEGATE_PROGRAM_SECONDS", DEFAULT_PROGRAM_SECONDS),
         life_seconds=_seconds(environ, "TIDEGATE_LIFE_SECONDS", DEFAULT_LIFE_SECONDS),
         silence_seconds=_seconds(environ, "TIDEGATE_SILENCE_SECONDS", DEFAULT_SILENCE_SECONDS),

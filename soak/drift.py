@@ -15,7 +15,7 @@ _AT_REST = ("Applied", "Nothing to change")
 _PAUSE = 1.0
 
 
-def look_for_drift(world: World) -> str:
+def detect_drift(world: World) -> str:
     """Have the schedule look for drift now."""
     by = world.chance.choice(WRITERS)
     return f"{by}: {post(world, by, 'drift/look', {'repository': world.repository, 'schedule': SCHEDULE})}"
@@ -27,7 +27,7 @@ def look_at_last(worlds: list[World], patience: float) -> None:
         for root in sorted(_at_rest(world))[:2]:
             world.site.outside(root).write_text("changed at last", encoding="utf-8")
         before, until = set(world.drift), time.monotonic() + patience
-        look_for_drift(world)
+        detect_drift(world)
         while time.monotonic() < until and not any(_is_over(world, number) for number in set(world.drift) - before):
             time.sleep(_PAUSE)
             world.look([world.clone.head])

@@ -33,15 +33,15 @@ _CALLED = (
 def webhooks_go_wrong(world: World) -> str:
     """Lose, double or delay the next webhooks, or lose their answers."""
     forge = world.maintainer
-    mishaps: dict[str, Callable[[str, int], None]] = {
+    fault_injections: dict[str, Callable[[str, int], None]] = {
         "lost": forge.lose_webhooks,
         "answered by nobody": forge.lose_webhook_answers,
         "doubled": forge.duplicate_webhooks,
         "late": lambda event, times: forge.delay_webhooks(event, times, seconds=2),
     }
-    kind = world.chance.choice(sorted(mishaps))
+    kind = world.chance.choice(sorted(fault_injections))
     times = world.chance.randint(1, 3)
-    mishaps[kind](world.chance.choice(("push", "push", "check_run", "*")), times)
+    fault_injections[kind](world.chance.choice(("push", "push", "check_run", "*")), times)
     return f"{times} {kind}"
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from soak.by_api import decide_by_api, deploy_by_hand, unlock_by_api
-from soak.drift import look_for_drift
+from soak.drift import detect_drift
 from soak.stacks import RULES, TIERS, configuration
 from soak.world import ONLOOKERS, WRITERS, CheckRun, World, has_ended, root_of
 from tidegate_local.forge.client import ForgeAnswered
@@ -323,5 +323,5 @@ WORK: tuple[tuple[Event, int], ...] = (
     (deploy_by_hand, 2),
     (decide_by_api, 4),
     (unlock_by_api, 2),
-    (look_for_drift, 1),
+    (detect_drift, 1),
 )

@@ -28,7 +28,7 @@ WRITERS = ("maintainer", "reviewer", "developer")
 ONLOOKERS = ("visitor",)
 CHECK, _OF_PULLS, _OF_DRIFT = "tidegate/deploy: ", ("tidegate/plan", "tidegate/policy: "), "tidegate/drift: "
 #: Commits, and heads of pull requests, whose check runs are looked at in each round: people, too, look at what is new.
-_LOOKED_AT, _PULLS_LOOKED_AT = 10, 4
+_CHECKED, _PULLS_LOOKED_AT = 10, 4
 #: Deployments under way for each root at which nobody pushes any more.
 _CROWD = 1
 #: How check runs are titled that wait for others of their change; and one that does not.
@@ -96,12 +96,12 @@ class World:
     def is_crowded(self) -> bool:
         """Tell whether so many deployments are under way that people would rather look at those first."""
         shown = {run["head_sha"] for run in self.board.values()}
-        unshown = sum(push.after not in shown for push in self.clone.pushes[-_LOOKED_AT:])
+        unshown = sum(push.after not in shown for push in self.clone.pushes[-_CHECKED:])
         return unshown + sum(not has_ended(run) for run in self.board.values()) > _CROWD * len(self.roots)
 
     def look(self, shas: list[str] | None = None) -> None:
         """Bring the board up to date, for these commits or for the newest."""
-        newest = [push.after for push in self.clone.pushes[-_LOOKED_AT:]] + self.clone.branches[-_PULLS_LOOKED_AT:]
+        newest = [push.after for push in self.clone.pushes[-_CHECKED:]] + self.clone.branches[-_PULLS_LOOKED_AT:]
         for sha in shas if shas is not None else dict.fromkeys(newest):
             for run in self._checks(sha):
                 name = str(run["name"])

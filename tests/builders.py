@@ -13,7 +13,7 @@ from tidegate.deploys.rules.deployment import Deployment, Gate, Review, State, T
 from tidegate.deploys.rules.issued import NOTHING, Issued
 from tidegate.deploys.rules.job import Job, JobKind, job_id
 from tidegate.deploys.rules.queue import Deployed, Lock
-from tidegate.deploys.rules.temporary_layer import TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.plans.rules.plan import Artifact, Plan, PlannedChanges
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Delivery
@@ -167,12 +167,12 @@ def any_pull_request_record(number: int = 5, **fields: Any) -> PullRequestRecord
     return replace(PullRequestRecord(any_pull_request(number), opened_at=NOW), **fields)
 
 
-def any_layer(root: str = "network", **fields: Any) -> TemporaryLayer:
+def any_layer(root: str = "network", **fields: Any) -> SpeculativePlan:
     """Return a layer of the pull request of ``any_pull_request``, waiting to be planned."""
     spec, stack = any_pull_request(), fields.get("stack", "default")
     name = layer_id(spec.id, root, stack, spec.revision, 1)
     place = any_root(name=root, dir=f"roots/{root}")
-    layer = TemporaryLayer(
+    layer = SpeculativePlan(
         name, spec.repository, spec.number, spec.installation, place, spec.head_sha, spec.base_sha, changed_at=NOW
     )
     return replace(layer, **fields)

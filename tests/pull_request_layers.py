@@ -6,7 +6,7 @@ from dataclasses import replace
 from urllib.parse import quote
 
 from tests.builders import any_layer, any_plan
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.pull_requests.rules.blocks import LayerView
 from tidegate.pull_requests.rules.comment import CommentView

@@ -9,7 +9,7 @@ from aws_cdk import Acknowledgment, Stack, Validations
 from aws_cdk import aws_iam as iam
 from constructs import IConstruct
 
-from tidegate_cdk.capabilities import PLANS, SPECULATIONS, Capability
+from tidegate_cdk.capabilities import PLANS, SPECULATIVE_ATTEMPTS, Capability
 from tidegate_cdk.function_specs import SPECS
 
 if TYPE_CHECKING:
@@ -19,9 +19,16 @@ _ANY = "AwsSolutions-IAM5[Resource::*]"
 _XRAY = "X-Ray's PutTraceSegments and PutTelemetryRecords know no resource."
 _LOG_DELIVERY = "Log deliveries of vended logs and X-Ray's actions know no resource."
 _REGISTRY = "ecr:GetAuthorizationToken knows no resource."
-_SPECULATIVE = (*(f"plans/{jobs}/*" for jobs in SPECULATIONS), *(f"logs/{jobs}.txt" for jobs in SPECULATIONS))
+_SPECULATIVE = (
+    *(f"plans/{jobs}/*" for jobs in SPECULATIVE_ATTEMPTS),
+    *(f"logs/{jobs}.txt" for jobs in SPECULATIVE_ATTEMPTS),
+)
 #: The files of policies, and the plans that they are held against.
-_POLICIES = ("policies/*", "configuration/policies/*", *(f"plans/{jobs}/plan.json" for jobs in (*PLANS, *SPECULATIONS)))
+_POLICIES = (
+    "policies/*",
+    "configuration/policies/*",
+    *(f"plans/{jobs}/plan.json" for jobs in (*PLANS, *SPECULATIVE_ATTEMPTS)),
+)
 _ONE_PREFIX = "One prefix of one bucket; the part after it is a job's id."
 
 

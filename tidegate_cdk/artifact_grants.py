@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidegate_cdk.asl_state_machine import execution_arn
-from tidegate_cdk.capabilities import PLANS, SPECULATIONS, Grant, Surroundings, allow, on_records, tell_missing
+from tidegate_cdk.capabilities import PLANS, SPECULATIVE_ATTEMPTS, Grant, Surroundings, allow, on_records, tell_missing
 
 
 def remove_layers(around: Surroundings) -> Grant:
@@ -11,7 +11,7 @@ def remove_layers(around: Surroundings) -> Grant:
     table, bucket = around.storage.table, around.storage.bucket
     statements = (
         on_records(table.table_arn, ("layer",), "dynamodb:BatchWriteItem"),
-        *(allow("s3:DeleteObject", on=bucket.arn_for_objects(f"plans/{jobs}/*")) for jobs in SPECULATIONS),
+        *(allow("s3:DeleteObject", on=bucket.arn_for_objects(f"plans/{jobs}/*")) for jobs in SPECULATIVE_ATTEMPTS),
     )
     return Grant(statements, {"TIDEGATE_TABLE": table.table_name, "TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
 
@@ -61,7 +61,7 @@ def check_policies(around: Surroundings) -> Grant:
     statements = (
         *(
             allow("s3:GetObject", on=bucket.arn_for_objects(f"plans/{jobs}/plan.json"))
-            for jobs in (*PLANS, *SPECULATIONS)
+            for jobs in (*PLANS, *SPECULATIVE_ATTEMPTS)
         ),
         allow("s3:GetObject", on=bucket.arn_for_objects("policies/*")),
         tell_missing(bucket.bucket_arn, "plans/*", "policies/*"),

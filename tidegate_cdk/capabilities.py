@@ -17,7 +17,7 @@ from tidegate_cdk.settings import Settings
 from tidegate_cdk.storage import Storage
 
 #: The ids of jobs of speculative plans, in ARNs: no other job's id ends so.
-SPECULATIONS = ("*-speculate-?", "*-speculate-??")
+SPECULATIVE_ATTEMPTS = ("*-speculate-?", "*-speculate-??")
 #: Those of deployments' plans.
 PLANS = ("*-plan-?", "*-plan-??")
 
@@ -37,7 +37,7 @@ class Capability(Enum):
     PULL_REQUESTS = "read and write the records of pull requests"
     READ_PULL_REQUESTS = "read the records of pull requests"
     PLACES = "give plans of pull requests their places, and wake what waits for one"
-    READ_PLACES = "read which plans of pull requests wait for a place, and who waits for a concurrency slot"
+    READ_PLAN_SLOTS = "read which plans of pull requests wait for a place, and who waits for a concurrency slot"
     SLOTS = "take and give back concurrency slots, and ask for free ones to be handed on"
     LAYERS = "read and write temporary layers"
     READ_LAYERS = "read temporary layers"
@@ -49,8 +49,8 @@ class Capability(Enum):
     REMOVE_SCHEDULES = "remove schedules that look for drift"
     START_DRIFT = "start executions that look for drift"
     WATCH_DRIFT = "look whether executions that look for drift run"
-    SPECULATION_JOBS = "read and write the jobs of speculative plans"
-    READ_CATALOG = "list repositories, their roots and their deployments"
+    SPECULATIVE_PLAN_JOBS = "read and write the jobs of speculative plans"
+    READ_REPOSITORY_INDEX = "list repositories, their roots and their deployments"
     REPOSITORIES = "list repositories"
     CATALOG = "remember repositories, and list them, their roots and their deployments"
     JOBS = "read and write jobs"
@@ -61,13 +61,13 @@ class Capability(Enum):
     SEND_EVENTS = "put events on the discovery and action queues"
     SEND_PUSHES = "put events on the push queue"
     ANNOUNCE = "tell the bus and the check-run queue"
-    TELL_BUS = "tell the bus"
+    PUBLISH_EVENTS = "tell the bus"
     ASK_GATES = "have the gates of a change looked at"
     AUDIT = "publish audit messages"
     START_DEPLOYS = "start deploy executions"
     WATCH_DEPLOYS = "look whether deploy executions run"
     START_PULL_REQUESTS = "start and stop executions for pull requests, and look whether they run"
-    ANSWER_SPECULATIONS = "fail the tokens of executions for pull requests"
+    ANSWER_SPECULATIVE_PLANS = "fail the tokens of executions for pull requests"
     ANSWER_WORKERS = "answer the tokens of deploy executions"
     ANSWER_JOBS = "answer the tokens of terraform executions"
     READ_ARTIFACTS = "read plans and logs"
@@ -83,8 +83,8 @@ class Capability(Enum):
     ACTION_QUEUE = "know the action queue, to put a message off"
     CHECK_RUN_QUEUE = "ask for check runs, and put a message off"
     LINES = "read and write what is shown of lines"
-    READ_LINES = "read what is shown of lines"
-    LINE_QUEUES = "have a line looked at again"
+    READ_POSITIONS = "read what is shown of lines"
+    POSITION_QUEUES = "have a line looked at again"
     FORGE = "speak with the forge as the App"
     STOP_RUNNERS = "stop the runners of jobs that were given up"
     PLAN_RUNNERS = "know and remember which roots' plans run on Fargate, where plans begin on Lambda"

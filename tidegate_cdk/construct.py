@@ -188,7 +188,7 @@ class Tidegate(Construct):
         for spec in SPECS:
             for capability in spec.capabilities:
                 grant(self.functions[spec.name], capability, self.around)
-        self.identity.only_for(self.functions[FUNCTION_OF["hand_over_job"]])
+        self.identity.only_for(self.functions[FUNCTION_OF["dispatch_job"]])
 
     @property
     def around(self) -> Surroundings:

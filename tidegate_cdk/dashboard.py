@@ -74,7 +74,7 @@ class Dashboard(Construct):
             "check runs": self._messaging.check_run,
             "gates": self._messaging.change,
             "positions": self._messaging.line,
-            "positions, later": self._messaging.line_later,
+            "positions, later": self._messaging.queue_changed_later,
         }
         yield _graph(
             "Oldest message of each queue (seconds)",

@@ -93,14 +93,14 @@ SPECS: tuple[FunctionSpec, ...] = (
             "record_result",
             "record_outcome",
             "publish_pull_request",
-            "refresh_line",
+            "refresh_positions",
             "start_on_lambda",
         ),
     ),
     FunctionSpec(
         "forge_steps",
         "Takes the steps of deployments that speak with the forge, and brings check runs up to date",
-        ("validate_revision", "begin_job", "hand_over_job", "judge_plan", "conclude_drift", "publish_check_run"),
+        ("validate_revision", "begin_job", "dispatch_job", "evaluate_plan", "conclude_drift", "publish_check_run"),
     ),
     FunctionSpec(
         "waits",
@@ -116,12 +116,12 @@ SPECS: tuple[FunctionSpec, ...] = (
     FunctionSpec(
         "pull_request_steps",
         "Takes the steps of speculative plans, which take turns",
-        ("begin_speculation", "wait_for_place", "record_speculation"),
+        ("begin_speculative_plan", "wait_for_plan_slot", "record_speculative_plan"),
     ),
     FunctionSpec(
         "workers",
         "Starts and releases the workers of queues, and opens the gates of changes",
-        ("hand_over_worker", "execution_closed", "open_gates"),
+        ("continue_as_new", "execution_closed", "open_gates"),
         invoked_by_events=True,
     ),
     FunctionSpec(

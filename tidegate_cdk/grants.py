@@ -119,7 +119,7 @@ def _announce(around: Surroundings) -> Grant:
     )
     environment = {
         "TIDEGATE_CHECK_RUN_QUEUE": queue.queue_url,
-        "TIDEGATE_LINE_QUEUE": line.queue_url,
+        "TIDEGATE_POSITIONS_QUEUE": line.queue_url,
         "TIDEGATE_EVENT_BUS": bus.event_bus_name,
     }
     return Grant(statements, environment)
@@ -294,9 +294,11 @@ def _check_run_queue(around: Surroundings) -> Grant:
 
 def _line_queues(around: Surroundings) -> Grant:
     """What looks at lines sends itself to both queues, and to the check-run queue; the bus is not its business."""
-    line, later = around.messaging.line.queue, around.messaging.line_later.queue
+    line, later = around.messaging.line.queue, around.messaging.queue_changed_later.queue
     statements = (allow("sqs:SendMessage", on=line.queue_arn), allow("sqs:SendMessage", on=later.queue_arn))
-    return Grant(statements, {"TIDEGATE_LINE_QUEUE": line.queue_url, "TIDEGATE_LINE_LATER_QUEUE": later.queue_url})
+    return Grant(
+        statements, {"TIDEGATE_POSITIONS_QUEUE": line.queue_url, "TIDEGATE_POSITIONS_LATER_QUEUE": later.queue_url}
+    )
 
 
 def _forge(around: Surroundings) -> Grant:
@@ -380,7 +382,7 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.PULL_REQUESTS: _records("pull", actions=(*_READ_MANY, "dynamodb:PutItem")),
     Capability.READ_PULL_REQUESTS: _records("pull", actions=_READ_MANY),
     Capability.PLACES: _places,
-    Capability.READ_PLACES: _read_places,
+    Capability.READ_PLAN_SLOTS: _read_places,
     Capability.SLOTS: _slots,
     Capability.READ_LAYERS: _records("layer", actions=_READ_MANY),
     Capability.LAYERS: _records("layer", actions=(*_READ_MANY, "dynamodb:PutItem")),
@@ -392,8 +394,8 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.REMOVE_SCHEDULES: _remove_schedules,
     Capability.START_DRIFT: _start_drift,
     Capability.WATCH_DRIFT: _watch_drift,
-    Capability.SPECULATION_JOBS: _speculation_jobs,
-    Capability.READ_CATALOG: _catalog(),
+    Capability.SPECULATIVE_PLAN_JOBS: _speculation_jobs,
+    Capability.READ_REPOSITORY_INDEX: _catalog(),
     Capability.REPOSITORIES: _repositories,
     Capability.CATALOG: _catalog("dynamodb:PutItem"),
     Capability.JOBS: _records("job", actions=(*_READ, *_WRITE)),
@@ -404,13 +406,13 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.SEND_EVENTS: _send_events,
     Capability.SEND_PUSHES: _send_pushes,
     Capability.ANNOUNCE: _announce,
-    Capability.TELL_BUS: _tell_bus,
+    Capability.PUBLISH_EVENTS: _tell_bus,
     Capability.ASK_GATES: _ask_gates,
     Capability.AUDIT: _audit,
     Capability.START_DEPLOYS: _start_deploys,
     Capability.WATCH_DEPLOYS: _watch_deploys,
     Capability.START_PULL_REQUESTS: _start_pull_requests,
-    Capability.ANSWER_SPECULATIONS: _answer_speculations,
+    Capability.ANSWER_SPECULATIVE_PLANS: _answer_speculations,
     Capability.ANSWER_WORKERS: _answer_workers,
     Capability.ANSWER_JOBS: _answer_jobs,
     Capability.READ_ARTIFACTS: read_artifacts,
@@ -426,8 +428,8 @@ _GRANTS: Mapping[Capability, Callable[[Surroundings], Grant]] = {
     Capability.ACTION_QUEUE: _action_queue,
     Capability.CHECK_RUN_QUEUE: _check_run_queue,
     Capability.LINES: _records("line", actions=("dynamodb:Query", "dynamodb:PutItem", "dynamodb:BatchWriteItem")),
-    Capability.READ_LINES: _records("line", actions=_READ),
-    Capability.LINE_QUEUES: _line_queues,
+    Capability.READ_POSITIONS: _records("line", actions=_READ),
+    Capability.POSITION_QUEUES: _line_queues,
     Capability.FORGE: _forge,
     Capability.STOP_RUNNERS: _stop_runners,
     Capability.PLAN_RUNNERS: _plan_runners,

@@ -47,7 +47,7 @@ class Messaging(Construct):
         self.check_run = self._fifo("CheckRun", f"{prefix}-check-run", attempts=30)
         self.line = self._fifo("Line", f"{prefix}-line", attempts=8, delay=_LINE_DELAY)
         self.change = self._fifo("Change", f"{prefix}-change", attempts=8)
-        self.line_later = self._standard("LineLater", _VISIBILITY, attempts=8)
+        self.queue_changed_later = self._standard("LineLater", _VISIBILITY, attempts=8)
         self.undelivered = self._dead("Undelivered", None)
         self.audit = sns.Topic(
             self,

@@ -20,7 +20,7 @@ from constructs import Construct
 from tidegate.deploys.rules.aws_target import AllowedRoles, to_text
 from tidegate_cdk.architecture import ARCHITECTURES
 from tidegate_cdk.asl_state_machine import machine_arn, token_arns
-from tidegate_cdk.capabilities import SPECULATIONS, allow, on_jobs, tell_missing
+from tidegate_cdk.capabilities import SPECULATIVE_ATTEMPTS, allow, on_jobs, tell_missing
 from tidegate_cdk.images import RUNNER_CONTEXT
 from tidegate_cdk.network import Network
 from tidegate_cdk.settings import Settings
@@ -37,7 +37,10 @@ _ECR_IMAGE = re.compile(r"([0-9]{12})\.dkr\.ecr\.([a-z0-9-]+)\.amazonaws\.com/([
 
 
 #: What a speculation leaves, and nothing that an apply would read.
-_SPECULATIVE = (*(f"plans/{jobs}/*" for jobs in SPECULATIONS), *(f"logs/{jobs}.txt" for jobs in SPECULATIONS))
+_SPECULATIVE = (
+    *(f"plans/{jobs}/*" for jobs in SPECULATIVE_ATTEMPTS),
+    *(f"logs/{jobs}.txt" for jobs in SPECULATIVE_ATTEMPTS),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,8 +89,8 @@ class Triggers(Construct):
         self._function("open_gates").add_event_source(
             SqsEventSource(messaging.change.queue, batch_size=10, report_batch_item_failures=True, max_concurrency=5)
         )
-        for queue in (messaging.line.queue, messaging.line_later.queue):
-            self._function("refresh_line").add_event_source(
+        for queue in (messaging.line.queue, messaging.queue_changed_later.queue):
+            self._function("refresh_positions").add_event_source(
                 SqsEventSource(queue, batch_size=1, report_batch_item_failures=True, max_concurrency=5)
             )
 

@@ -110,7 +110,7 @@ class ApiClient:
         """Return what schedules found: of a repository, or of all that we may read."""
         return cast("DriftList", self._get("/drift", {"repository": repository} if repository else None))
 
-    def look_for_drift(self, repository: str, schedule: str) -> str:
+    def detect_drift(self, repository: str, schedule: str) -> str:
         """Have a schedule look for drift now; return what there is to say about it."""
         asked = {"repository": repository, "schedule": schedule}
         return cast("Looking", self._post("/drift/look", asked)).message

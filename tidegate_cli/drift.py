@@ -65,7 +65,7 @@ def _looked(client: ApiClient, repository: str, schedule: str, *, wait: bool, js
 
     console = screen.console(stderr=json)
     before = client.drift(repository) if wait else None
-    console.print(screen.text(client.look_for_drift(repository, schedule)))
+    console.print(screen.text(client.detect_drift(repository, schedule)))
     if before is not None:
         with console.status("Waiting for the end. Ctrl-C stops waiting only …"):
             return until_looked(client, repository, schedule, before)

@@ -13,13 +13,13 @@ from rich.text import Text
 from tidegate.deploys.rules.left_behind import stays
 from tidegate.deploys.rules.needs import Need, needs, runs
 from tidegate.deploys.texts.advice import REPLACED_SENTENCE, advice
-from tidegate.vcs.rules.forge_words import words_of
+from tidegate.vcs.rules.forge_terms import words_of
 from tidegate_cli import screen
 
 if TYPE_CHECKING:
     from tidegate.web.models import (
-        AwaitedModel,
         Changes,
+        DependencyModel,
         DeploymentBrief,
         DeploymentDetails,
         LockModel,
@@ -309,15 +309,15 @@ def _overridden(shown: DeploymentDetails) -> str:
     return f"by {override.by}: {override.reason}" if override else ""
 
 
-def awaited(waits: Sequence[AwaitedModel], own: str) -> str:
+def awaited(waits: Sequence[DependencyModel], own: str) -> str:
     """Return what a deployment of a stack waits for, in words: roots of this stack by name, others stack by stack."""
-    stacks: dict[str, list[AwaitedModel]] = {}
+    stacks: dict[str, list[DependencyModel]] = {}
     for one in waits:
         stacks.setdefault(one.stack, []).append(one)
     return "; ".join(_awaited(stack, its, own) for stack, its in stacks.items())
 
 
-def _awaited(stack: str, waits: Sequence[AwaitedModel], own: str) -> str:
+def _awaited(stack: str, waits: Sequence[DependencyModel], own: str) -> str:
     named = [f"{one.root} ({screen.state_word(one.state)})" for one in waits[: _NAMED if stack == own else 1]]
     if stack == own:
         more = [f"{len(waits) - _NAMED} more"] if len(waits) > _NAMED else []

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tidegate.comments.rules.command import MAXIMUM_ROOTS
 from tidegate.deploys.rules.left_behind import stays
-from tidegate.vcs.rules.forge_words import words_of
+from tidegate.vcs.rules.forge_terms import words_of
 from tidegate_cli import presenter, screen
 
 if TYPE_CHECKING:

@@ -33,9 +33,9 @@ from tidegate_local.options import ACCOUNT, Options
 from tidegate_local.processes.lambdas import Lambdas
 from tidegate_local.processes.lambdas import Surroundings as LambdaSurroundings
 from tidegate_local.processes.logs import Logs
+from tidegate_local.processes.process_supervisor import ProcessSupervisor
 from tidegate_local.processes.tasks import Surroundings as TaskSurroundings
 from tidegate_local.processes.tasks import Tasks
-from tidegate_local.processes.warden import Warden
 from tidegate_local.services import alarms
 from tidegate_local.services.async_invokes import FAILED_CALL, AsyncInvokes
 from tidegate_local.services.events import Events
@@ -54,7 +54,7 @@ class Cloud:
         shims.install()
         LATENCY.follow(options.latency, options.latency_scale)
         packages = (project / "layers" / "core" / "python",)
-        self.warden = Warden()
+        self.process_supervisor = ProcessSupervisor()
         self.credentials, self.faults = Credentials(), Faults()
         self.policies, self.logs = Policies(ACCOUNT), Logs(ACCOUNT, region)
         self.gateway = Gateway(MotoApplication(), self.credentials, self.policies, Needs(ACCOUNT), self.faults)
@@ -62,7 +62,7 @@ class Cloud:
         self.clients = Clients(self.aws.url, region, self.credentials)
         engine = {**mirror.environment(self.work, os.environ), **_passed_on(os.environ), **options.environment}
         where = LambdaSurroundings(self.aws.url, region, packages, self.work, (project, *packages), engine)
-        self.lambdas = Lambdas(where, self.warden, self.credentials, self.policies, self.logs)
+        self.lambdas = Lambdas(where, self.process_supervisor, self.credentials, self.policies, self.logs)
         self.later = AsyncInvokes(self.lambdas, self._give_up)
         self.events = Events(events_backends[ACCOUNT][region], ACCOUNT, region, self._invoke_target)
         self.schedules = Schedules(scheduler_backends[ACCOUNT][region], region, self.clients.get)
@@ -71,7 +71,7 @@ class Cloud:
         self.tasks = Tasks(
             around=around,
             backend=backend,
-            warden=self.warden,
+            process_supervisor=self.process_supervisor,
             credentials=self.credentials,
             policies=self.policies,
             logs=self.logs,
@@ -110,7 +110,7 @@ class Cloud:
             poller.close()
         for installation in self.installations:
             installation.close()
-        self.warden.close()
+        self.process_supervisor.close()
         self.aws.stop()
         if self.options.data is None:
             shutil.rmtree(self.work, ignore_errors=True)

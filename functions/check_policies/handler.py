@@ -1,4 +1,4 @@
-"""*Hold the plan against the policies*: evaluates the policy sets of a plan."""
+"""*Evaluate the policies*: evaluates the policy sets of a plan."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from tests.adapters.aws import APPLIED, REGION, received
 from tests.builders import NOW, deployment_in
 from tidegate.aws.boto import client
 from tidegate.aws.clock import SystemClock
-from tidegate.aws.visibility import QueuePatience
+from tidegate.aws.visibility import QueueVisibility
 from tidegate.deploys.adapters.audit import SnsAuditLog
 from tidegate.deploys.rules.audit import audit_message
 from tidegate.deploys.rules.deployment import State
@@ -35,7 +35,7 @@ def test_a_message_is_hidden_for_as_long_as_asked(cloud):
     queue = client("sqs").create_queue(QueueName="presses")["QueueUrl"]
     client("sqs").send_message(QueueUrl=queue, MessageBody="press")
     (message,) = received(queue)
-    QueuePatience(client("sqs")).postpone(queue, message["ReceiptHandle"], 0)
+    QueueVisibility(client("sqs")).postpone(queue, message["ReceiptHandle"], 0)
     assert len(received(queue)) == 1
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from tests.builders import NOW, any_deployment, any_drift, any_drift_finding, any_lock, any_queue, deployment_in
 from tidegate.config.rules.drift import DriftState
-from tidegate.deploys.adapters.announcements import AwsAnnouncements, Channels
 from tidegate.deploys.adapters.audit import SnsAuditLog
+from tidegate.deploys.adapters.event_publisher import AwsEventPublisher, Channels
 from tidegate.deploys.rules import audit
 from tidegate.deploys.rules.deployment import State, Unlocking
 from tidegate.deploys.rules.locking import Locking, lock_by_hand
@@ -55,10 +55,10 @@ def mistakes(name, document):
 
 
 def test_every_state_of_a_deployment_is_an_event_of_the_published_schema(taken):
-    announcements = AwsAnnouncements(taken, taken, Channels("queue", "bus"))
+    event_publisher = AwsEventPublisher(taken, taken, Channels("queue", "bus"))
     for state in State:
-        announcements.changed(deployment_in(state))
-    announcements.changed(any_deployment())
+        event_publisher.changed(deployment_in(state))
+    event_publisher.changed(any_deployment())
     assert {event["state"] for event in taken.published} == set(State)
     assert [mistakes("deployment-changed", event) for event in taken.published] == [[]] * len(taken.published)
 
@@ -85,7 +85,7 @@ def test_every_audit_message_is_one_of_the_published_schema(taken):
 
 
 def test_the_schemas_refuse_what_they_do_not_name(taken):
-    AwsAnnouncements(taken, taken, Channels("queue", "bus")).changed(any_deployment())
+    AwsEventPublisher(taken, taken, Channels("queue", "bus")).changed(any_deployment())
     (event,) = taken.published
     assert mistakes("deployment-changed", {**event, "more": 1})
     assert mistakes("deployment-changed", {name: value for name, value in event.items() if name != "root"})

@@ -43,7 +43,7 @@ def test_everything_that_is_wired_can_be_made(cloud):
         "gitlab",
         "public_keys",
         "token_signer",
-        "witness",
+        "webhook_verifier",
     }
 
 

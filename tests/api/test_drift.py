@@ -11,7 +11,7 @@ from tests.builders import NOW, REPOSITORY, any_drift, any_drift_finding, any_jo
 from tidegate.config.rules.drift import DriftState
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.job import JobKind
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.ports import KnownRepository
 
@@ -76,7 +76,7 @@ def test_a_schedule_that_has_not_run_says_so(wires, reader, browser):
 def test_without_a_repository_those_of_all_that_one_may_read_are_listed(wires, drifted, reader):
     wires.drifts.save(replace(drifted, repository="acme/other", version=0))
     assert [one["repository"] for one in reader.get("/api/v1/drift").json["schedules"]] == [REPOSITORY]
-    wires.catalog.remember(KnownRepository("acme/other", 7, "main", "0" * 40, NOW))
+    wires.repository_index.remember(KnownRepository("acme/other", 7, "main", "0" * 40, NOW))
     assert {one["repository"] for one in reader.get("/api/v1/drift").json["schedules"]} == {REPOSITORY, "acme/other"}
 
 
@@ -101,7 +101,7 @@ def test_a_page_without_schedules_says_how_to_make_one(browser):
 def test_the_log_of_a_look_leads_back_to_drift(wires, browser):
     layer = any_layer(schedule="nightly", pull_request=0, state=LayerState.PLANNED)
     layer = replace(layer, job=f"{layer.id}-speculate-1")
-    wires.temporary_layers.create([layer])
+    wires.speculative_plans.create([layer])
     wires.jobs.create(any_job(JobKind.SPECULATE, id=layer.job, deployment=layer.id))
     page = browser.get(f"/jobs/{layer.job}")
     assert "by the schedule nightly" in page.text

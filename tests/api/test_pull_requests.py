@@ -20,9 +20,9 @@ from tests.builders import (
     sha,
 )
 from tidegate.deploys.rules.job import JobKind
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.plans.rules.plan import PlannedChanges
-from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, RuleChanges, Severity
+from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, RuleChanges, Severity
 from tidegate.ports import KnownRepository, LogChunk
 from tidegate.pull_requests.rules.record import Applying, LetPass, PullRequestVerdict, VerdictKind, judged
 from tidegate.roots.rules.root import Revision, Root
@@ -37,7 +37,7 @@ def pull(wires):
     planned = any_layer("network", state=LayerState.PLANNED, plan=any_plan(), verdicts=(VERDICT,), why="It changes it.")
     failed = any_layer("app", state=LayerState.FAILED, reason="The plan failed.", last_lines="Error", tier=2)
     planned, failed = (replace(each, job=f"{each.id}-speculate-1") for each in (planned, failed))
-    wires.temporary_layers.create([planned, failed])
+    wires.speculative_plans.create([planned, failed])
     revision = any_pull_request().revision
     spec = any_pull_request(title="Grow <script>alert(1)</script>")
     record = any_pull_request_record(
@@ -78,7 +78,7 @@ def test_a_root_that_is_gone_says_what_stays_behind_and_not_what_its_plan_would_
     empty = any_layer("app", state=LayerState.NO_CHANGES, plan=any_plan(changes=PlannedChanges(resources=0)), gone=True)
     failed = any_layer("data", state=LayerState.NO_CHANGES, gone=True, reason="No credentials.")
     layers = (left, empty, failed)
-    wires.temporary_layers.create(layers)
+    wires.speculative_plans.create(layers)
     record = any_pull_request_record(layers=tuple(each.id for each in layers), discovered=any_pull_request().revision)
     wires.pull_requests.save(judged(record, layers, NOW))
     shown = reader.get(f"/api/v1/pulls/{REPOSITORY}/5").json["layers"]
@@ -94,7 +94,7 @@ def test_a_root_that_is_gone_says_what_stays_behind_and_not_what_its_plan_would_
 def test_lists_of_pull_requests_show_stacks_and_are_searched_by_them(wires, reader, browser):
     for number, stack in ((5, "prod"), (6, "dev")):
         layer = any_layer(f"network-{number}", stack=stack, tags=("team:sre",) if number == 5 else ())
-        wires.temporary_layers.create([layer])
+        wires.speculative_plans.create([layer])
         spec = any_pull_request(number, title=f"Change {stack}")
         wires.pull_requests.save(any_pull_request_record(spec=spec, layers=(layer.id,), stacks=(stack,)))
     for query in ("stack_name:prod", "team:sre", "root:network-5"):
@@ -109,7 +109,7 @@ def test_lists_of_pull_requests_show_stacks_and_are_searched_by_them(wires, read
 
 def test_a_layer_that_is_gone_is_left_out(wires, pull, reader):
     record, planned, failed = pull
-    wires.temporary_layers.remove([planned.id])
+    wires.speculative_plans.remove([planned.id])
     answer = reader.get(f"/api/v1/pulls/{REPOSITORY}/5").json
     assert [layer["id"] for layer in answer["layers"]] == [failed.id]
     assert record.layers == (planned.id, failed.id)
@@ -117,11 +117,11 @@ def test_a_layer_that_is_gone_is_left_out(wires, pull, reader):
 
 def test_a_root_that_waits_for_a_free_place_says_behind_what(wires, browser, reader):
     layers = [any_layer("network", state=LayerState.PLANNING), any_layer("app")]
-    wires.temporary_layers.create(layers)
+    wires.speculative_plans.create(layers)
     record = any_pull_request_record(layers=tuple(each.id for each in layers), discovered=any_pull_request().revision)
     wires.pull_requests.save(judged(record, layers, NOW))
-    wires.plan_places.take(REPOSITORY, layers[0].id, 1)
-    wires.plan_places.join(REPOSITORY, layers[1].id)
+    wires.plan_slots.take(REPOSITORY, layers[0].id, 1)
+    wires.plan_slots.join(REPOSITORY, layers[1].id)
     reason = "It waits for a free place as the next: 1 plan of the repository is under way, of #5."
     shown = reader.get(f"/api/v1/pulls/{REPOSITORY}/5").json["layers"]
     assert [each["reason"] for each in shown] == ["", reason]
@@ -140,7 +140,7 @@ def test_open_pull_requests_are_listed_newest_first(wires, pull, reader):
 def test_without_a_repository_those_of_all_that_one_may_read_are_listed(wires, pull, reader):
     wires.pull_requests.save(any_pull_request_record(spec=any_pull_request(8, repository="acme/other")))
     assert [each["number"] for each in reader.get("/api/v1/pulls").json["pull_requests"]] == [5]
-    wires.catalog.remember(KnownRepository("acme/other", 7, "main", "0" * 40, NOW))
+    wires.repository_index.remember(KnownRepository("acme/other", 7, "main", "0" * 40, NOW))
     assert {each["number"] for each in reader.get("/api/v1/pulls").json["pull_requests"]} == {5, 8}
 
 
@@ -191,7 +191,7 @@ def test_titles_and_notices_are_text_on_the_pages(pull, browser):
 
 def test_changed_rules_and_who_must_approve_them_are_told_by_page_and_api(wires, pull, reader, browser):
     record, *_ = pull
-    owners = (HeldPolicySet("rights", owners=("team:security",), approvals=2),)
+    owners = (PolicySetStatus("rights", owners=("team:security",), approvals=2),)
     changed = RuleChanges(("access_control <b>", "workflows.apply"), owners)
     wires.pull_requests.save(replace(record, rule_changes=changed))
     one = reader.get(f"/api/v1/pulls/{REPOSITORY}/5").json
@@ -252,13 +252,13 @@ def test_the_log_of_a_layers_plan_is_read_like_any_other(wires, job, browser, re
     assert reader.get(f"/api/v1/jobs/{job.id}").json["kind"] == "speculate"
     assert reader.get(f"/api/v1/jobs/{job.id}/log").json["lines"] == ["Plan: 2 to add"]
     assert browser.get(f"/jobs/{job.id}/raw").body == "Plan: 2 to add\n"
-    wires.temporary_layers.remove([job.deployment])
+    wires.speculative_plans.remove([job.deployment])
     assert browser.get(f"/jobs/{job.id}").status == 404
 
 
 def test_a_log_that_is_still_written_is_followed(wires, job, reader):
-    layer = wires.temporary_layers.get(job.deployment)
-    wires.temporary_layers.save(replace(layer, state=LayerState.PLANNING))
+    layer = wires.speculative_plans.get(job.deployment)
+    wires.speculative_plans.save(replace(layer, state=LayerState.PLANNING))
     assert reader.get(f"/api/v1/jobs/{job.id}/log").json["state"] == "running"
 
 
@@ -311,9 +311,9 @@ def test_a_verdict_that_only_says_the_state_is_said_once_in_the_list(wires, pull
 
 def test_a_merge_conflict_is_said_once(wires, pull, browser, reader):
     for each in pull[1:]:
-        known = wires.temporary_layers.get(each.id)
+        known = wires.speculative_plans.get(each.id)
         failed = replace(known, state=LayerState.FAILED, plan=None, verdicts=(), last_lines="")
-        wires.temporary_layers.save(replace(failed, conflict=True, reason="Both change a.tf."))
+        wires.speculative_plans.save(replace(failed, conflict=True, reason="Both change a.tf."))
     page = browser.get(f"/pulls/{REPOSITORY}/5").text
     assert page.count("Both change a.tf.") == 1
     assert page.count("merge conflict") == page.count("Not planned") == 2
@@ -339,8 +339,8 @@ def test_a_pull_request_whose_base_moved_on_says_so(wires, pull, browser, reader
 
 def test_the_page_says_who_lets_a_policy_set_pass(wires, pull, browser, reader):
     record, planned, _ = pull
-    owned = HeldPolicySet("security", owners=("team:sre", "user:ann"), approvals=2)
-    wires.temporary_layers.save(replace(wires.temporary_layers.get(planned.id), policy_sets=(owned,)))
+    owned = PolicySetStatus("security", owners=("team:sre", "user:ann"), approvals=2)
+    wires.speculative_plans.save(replace(wires.speculative_plans.get(planned.id), policy_sets=(owned,)))
     path = f"/pulls/{REPOSITORY}/5"
     assert "let 2 of its owners approve this head: team:sre, user:ann." in browser.get(path).text
     assert reader.get(f"/api/v1{path}").json["policy_sets"] == [
@@ -366,8 +366,8 @@ def test_a_policy_set_without_owners_says_that_nobody_lets_it_pass(pull, browser
 
 def test_a_plan_with_options_has_no_verdict(wires, pull, browser):
     _, planned, _ = pull
-    looked = replace(wires.temporary_layers.get(planned.id), options=("-target=a.b",))
-    wires.temporary_layers.save(replace(looked, verdicts=(PolicyVerdict("security", ()),)))
+    looked = replace(wires.speculative_plans.get(planned.id), options=("-target=a.b",))
+    wires.speculative_plans.save(replace(looked, verdicts=(PolicyVerdict("security", ()),)))
     text = browser.get(f"/pulls/{REPOSITORY}/5").text
     assert "Planned with -target=a.b : no verdict" in text
     assert "security: no verdict" in text

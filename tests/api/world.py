@@ -31,7 +31,9 @@ class WebWorld(Wires):
         super().__init__(settings, accounts=accounts, app_secret=self, seconds=lambda: self.now, public_keys=None)
         self.forge.readers |= {"reader"}
         self.forge.teams[TEAM] = {"reviewer"}
-        self.catalog.remember(KnownRepository(REPOSITORY, 7, "main", "0" * 40, "2026-03-02T08:00:00.000000+00:00"))
+        self.repository_index.remember(
+            KnownRepository(REPOSITORY, 7, "main", "0" * 40, "2026-03-02T08:00:00.000000+00:00")
+        )
 
     def current(self):
         """Return the App's secret, as it is stored now."""

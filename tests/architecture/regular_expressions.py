@@ -28,8 +28,8 @@ PLACES = {"layers/core/python": "layers/core/python", "runner": ".", "functions"
 _ANCHORED = frozenset({"match", "fullmatch"})
 _METHODS = frozenset({"compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"})
 #: One letter of every kind: all of Latin-1, and what else classes tell apart.
-_LETTERS = [*map(chr, range(256)), "\u2028", "\u2029", "─", "│", "╷", "Ж", "ж", "٣", "Ⅷ", "漢", "\ud800", "K"]
-_EVERY = (1 << len(_LETTERS)) - 1
+_CHARACTERS = [*map(chr, range(256)), "\u2028", "\u2029", "─", "│", "╷", "Ж", "ж", "٣", "Ⅷ", "漢", "\ud800", "K"]
+_EVERY = (1 << len(_CHARACTERS)) - 1
 _FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.VERBOSE | re.ASCII
 
 
@@ -130,7 +130,7 @@ def _before(parsed: Any, flags: int) -> int:
     """Return behind which letters a search may begin; none if it begins at the text's beginning only."""
     operator, argument = parsed[0] if len(parsed) else (None, None)
     if operator is codes.AT and argument in {codes.AT_BEGINNING, codes.AT_BEGINNING_STRING}:
-        return 1 << _LETTERS.index("\n") if flags & re.MULTILINE and argument is codes.AT_BEGINNING else 0
+        return 1 << _CHARACTERS.index("\n") if flags & re.MULTILINE and argument is codes.AT_BEGINNING else 0
     if operator in {codes.ASSERT, codes.ASSERT_NOT} and argument[0] < 0 and len(argument[1]) == 1:
         letters = _letters(*argument[1][0], flags)
         return _EVERY & ~letters if operator is codes.ASSERT_NOT else letters
@@ -284,8 +284,8 @@ class _Automaton:
         return False
 
     def _shown(self, position: int) -> str:
-        shown = [letter for number, letter in enumerate(_LETTERS) if self.letters[position] >> number & 1]
-        return "any letter" if len(shown) > len(_LETTERS) * 0.9 else ascii("".join(shown)[:12])
+        shown = [letter for number, letter in enumerate(_CHARACTERS) if self.letters[position] >> number & 1]
+        return "any letter" if len(shown) > len(_CHARACTERS) * 0.9 else ascii("".join(shown)[:12])
 
 
 def _summed(*parts: dict[int, int]) -> dict[int, int]:
@@ -306,7 +306,7 @@ def _hashable(argument: Any) -> Any:
 
 @cache
 def _set_of(operator: str, argument: Any, flags: int) -> int:
-    return sum(1 << number for number, letter in enumerate(_LETTERS) if _fits(operator, argument, flags, letter))
+    return sum(1 << number for number, letter in enumerate(_CHARACTERS) if _fits(operator, argument, flags, letter))
 
 
 def _fits(operator: str, argument: Any, flags: int, letter: str) -> bool:

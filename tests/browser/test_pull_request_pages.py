@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.site import CHROMIUM
 from tests.builders import NOW, REPOSITORY, any_job, any_layer, any_plan, any_pull_request, any_pull_request_record
 from tidegate.deploys.rules.job import JobKind
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.policies.rules.policy import PolicyFinding, PolicyVerdict, Severity
 from tidegate.ports import LogChunk
@@ -44,7 +44,7 @@ def layers():
 
 def stored(site, found, title="Let people in by SSH", **fields):
     """Store a pull request with these layers; return its record."""
-    site.wires.temporary_layers.create(found)
+    site.wires.speculative_plans.create(found)
     for each in found:
         site.wires.jobs.create(any_job(JobKind.SPECULATE, id=each.job, deployment=each.id))
         site.wires.job_logs.append(each.job, LogChunk(0, (f"The log of {each.root.name}",)))
@@ -122,7 +122,7 @@ def test_a_page_that_is_open_follows_the_plans(site, visit):
     stored(site, begun)
     page = visit(PAGE)
     expect(page.get_by_text("0 of 4 planned to the end")).to_be_visible()
-    first = site.wires.temporary_layers.get(begun[0].id)
-    site.wires.temporary_layers.save(replace(first, state=LayerState.PLANNED, plan=any_plan(changes=CHANGES)))
+    first = site.wires.speculative_plans.get(begun[0].id)
+    site.wires.speculative_plans.save(replace(first, state=LayerState.PLANNED, plan=any_plan(changes=CHANGES)))
     expect(page.get_by_text("1 of 4 planned to the end")).to_be_visible()
     expect(page.get_by_text("12 to add")).to_be_visible()

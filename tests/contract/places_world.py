@@ -11,21 +11,21 @@ from typing import Any
 from tests.builders import REPOSITORY, any_layer, any_plan, any_pull_request_record
 from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.contract.stores import Stores
-from tests.fakes import MemoryAnnouncements
+from tests.fakes import MemoryEventPublisher
 from tests.fakes.ports import memory_ports
-from tidegate.deploys.rules.plan_places import Places, Precedence, in_order
+from tidegate.deploys.rules.plan_slots import Precedence, SlotUsage, in_order
 from tidegate.deploys.rules.slots import INSTALLATION
-from tidegate.deploys.slots.give_places import hand_on_slots
-from tidegate.deploys.slots.wait_for_place import wait_for_place
-from tidegate.messages import BeginSpeculation, RecordSpeculation, WaitForPlace
-from tidegate.pull_requests.begin_speculation import begin_speculation
+from tidegate.deploys.slots.assign_plan_slots import assign_free_slots
+from tidegate.deploys.slots.wait_for_plan_slot import wait_for_plan_slot
+from tidegate.messages import BeginSpeculativePlan, RecordSpeculativePlan, WaitForPlanSlot
+from tidegate.pull_requests.begin_speculative_plan import begin_speculative_plan
 from tidegate.pull_requests.close_pull_request import stop_pull_request
-from tidegate.pull_requests.record_speculation import record_speculation
+from tidegate.pull_requests.record_speculative_plan import record_speculative_plan
 from tidegate.pull_requests.rules.record import judged
-from tidegate.reconciler.free_places import free_places
+from tidegate.reconciler.free_plan_slots import free_plan_slots
 from tidegate.reconciler.free_slots import free_slots
-from tidegate.reconciler.turn import Turn
-from tidegate.rules.errors import Conflict, NoFreePlace, NoFreeSlot, NotFound, TooLate, WrongState
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
+from tidegate.rules.errors import Conflict, NoFreePlanSlot, NoFreeSlot, NotFound, TooLate, WrongState
 
 LIMIT = 2
 #: Fewer than the repository has places, so that who has one may have to wait once more.
@@ -46,8 +46,8 @@ class Planned:
     retry: int = 0
 
 
-class Witnessed:
-    """The port ``PlanPlaces``, which sees that places are given away in order, and never more than there are."""
+class Verified:
+    """The port ``PlanSlots``, which sees that places are given away in order, and never more than there are."""
 
     def __init__(self, places: Any) -> None:
         self._places = places
@@ -56,14 +56,14 @@ class Witnessed:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._places, name)
 
-    def take(self, repository: str, layer: str, limit: int) -> Places:
+    def take(self, repository: str, layer: str, limit: int) -> SlotUsage:
         before = self._places.read(repository)
-        after: Places = self._places.take(repository, layer, limit)
+        after: SlotUsage = self._places.take(repository, layer, limit)
         assert layer in before.held or layer not in after.held or not before.line, "somebody was passed"
         return after
 
-    def join(self, repository: str, layer: str, precedence: Precedence = Precedence.PLAN) -> Places:
-        after: Places = self._places.join(repository, layer, precedence)
+    def join(self, repository: str, layer: str, precedence: Precedence = Precedence.PLAN) -> SlotUsage:
+        after: SlotUsage = self._places.join(repository, layer, precedence)
         before = self.waiting.get(repository, [])
         waiting = [*(each for each in before if each in after.line and each != layer), *after.line[-1:]]
         assert list(after.line) == waiting or layer not in waiting[-1:], "the line was not joined at its end"
@@ -87,8 +87,8 @@ class PlacesWorld:
     unstopped: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.fate, self.told = Fate(), MemoryAnnouncements()
-        self.places = Witnessed(self.stores.places)
+        self.fate, self.told = Fate(), MemoryEventPublisher()
+        self.places = Verified(self.stores.places)
         self._tokens: Iterator[int] = itertools.count(1)
         self._entries: Iterator[int] = itertools.count(1)
 
@@ -98,10 +98,10 @@ class PlacesWorld:
         self.ports = memory_ports(
             place_limit=LIMIT,
             slot_limit=SLOTS,
-            plan_places=mortal(self.places),
-            temporary_layers=mortal(self.stores.layers),
+            plan_slots=mortal(self.places),
+            speculative_plans=mortal(self.stores.layers),
             jobs=mortal(self.stores.jobs),
-            announcements=mortal(self.told),
+            event_publisher=mortal(self.told),
             workflows=mortal(self),
             deployments=self.stores.deployments,
             drifts=self.stores.drifts,
@@ -173,29 +173,29 @@ class PlacesWorld:
 
     def repeat(self, one: Planned, what: str) -> None:
         """Let a late copy of an earlier call arrive."""
-        with suppress(*_OVER, NoFreePlace, NoFreeSlot, Conflict, Died):
+        with suppress(*_OVER, NoFreePlanSlot, NoFreeSlot, Conflict, Died):
             match what:
                 case "begin":
-                    begin_speculation(self.ports, BeginSpeculation(layer=one.id, attempt=one.attempt))
+                    begin_speculative_plan(self.ports, BeginSpeculativePlan(layer=one.id, attempt=one.attempt))
                 case "wait" if one.entered:
-                    wait_for_place(self.ports, self._waiting(one, one.token or "late"))
+                    wait_for_plan_slot(self.ports, self._waiting(one, one.token or "late"))
 
     def reconcile(self) -> int:
-        turn = Turn(self.clock, "")
+        turn = ReconcilerPass(self.clock, "")
         turn.until = turn.ago(-600)
-        return free_places(self.ports, turn) + free_slots(self.ports, turn)
+        return free_plan_slots(self.ports, turn) + free_slots(self.ports, turn)
 
     def hand_on(self) -> None:
         """Take the message that asks for slots to be handed on; who dies over it gets it again."""
         if self.told.freed:
             with suppress(Died, Conflict):
-                hand_on_slots(self.ports)
+                assign_free_slots(self.ports)
                 self.told.freed = 0
 
     def _begin(self, one: Planned) -> None:
         try:
-            begin_speculation(self.ports, BeginSpeculation(layer=one.id, attempt=one.attempt))
-        except (NoFreePlace, NoFreeSlot):
+            begin_speculative_plan(self.ports, BeginSpeculativePlan(layer=one.id, attempt=one.attempt))
+        except (NoFreePlanSlot, NoFreeSlot):
             one.step, one.entered, one.retry = "wait", next(self._entries), 0
         except _OVER:
             one.step = "record"
@@ -207,7 +207,7 @@ class PlacesWorld:
     def _wait(self, one: Planned) -> None:
         one.step, one.token = "waiting", f"token-{next(self._tokens)}"
         try:
-            wait_for_place(self.ports, self._waiting(one, one.token))
+            wait_for_plan_slot(self.ports, self._waiting(one, one.token))
         except (Died, Conflict):
             # A token that was answered meanwhile ended the state; otherwise it is entered again with another token.
             if one.step == "waiting":
@@ -215,12 +215,12 @@ class PlacesWorld:
         except _OVER:
             one.step = "record"
 
-    def _waiting(self, one: Planned, token: str) -> WaitForPlace:
-        return WaitForPlace(layer=one.id, token=token, entered=f"{one.entered:06}", retry=one.retry)
+    def _waiting(self, one: Planned, token: str) -> WaitForPlanSlot:
+        return WaitForPlanSlot(layer=one.id, token=token, entered=f"{one.entered:06}", retry=one.retry)
 
     def _record_outcome(self, one: Planned) -> None:
         try:
-            record_speculation(self.ports, RecordSpeculation(layer=one.id, plan=any_plan()))
+            record_speculative_plan(self.ports, RecordSpeculativePlan(layer=one.id, plan=any_plan()))
         except (Died, Conflict):
             return
         one.step = "done"

@@ -14,14 +14,14 @@ from tests.builders import any_deployment, any_plan, sha
 from tests.contract.queue_actors import Child, Died, Execution, Fate, Machines, Mortal, Revisions
 from tests.contract.queue_rules import Rules
 from tests.contract.stores import Stores
-from tests.fakes import MemoryAnnouncements, MemoryAuditLog
+from tests.fakes import MemoryAuditLog, MemoryEventPublisher
 from tests.fakes.ports import memory_ports
 from tidegate.deploys.queue.claim_deployment import claim_deployment
 from tidegate.deploys.queue.close_worker import close_worker
+from tidegate.deploys.queue.continue_as_new import continue_as_new
 from tidegate.deploys.queue.enqueue import enqueue
 from tidegate.deploys.queue.ensure_worker import Seen
 from tidegate.deploys.queue.execution_closed import ClosedExecution, release_queue
-from tidegate.deploys.queue.hand_over_worker import hand_over_worker
 from tidegate.deploys.queue.record_outcome import record_outcome
 from tidegate.deploys.queue.unlock import unlock_queue
 from tidegate.deploys.queue.validate_revision import validate_revision
@@ -32,14 +32,14 @@ from tidegate.deploys.rules.job import JobKind, job_id
 from tidegate.deploys.rules.review import Answer
 from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.jobs.begin_job import begin_job
-from tidegate.jobs.hand_over_job import hand_over_job
+from tidegate.jobs.dispatch_job import dispatch_job
 from tidegate.jobs.record_result import record_result
 from tidegate.messages import (
     BeginJob,
     ClaimDeployment,
     CloseWorker,
-    HandOverJob,
-    HandOverWorker,
+    ContinueAsNew,
+    DispatchJob,
     RecordOutcome,
     RecordResult,
     ValidateRevision,
@@ -81,12 +81,12 @@ class World(Rules):
             deployments=mortal(self.stores.deployments),
             jobs=mortal(self.stores.jobs),
             workflows=mortal(self.machines),
-            announcements=mortal(MemoryAnnouncements()),
+            event_publisher=mortal(MemoryEventPublisher()),
             audit=mortal(self.audit),
             forge=mortal(Revisions()),
-            catalog=self.stores.catalog,
+            repository_index=self.stores.repository_index,
             change_sets=self.stores.change_sets,
-            plan_places=self.stores.places,
+            plan_slots=self.stores.places,
             pull_requests=self.stores.pull_requests,
         )
         self.clock = self.ports.clock
@@ -238,8 +238,8 @@ class World(Rules):
         execution.step = "end" if closed else "claim"
 
     def _hand_over(self, execution: Execution) -> None:
-        message = HandOverWorker(queue=self.queue, execution=execution.name)
-        self._task(lambda: hand_over_worker(self.ports, message))
+        message = ContinueAsNew(queue=self.queue, execution=execution.name)
+        self._task(lambda: continue_as_new(self.ports, message))
         execution.step = "end"
 
     def _end(self, execution: Execution) -> None:
@@ -295,7 +295,7 @@ class World(Rules):
 
     def _child_take(self, child: Child, _outcome: State) -> None:
         job = job_id(child.deployment, JobKind.APPLY, 1)
-        hand_over_job(self.ports, HandOverJob(job=job, token="token"))
+        dispatch_job(self.ports, DispatchJob(job=job, token="token"))
         if self.stores.jobs.take(job, f"runner of {child.deployment}"):
             self.check_apply(child.deployment)
             self.applies.append(child.deployment)

@@ -8,24 +8,24 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.builders import any_deployment, any_plan
-from tests.contract.places_world import Witnessed
+from tests.contract.places_world import Verified
 from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.contract.stores import Stores
-from tests.fakes import MemoryAnnouncements
+from tests.fakes import MemoryEventPublisher
 from tests.fakes.ports import memory_ports
 from tidegate.deploys.jobs.cancel_deployment import cancel_deployment
 from tidegate.deploys.rules.deployment import State, is_final
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.deploys.rules.slots import INSTALLATION
-from tidegate.deploys.slots.give_places import hand_on_slots
-from tidegate.deploys.slots.keep_slots import give_back_slot
+from tidegate.deploys.slots.assign_plan_slots import assign_free_slots
+from tidegate.deploys.slots.keep_slots import release_slot
 from tidegate.deploys.slots.wait_for_slot import wait_for_slot
 from tidegate.jobs.begin_job import begin_job
 from tidegate.jobs.record_plan import record_plan
 from tidegate.jobs.record_result import record_result
 from tidegate.messages import BeginJob, RecordPlan, RecordResult, WaitForSlot
 from tidegate.reconciler.free_slots import free_slots
-from tidegate.reconciler.turn import Turn
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.roots.rules.root import Root
 from tidegate.rules.errors import Conflict, DeploymentCancelled, NoFreeSlot, NotFound, TooLate, WrongState
 
@@ -55,8 +55,8 @@ class SlotsWorld:
     deployed: dict[str, Deployed] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.fate, self.told = Fate(), MemoryAnnouncements()
-        self.places = Witnessed(self.stores.places)
+        self.fate, self.told = Fate(), MemoryEventPublisher()
+        self.places = Verified(self.stores.places)
         self._numbers = itertools.count(1)
 
         def mortal(port: Any) -> Any:
@@ -64,15 +64,15 @@ class SlotsWorld:
 
         self.ports = memory_ports(
             slot_limit=LIMIT,
-            plan_places=mortal(self.places),
+            plan_slots=mortal(self.places),
             deployments=mortal(self.stores.deployments),
             jobs=mortal(self.stores.jobs),
-            announcements=mortal(self.told),
+            event_publisher=mortal(self.told),
             workflows=mortal(self),
             queues=mortal(self.stores.queues),
             change_sets=self.stores.change_sets,
             pull_requests=self.stores.pull_requests,
-            temporary_layers=self.stores.layers,
+            speculative_plans=self.stores.layers,
         )
         self.clock = self.ports.clock
 
@@ -150,19 +150,19 @@ class SlotsWorld:
                 case "wait" if one.entered:
                     wait_for_slot(self.ports, self._waiting(one, one.token or "late", one.entered))
                 case "record":
-                    give_back_slot(self.ports, one.id)
+                    release_slot(self.ports, one.id)
 
     def hand_on(self) -> None:
         """Take the message that asks for slots to be handed on; who dies over it gets it again."""
         if self.told.freed:
             with suppress(Died, Conflict):
-                hand_on_slots(self.ports)
+                assign_free_slots(self.ports)
                 self.told.freed = 0
 
     def reconcile(self) -> None:
         with suppress(Died, Conflict):
             self.end_crashed()
-            turn = Turn(self.clock, "")
+            turn = ReconcilerPass(self.clock, "")
             turn.until = turn.ago(-600)
             free_slots(self.ports, turn)
 

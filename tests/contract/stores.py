@@ -15,7 +15,6 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from tests.fakes import (
-    MemoryCatalog,
     MemoryChangeSets,
     MemoryCheckRuns,
     MemoryDeliveries,
@@ -24,24 +23,24 @@ from tests.fakes import (
     MemoryDrifts,
     MemoryJobLogs,
     MemoryJobs,
-    MemoryLineBoards,
-    MemoryPlanPlaces,
     MemoryPlanRunners,
+    MemoryPlanSlots,
     MemoryPullRequests,
-    MemoryTemporaryLayers,
+    MemoryQueueSnapshots,
+    MemoryRepositoryIndex,
+    MemorySpeculativePlans,
 )
 from tidegate.aws.client import AwsError
 from tidegate.changes.adapters.change_sets import DynamoChangeSets
 from tidegate.deploys.adapters.deployments import DynamoCheckRuns, DynamoDeployments
 from tidegate.deploys.adapters.jobs import DynamoJobLogs, DynamoJobs
-from tidegate.deploys.adapters.lines import DynamoLineBoards
-from tidegate.deploys.adapters.plan_places import DynamoPlanPlaces
 from tidegate.deploys.adapters.plan_runners import DynamoPlanRunners
+from tidegate.deploys.adapters.plan_slots import DynamoPlanSlots
+from tidegate.deploys.adapters.queue_snapshots import DynamoQueueSnapshots
 from tidegate.deploys.adapters.queues import DynamoDeployQueues
-from tidegate.discovery.adapters.catalog import DynamoCatalog
+from tidegate.discovery.adapters.repository_index import DynamoRepositoryIndex
 from tidegate.drift.adapters.drifts import DynamoDrifts
 from tidegate.ports import (
-    Catalog,
     ChangeSets,
     CheckRuns,
     Deliveries,
@@ -50,13 +49,14 @@ from tidegate.ports import (
     Drifts,
     JobLogs,
     Jobs,
-    LineBoards,
-    PlanPlaces,
     PlanRunners,
+    PlanSlots,
     PullRequests,
-    TemporaryLayers,
+    QueueSnapshots,
+    RepositoryIndex,
+    SpeculativePlans,
 )
-from tidegate.pull_requests.adapters.pull_requests import DynamoPullRequests, DynamoTemporaryLayers
+from tidegate.pull_requests.adapters.pull_requests import DynamoPullRequests, DynamoSpeculativePlans
 from tidegate.vcs.adapters.deliveries import DynamoDeliveries
 from tidegate_cdk.indexes import INDEXES
 
@@ -94,13 +94,13 @@ class Stores:
     jobs: Jobs
     logs: JobLogs
     deliveries: Deliveries
-    catalog: Catalog
-    boards: LineBoards
+    repository_index: RepositoryIndex
+    boards: QueueSnapshots
     change_sets: ChangeSets
     pull_requests: PullRequests
-    layers: TemporaryLayers
+    layers: SpeculativePlans
     drifts: Drifts
-    places: PlanPlaces
+    places: PlanSlots
     plan_runners: PlanRunners
 
 
@@ -128,13 +128,13 @@ def memory_stores() -> Stores:
         MemoryJobs(),
         MemoryJobLogs(),
         MemoryDeliveries(),
-        MemoryCatalog(deployments, queues),
-        MemoryLineBoards(),
+        MemoryRepositoryIndex(deployments, queues),
+        MemoryQueueSnapshots(),
         MemoryChangeSets(),
         MemoryPullRequests(),
-        MemoryTemporaryLayers(),
+        MemorySpeculativePlans(),
         MemoryDrifts(),
-        MemoryPlanPlaces(),
+        MemoryPlanSlots(),
         MemoryPlanRunners(),
     )
 
@@ -163,12 +163,12 @@ def dynamodb_stores(client: Any, table: str) -> Stores:
         DynamoJobs(client, table, now=lambda: 1_000_000.0),
         DynamoJobLogs(client, table, now=lambda: 1_000_000.0),
         DynamoDeliveries(BotoAws(client), table, now=lambda: 1_000_000.0),  # type: ignore[arg-type]
-        DynamoCatalog(client, table),
-        DynamoLineBoards(client, table, now=lambda: 1_000_000.0),
+        DynamoRepositoryIndex(client, table),
+        DynamoQueueSnapshots(client, table, now=lambda: 1_000_000.0),
         DynamoChangeSets(client, table, now=lambda: 1_000_000.0),
         DynamoPullRequests(client, table, now=lambda: 1_000_000.0),
-        DynamoTemporaryLayers(client, table, now=lambda: 1_000_000.0),
+        DynamoSpeculativePlans(client, table, now=lambda: 1_000_000.0),
         DynamoDrifts(client, table),
-        DynamoPlanPlaces(client, table, now=lambda: 1_000_000.0),
+        DynamoPlanSlots(client, table, now=lambda: 1_000_000.0),
         DynamoPlanRunners(client, table),
     )

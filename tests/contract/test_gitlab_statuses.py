@@ -8,7 +8,7 @@ import pytest
 
 from tests.contract.forges import shown
 from tidegate.vcs.gitlab.access import GitLabAccess, GitLabCredentials, project
-from tidegate.vcs.gitlab.deploy_notes import tell_deployments
+from tidegate.vcs.gitlab.deploy_notes import notify_deployments
 from tidegate.vcs.rules.check_run import Conclusion
 
 
@@ -102,11 +102,11 @@ def test_of_two_notes_on_deployments_that_are_begun_at_a_time_one_stays_and_tell
     def statuses():
         if len(told) == 1:
             told.append([*told[0], {**told[0][0], "id": 2, "name": "tidegate/deploy: app"}])
-            tell_deployments(access, world.repository, merged, lambda: told[1])
+            notify_deployments(access, world.repository, merged, lambda: told[1])
             return told[0]
         return told[1]
 
-    tell_deployments(access, world.repository, merged, statuses)
+    notify_deployments(access, world.repository, merged, statuses)
     (note,) = world.forge.our_comments(*world.where, number, "<!-- tidegate:deployments").values()
     assert [line.split("|")[1].strip() for line in note.splitlines()[5:]] == ["app", "db"]
     assert access.delete(f"{project(world.repository)}/merge_requests/{number}/notes/1000000") is None

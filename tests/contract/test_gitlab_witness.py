@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from tests.fakes import MemoryWitness
+from tests.fakes import MemoryWebhookVerifier
 from tidegate.ports import Pushed, WrittenComment
 
 AT, MISSING = "2026-03-02T08:00:00.000000+00:00", "d" * 40
@@ -32,7 +32,7 @@ def witness(request, world):
     if request.param == "gitlab":
         return world.forge
     said = WrittenComment("developer", "tidegate apply", AT, AT)
-    return MemoryWitness({(world.number, world.note): said}, {("main", world.first): Pushed("maintainer")})
+    return MemoryWebhookVerifier({(world.number, world.note): said}, {("main", world.first): Pushed("maintainer")})
 
 
 def test_a_comment_is_told_with_its_author_and_words(world, witness):

@@ -165,19 +165,19 @@ def test_a_log_of_many_megabytes_is_read_completely(stores):
 def test_the_limit_that_a_job_has_met_is_remembered(stores, job):
     assert stores.jobs.limit("unknown") is None
     assert stores.jobs.limit(job.id) is None
-    stores.jobs.tell_limit(job.id, Limit.DISK)
+    stores.jobs.report_limit(job.id, Limit.DISK)
     assert stores.jobs.limit(job.id) is Limit.DISK
     assert stores.jobs.get(job.id) == job
 
 
 def test_the_runner_that_took_a_job_is_at_large_until_it_has_stopped(stores, job):
     assert stores.jobs.at_large(job.id) is None
-    stores.jobs.tell_stopped(job.id, "task")
+    stores.jobs.report_stopped(job.id, "task")
     stores.jobs.hand_over(job.id, "token", "clone")
     stores.jobs.take(job.id, "task")
-    stores.jobs.tell_stopped(job.id, "another")
+    stores.jobs.report_stopped(job.id, "another")
     assert stores.jobs.at_large(job.id) == "task"
-    stores.jobs.tell_stopped(job.id, "task")
+    stores.jobs.report_stopped(job.id, "task")
     assert stores.jobs.at_large(job.id) is None
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from tests.builders import NOW, any_deployment, any_lock, any_queue
 from tidegate.aws.records import from_item
-from tidegate.deploys.adapters.lines import DynamoLineBoards
-from tidegate.deploys.rules.line import Named, Shown, Standing
-from tidegate.ports import LineBoard, PublishedCheckRun
+from tidegate.deploys.adapters.queue_snapshots import DynamoQueueSnapshots
+from tidegate.deploys.rules.queue_snapshot import Named, Shown, Standing
+from tidegate.ports import PublishedCheckRun, QueueSnapshot
 from tidegate.rules.errors import CloudUnavailable
 
 QUEUE, OTHER = any_queue(), any_queue("other")
@@ -20,7 +20,7 @@ def a_place(number, **fields):
 
 
 def test_a_board_that_was_never_written_is_empty(stores):
-    assert stores.boards.read(QUEUE) == LineBoard({})
+    assert stores.boards.read(QUEUE) == QueueSnapshot({})
     assert stores.boards.shown(QUEUE, "d") is None
 
 
@@ -30,7 +30,7 @@ def test_what_was_written_is_read_one_by_one_and_as_a_whole(stores):
     shown = Shown(Standing(2, "r", reviewing=True, behind="b", lock=lock), NOW, names, asked=True)
     stores.boards.write(QUEUE, {"d": shown, "e": a_place(3)}, ())
     assert stores.boards.shown(QUEUE, "d") == shown
-    assert stores.boards.read(QUEUE) == LineBoard({"d": shown, "e": a_place(3)})
+    assert stores.boards.read(QUEUE) == QueueSnapshot({"d": shown, "e": a_place(3)})
 
 
 def test_what_is_written_again_replaces_what_was(stores):
@@ -53,13 +53,13 @@ def test_more_than_fit_in_one_batch_are_written(stores):
 
 def test_when_somebody_looks_again_is_no_deployment(stores):
     stores.boards.expect(QUEUE, LATER)
-    assert stores.boards.read(QUEUE) == LineBoard({}, LATER)
+    assert stores.boards.read(QUEUE) == QueueSnapshot({}, LATER)
 
 
 def test_queues_do_not_share_a_board(stores):
     stores.boards.write(QUEUE, {"d": a_place(1)}, ())
     stores.boards.expect(QUEUE, LATER)
-    assert stores.boards.read(OTHER) == LineBoard({})
+    assert stores.boards.read(OTHER) == QueueSnapshot({})
 
 
 def test_a_whole_line_is_read_with_its_head(stores):
@@ -80,7 +80,7 @@ def test_many_check_runs_are_read_at_once_without_those_that_are_none(stores):
 
 
 def test_what_is_shown_expires(client, table):
-    boards = DynamoLineBoards(client, table, now=lambda: 1_000_000.0)
+    boards = DynamoQueueSnapshots(client, table, now=lambda: 1_000_000.0)
     boards.write(QUEUE, {"d": a_place(1)}, ())
     boards.expect(QUEUE, LATER)
     items = [from_item(item) for item in client.scan(TableName=table)["Items"]]
@@ -103,7 +103,7 @@ def test_what_a_batch_leaves_out_is_written_again_and_not_for_ever(client, table
                 else client.batch_write_item(RequestItems=RequestItems)
             )
 
-    DynamoLineBoards(LeavesOut(2), table).write(QUEUE, {"d": a_place(1)}, ())
-    assert DynamoLineBoards(client, table).shown(QUEUE, "d") == a_place(1)
+    DynamoQueueSnapshots(LeavesOut(2), table).write(QUEUE, {"d": a_place(1)}, ())
+    assert DynamoQueueSnapshots(client, table).shown(QUEUE, "d") == a_place(1)
     with pytest.raises(CloudUnavailable, match="1 items were not written"):
-        DynamoLineBoards(LeavesOut(9), table).write(QUEUE, {"d": a_place(1)}, ())
+        DynamoQueueSnapshots(LeavesOut(9), table).write(QUEUE, {"d": a_place(1)}, ())

@@ -9,11 +9,11 @@ import pytest
 from tests.builders import any_layer, any_plan
 from tests.fakes.ports import memory_ports
 from tidegate.aws.records import from_item
-from tidegate.deploys.adapters.plan_places import DynamoPlanPlaces
-from tidegate.deploys.rules.plan_places import Precedence, in_order
-from tidegate.messages import BeginSpeculation, RecordSpeculation
-from tidegate.pull_requests.begin_speculation import begin_speculation
-from tidegate.pull_requests.record_speculation import record_speculation
+from tidegate.deploys.adapters.plan_slots import DynamoPlanSlots
+from tidegate.deploys.rules.plan_slots import Precedence, in_order
+from tidegate.messages import BeginSpeculativePlan, RecordSpeculativePlan
+from tidegate.pull_requests.begin_speculative_plan import begin_speculative_plan
+from tidegate.pull_requests.record_speculative_plan import record_speculative_plan
 from tidegate.rules.errors import Conflict, NotFound
 
 REPOSITORY = "acme/infra"
@@ -156,17 +156,17 @@ class Crossed:
 
 
 def test_a_line_that_somebody_else_changes_is_not_written_over(client, table):
-    places = DynamoPlanPlaces(client, table)
+    places = DynamoPlanSlots(client, table)
     for layer in ("a", "b"):
         places.join(REPOSITORY, layer)
-    crossed = DynamoPlanPlaces(Crossed(client, lambda: places.join(REPOSITORY, "c")), table)
+    crossed = DynamoPlanSlots(Crossed(client, lambda: places.join(REPOSITORY, "c")), table)
     with pytest.raises(Conflict, match="acme/infra"):
         crossed.leave(REPOSITORY, ["a"])
     assert places.leave(REPOSITORY, ["a"]).line == ("b", "c")
 
 
 def test_a_token_expires_and_the_places_do_not(client, table):
-    places = DynamoPlanPlaces(client, table, now=lambda: 1_000_000.0)
+    places = DynamoPlanSlots(client, table, now=lambda: 1_000_000.0)
     places.keep_token(REPOSITORY, "a", "token")
     places.take(REPOSITORY, "a", 1)
     items = {item["sk"]: item for item in map(from_item, client.scan(TableName=table)["Items"])}
@@ -176,7 +176,7 @@ def test_a_token_expires_and_the_places_do_not(client, table):
 
 def test_the_item_has_room_for_the_most_that_can_wait(client, table):
     """Twenty pull requests wait with as many layers each as the largest limit lets begin; tokens lie elsewhere."""
-    places = DynamoPlanPlaces(client, table)
+    places = DynamoPlanSlots(client, table)
     layer = "x" * 60
     line = [{"S": f"{layer}{number:04}"} for number in range(20 * 99 - 1)]
     key = {"pk": {"S": f"places#{REPOSITORY}"}, "sk": {"S": "#head"}}
@@ -207,9 +207,9 @@ class Counted:
 
 def test_a_plan_that_finds_a_place_and_a_slot_reads_nothing_before(client, table):
     counted = Counted(client)
-    ports = memory_ports({"TIDEGATE_PULL_REQUEST_PLANS": "10"}, plan_places=DynamoPlanPlaces(counted, table))
-    ports.temporary_layers.create([any_layer()])
-    begin_speculation(ports, BeginSpeculation(layer=any_layer().id, attempt=1))
-    record_speculation(ports, RecordSpeculation(layer=any_layer().id, plan=any_plan()))
+    ports = memory_ports({"TIDEGATE_PULL_REQUEST_PLANS": "10"}, plan_slots=DynamoPlanSlots(counted, table))
+    ports.speculative_plans.create([any_layer()])
+    begin_speculative_plan(ports, BeginSpeculativePlan(layer=any_layer().id, attempt=1))
+    record_speculative_plan(ports, RecordSpeculativePlan(layer=any_layer().id, plan=any_plan()))
     assert counted.calls == ["update_item"] * 4
-    assert ports.plan_places.read(REPOSITORY).is_quiet
+    assert ports.plan_slots.read(REPOSITORY).is_quiet

@@ -11,11 +11,11 @@ from tests.builders import NOW, any_layer, any_plan, any_pull_request, any_pull_
 from tidegate.aws.records import from_item
 from tidegate.deploys.adapters.deployments import DynamoCheckRuns, DynamoPullCheckRuns
 from tidegate.deploys.rules.aws_target import AwsTarget
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.deploys.rules.workflow import RunSettings
 from tidegate.policies.rules.policy import PolicyFinding, PolicyVerdict, Severity
 from tidegate.ports import PublishedCheckRun
-from tidegate.pull_requests.adapters.pull_requests import DynamoPullRequests, DynamoTemporaryLayers
+from tidegate.pull_requests.adapters.pull_requests import DynamoPullRequests, DynamoSpeculativePlans
 from tidegate.pull_requests.rules.record import Applying, judged
 from tidegate.rules.errors import CloudUnavailable, Conflict, NotFound
 
@@ -141,7 +141,7 @@ def expiries(client, table):
 def test_closed_pull_requests_and_layers_expire_and_open_ones_do_not(client, table):
     pulls = DynamoPullRequests(client, table, now=lambda: 1_000_000.0)
     saved = pulls.save(any_pull_request_record())
-    DynamoTemporaryLayers(client, table, now=lambda: 1_000_000.0).create([any_layer()])
+    DynamoSpeculativePlans(client, table, now=lambda: 1_000_000.0).create([any_layer()])
     assert expiries(client, table) == {"pull": None, "layer": 1_000_000 + QUARTER}
     pulls.save(replace(saved, closed_at=NOW))
     assert expiries(client, table)["pull"] == 1_000_000 + QUARTER
@@ -173,19 +173,19 @@ class Busy:
 
 def test_what_another_write_crosses_is_written_again_and_not_for_ever(client, table):
     layer = any_layer()
-    DynamoTemporaryLayers(Busy(client, 2), table).create([layer])
-    assert DynamoTemporaryLayers(client, table).get(layer.id) == layer
+    DynamoSpeculativePlans(Busy(client, 2), table).create([layer])
+    assert DynamoSpeculativePlans(client, table).get(layer.id) == layer
     with pytest.raises(CloudUnavailable, match="1 layers were not written"):
-        DynamoTemporaryLayers(Busy(client, 9), table).create([any_layer("db")])
+        DynamoSpeculativePlans(Busy(client, 9), table).create([any_layer("db")])
 
 
 def test_what_dynamodb_leaves_is_removed_again_and_not_for_ever(client, table):
     layer = any_layer()
-    DynamoTemporaryLayers(client, table).create([layer])
+    DynamoSpeculativePlans(client, table).create([layer])
     with pytest.raises(CloudUnavailable, match="1 layers were not removed"):
-        DynamoTemporaryLayers(Busy(client, 9), table).remove([layer.id])
-    DynamoTemporaryLayers(Busy(client, 2), table).remove([layer.id])
-    assert list(DynamoTemporaryLayers(client, table).many([layer.id])) == []
+        DynamoSpeculativePlans(Busy(client, 9), table).remove([layer.id])
+    DynamoSpeculativePlans(Busy(client, 2), table).remove([layer.id])
+    assert list(DynamoSpeculativePlans(client, table).many([layer.id])) == []
 
 
 def test_check_runs_of_pull_requests_have_keys_of_their_own_and_expire(client, table):

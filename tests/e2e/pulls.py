@@ -10,7 +10,7 @@ from typing import Any
 from tests.e2e.patience import eventually
 from tests.e2e.project import Project
 from tests.stepfunctions.world import OperatorWiring
-from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestState
 from tidegate.rules.errors import NotFound
 
@@ -33,10 +33,10 @@ class Pull:
         except NotFound:
             return None
 
-    def layers(self) -> dict[str, TemporaryLayer]:
+    def layers(self) -> dict[str, SpeculativePlan]:
         """Return the layers of the revision that was discovered last, by their roots."""
         record = self.record
-        found = self.tidegate.temporary_layers.many(record.layers) if record else ()
+        found = self.tidegate.speculative_plans.many(record.layers) if record else ()
         return {layer.root.name: layer for layer in found}
 
     def states(self) -> dict[str, LayerState]:
@@ -122,10 +122,10 @@ def gated(gate: Path, query: str = "dir:db") -> str:
 """
 
 
-def planning(pull: Pull, root: str) -> TemporaryLayer:
+def planning(pull: Pull, root: str) -> SpeculativePlan:
     """Return the layer of a root once its runner works on its plan."""
 
-    def look() -> TemporaryLayer | None:
+    def look() -> SpeculativePlan | None:
         layer = pull.layers().get(root)
         at_work = layer is not None and layer.job and pull.project.tidegate.runners(layer.job)
         return layer if at_work and pull.tidegate.jobs.token(layer.job) else None

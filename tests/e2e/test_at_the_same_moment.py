@@ -41,7 +41,9 @@ def at_once(do, people=PEOPLE):
 
 def by_hand(project):
     """Return the deployments that somebody asked for by hand."""
-    found = OperatorWiring(project.tidegate.cloud).catalog.of_queue(queue_id(project.name, "app"), 10).deployments
+    found = (
+        OperatorWiring(project.tidegate.cloud).repository_index.of_queue(queue_id(project.name, "app"), 10).deployments
+    )
     return {one.id for one in found if one.trigger is Trigger.MANUAL}
 
 

@@ -101,7 +101,7 @@ def deploy(project, schedule):
 def newest(project, root, trigger):
     """Return the newest deployment of a root that something asked for."""
     tidegate = OperatorWiring(project.tidegate.cloud)
-    found = tidegate.catalog.of_queue(f"{project.name}||{root}", 10).deployments
+    found = tidegate.repository_index.of_queue(f"{project.name}||{root}", 10).deployments
     return next((one for one in found if one.trigger is trigger), None)
 
 

@@ -129,7 +129,7 @@ def test_a_discovery_that_dies_after_any_write_loses_no_root(project):
 
 #: Once an apply may have been handed over, nothing is tried again: the first dies while planning only.
 IN_A_DEPLOY = [
-    "hand_over_job",
+    "dispatch_job",
     "claim_deployment",
     "validate_revision",
     "begin_job",

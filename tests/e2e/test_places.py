@@ -13,8 +13,8 @@ from tests.e2e.patience import eventually
 from tests.e2e.project import Project
 from tests.e2e.pulls import gated, open_pull, planning
 from tests.stepfunctions.world import events_of
-from tidegate.deploys.rules.temporary_layer import LayerState
-from tidegate.pull_requests.look_at_pull_request import get_pull_request
+from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.pull_requests.get_pull_request import get_pull_request
 from tidegate_local.client import LocalCloud
 
 pytestmark = pytest.mark.nightly
@@ -58,7 +58,7 @@ def second(project, first):
 
 
 def places(pull):
-    return pull.tidegate.plan_places.read(pull.project.name)
+    return pull.tidegate.plan_slots.read(pull.project.name)
 
 
 def runners(pull):

@@ -7,7 +7,7 @@ import pytest
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.pulls import Pull, gated, open_pull, planning
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 
 pytestmark = pytest.mark.nightly
 

@@ -13,7 +13,7 @@ from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import ALL_THE_WAY, cancel, title
 from tests.e2e.pulls import open_pull
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate_local.client import LocalCloud
 
 ON_LAMBDA = ["Where does the plan run?", "Start a Lambda runner for the plan", "Plan"]

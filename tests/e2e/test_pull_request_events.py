@@ -7,7 +7,7 @@ import pytest
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.pulls import Pull, open_pull
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.rules.errors import NotFound
 
 pytestmark = pytest.mark.nightly
@@ -52,7 +52,7 @@ def test_another_base_branch_is_planned_if_the_file_names_it_and_a_merge_leaves_
     assert "destination_branches" in pull.at_rest(head).notice
     assert pull.layers() == {}
     with pytest.raises(NotFound):
-        pull.tidegate.temporary_layers.get(layer.id)
+        pull.tidegate.speculative_plans.get(layer.id)
     maintainer.edit_pull_request(roots.name, pull.number, base="main")
     eventually(lambda: pull.states() == {"app": PLANNED}, what="the plan for the first base branch")
     eventually(lambda: "### What to do now" in pull.comments()[0]["body"], what="its comment")

@@ -11,7 +11,7 @@ from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.pulls import Pull, edit, open_pull
 from tests.stepfunctions.world import OperatorWiring
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 
 PLANNED = LayerState.PLANNED
 

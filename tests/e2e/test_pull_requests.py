@@ -7,7 +7,7 @@ import pytest
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.pulls import gated, open_pull, planning
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.rules.errors import NotFound
 
 PLANNED = LayerState.PLANNED
@@ -44,4 +44,4 @@ def test_closing_stops_what_is_planned_and_leaves_nothing(roots, gate):
     assert (pull.layers(), pull.ending(record)) == ({}, "ABORTED")
     eventually(lambda: not roots.tidegate.runners(layer.job), what="the runner to stop")
     with pytest.raises(NotFound):
-        pull.tidegate.temporary_layers.get(layer.id)
+        pull.tidegate.speculative_plans.get(layer.id)

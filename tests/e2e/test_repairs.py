@@ -184,7 +184,7 @@ def test_a_line_whose_message_is_lost_shows_its_places_all_the_same(project, rec
         running = project.reviewed(second, "app")
         eventually(lambda: _waits(tidegate, running["external_id"]), what="the second's review, which is announced")
     assert title(project.newest(third, "app")).startswith("Queued: place 2")
-    assert reconciled()["refresh_lines"] >= 1  # Other tests have left lines, too.
+    assert reconciled()["refresh_all_positions"] >= 1  # Other tests have left lines, too.
     project.wait(third, "app", "Queued: next to go")
     project.press(running, "Reject")
     project.press(project.reviewed(third, "app"), "Reject")

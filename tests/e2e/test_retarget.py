@@ -11,7 +11,7 @@ from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.policies import POLICY, SETS, standing
 from tests.e2e.pulls import Pull, open_pull
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 
 pytestmark = pytest.mark.nightly
 

@@ -73,12 +73,12 @@ def test_a_merge_of_many_roots_runs_to_its_end_with_few_runners(project, narrow,
     steps = sorted((at, by) for run in deployments for at, by in starts_and_ends(narrow, run["external_id"]))
     assert sum(by > 0 for _, by in steps) == 2 * len(ROOTS)
     assert max(itertools.accumulate(by for _, by in steps)) == SLOTS
-    eventually(lambda: tidegate.plan_places.read(INSTALLATION).is_quiet, what="all slots to be given back")
+    eventually(lambda: tidegate.plan_slots.read(INSTALLATION).is_quiet, what="all slots to be given back")
 
 
 def held_up(tidegate):
     """Return the deployments that wait, in order, once the applies that have slots hold them at the gate."""
-    slots = tidegate.plan_places.read(INSTALLATION)
+    slots = tidegate.plan_slots.read(INSTALLATION)
     found = tidegate.deployments.many((*slots.held, *slots.line))
     if len(slots.line) != len(ROOTS) - SLOTS or any(found[each].state is not State.APPLYING for each in slots.held):
         return None

@@ -1,6 +1,5 @@
 """Adapters that keep everything in memory: for tests, and to read what a port means."""
 
-from tests.fakes.catalog import MemoryCatalog
 from tests.fakes.change_sets import MemoryChangeSets
 from tests.fakes.drifts import (
     MemoryDriftEvents,
@@ -10,14 +9,15 @@ from tests.fakes.drifts import (
     MemorySchedules,
 )
 from tests.fakes.forge import MemoryForge, MemoryForgeDeliveries
-from tests.fakes.lines import MemoryLineBoards
+from tests.fakes.lines import MemoryQueueSnapshots
 from tests.fakes.organization import MemoryOrganizationFile
-from tests.fakes.plan_places import MemoryPlanPlaces
+from tests.fakes.plan_slots import MemoryPlanSlots
 from tests.fakes.pull_requests import (
     MemoryPullRequestChecks,
     MemoryPullRequests,
-    MemoryTemporaryLayers,
+    MemorySpeculativePlans,
 )
+from tests.fakes.repository_index import MemoryRepositoryIndex
 from tests.fakes.stores import (
     MemoryCheckRuns,
     MemoryDeliveries,
@@ -27,12 +27,12 @@ from tests.fakes.stores import (
     MemoryJobs,
     MemoryPlanRunners,
 )
-from tests.fakes.witness import MemoryWitness
+from tests.fakes.witness import MemoryWebhookVerifier
 from tests.fakes.world import (
-    MemoryAnnouncements,
     MemoryArtifacts,
     MemoryAuditLog,
     MemoryClock,
+    MemoryEventPublisher,
     MemoryEventQueue,
     MemoryPlanFunctions,
     MemoryRunners,
@@ -40,10 +40,8 @@ from tests.fakes.world import (
 )
 
 __all__ = [
-    "MemoryAnnouncements",
     "MemoryArtifacts",
     "MemoryAuditLog",
-    "MemoryCatalog",
     "MemoryChangeSets",
     "MemoryCheckRuns",
     "MemoryClock",
@@ -53,22 +51,24 @@ __all__ = [
     "MemoryDriftEvents",
     "MemoryDriftRuns",
     "MemoryDrifts",
+    "MemoryEventPublisher",
     "MemoryEventQueue",
     "MemoryForge",
     "MemoryForgeDeliveries",
     "MemoryIssues",
     "MemoryJobLogs",
     "MemoryJobs",
-    "MemoryLineBoards",
     "MemoryOrganizationFile",
     "MemoryPlanFunctions",
-    "MemoryPlanPlaces",
     "MemoryPlanRunners",
+    "MemoryPlanSlots",
     "MemoryPullRequestChecks",
     "MemoryPullRequests",
+    "MemoryQueueSnapshots",
+    "MemoryRepositoryIndex",
     "MemoryRunners",
     "MemorySchedules",
-    "MemoryTemporaryLayers",
-    "MemoryWitness",
+    "MemorySpeculativePlans",
+    "MemoryWebhookVerifier",
     "MemoryWorkflows",
 ]

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from tidegate.deploys.rules.line import Shown
-from tidegate.ports import LineBoard
+from tidegate.deploys.rules.queue_snapshot import Shown
+from tidegate.ports import QueueSnapshot
 
 
-class MemoryLineBoards:
-    """The port ``LineBoards``."""
+class MemoryQueueSnapshots:
+    """The port ``QueueSnapshots``."""
 
     def __init__(self) -> None:
         self._shown: dict[str, dict[str, Shown]] = {}
         self._again: dict[str, str] = {}
 
-    def read(self, queue: str) -> LineBoard:
-        return LineBoard(dict(self._shown.get(queue, {})), self._again.get(queue, ""))
+    def read(self, queue: str) -> QueueSnapshot:
+        return QueueSnapshot(dict(self._shown.get(queue, {})), self._again.get(queue, ""))
 
     def shown(self, queue: str, deployment: str) -> Shown | None:
         return self._shown.get(queue, {}).get(deployment)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tests.fakes import (
-    MemoryAnnouncements,
     MemoryArtifacts,
     MemoryAuditLog,
-    MemoryCatalog,
     MemoryCheckRuns,
     MemoryClock,
     MemoryDeliveries,
@@ -17,6 +15,7 @@ from tests.fakes import (
     MemoryDriftEvents,
     MemoryDriftRuns,
     MemoryDrifts,
+    MemoryEventPublisher,
     MemoryEventQueue,
     MemoryForge,
     MemoryForgeDeliveries,
@@ -25,17 +24,18 @@ from tests.fakes import (
     MemoryJobs,
     MemoryOrganizationFile,
     MemoryPlanFunctions,
-    MemoryPlanPlaces,
     MemoryPlanRunners,
+    MemoryPlanSlots,
     MemoryPullRequests,
+    MemoryRepositoryIndex,
     MemoryRunners,
     MemorySchedules,
-    MemoryTemporaryLayers,
+    MemorySpeculativePlans,
     MemoryWorkflows,
 )
 from tests.fakes.accounts import MemoryAccounts
 from tests.fakes.change_sets import MemoryChangeSets
-from tests.fakes.lines import MemoryLineBoards
+from tests.fakes.lines import MemoryQueueSnapshots
 from tests.fakes.policies import MemoryOrganizationPolicies
 from tests.fakes.redeliveries import MemoryRedeliveries
 from tests.fakes.sign_outs import MemorySignOuts
@@ -48,8 +48,8 @@ ENVIRONMENT = {
     "TIDEGATE_EVENT_BUS": "bus",
     "TIDEGATE_CHANGE_QUEUE": "https://sqs.example/changes.fifo",
     "TIDEGATE_CHECK_RUN_QUEUE": "https://sqs.example/check-runs.fifo",
-    "TIDEGATE_LINE_QUEUE": "https://sqs.example/lines.fifo",
-    "TIDEGATE_LINE_LATER_QUEUE": "https://sqs.example/later-lines",
+    "TIDEGATE_POSITIONS_QUEUE": "https://sqs.example/lines.fifo",
+    "TIDEGATE_POSITIONS_LATER_QUEUE": "https://sqs.example/later-lines",
     "TIDEGATE_PULL_REQUEST_PLANS": "1",
     "TIDEGATE_RUNNER_SLOTS": "100",
     "TIDEGATE_ACTION_QUEUE": "https://sqs.example/actions",
@@ -73,11 +73,11 @@ def memory_ports(settings: dict[str, str] | None = None, **given: Any) -> Ports:
     made = {
         "deployments": deployments,
         "queues": queues,
-        "catalog": MemoryCatalog(deployments, queues),
+        "repository_index": MemoryRepositoryIndex(deployments, queues),
         "forge": forge,
         "addresses": forge,
         "accounts": MemoryAccounts(),
-        "announcements": MemoryAnnouncements(),
+        "event_publisher": MemoryEventPublisher(),
         "artifacts": MemoryArtifacts(),
         "audit": MemoryAuditLog(),
         "change_sets": MemoryChangeSets(),
@@ -92,11 +92,11 @@ def memory_ports(settings: dict[str, str] | None = None, **given: Any) -> Ports:
         "issues": MemoryIssues(),
         "job_logs": MemoryJobLogs(),
         "jobs": MemoryJobs(),
-        "line_boards": MemoryLineBoards(),
+        "queue_snapshots": MemoryQueueSnapshots(),
         "organization_file": MemoryOrganizationFile(),
         "organization_policies": MemoryOrganizationPolicies(),
         "plan_functions": MemoryPlanFunctions(),
-        "plan_places": MemoryPlanPlaces(),
+        "plan_slots": MemoryPlanSlots(),
         "plan_runners": MemoryPlanRunners(),
         "pull_check_runs": MemoryCheckRuns(),
         "pull_requests": MemoryPullRequests(),
@@ -104,8 +104,8 @@ def memory_ports(settings: dict[str, str] | None = None, **given: Any) -> Ports:
         "runners": MemoryRunners(),
         "schedules": MemorySchedules(),
         "sign_outs": MemorySignOuts(),
-        "temporary_layers": MemoryTemporaryLayers(),
-        "witness": None,
+        "speculative_plans": MemorySpeculativePlans(),
+        "webhook_verifier": None,
         "workflows": MemoryWorkflows(),
     }
     return Ports({**ENVIRONMENT, **(settings or {})}, **{**made, **given})

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidegate.deploys.rules.temporary_layer import TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.rules.errors import Conflict, InvalidConfiguration, NotFound, TidegateError
 
@@ -49,25 +49,25 @@ class MemoryPullRequests:
             return [self._records[key] for key in sorted(set(pull_requests)) if key in self._records]
 
 
-class MemoryTemporaryLayers:
-    """The port ``TemporaryLayers``."""
+class MemorySpeculativePlans:
+    """The port ``SpeculativePlans``."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._layers: dict[str, TemporaryLayer] = {}
+        self._layers: dict[str, SpeculativePlan] = {}
 
-    def create(self, layers: Sequence[TemporaryLayer]) -> None:
+    def create(self, layers: Sequence[SpeculativePlan]) -> None:
         with self._lock:
             for layer in layers:
                 self._layers.setdefault(layer.id, layer)
 
-    def get(self, layer: str) -> TemporaryLayer:
+    def get(self, layer: str) -> SpeculativePlan:
         with self._lock:
             if layer not in self._layers:
                 raise NotFound("layer", layer)
             return self._layers[layer]
 
-    def save(self, layer: TemporaryLayer) -> TemporaryLayer:
+    def save(self, layer: SpeculativePlan) -> SpeculativePlan:
         with self._lock:
             stored = self._layers.get(layer.id)
             if stored is None or stored.version != layer.version:
@@ -75,7 +75,7 @@ class MemoryTemporaryLayers:
             self._layers[layer.id] = replace(layer, version=layer.version + 1)
             return self._layers[layer.id]
 
-    def many(self, layers: Collection[str]) -> Sequence[TemporaryLayer]:
+    def many(self, layers: Collection[str]) -> Sequence[SpeculativePlan]:
         with self._lock:
             found = [self._layers[name] for name in set(layers) if name in self._layers]
         return sorted(found, key=lambda layer: (layer.stack, layer.root.name, layer.id))
@@ -93,10 +93,10 @@ class MemoryPullRequestChecks:
     ``failures`` are raised by the next calls, one each.
     """
 
-    asked: list[tuple[str, PullRequestRecord, tuple[TemporaryLayer, ...], str]] = field(default_factory=list)
+    asked: list[tuple[str, PullRequestRecord, tuple[SpeculativePlan, ...], str]] = field(default_factory=list)
     failures: list[TidegateError] = field(default_factory=list)
 
-    def show(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer] = ()) -> None:
+    def show(self, record: PullRequestRecord, layers: Sequence[SpeculativePlan] = ()) -> None:
         self._take("show", record, layers, "")
 
     def configuration(
@@ -105,13 +105,13 @@ class MemoryPullRequestChecks:
         if mistakes is not None:
             self._take("configuration", record, (), str(mistakes))
 
-    def stop(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], reason: str) -> None:
+    def stop(self, record: PullRequestRecord, layers: Sequence[SpeculativePlan], reason: str) -> None:
         self._take("stop", record, layers, reason)
 
-    def repeat(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], sha: str) -> None:
+    def repeat(self, record: PullRequestRecord, layers: Sequence[SpeculativePlan], sha: str) -> None:
         self._take("repeat", record, layers, sha)
 
-    def _take(self, verb: str, record: PullRequestRecord, layers: Sequence[TemporaryLayer], said: str) -> None:
+    def _take(self, verb: str, record: PullRequestRecord, layers: Sequence[SpeculativePlan], said: str) -> None:
         if self.failures:
             raise self.failures.pop(0)
         self.asked.append((verb, record, tuple(layers), said))

@@ -286,7 +286,7 @@ class MemoryJobs:
             record = self._records.get(job, _JobRecord())
             return record.token if record.runner == runner else None
 
-    def tell_stopped(self, job: str, runner: str) -> None:
+    def report_stopped(self, job: str, runner: str) -> None:
         with self._lock:
             record = self._records.get(job, _JobRecord())
             record.stopped = record.stopped or record.runner == runner
@@ -302,7 +302,7 @@ class MemoryJobs:
             record.closed = True
             return record.runner is not None
 
-    def tell_limit(self, job: str, limit: Limit) -> None:
+    def report_limit(self, job: str, limit: Limit) -> None:
         with self._lock:
             self._records.setdefault(job, _JobRecord()).limit = limit
 

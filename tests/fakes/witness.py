@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tidegate.ports.witness import Pushed, WrittenComment
+from tidegate.ports.webhook_verifier import Pushed, WrittenComment
 from tidegate.rules.errors import TidegateError
 
 
 @dataclass(slots=True)
-class MemoryWitness:
-    """The port ``ForgeWitness`` for one repository.
+class MemoryWebhookVerifier:
+    """The port ``WebhookVerifier`` for one repository.
 
     ``comments`` are keyed by pull request and comment, ``pushes`` by branch and commit; ``asked`` counts calls,
     ``failure`` is raised by all.

@@ -14,7 +14,7 @@ from typing import Any
 from tidegate.deploys.rules.audit import AuditMessage
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.runner_task import RunnerTask
-from tidegate.deploys.rules.temporary_layer import TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.ports import Delivery, ObjectStart
 from tidegate.rules.errors import AuditUnavailable, CloudUnavailable, NotFound, TooLate
 
@@ -128,7 +128,7 @@ class MemoryRunners:
 
 
 @dataclass(slots=True)
-class MemoryAnnouncements:
+class MemoryEventPublisher:
     """The port ``Announcements``: what was announced, in order."""
 
     announced: list[Deployment] = field(default_factory=list)
@@ -139,7 +139,7 @@ class MemoryAnnouncements:
     repeats: list[tuple[str, str]] = field(default_factory=list)
     answers: list[tuple[str, str]] = field(default_factory=list)
     moved: list[str] = field(default_factory=list)
-    layers: list[TemporaryLayer] = field(default_factory=list)
+    layers: list[SpeculativePlan] = field(default_factory=list)
     ended: list[tuple[str, str, str, str]] = field(default_factory=list)
     applied: list[str] = field(default_factory=list)
     deployed: list[str] = field(default_factory=list)
@@ -151,7 +151,7 @@ class MemoryAnnouncements:
     def refresh(self, deployment: str) -> None:
         self.refreshed.append(deployment)
 
-    def place_changed(self, deployment: str) -> None:
+    def position_changed(self, deployment: str) -> None:
         self.places.append(deployment)
 
     def repeated(self, deployment: str, by: str) -> None:
@@ -160,10 +160,10 @@ class MemoryAnnouncements:
     def answered(self, deployment: str, why: str) -> None:
         self.answers.append((deployment, why))
 
-    def line_changed(self, queue: str) -> None:
+    def queue_changed(self, queue: str) -> None:
         self.lines.append(queue)
 
-    def line_later(self, queue: str, seconds: int) -> None:
+    def queue_changed_later(self, queue: str, seconds: int) -> None:
         self.later.append((queue, seconds))
 
     def change_moved(self, change_set: str) -> None:
@@ -172,7 +172,7 @@ class MemoryAnnouncements:
     def slots_freed(self) -> None:
         self.freed += 1
 
-    def layer_changed(self, layer: TemporaryLayer) -> None:
+    def layer_changed(self, layer: SpeculativePlan) -> None:
         self.layers.append(layer)
 
     def pull_request_applied(self, pull_request: str) -> None:

@@ -27,14 +27,14 @@ from tidegate.deploys.queue.enqueue import enqueue
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.job import job_digest
 from tidegate.deploys.rules.plan_runner import Limit, PlanRunner
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.messages.queues import PublishDeployment
 from tidegate.ports import Delivery
 from tidegate.rules.errors import (
     ApplyAlreadyStarted,
     AuditUnavailable,
     ForgeUnavailable,
-    NoFreePlace,
+    NoFreePlanSlot,
     NotFound,
     NotItsJob,
 )
@@ -54,7 +54,7 @@ def test_a_deployment_goes_from_its_queue_to_its_outcome(wires):
     assert call("validate_revision", {"queue": queue, "deployment": deployment.id})["allowed"] is True
 
     job = call("begin_job", {"deployment": deployment.id, "phase": "plan", "attempt": 1})["job"]
-    assert call("hand_over_job", {"job": job, "token": "plan-token"}) == {}
+    assert call("dispatch_job", {"job": job, "token": "plan-token"}) == {}
     assert wires.jobs.take(job, TASK).token == "plan-token"
     plan = {"deployment": deployment.id, "plan": json.loads(json.dumps(asdict(any_plan(job=job))))}
     assert call("record_plan", plan)["next"] == "review"
@@ -62,11 +62,11 @@ def test_a_deployment_goes_from_its_queue_to_its_outcome(wires):
     assert call("request_review", {"deployment": deployment.id, "token": "review-token"}) == {}
 
     call("publish_check_run", check_run_message(deployment.id))
-    call("answer_button", press_message(wires, deployment.id, "Confirm"))
+    call("answer_button", click_message(wires, deployment.id, "Confirm"))
     assert wires.workflows.settled["review-token"]["approved"] is True
 
     job = call("begin_job", {"deployment": deployment.id, "phase": "apply", "attempt": 1})["job"]
-    call("hand_over_job", {"job": job, "token": "apply-token"})
+    call("dispatch_job", {"job": job, "token": "apply-token"})
     wires.jobs.take(job, TASK)
     result = {"deployment": deployment.id, "state": "applied", "error": None, "cause": None, "last_lines": "Done."}
     assert call("record_result", result) == {"state": "applied", "end": "recorded"}
@@ -85,7 +85,7 @@ def check_run_message(*deployments, again=False, receives=1):
     return sqs_event(*bodies, group=list(deployments), receives=receives)
 
 
-def press_message(wires, deployment, identifier, by="reviewer"):
+def click_message(wires, deployment, identifier, by="reviewer"):
     record = wires.deployments.get(deployment)
     fields = {
         "repository": record.repository,
@@ -104,7 +104,7 @@ def test_a_worker_hands_over_to_the_next_generation(wires):
     enqueue(wires.ports, any_deployment())
     ((execution, queue),) = wires.workflows.starts
     call("claim_deployment", {"queue": queue, "execution": execution, "rounds": 0, "started": NOW})
-    assert call("hand_over_worker", {"queue": queue, "execution": execution}) == {}
+    assert call("continue_as_new", {"queue": queue, "execution": execution}) == {}
     assert len(wires.workflows.starts) == 2
 
 
@@ -112,7 +112,7 @@ def test_a_worker_hands_over_to_the_next_generation(wires):
     ("function", "event", "refusal"),
     [
         ("begin_job", {"deployment": "none", "phase": "plan", "attempt": 1}, NotFound),
-        ("hand_over_job", {"job": "none", "token": "t"}, NotFound),
+        ("dispatch_job", {"job": "none", "token": "t"}, NotFound),
         ("record_result", {"deployment": "none", "state": "applied"}, NotFound),
         ("begin_job", {"deployment": "none", "phase": "destroy", "attempt": 1}, ValidationError),
         ("begin_job", {"deployment": "none", "phase": "plan", "attempt": 1, "typo": 1}, ValidationError),
@@ -135,7 +135,7 @@ def test_refusals_of_an_apply_leave_the_function_under_their_own_names(wires):
     job = call("begin_job", begin)["job"]
     wires.forge.failures = [ForgeUnavailable("down")]
     with pytest.raises(ForgeUnavailable):
-        call("hand_over_job", {"job": job, "token": "t"})
+        call("dispatch_job", {"job": job, "token": "t"})
     with pytest.raises(ApplyAlreadyStarted):
         call("begin_job", {**begin, "attempt": 2})
 
@@ -202,7 +202,7 @@ def test_a_message_that_cannot_be_taken_is_left_to_the_queue(wires):
 def test_a_press_is_postponed_while_the_forge_is_down_and_others_are_answered(wires):
     wires.deployments.add(deployment_in(State.AWAITING_REVIEW))
     publish_check_run(wires.ports, deployment_in(State.AWAITING_REVIEW).id)
-    event = press_message(wires, deployment_in(State.AWAITING_REVIEW).id, "Confirm")
+    event = click_message(wires, deployment_in(State.AWAITING_REVIEW).id, "Confirm")
     event["Records"] *= 2
     event["Records"][1] = {**event["Records"][1], "messageId": "message-1", "receiptHandle": "receipt-1"}
     wires.forge.failures = [ForgeUnavailable("down", 3)]
@@ -356,7 +356,7 @@ def test_a_terraform_execution_is_left_to_the_deploy_execution_above_it(wires):
 def test_the_reconciler_says_how_much_it_repaired(wires):
     wires.queues.enqueue(any_deployment())
     repaired = call_function("reconcile", {})
-    assert (repaired.pop("start_workers"), repaired.pop("refresh_lines")) == (1, 1)
+    assert (repaired.pop("start_workers"), repaired.pop("refresh_all_positions")) == (1, 1)
     assert set(repaired.values()) == {0}
     assert len(wires.workflows.starts) == 1
 
@@ -372,34 +372,34 @@ def test_what_the_reconciler_cannot_repair_fails_its_call_after_all_else_is_repa
 
 
 def test_a_layer_goes_from_its_job_to_its_plan(wires):
-    wires.temporary_layers.create([any_layer()])
+    wires.speculative_plans.create([any_layer()])
     layer = {"layer": any_layer().id}
-    begun = call("begin_speculation", {**layer, "attempt": 1})
-    assert call("hand_over_job", {"job": begun["job"], "token": "plan-token"}) == {}
+    begun = call("begin_speculative_plan", {**layer, "attempt": 1})
+    assert call("dispatch_job", {"job": begun["job"], "token": "plan-token"}) == {}
     assert wires.jobs.take(begun["job"], TASK).job.kind == "speculate"
     plan = json.loads(json.dumps(asdict(any_plan(job=begun["job"]))))
-    assert call("record_speculation", {**layer, "plan": plan}) == {"state": "planned", "policies": False}
+    assert call("record_speculative_plan", {**layer, "plan": plan}) == {"state": "planned", "policies": False}
     refused = {"error": "TerraformClientError", "cause": json.dumps({"message": "No."})}
-    assert call("record_speculation", {**layer, **refused})["state"] == "failed"
+    assert call("record_speculative_plan", {**layer, **refused})["state"] == "failed"
 
 
 def test_a_layer_without_a_place_waits_for_the_one_before_it(wires):
     first, second = any_layer("first"), any_layer("second")
-    wires.temporary_layers.create([first, second])
-    call("begin_speculation", {"layer": first.id, "attempt": 1})
-    with pytest.raises(NoFreePlace):
-        call("begin_speculation", {"layer": second.id, "attempt": 1})
+    wires.speculative_plans.create([first, second])
+    call("begin_speculative_plan", {"layer": first.id, "attempt": 1})
+    with pytest.raises(NoFreePlanSlot):
+        call("begin_speculative_plan", {"layer": second.id, "attempt": 1})
     wires.workflows.waiting.add("token")
-    assert call("wait_for_place", {"layer": second.id, "token": "token", "entered": "now", "retry": 0}) == {}
+    assert call("wait_for_plan_slot", {"layer": second.id, "token": "token", "entered": "now", "retry": 0}) == {}
     assert wires.workflows.settled == {}
-    call("record_speculation", {"layer": first.id, "error": "RunnerStopped"})
+    call("record_speculative_plan", {"layer": first.id, "error": "RunnerStopped"})
     assert wires.workflows.settled == {"token": {}}
-    assert call("begin_speculation", {"layer": second.id, "attempt": 1})["job"]
+    assert call("begin_speculative_plan", {"layer": second.id, "attempt": 1})["job"]
 
 
 def test_a_run_that_looks_for_drift_ends_in_its_record(wires):
     wires.drifts.save(any_drift(execution="run-1", layers=(any_layer().id,)))
-    wires.temporary_layers.create([any_layer(schedule="nightly", state=LayerState.NO_CHANGES)])
+    wires.speculative_plans.create([any_layer(schedule="nightly", state=LayerState.NO_CHANGES)])
     run = {"repository": REPOSITORY, "schedule": "nightly", "execution": "run-1"}
     assert call("discover_drift", run) == {"next": "conclude", "layers": []}
     assert call("conclude_drift", run) == {"summary": "1 without drift"}

@@ -11,7 +11,7 @@ from tests.functions.wires import call, failures, sqs_event
 from tests.repositories import LOCKED
 from tidegate.check_runs.publish_check_run import publish_check_run
 from tidegate.deploys.rules.deployment import State, Trigger
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.ports import Change, Delivery
 from tidegate.pull_requests.rules.record import judged
 from tidegate.roots.rules.root import Root
@@ -65,7 +65,7 @@ def test_a_head_that_no_push_told_of_is_deployed(wires, commits):
     receive(wires, "discover_roots", "head", head)
     (deployment,) = waiting(wires, "live/app")
     assert deployment.trigger is Trigger.MERGE
-    assert [known.seen for known in wires.catalog.repositories()] == [commits[1]]
+    assert [known.seen for known in wires.repository_index.repositories()] == [commits[1]]
 
 
 #: What the default branch's file says since: only a team deploys, and an approval is required.
@@ -137,12 +137,12 @@ def test_a_cancel_ends_plans_in_one_function_and_is_answered_by_another(wires, c
     wires.forge.seen[5] = seen()
     layer, record = any_layer(), any_pull_request_record(5)
     record = replace(record, discovered=record.spec.revision, layers=(layer.id,))
-    wires.temporary_layers.create([layer])
+    wires.speculative_plans.create([layer])
     wires.pull_requests.save(judged(record, [layer], AT))
     wires.workflows.start_pull_request(record.execution, record.spec.id, record.spec.revision)
     comment = {"pull_request": 5, "comment": 77, "text": "tidegate cancel", "sender": "reviewer", "written_at": AT}
     receive(wires, "discover_roots", "issue_comment", comment)
-    assert wires.temporary_layers.get(layer.id).state is LayerState.CANCELLED
+    assert wires.speculative_plans.get(layer.id).state is LayerState.CANCELLED
     assert record.execution in wires.workflows.endings
     (handed_over,) = wires.events.sent
     assert failures(call("answer_button", sqs_event(to_message(handed_over)))) == []
@@ -164,7 +164,7 @@ def test_what_needs_the_repositorys_files_goes_to_the_discovery_queue():
         "pull_request_review",
         "merge_group",
         "replan",
-        "look_for_drift",
+        "detect_drift",
     }
     presses = {"check_run", "decision"}
     assert {event for event, queue in queues.items() if queue == "presses"} == presses

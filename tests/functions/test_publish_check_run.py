@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import any_layer, any_plan, any_pull_request_record
 from tests.functions.wires import call, sqs_event
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.messages.queues import PublishDeploys, PublishLayer, PublishProgress, PublishRevision
 from tidegate.pull_requests.rules.record import judged
 from tidegate.rules.errors import ForgeUnavailable
@@ -23,7 +23,7 @@ def say(message):
 @pytest.fixture
 def layer(wires):
     layer = any_layer(state=LayerState.PLANNED, plan=any_plan())
-    wires.temporary_layers.create([layer])
+    wires.speculative_plans.create([layer])
     record = replace(any_pull_request_record(), discovered=PULL.revision, layers=(layer.id,))
     wires.pull_requests.save(judged(record, [layer], "2026-03-02T08:00:00.000000+00:00"))
     return layer
@@ -41,7 +41,7 @@ def test_a_layer_is_shown(wires, layer):
 def test_all_of_a_revision_is_shown(wires, layer):
     answer = call("publish_pull_request", {"pull_request": PULL.id, "revision": PULL.revision})
     assert answer == {"outcome": "shown"}
-    ((pull_request, revision, error, cause),) = wires.announcements.ended
+    ((pull_request, revision, error, cause),) = wires.event_publisher.ended
     say(PublishRevision(pull_request=pull_request, revision=revision, error=error, cause=cause))
     assert names(wires) == ["tidegate/plan"]
     assert len(wires.forge.comments) == 1

@@ -16,11 +16,11 @@ import tidegate.vcs
 from tests.builders import any_deployment, any_layer
 from tests.functions.wires import call, call_function, failures, sqs_event
 from tidegate.bootstrap.table import QUEUES, RULES
-from tidegate.deploys.adapters.announcements import AwsAnnouncements, Channels
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.adapters.event_publisher import AwsEventPublisher, Channels
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.messages import queues as messages
 from tidegate.messages.queues import Event, OpenGates, PublishDeployment, Queued, kinds_of
-from tidegate.ports import Announcements, Delivery
+from tidegate.ports import Delivery, EventPublisher
 from tidegate.vcs.adapters.deliveries import queues_of_events, to_message
 
 #: Every message: a class that gives ``kind`` values.
@@ -75,14 +75,14 @@ class Sent:
 
 def test_whatever_is_announced_leads_to_a_verb_of_its_queue():
     sent = Sent()
-    queues = ("TIDEGATE_CHECK_RUN_QUEUE", "bus", "TIDEGATE_LINE_QUEUE", "TIDEGATE_LINE_LATER_QUEUE")
-    announcements = AwsAnnouncements(sent, sent, Channels(*queues, "TIDEGATE_CHANGE_QUEUE"))
+    queues = ("TIDEGATE_CHECK_RUN_QUEUE", "bus", "TIDEGATE_POSITIONS_QUEUE", "TIDEGATE_POSITIONS_LATER_QUEUE")
+    event_publisher = AwsEventPublisher(sent, sent, Channels(*queues, "TIDEGATE_CHANGE_QUEUE"))
     given = {"changed": any_deployment(), "layer_changed": any_layer(state=LayerState.PLANNED)}
-    for name, method in inspect.getmembers(Announcements, inspect.isfunction):
+    for name, method in inspect.getmembers(EventPublisher, inspect.isfunction):
         if not name.startswith("_"):
             _, *taken = inspect.signature(method).parameters
             about = {name: 1 if name == "seconds" else "text" for name in taken}
-            getattr(announcements, name)(*([given[name]] if name in given else about.values()))
+            getattr(event_publisher, name)(*([given[name]] if name in given else about.values()))
     assert sent.kinds == {(variable, kind) for variable, kind, verb in ROWS if not issubclass(verb.message, Event)}
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.local.patience import until
 from tidegate_local.client import LocalCloud
-from tidegate_local.processes.warden import Warden
+from tidegate_local.processes.process_supervisor import ProcessSupervisor
 
 pytestmark = [pytest.mark.nightly, pytest.mark.cloud]
 
@@ -31,50 +31,52 @@ def alive(pid):
     return False
 
 
-def start(warden, seconds, tmp_path, program=FORGETS):
-    process = warden.start("p", [sys.executable, "-c", program, str(seconds)], dict(os.environ), tmp_path)
+def start(process_supervisor, seconds, tmp_path, program=FORGETS):
+    process = process_supervisor.start("p", [sys.executable, "-c", program, str(seconds)], dict(os.environ), tmp_path)
     with os.fdopen(process.output, "rb", buffering=0) as output:
         grandchild = int(output.readline())
     return process, grandchild
 
 
 def test_what_a_process_started_and_forgot_ends_with_it(tmp_path):
-    warden = Warden()
-    process, grandchild = start(warden, 0, tmp_path)
+    process_supervisor = ProcessSupervisor()
+    process, grandchild = start(process_supervisor, 0, tmp_path)
     assert process.wait(60) == 0
     until(lambda: not alive(grandchild))
-    warden.close()
+    process_supervisor.close()
 
 
 def test_an_engine_without_its_runners_environment_ends_when_that_is_killed(tmp_path):
-    warden = Warden()
-    process, engine = start(warden, 600, tmp_path, FORGETS.replace("start_new_session", "env={}, start_new_session"))
+    process_supervisor = ProcessSupervisor()
+    process, engine = start(
+        process_supervisor, 600, tmp_path, FORGETS.replace("start_new_session", "env={}, start_new_session")
+    )
     process.signal(signal.SIGKILL)
     assert process.wait(60) == -signal.SIGKILL
     until(lambda: not alive(engine))
-    warden.close()
+    process_supervisor.close()
 
 
 def test_closing_the_warden_ends_everything(tmp_path):
-    warden = Warden()
-    process, grandchild = start(warden, 600, tmp_path)
-    warden.close()
+    process_supervisor = ProcessSupervisor()
+    process, grandchild = start(process_supervisor, 600, tmp_path)
+    process_supervisor.close()
     until(lambda: not alive(process.pid) and not alive(grandchild))
 
 
 def test_a_signal_reaches_the_process(tmp_path):
-    warden = Warden()
-    process, _ = start(warden, 600, tmp_path)
+    process_supervisor = ProcessSupervisor()
+    process, _ = start(process_supervisor, 600, tmp_path)
     process.signal(signal.SIGTERM)
     assert process.wait(60) == -signal.SIGTERM
-    warden.close()
+    process_supervisor.close()
 
 
 def test_a_program_that_does_not_exist_is_an_error(tmp_path):
-    warden = Warden()
+    process_supervisor = ProcessSupervisor()
     with pytest.raises(OSError, match="no-such-program"):
-        warden.start("p", ["/no-such-program"], {}, tmp_path)
-    warden.close()
+        process_supervisor.start("p", ["/no-such-program"], {}, tmp_path)
+    process_supervisor.close()
 
 
 def descendants(pid):

@@ -48,7 +48,7 @@ class FakeAws:
         self.gone: set[str] = set()
         self.refuse: Callable[[str, str], Refusal | None] = lambda _service, _operation: None
         self.lose_answer_of = ""
-        self.hand_over_on_start: tuple[str, str] | None = None
+        self.dispatch_on_start: tuple[str, str] | None = None
         self.changed = threading.Condition()
         self.url = ""
 
@@ -61,7 +61,7 @@ class FakeAws:
             "sk": {"S": "record"},
             "specification": {"S": to_specification(job)},
         }
-        self.hand_over_on_start = (job.id, clone_token)
+        self.dispatch_on_start = (job.id, clone_token)
 
     def record(self, job: str) -> Json:
         return self.items[job_key(job), "record"]
@@ -108,8 +108,8 @@ class FakeAws:
         fields = json.loads(body)
         self._check_token(fields["taskToken"])
         self.answers.append(("success", fields["taskToken"], json.loads(fields["output"])))
-        if fields["taskToken"] == START_TOKEN and self.hand_over_on_start:
-            job, clone_token = self.hand_over_on_start
+        if fields["taskToken"] == START_TOKEN and self.dispatch_on_start:
+            job, clone_token = self.dispatch_on_start
             identity = {"S": to_text(self.identity)}
             self.record(job).update(token={"S": JOB_TOKEN}, clone_token={"S": clone_token}, identity=identity)
         return b"{}"

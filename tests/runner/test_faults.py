@@ -49,8 +49,8 @@ def test_a_closed_job_is_left_alone(bench: Bench, commit: Commit) -> None:
 
 def test_a_job_that_is_never_handed_over_is_given_up(bench: Bench, commit: Commit) -> None:
     job = bench.job(JobKind.PLAN, commit(GOOD))
-    bench.aws.hand_over_on_start = None
-    ended = bench.run(job, TIDEGATE_HAND_OVER_SECONDS="0.2")
+    bench.aws.dispatch_on_start = None
+    ended = bench.run(job, TIDEGATE_DISPATCH_SECONDS="0.2")
     assert ended.code == 4
     assert "not handed over" in ended.output
 
@@ -246,7 +246,7 @@ def test_sigterm_during_an_apply_is_one_interrupt_and_the_state_is_saved(bench: 
 def test_sigterm_before_an_apply_has_started_changes_nothing(bench: Bench, commit: Commit) -> None:
     sha = commit(GOOD)
     job = bench.job(JobKind.APPLY, sha, bench.plan(sha))
-    bench.aws.hand_over_on_start = None
+    bench.aws.dispatch_on_start = None
     process = bench.start(job)
     bench.aws.wait_for(lambda: ("dynamodb", "GetItem") in bench.aws.calls and bench.aws.answer(START_TOKEN))
     process.send_signal(signal.SIGTERM)

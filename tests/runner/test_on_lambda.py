@@ -167,7 +167,7 @@ class Record:
     def __init__(self):
         self.told = []
 
-    def tell_limit(self, limit):
+    def report_limit(self, limit):
         self.told.append(limit)
 
 

@@ -21,7 +21,7 @@ from tests.stepfunctions.ways import (
 )
 
 _QUIET = ("Close the queue if nothing came", "Is there work after all?", "The queue is quiet")
-_HANDED = ("Claim the next deployment", "What to do next?", "Hand over to a new execution")
+_HANDED = ("Claim the next deployment", "What to do next?", "Continue as a new execution")
 
 
 def _queue(name: str, states: tuple[str, ...], *claims: str, **more: Any) -> Way:
@@ -108,7 +108,7 @@ DEPLOY = [
         "the hand-over stumbles",
         (*_HANDED, "Handed over"),
         "hand over",
-        answers=stumbling("deploy", "Hand over to a new execution"),
+        answers=stumbling("deploy", "Continue as a new execution"),
     ),
     *(
         _queue(f"{states[-1]} is refused", (*states, "Tidegate failed"), *claims, answers={states[-1]: REFUSED})

@@ -7,7 +7,7 @@ from typing import Any
 from tests.stepfunctions.way import (
     ENGINE,
     JOB,
-    NO_PLACE,
+    NO_PLAN_SLOT,
     REFUSED,
     RUNNER,
     SILENT,
@@ -21,15 +21,15 @@ from tests.stepfunctions.way import (
 )
 
 FOUND = ("Begin the run", "Find what is looked at", "Is anything to be looked at?")
-WAITING = ("Begin the plan", "Wait for a free place")
+WAITING = ("Begin the plan", "Wait for a concurrency slot")
 LOOKING = ("Look at all of it", "Begin the layer", "Begin the plan", "Start a runner for the plan", "Plan")
-PLANNED = ("Record the plan", "Layer looked at")
+PLANNED = ("Record the plan", "Layer checked")
 SHOWN = ("Keep and show what was found", "Did Tidegate fail on the way?", "Looked for drift")
 ALARMED = (*SHOWN[:-1], "Tidegate failed")
 UNPLANNED = ("Record that there is no plan", "Whose failure is it?")
-FAILED = (*UNPLANNED, "Layer looked at", *SHOWN)
-FAULT = (*UNPLANNED, "Layer at fault", *ALARMED)
-TOLD = (*FOUND[:2], "Record that Tidegate failed", "Tidegate failed")
+FAILED = (*UNPLANNED, "Layer checked", *SHOWN)
+FAULT = (*UNPLANNED, "Layer failed internally", *ALARMED)
+TOLD = (*FOUND[:2], "Record an internal error", "Tidegate failed")
 _LOOKING = (*FOUND, *LOOKING)
 _QUEUED = (*FOUND, *LOOKING[:2], *WAITING)
 
@@ -47,12 +47,12 @@ DRIFT = [
             **stumbling(
                 "drift",
                 "Find what is looked at",
-                "Wait for a free place",
+                "Wait for a concurrency slot",
                 "Plan",
                 "Record the plan",
                 "Keep and show what was found",
             ),
-            "Begin the plan": [NO_PLACE, *TWICE, JOB],
+            "Begin the plan": [NO_PLAN_SLOT, *TWICE, JOB],
         },
     ),
     _drift(
@@ -85,14 +85,14 @@ DRIFT = [
     _drift(
         "finds no place",
         (*_QUEUED, *FAULT),
-        "NoFreePlace",
-        answers={"Begin the plan": NO_PLACE, "Wait for a free place": TIMEOUT},
+        "NoFreePlanSlot",
+        answers={"Begin the plan": NO_PLAN_SLOT, "Wait for a concurrency slot": TIMEOUT},
     ),
     _drift(
         "may not wait for a place",
         (*_QUEUED, *FAULT),
         REFUSED.error,
-        answers={"Begin the plan": NO_PLACE, "Wait for a free place": REFUSED},
+        answers={"Begin the plan": NO_PLAN_SLOT, "Wait for a concurrency slot": REFUSED},
     ),
     *(
         _drift(f"{state} is refused", (*states, *FAULT), REFUSED.error, answers={state: REFUSED})
@@ -100,7 +100,7 @@ DRIFT = [
     ),
     _drift(
         "cannot record that there is no plan",
-        (*_LOOKING, UNPLANNED[0], "Layer at fault", *ALARMED),
+        (*_LOOKING, UNPLANNED[0], "Layer failed internally", *ALARMED),
         "RunnerFault",
         answers={"Plan": RUNNER, "Record that there is no plan": REFUSED},
     ),
@@ -108,13 +108,13 @@ DRIFT = [
         "cannot be looked at, and that is kept",
         TOLD,
         REFUSED.error,
-        answers={"Find what is looked at": REFUSED, **stumbling("drift", "Record that Tidegate failed")},
+        answers={"Find what is looked at": REFUSED, **stumbling("drift", "Record an internal error")},
     ),
     _drift(
         "cannot be looked at, and nobody is told",
         TOLD,
         REFUSED.error,
-        answers={"Find what is looked at": REFUSED, "Record that Tidegate failed": REFUSED},
+        answers={"Find what is looked at": REFUSED, "Record an internal error": REFUSED},
     ),
     _drift(
         "what was found cannot be kept",

@@ -8,7 +8,7 @@ from tests.stepfunctions.way import (
     ENGINE,
     JOB,
     LAMBDA,
-    NO_PLACE,
+    NO_PLAN_SLOT,
     NOT_THERE,
     ON_LAMBDA,
     PLAN,
@@ -28,14 +28,14 @@ from tests.stepfunctions.way import (
 FOUND = ("Begin the pull request", "Find what the pull request changes", "Is anything to be planned?")
 EACH = ("Plan all that it changes", "Begin the layer")
 PLANNING = ("Begin the plan", "Start a runner for the plan", "Plan")
-WAITING = ("Begin the plan", "Wait for a free place")
+WAITING = ("Begin the plan", "Wait for a concurrency slot")
 AGAIN = ("May the plan be tried again?", "Wait before planning again")
-RECORDED = ("Record the plan", "Do policies cover it?")
-JUDGED = (*RECORDED, "Hold the plan against the policies")
+RECORDED = ("Record the plan", "Do policies apply?")
+JUDGED = (*RECORDED, "Evaluate the policies")
 SHOWN = ("Show what the merge would do", "Did Tidegate fail on the way?", "Shown")
 ALARMED = (*SHOWN[:-1], "Tidegate failed")
 FAILED = ("Record that the plan failed", "Layer failed", *SHOWN)
-FAULT = ("Record that Tidegate failed", "Layer at fault")
+FAULT = ("Record an internal error", "Layer failed internally")
 TOLD = ("Show that Tidegate failed", "Tidegate failed")
 _LOOK = (*FOUND, *EACH, *PLANNING)
 _PLACED = (*FOUND, *EACH, *WAITING)
@@ -67,12 +67,12 @@ PULL_REQUEST = [
             **stumbling(
                 "pull_request",
                 "Find what the pull request changes",
-                "Wait for a free place",
+                "Wait for a concurrency slot",
                 "Plan",
-                "Hold the plan against the policies",
+                "Evaluate the policies",
                 "Show what the merge would do",
             ),
-            "Begin the plan": [NO_PLACE, *TWICE, JOB],
+            "Begin the plan": [NO_PLAN_SLOT, *TWICE, JOB],
             "Record the plan": [
                 *TWICE,
                 _HELD_AGAINST["Record the plan"],
@@ -111,19 +111,19 @@ PULL_REQUEST = [
         "plans twice for a fault of the runner, and stumbles when it records that",
         (*_LOOK, *AGAIN, *PLANNING, AGAIN[0], *_FAULTY),
         "RunnerFault",
-        answers={"Plan": RUNNER, **stumbling("pull_request", "Record that Tidegate failed")},
+        answers={"Plan": RUNNER, **stumbling("pull_request", "Record an internal error")},
     ),
     _pull(
         "finds no place",
         (*_PLACED, *_FAULTY),
-        "NoFreePlace",
-        answers={"Begin the plan": NO_PLACE, "Wait for a free place": TIMEOUT},
+        "NoFreePlanSlot",
+        answers={"Begin the plan": NO_PLAN_SLOT, "Wait for a concurrency slot": TIMEOUT},
     ),
     _pull(
         "may not wait for a place",
         (*_PLACED, *_FAULTY),
         REFUSED.error,
-        answers={"Begin the plan": NO_PLACE, "Wait for a free place": REFUSED},
+        answers={"Begin the plan": NO_PLAN_SLOT, "Wait for a concurrency slot": REFUSED},
     ),
     *(
         _pull(f"{state} is refused", (*states, *_FAULTY), REFUSED.error, answers={state: REFUSED})
@@ -133,18 +133,18 @@ PULL_REQUEST = [
         "cannot be held against policies",
         (*_LOOK, *JUDGED, *_FAULTY),
         REFUSED.error,
-        answers={**_HELD_AGAINST, "Hold the plan against the policies": REFUSED},
+        answers={**_HELD_AGAINST, "Evaluate the policies": REFUSED},
     ),
     *(
         _pull(
             f"{record} is refused",
-            (*_LOOK, *states, record, "Layer at fault", *ALARMED),
+            (*_LOOK, *states, record, "Layer failed internally", *ALARMED),
             how.error,
             answers={"Plan": how, record: REFUSED},
         )
         for record, states, how in (
             ("Record that the plan failed", (), ENGINE),
-            ("Record that Tidegate failed", (*AGAIN, *PLANNING, AGAIN[0]), RUNNER),
+            ("Record an internal error", (*AGAIN, *PLANNING, AGAIN[0]), RUNNER),
         )
     ),
     _pull(

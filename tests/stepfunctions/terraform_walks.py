@@ -112,13 +112,13 @@ TERRAFORM = [
                 "Wait for what this depends on",
                 "Begin the plan",
                 "Plan",
-                "Hold the plan against the policies",
+                "Evaluate the policies",
                 "Wait for the plan review",
                 "Begin the apply",
                 "Record that it was applied",
             ),
             "Record the plan": [*TWICE, going_on("policies")],
-            "Judge the plan by its policies": [
+            "Decide by the results of the policies": [
                 *TWICE,
                 _REVIEW,
             ],
@@ -183,7 +183,7 @@ TERRAFORM = [
         "policies refuse it",
         (*PLANNED, *HELD, "Policies refuse the plan", *_FAILED_PLAN),
         "PoliciesRefused",
-        answers={"Record the plan": going_on("policies"), "Judge the plan by its policies": going_on("refused")},
+        answers={"Record the plan": going_on("policies"), "Decide by the results of the policies": going_on("refused")},
     ),
     *(
         _deployment(
@@ -197,12 +197,17 @@ TERRAFORM = [
             ("Wait for what this depends on", (*BEGUN, *BEFORE_PLAN), _WAITS, {}),
             ("Record the plan", PLANNED[:-1], {}, {}),
             (
-                "Hold the plan against the policies",
+                "Evaluate the policies",
                 (*PLANNED, HELD[0]),
                 {},
                 {"Record the plan": going_on("policies")},
             ),
-            ("Judge the plan by its policies", (*PLANNED, *HELD[:2]), {}, {"Record the plan": going_on("policies")}),
+            (
+                "Decide by the results of the policies",
+                (*PLANNED, *HELD[:2]),
+                {},
+                {"Record the plan": going_on("policies")},
+            ),
             ("Wait for the stacks before this one", (*PLANNED, *BEFORE_APPLY), {}, {"Record the plan": _GATE}),
             ("Wait for the plan review", REVIEWED[:-1], {}, {"Record the plan": _REVIEW}),
             ("Begin the apply", APPLYING[:-2], {}, {}),
@@ -222,8 +227,8 @@ TERRAFORM = [
     _deployment(
         "is not let in at its gate once more",
         (*PLANNED, *BEFORE_APPLY, *EXPIRED),
-        "GateStaysShut",
-        answers={"Record the plan": _GATE, "Wait for the stacks before this one": Fails("GateStaysShut")},
+        "GateBlocked",
+        answers={"Record the plan": _GATE, "Wait for the stacks before this one": Fails("GateBlocked")},
     ),
     _deployment(
         "waits at its gate for too long",
@@ -273,7 +278,12 @@ TERRAFORM = [
             ("Begin the plan", PLANNED[:3], {}, {}),
             ("Plan", PLANNED[:5], {}, {}),
             ("Record the plan", PLANNED[:-1], {}, {}),
-            ("Judge the plan by its policies", (*PLANNED, *HELD[:2]), {}, {"Record the plan": going_on("policies")}),
+            (
+                "Decide by the results of the policies",
+                (*PLANNED, *HELD[:2]),
+                {},
+                {"Record the plan": going_on("policies")},
+            ),
             ("Wait for the stacks before this one", (*PLANNED, *BEFORE_APPLY), {}, {"Record the plan": _GATE}),
             ("Wait for the plan review", REVIEWED[:-1], {}, {"Record the plan": _REVIEW}),
             ("Begin the apply", APPLYING[:-2], {}, {}),
@@ -294,7 +304,7 @@ TERRAFORM = [
         "is cancelled while its third attempt to plan fails",
         (*BEGUN, *PLANNING, *AGAIN, *PLANNING, *AGAIN, *PLANNING, AGAIN[0], *FAULTED[:-1], "Cancelled"),
         "RunnerFault",
-        answers={"Plan": RUNNER, "Record that Tidegate failed": {"state": "cancelled", "end": "cancelled"}},
+        answers={"Plan": RUNNER, "Record an internal error": {"state": "cancelled", "end": "cancelled"}},
     ),
     _deployment(
         "is not applied once its commit left its branch",

@@ -110,7 +110,7 @@ def test_every_wait_for_others_is_counted_and_goes_by_its_entry(machine: Machine
 
 def test_a_wait_for_a_runner_has_a_heartbeat_shorter_than_its_time_limit(machine: Machine):
     for name, task in machine.tasks():
-        if "hand_over_job" in str(task):
+        if "dispatch_job" in str(task):
             assert task["HeartbeatSeconds"] <= APPLY_SECONDS[0] < longest(task), name
 
 
@@ -193,10 +193,10 @@ def test_every_caught_failure_is_recorded_before_the_execution_ends(machine: Mac
     """Only a failure to record may end the execution directly; an event then closes the records."""
     recording = {
         "deploy": {"Claim the next deployment", "Record the outcome", "Wait for a revision or an unlock"}
-        | {"Close the queue if nothing came", "Hand over to a new execution"},
-        "terraform": {name for name in machine.states if name.startswith("Record that")},
+        | {"Close the queue if nothing came", "Continue as a new execution"},
+        "terraform": {name for name in machine.states if name.startswith("Record ")},
         "pull_request": {"Show what the merge would do", "Show that Tidegate failed"},
-        "drift": {"Keep and show what was found", "Record that Tidegate failed"},
+        "drift": {"Keep and show what was found", "Record an internal error"},
     }[machine.name]
     for name, task in machine.tasks():
         for catch in task["Catch"]:

@@ -55,7 +55,7 @@ LAYERS = {"next": "plan", "layers": ["layer-1"]}
 SPECULATED = {"state": "planned", "policies": False}
 _LAYER: dict[str, Answer] = {
     "Begin the plan": JOB,
-    "Wait for a free place": {},
+    "Wait for a concurrency slot": {},
     "Start a runner for the plan": STARTED,
     "Plan": PLAN,
     "Record the plan": SPECULATED,
@@ -76,8 +76,8 @@ PLAIN: dict[str, dict[str, Answer]] = {
         "Start a runner for the plan": STARTED,
         "Plan": PLAN,
         "Record the plan": going_on("apply"),
-        "Hold the plan against the policies": {"failed": []},
-        "Judge the plan by its policies": going_on("apply"),
+        "Evaluate the policies": {"failed": []},
+        "Decide by the results of the policies": going_on("apply"),
         "Wait for the stacks before this one": {"next": "apply"},
         "Wait for its requirements": {"next": "apply"},
         "Wait for the plan review": {"approved": True, "by": "reviewer", "at": "2026-01-01"},
@@ -90,7 +90,7 @@ PLAIN: dict[str, dict[str, Answer]] = {
         "Record that the review expired": {"state": "review_expired", "end": "recorded"},
         "Record that the gate expired": {"state": "gate_expired", "end": "recorded"},
         "Record that the outcome is unknown": {"state": "outcome_unknown", "end": "unknown"},
-        "Record that Tidegate failed": {"state": "engine_fault", "end": "recorded"},
+        "Record an internal error": {"state": "engine_fault", "end": "recorded"},
     },
     "deploy": {
         "Compare with the revision deployed last": {"allowed": True, "reason": "", "waits": False, "about": ABOUT},
@@ -98,15 +98,15 @@ PLAIN: dict[str, dict[str, Answer]] = {
         "Record the outcome": {"state": "applied"},
         "Wait for a revision or an unlock": Fails("States.Timeout"),
         "Close the queue if nothing came": {"closed": True},
-        "Hand over to a new execution": {},
+        "Continue as a new execution": {},
     },
     "pull_request": {
         "Find what the pull request changes": LAYERS,
         "Start a Lambda runner for the plan": STARTED,
         **_LAYER,
-        "Hold the plan against the policies": {"failed": []},
+        "Evaluate the policies": {"failed": []},
         "Record that the plan failed": {"state": "failed", "policies": False},
-        "Record that Tidegate failed": {"state": "failed", "policies": False},
+        "Record an internal error": {"state": "failed", "policies": False},
         "Show what the merge would do": {"outcome": "shown"},
         "Show that Tidegate failed": {"outcome": "shown"},
     },
@@ -115,7 +115,7 @@ PLAIN: dict[str, dict[str, Answer]] = {
         **_LAYER,
         "Record that there is no plan": {"state": "failed", "policies": False},
         "Keep and show what was found": {"summary": "1 drifted"},
-        "Record that Tidegate failed": {"summary": "no roots"},
+        "Record an internal error": {"summary": "no roots"},
     },
 }
 
@@ -142,7 +142,7 @@ class Way:
 REFUSED = Fails("Lambda.AccessDeniedException")
 TIMEOUT, SILENT, STOPPED = Fails("States.Timeout"), Fails("States.HeartbeatTimeout"), Fails("RunnerStopped")
 ENGINE, RUNNER = Fails("TerraformClientError"), Fails("RunnerFault")
-NO_PLACE, NO_SLOT = Fails("NoFreePlace"), Fails("NoFreeSlot")
+NO_PLAN_SLOT, NO_SLOT = Fails("NoFreePlanSlot"), Fails("NoFreeSlot")
 TWICE = [Fails("Lambda.TooManyRequestsException"), Fails("CloudUnavailable")]
 
 

@@ -21,7 +21,7 @@ class OperatorPorts(Ports):
                 "TIDEGATE_TABLE": cloud.table,
                 "TIDEGATE_EVENT_BUS": cloud.event_bus,
                 "TIDEGATE_CHECK_RUN_QUEUE": check_run,
-                "TIDEGATE_LINE_QUEUE": line,
+                "TIDEGATE_POSITIONS_QUEUE": line,
                 "TIDEGATE_CHANGE_QUEUE": change,
                 "TIDEGATE_DEPLOY_STATE_MACHINE": cloud.state_machines["deploy"],
                 "TIDEGATE_PULL_REQUEST_STATE_MACHINE": cloud.state_machines["pull_request"],

@@ -18,7 +18,7 @@ from tidegate.deploys.rules.queue import EXECUTION_AGE, ROUNDS_PER_EXECUTION
 from tidegate.deploys.rules.runner_size import APPLY_SECONDS
 from tidegate.jobs.begin_job import PLAN_ATTEMPTS
 from tidegate.pull_requests.affected_layers import MOST_LAYERS
-from tidegate.pull_requests.begin_speculation import SPECULATIONS
+from tidegate.pull_requests.begin_speculative_plan import SPECULATIVE_ATTEMPTS
 
 States = Mapping[str, Mapping[str, Any]]
 #: Seconds that a call of a function takes at most before it fails: Lambda's own limit.
@@ -46,7 +46,7 @@ AGAIN: Mapping[str, Mapping[tuple[str, ...], int]] = {
         ("Start a runner for the plan",): _PLANS * PLAN_ATTEMPTS,
         ("Plan",): _PLANS * PLAN_ATTEMPTS,
         ("Wait for a concurrency slot",): 2 * _PLANS * _SLOT_WAITS,
-        ("Judge the plan by its policies",): _PLANS,
+        ("Decide by the results of the policies",): _PLANS,
         ("Wait for the plan review",): _PLANS,
         (
             "Wait for what this depends on",
@@ -57,10 +57,10 @@ AGAIN: Mapping[str, Mapping[tuple[str, ...], int]] = {
         ("Start a runner for the apply",): 1,
     },
     "pull_request/Layers": {
-        ("Begin the plan",): _BEGINS * SPECULATIONS,
-        ("Wait for a free place",): (_BEGINS - 1) * SPECULATIONS,
+        ("Begin the plan",): _BEGINS * SPECULATIVE_ATTEMPTS,
+        ("Wait for a concurrency slot",): (_BEGINS - 1) * SPECULATIVE_ATTEMPTS,
     },
-    "drift/Layers": {("Begin the plan",): _BEGINS, ("Wait for a free place",): _BEGINS - 1},
+    "drift/Layers": {("Begin the plan",): _BEGINS, ("Wait for a concurrency slot",): _BEGINS - 1},
 }
 
 #: The age, in seconds, at which an execution ends when it comes to its state of ``AGAIN``.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.builders import deployment_in
-from tidegate.deploys.texts.face import PlaceInLine, View
+from tidegate.deploys.texts.presentation import QueuePosition, View
 from tidegate.deploys.texts.text import render
 
 
@@ -16,4 +16,4 @@ def everything(check_run):
 
 
 def in_line(number, **fields):
-    return View(place=PlaceInLine(number, "2026-03-02T08:30:00.000000+00:00", **fields))
+    return View(place=QueuePosition(number, "2026-03-02T08:30:00.000000+00:00", **fields))

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from tests.functions.wires import Context, sqs_event
-from tidegate.aws.batches import take_all, take_held, take_in_order
+from tidegate.aws.batches import release_held_slot, take_all, take_in_order
 from tidegate.aws.hold import held
 from tidegate.rules.errors import AuditUnavailable, CloudUnavailable, Conflict, ForgeUnavailable, NotFound
 
@@ -51,7 +51,7 @@ def hidden(receives, error=None):
         if error is not None:
             raise error
 
-    take_held(sqs_event("{}", receives=receives), Context(), take, lambda _, pause: seconds.append(pause))
+    release_held_slot(sqs_event("{}", receives=receives), Context(), take, lambda _, pause: seconds.append(pause))
     return seconds
 
 

@@ -12,10 +12,10 @@ from tests.unit.rendered import shown
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.deployment import AfterGate, Gate, State
 from tidegate.deploys.rules.gate import Dependency
-from tidegate.deploys.texts.awaited import NAMED, are_enough, waited_for
-from tidegate.deploys.texts.face import Awaited, Mark, PlaceInLine, View, WaitedFor
+from tidegate.deploys.texts.dependencies import NAMED, are_enough, waited_for
+from tidegate.deploys.texts.presentation import Mark, PendingDependency, QueuePosition, View, WaitedFor
 from tidegate.rules.access import Access
-from tidegate.rules.errors import GateStaysShut
+from tidegate.rules.errors import GateBlocked
 from tidegate.vcs.rules.check_run import Button, Conclusion
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
@@ -28,7 +28,7 @@ def holds(*named, **fields):
 
 
 def awaited(root="app", stack="dev", state=State.PLANNING, **fields):
-    return Awaited(root, stack, state, **fields)
+    return PendingDependency(root, stack, state, **fields)
 
 
 def dependencies(*states, stack="dev"):
@@ -277,8 +277,8 @@ def test_a_gate_that_expired_says_after_how_long_and_what_was_not_done():
 
 
 def test_a_gate_that_stays_shut_says_so_and_what_to_do():
-    refusal = str(GateStaysShut("deployment", 7))
-    summary = shown(State.GATE_EXPIRED, error="GateStaysShut", reason=refusal, missing=("1 approval.",)).summary
+    refusal = str(GateBlocked("deployment", 7))
+    summary = shown(State.GATE_EXPIRED, error="GateBlocked", reason=refusal, missing=("1 approval.",)).summary
     assert "has waited 7 times" in summary
     assert "run this one again" in summary
     assert "28 days" not in summary
@@ -292,7 +292,7 @@ def test_a_gate_that_stays_shut_says_so_and_what_to_do():
     ],
 )
 def test_who_waits_behind_a_gate_in_its_queue_says_so(gate, words):
-    assert words in shown(State.QUEUED, View(place=PlaceInLine(1, NOW, NEWER, gate=gate))).summary
+    assert words in shown(State.QUEUED, View(place=QueuePosition(1, NOW, NEWER, gate=gate))).summary
 
 
 def test_what_waits_for_people_comes_first_and_what_is_done_is_counted():

@@ -13,7 +13,7 @@ from tests.unit.rendered import everything, shown
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.deployment import Approval, State, Unlocking
 from tidegate.deploys.rules.review_rule import ReviewRule
-from tidegate.deploys.texts.face import Awaited, Mark, PlaceInLine, View, WaitedFor
+from tidegate.deploys.texts.presentation import Mark, PendingDependency, QueuePosition, View, WaitedFor
 from tidegate.deploys.texts.text import render
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.rules.access import Access
@@ -91,7 +91,7 @@ def test_whatever_is_printed_the_check_run_fits_and_stays_in_its_fences(
     )
     text = plan * times
     view = View(
-        place=PlaceInLine(2, NOW, Mark(name * 9), False, Mark("", name)),
+        place=QueuePosition(2, NOW, Mark(name * 9), False, Mark("", name)),
         plan_text=text,
         plan_size=len(text.encode()) + more,
         notice=notice,
@@ -101,7 +101,9 @@ def test_whatever_is_printed_the_check_run_fits_and_stays_in_its_fences(
         repeated_by=Mark(name),
         supersedes=Mark(name),
         superseded_by=Mark(name),
-        waited_for=WaitedFor(tuple(Awaited(name * 99, name * 99, each, NOW, "https://web.example/") for each in State)),
+        waited_for=WaitedFor(
+            tuple(PendingDependency(name * 99, name * 99, each, NOW, "https://web.example/") for each in State)
+        ),
         log_url="https://web.example/" + "j" * 1000,
         plan_url="https://web.example/" + "p" * 1000,
     )

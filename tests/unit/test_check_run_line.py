@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.builders import any_lock
 from tests.unit.rendered import in_line, shown
 from tidegate.deploys.rules.deployment import State, Trigger
-from tidegate.deploys.texts.face import Mark, View
+from tidegate.deploys.texts.presentation import Mark, View
 from tidegate.vcs.rules.check_run import Button, Conclusion
 
 RUNNING = Mark("network-000000a", "a" * 40, "https://forge.example/runs/7")

@@ -13,7 +13,7 @@ from tidegate.deploys.rules.deployment import Approval, Gate, State
 from tidegate.deploys.rules.freeze import Freeze, Hold, missing
 from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.deploys.rules.workflow import STEP_FAILED
-from tidegate.deploys.texts.face import Awaited, Mark, PlaceInLine, View, WaitedFor
+from tidegate.deploys.texts.presentation import Mark, PendingDependency, QueuePosition, View, WaitedFor
 from tidegate.deploys.texts.text import render
 
 PAGE = (Path(__file__).parents[2] / "docs/check-runs.md").read_text(encoding="utf-8")
@@ -22,7 +22,7 @@ LOCKS = View(locks=True, lock=any_lock())
 
 
 def in_line(number):
-    return View(place=PlaceInLine(number, NOW, running=Mark("running")))
+    return View(place=QueuePosition(number, NOW, running=Mark("running")))
 
 
 EXAMPLES = [
@@ -32,13 +32,16 @@ EXAMPLES = [
     (deployment_in(State.QUEUED), View(lock=any_lock())),
     (
         deployment_in(State.GATED, plan=None, layer=2, layers=3, waits=Waits(roots=("network",))),
-        View(waited_for=WaitedFor((Awaited("network", "prod", State.PLANNING),))),
+        View(waited_for=WaitedFor((PendingDependency("network", "prod", State.PLANNING),))),
     ),
-    (deployment_in(State.BLOCKED), View(waited_for=WaitedFor((Awaited("network", "dev", State.PLAN_FAILED),)))),
+    (
+        deployment_in(State.BLOCKED),
+        View(waited_for=WaitedFor((PendingDependency("network", "dev", State.PLAN_FAILED),))),
+    ),
     (deployment_in(State.BLOCKED, gate=Gate("plan", NOW, cycle="They wait for each other.")), View()),
     (deployment_in(State.REJECTED, error="CommitLeftBranch"), View()),
     (deployment_in(State.AWAITING_REQUIREMENTS, missing=FROZEN.sentences, frozen=FROZEN.frozen), View()),
-    (deployment_in(State.GATE_EXPIRED, error="GateStaysShut", reason="It waited often."), View()),
+    (deployment_in(State.GATE_EXPIRED, error="GateBlocked", reason="It waited often."), View()),
     (deployment_in(State.GATE_EXPIRED, missing=("1 approval is required.",)), View()),
     *(
         (deployment_in(state), View())

@@ -13,10 +13,10 @@ from tidegate.deploys.rules.deployment import AfterGate, Approval, Gate, Overrid
 from tidegate.deploys.rules.freeze import Freeze, Hold, missing
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.review_rule import ReviewRule
-from tidegate.deploys.texts.face import Mark, View, counts
+from tidegate.deploys.texts.presentation import Mark, View, counts
 from tidegate.deploys.texts.text import render_continued, render_foreign
 from tidegate.plans.rules.plan import PlannedChanges
-from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, Severity
 from tidegate.rules.access import Access
 from tidegate.vcs.rules.check_run import Button, Conclusion
 
@@ -406,7 +406,7 @@ def test_what_waits_for_the_end_of_a_freeze_alone_says_until_when_and_asks_nobod
 
 
 def test_what_policies_refuse_is_shown_where_people_decide_and_owners_approve_it_here():
-    refused = {"policy_sets": (HeldPolicySet("words", owners=("user:ann",)),), "requires": ()}
+    refused = {"policy_sets": (PolicySetStatus("words", owners=("user:ann",)),), "requires": ()}
     finding = PolicyFinding(Severity.DENY, "main.deny", "It is public.", "aws_s3_bucket.all")
     denied = {**refused, "verdicts": (PolicyVerdict("words", (finding,)),)}
     for state in (State.AWAITING_REVIEW, State.AWAITING_REQUIREMENTS):

@@ -8,7 +8,7 @@ from tests.builders import any_root, deployment_in
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.summary import summary_of
-from tidegate.rules.moment import later
+from tidegate.rules.timestamp import later
 from tidegate.web.grouping import grouped
 
 

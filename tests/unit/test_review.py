@@ -13,11 +13,11 @@ from tidegate.deploys.rules.review import (
     Followup,
     Need,
     answer_given,
+    check_click,
     decided,
+    evaluate_plan,
     excluded,
     expires_at,
-    judge_plan,
-    judge_press,
     missing_approvals,
     moment,
     review_id,
@@ -52,7 +52,7 @@ def test_several_approvals_come_from_as_many_people():
     first = decided(waiting(approvals=3), Answer.APPROVE, "first", NOW)
     assert (first.state, first.review.approved, missing_approvals(first)) == (State.AWAITING_REVIEW, None, 2)
     assert "2 more approvals are needed" in answer_given(first, "first")
-    assert judge_press(first, Answer.APPROVE, "FIRST", LATER).followup is Followup.REFUSE
+    assert check_click(first, Answer.APPROVE, "FIRST", LATER).followup is Followup.REFUSE
     second = decided(first, Answer.APPROVE, "second", NOW)
     assert "1 more approval is needed" in answer_given(second, "second")
     third = decided(second, Answer.APPROVE, "third", LATER)
@@ -63,36 +63,36 @@ def test_several_approvals_come_from_as_many_people():
 
 def test_one_rejection_decides_whoever_confirmed_before():
     first = decided(waiting(approvals=2), Answer.APPROVE, "first", NOW)
-    assert judge_press(first, Answer.REJECT, "first", LATER).followup is Followup.DECIDE
+    assert check_click(first, Answer.REJECT, "first", LATER).followup is Followup.DECIDE
     assert decided(first, Answer.REJECT, "first", LATER).ending.state is State.REJECTED
 
 
 @pytest.mark.parametrize("person", ["maintainer", "Developer"])
 def test_who_made_or_asked_for_the_change_may_not_confirm_it_where_authors_are_excluded(person):
     deployment = waiting(exclude_authors=True, authors=("developer",))
-    assert "somebody else must confirm" in judge_press(deployment, Answer.APPROVE, person, NOW).reason
-    assert judge_press(deployment, Answer.REJECT, person, NOW).followup is Followup.DECIDE
-    assert judge_press(deployment, Answer.APPROVE, "reviewer", NOW).followup is Followup.DECIDE
-    assert judge_press(waiting(authors=("developer",)), Answer.APPROVE, person, NOW).followup is Followup.DECIDE
+    assert "somebody else must confirm" in check_click(deployment, Answer.APPROVE, person, NOW).reason
+    assert check_click(deployment, Answer.REJECT, person, NOW).followup is Followup.DECIDE
+    assert check_click(deployment, Answer.APPROVE, "reviewer", NOW).followup is Followup.DECIDE
+    assert check_click(waiting(authors=("developer",)), Answer.APPROVE, person, NOW).followup is Followup.DECIDE
 
 
 @pytest.mark.parametrize("answer", Answer)
 def test_the_same_answer_again_is_settled_again(answer):
     answered = decided(waiting(approvals=2), answer, "reviewer", NOW)
-    assert judge_press(answered, answer, "reviewer", NOW).followup is Followup.SETTLE_AGAIN
-    assert judge_press(answered, answer, "reviewer", LATER).followup is Followup.REFUSE
+    assert check_click(answered, answer, "reviewer", NOW).followup is Followup.SETTLE_AGAIN
+    assert check_click(answered, answer, "reviewer", LATER).followup is Followup.REFUSE
 
 
 @pytest.mark.parametrize("state", sorted(set(State) - {State.AWAITING_REVIEW}))
 def test_what_does_not_wait_is_not_decided_and_says_why(state):
-    verdict = judge_press(deployment_in(state), Answer.APPROVE, "somebody", LATER)
+    verdict = check_click(deployment_in(state), Answer.APPROVE, "somebody", LATER)
     assert verdict.followup is Followup.REFUSE
     assert verdict.reason
 
 
 def test_a_review_that_ended_without_an_answer_is_over():
     fault = replace(waiting(), state=State.ENGINE_FAULT)
-    assert "engine fault" in judge_press(fault, Answer.APPROVE, "reviewer", NOW).reason
+    assert "engine fault" in check_click(fault, Answer.APPROVE, "reviewer", NOW).reason
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_who_is_excluded_is_named_once_and_nobody_is_where_authors_count():
 def test_who_takes_the_place_of_a_blocked_deployment_without_its_gate_is_reviewed_whatever_the_rule(look_twice, need):
     rule = ReviewRule(when=PlanReview.NEVER)
     newer = deployment_in(State.PLANNING, supersedes="network-1", look_twice=look_twice, review_rule=rule)
-    assert judge_plan(newer, any_plan()).next is need
+    assert evaluate_plan(newer, any_plan()).next is need
 
 
 @pytest.mark.parametrize(
@@ -136,19 +136,19 @@ def test_who_takes_the_place_of_a_blocked_deployment_without_its_gate_is_reviewe
 def test_what_goes_after_something_that_is_deployed_by_hand_only_is_reviewed_whatever_the_rule(more, told):
     waits = Waits(by_hand=(("app", "dev"), *more))
     prod = deployment_in(State.PLANNING, waits=waits, review_rule=ReviewRule(when=PlanReview.NEVER))
-    verdict = judge_plan(prod, any_plan())
+    verdict = evaluate_plan(prod, any_plan())
     assert (verdict.next, told in verdict.reason) == (Need.REVIEW, True)
 
 
 def test_run_again_it_is_reviewed_as_well():
     newer = deployment_in(State.REJECTED, look_twice=True, review_rule=ReviewRule(when=PlanReview.NEVER))
-    assert judge_plan(run_again(newer, "main", "maintainer", LATER, "1"), any_plan()).next is Need.REVIEW
+    assert evaluate_plan(run_again(newer, "main", "maintainer", LATER, "1"), any_plan()).next is Need.REVIEW
 
 
 def test_a_plan_by_other_rules_waits_also_where_plans_are_not_reviewed():
     never = ReviewRule(PlanReview.NEVER)
     changed = deployment_in(State.PLANNING, review_rule=never, rule_changes=("workflows", "hooks"))
-    verdict = judge_plan(changed, any_plan())
+    verdict = evaluate_plan(changed, any_plan())
     assert verdict.next is Need.REVIEW
     assert "workflows and hooks" in verdict.reason
-    assert judge_plan(run_again(changed, "writer", "request", NOW, "main"), any_plan()).next is Need.REVIEW
+    assert evaluate_plan(run_again(changed, "writer", "request", NOW, "main"), any_plan()).next is Need.REVIEW

@@ -12,7 +12,7 @@ from tidegate.settings import (
     LinkSettings,
     MachineSettings,
     MissingSettingError,
-    PlaceSettings,
+    PlanSlotSettings,
     ReviewSettings,
     TableSettings,
     gitlab_secret_fields,
@@ -49,12 +49,12 @@ def test_every_plan_is_reviewed_unless_said_otherwise():
 
 
 def test_a_repository_has_as_many_places_for_plans_as_the_installation_says():
-    assert PlaceSettings.from_env({"TIDEGATE_PULL_REQUEST_PLANS": "3"}).limit == 3
+    assert PlanSlotSettings.from_env({"TIDEGATE_PULL_REQUEST_PLANS": "3"}).limit == 3
     with pytest.raises(MissingSettingError):
-        PlaceSettings.from_env({})
+        PlanSlotSettings.from_env({})
     for wrong in ("0", "-1", "many"):
         with pytest.raises(InvalidSettingError, match=f"TIDEGATE_PULL_REQUEST_PLANS is '{wrong}'"):
-            _ = PlaceSettings.from_env({"TIDEGATE_PULL_REQUEST_PLANS": wrong}).limit
+            _ = PlanSlotSettings.from_env({"TIDEGATE_PULL_REQUEST_PLANS": wrong}).limit
 
 
 def test_an_execution_works_for_a_hundred_rounds_unless_less_is_said():

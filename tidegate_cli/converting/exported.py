@@ -11,7 +11,7 @@ from tidegate_cli.converting.reading import Section
 from tidegate_cli.converting.steps import Step, add_job
 from tidegate_cli.problems import Refused
 
-_LETTERS = 200
+_CHARACTERS = 200
 
 
 def one_repository(names: Sequence[str], asked: str | None, file: str) -> str:
@@ -22,7 +22,7 @@ def one_repository(names: Sequence[str], asked: str | None, file: str) -> str:
     found = [name for name in known if asked is not None and name.lower() == asked.lower()]
     if found:
         return found[0]
-    shown = ", ".join(known)[:_LETTERS] or "none"
+    shown = ", ".join(known)[:_CHARACTERS] or "none"
     what = f"nothing of {asked}" if asked else "roots of several repositories"
     raise Refused(f"{file} has {what}. Its repositories: {shown}.", "Choose one: --repository OWNER/NAME")
 

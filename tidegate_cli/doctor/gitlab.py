@@ -17,7 +17,7 @@ NEEDED_VERSION = 16
 #: GitLab's level of maintainers: they set statuses of protected branches, and see webhooks.
 _MAINTAINER = 40
 #: Projects whose webhooks are looked at, two calls for each; and those that one sentence names.
-_LOOKED_AT, _NAMED = 20, 3
+_CHECKED, _NAMED = 20, 3
 #: A token that ends sooner than this is worth a warning.
 _SOON = timedelta(days=30)
 _PATH = "/webhooks/gitlab"
@@ -138,7 +138,7 @@ class GitLabChecks:
             yield Result(f"{check}, others", "warn", f"The token's user is no maintainer of {_named(less)}.", do)
 
     def _webhooks(self, maintained: Sequence[Mapping[str, Any]]) -> Iterator[Result]:
-        check, looked_at = "GitLab webhooks", maintained[:_LOOKED_AT]
+        check, looked_at = "GitLab webhooks", maintained[:_CHECKED]
         hooks = [hook for each in looked_at for hook in self._hooks(each["path"])]
         missing = [each["path"] for each in looked_at if each["path"] not in {hook.path for hook in hooks}]
         if missing:

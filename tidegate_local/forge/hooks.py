@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from tidegate_local.forge import clock
-from tidegate_local.forge.mishaps import Mishaps
+from tidegate_local.forge.fault_injections import FaultInjections
 from tidegate_local.forge.records import Delivery
 from tidegate_local.forge.store import Store
 
@@ -50,7 +50,7 @@ class Webhooks:
 
     def __init__(self, store: Store, dress: Dress, timeout: float, target: tuple[str | None, str]) -> None:
         self._store, self._dress, self._target = store, dress, target
-        self.mishaps = Mishaps()
+        self.fault_injections = FaultInjections()
         self._client = httpx.Client(timeout=timeout, trust_env=False)
         self._waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._unanswered: set[int] = set()
@@ -104,12 +104,12 @@ class Webhooks:
 
     def _dispatch(self, delivery: Delivery) -> None:
         """Queue a delivery, or let it go wrong as somebody asked."""
-        mishap = self.mishaps.take(delivery.event, delivery.action)
-        kind = mishap.kind if mishap else ""
+        fault_injection = self.fault_injections.take(delivery.event, delivery.action)
+        kind = fault_injection.kind if fault_injection else ""
         if kind == "lose":
             self._record(delivery.id, _LOST)
-        elif mishap is not None and kind == "delay":
-            timer = threading.Timer(mishap.seconds, self._waiting.put, [delivery.id])
+        elif fault_injection is not None and kind == "delay":
+            timer = threading.Timer(fault_injection.seconds, self._waiting.put, [delivery.id])
             timer.daemon = True
             timer.start()
         else:

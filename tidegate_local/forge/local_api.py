@@ -7,9 +7,9 @@ import json
 from werkzeug.wrappers import Request, Response
 
 from tidegate_local.forge.avatars import avatar
+from tidegate_local.forge.fault_injections import FaultInjection, FaultInjections
 from tidegate_local.forge.faults import Fault, Faults
 from tidegate_local.forge.hooks import Webhooks
-from tidegate_local.forge.mishaps import Mishap, Mishaps
 from tidegate_local.forge.refusals import Refusal, not_found
 from tidegate_local.forge.routing import answer
 
@@ -28,7 +28,7 @@ def respond(webhooks: Webhooks, faults: Faults, request: Request) -> Response:
     if what == "faults":
         return _inject(faults, Fault, request)
     if what == "mishaps":
-        return _inject(webhooks.mishaps, Mishap, request)
+        return _inject(webhooks.fault_injections, FaultInjection, request)
     raise not_found()
 
 
@@ -50,7 +50,7 @@ def _point_webhook(webhooks: Webhooks, body: dict[str, object]) -> Response:
     return answer({"webhook_url": url})
 
 
-def _inject(pending: Faults | Mishaps, kind: type[Fault | Mishap], request: Request) -> Response:
+def _inject(pending: Faults | FaultInjections, kind: type[Fault | FaultInjection], request: Request) -> Response:
     if request.method == "POST":
         try:
             pending.inject(kind(**_body(request)))  # type: ignore[arg-type]

@@ -14,12 +14,12 @@ from tidegate_local.gitlab.hosting import Hosting
 PATIENCE, LAST = 4, 40
 _FIRST_PAUSE, _LONGEST_PAUSE = 60, 86_400
 #: Newest deliveries that are looked at.
-_LOOKED_AT = 200
+_CHECKED = 200
 
 
 def status(hosting: Hosting, hook: int) -> tuple[str, str | None]:
     """Return GitLab's ``alert_status`` and ``disabled_until`` of a webhook."""
-    newest = hosting.store.newest(Delivery, _LOOKED_AT)
+    newest = hosting.store.newest(Delivery, _CHECKED)
     ended = [one for one in newest if one.installation == hook and one.status_code]
     failed = list(takewhile(_has_failed, ended))
     if len(failed) >= LAST:

@@ -24,9 +24,9 @@ from tidegate_local.aws.iam import Policies
 from tidegate_local.caches import compiled
 from tidegate_local.latency import LATENCY
 from tidegate_local.processes.logs import Logs, follow
+from tidegate_local.processes.process_supervisor import Process, ProcessSupervisor
 from tidegate_local.processes.runtime_api import Invocation, RuntimeApi
 from tidegate_local.processes.tenants import TenantCalls
-from tidegate_local.processes.warden import Process, Warden
 
 _INIT_SECONDS = 10.0
 """Lambda gives a function 10 s to initialise."""
@@ -94,7 +94,12 @@ class Instance:
     """One process of a function."""
 
     def __init__(
-        self, function: Function, around: Surroundings, warden: Warden, keys: Mapping[str, str], identifier: str
+        self,
+        function: Function,
+        around: Surroundings,
+        process_supervisor: ProcessSupervisor,
+        keys: Mapping[str, str],
+        identifier: str,
     ) -> None:
         self.id = identifier
         self.function = function
@@ -103,20 +108,28 @@ class Instance:
         temporary = tempfile.mkdtemp(prefix=f"{function.name[:40]}-", dir=around.work)
         self.started = time.monotonic()
         environment = {**self._environment(around, temporary), **keys, **function.environment}
-        self.process: Process = self._started(around, warden, environment, temporary)
+        self.process: Process = self._started(around, process_supervisor, environment, temporary)
         self._current: Invocation | None = None
         threading.Thread(target=self._watch, name=f"watch-{function.name}", daemon=True).start()
 
-    def _started(self, around: Surroundings, warden: Warden, environment: Mapping[str, str], temporary: str) -> Process:
+    def _started(
+        self,
+        around: Surroundings,
+        process_supervisor: ProcessSupervisor,
+        environment: Mapping[str, str],
+        temporary: str,
+    ) -> Process:
         """Start the runtime client, or the image's own program: its /tmp is a directory that nobody else has."""
         function, mark = self.function, f"lambda-{self.id}"
         if not function.entry_point:
             client = [sys.executable, "-m", "awslambdaric", function.handler]
-            return warden.start(mark, client, environment, function.code)
+            return process_supervisor.start(mark, client, environment, function.code)
         own = {"HOME": temporary, "TMPDIR": temporary, "PYTHONPATH": os.pathsep.join(map(str, around.programs))}
         endpoints = {f"AWS_ENDPOINT_URL_{service}": around.aws_endpoint for service in ("S3", "STS")}
         program = [sys.executable, *function.entry_point[1:]]
-        return warden.start(mark, program, {**endpoints, **around.environment, **environment, **own}, Path(temporary))
+        return process_supervisor.start(
+            mark, program, {**endpoints, **around.environment, **environment, **own}, Path(temporary)
+        )
 
     def _environment(self, around: Surroundings, temporary: str) -> dict[str, str]:
         path = os.pathsep.join(str(item) for item in (self.function.code, *around.python_path))
@@ -189,9 +202,14 @@ class Lambdas:
     """All functions of the stack."""
 
     def __init__(
-        self, around: Surroundings, warden: Warden, credentials: Credentials, policies: Policies, logs: Logs
+        self,
+        around: Surroundings,
+        process_supervisor: ProcessSupervisor,
+        credentials: Credentials,
+        policies: Policies,
+        logs: Logs,
     ) -> None:
-        self._around, self._warden, self._credentials = around, warden, credentials
+        self._around, self._warden, self._credentials = around, process_supervisor, credentials
         self._policies, self._logs = policies, logs
         self._functions: dict[str, Function] = {}
         self._versions: dict[str, Function] = {}

@@ -29,7 +29,7 @@ from tidegate_local.aws.iam import Policies
 from tidegate_local.caches import compiled
 from tidegate_local.latency import LATENCY
 from tidegate_local.processes.logs import Logs, follow
-from tidegate_local.processes.warden import Process, Warden
+from tidegate_local.processes.process_supervisor import Process, ProcessSupervisor
 
 _DEFAULT_STOP_TIMEOUT = 30
 _MODULE = ("python", "python3")
@@ -119,13 +119,13 @@ class Tasks:
         *,
         around: Surroundings,
         backend: EC2ContainerServiceBackend,
-        warden: Warden,
+        process_supervisor: ProcessSupervisor,
         credentials: Credentials,
         policies: Policies,
         logs: Logs,
         emit: Callable[[str, str, Mapping[str, Any], list[str]], None],
     ) -> None:
-        self._around, self._backend, self._warden = around, backend, warden
+        self._around, self._backend, self._warden = around, backend, process_supervisor
         self._credentials, self._policies, self._logs, self._emit = credentials, policies, logs, emit
         self._tasks: dict[str, Task] = {}
 

@@ -13,7 +13,7 @@ from tidegate.config.declarations import DestinationBranch, Drift, PullRequestRu
 from tidegate.config.expressions import Expression
 from tidegate.config.model import branches as model_branches
 from tidegate.config.rules.timetable import Interval, Window
-from tidegate.deploys.rules.temporary_layer import Checkout
+from tidegate.deploys.rules.speculative_plan import Checkout
 
 
 def test_branches_have_tags_by_regular_expressions_in_the_order_of_the_file():

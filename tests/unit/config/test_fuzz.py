@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.configuration import REPOSITORY
 from tidegate.config.loader import LoadedConfiguration, examine_configuration
 from tidegate.config.model.file import SECTIONS
-from tidegate.config.refusals import MOST_TOLD
+from tidegate.config.refusals import MOST_LISTED
 
 EVERYTHING = (Path(__file__).parents[2] / "data/configuration/everything.yaml").read_text(encoding="utf-8")
 WHOLE = yaml.load(EVERYTHING, yaml.BaseLoader)  # noqa: S506  # It makes nothing but text, lists and mappings.
@@ -28,7 +28,7 @@ def places(value: Any, here: Place = ()) -> list[Place]:
     return [here, *(place for part, inner in parts for place in places(inner, (*here, part)))]
 
 
-ALL_PLACES = [place for place in places(WHOLE) if place]
+ALL_PLAN_SLOTS = [place for place in places(WHOLE) if place]
 KEYS = sorted({key for section in SECTIONS.values() for key in section.model_fields})
 ODD = [
     *(
@@ -72,7 +72,7 @@ def with_another(place: Place, key: str | None, value: Any) -> bytes:
     return yaml.safe_dump(whole, allow_unicode=True, sort_keys=False).encode("utf-8", "surrogatepass")
 
 
-@given(st.sampled_from(ALL_PLACES), st.none() | st.sampled_from(KEYS + ODD), values)
+@given(st.sampled_from(ALL_PLAN_SLOTS), st.none() | st.sampled_from(KEYS + ODD), values)
 @example(("workflows", 0, "plan"), None, None)
 @example(("workflows", 0, "plan", 0), None, [])
 @example(("stacks", "names", "prod", "rules", "apply_after"), None, ["prod", ["x"]])
@@ -90,7 +90,7 @@ def test_the_file_that_has_everything_is_in_order():
     found = examine_configuration(EVERYTHING.encode(), REPOSITORY)
     assert isinstance(found, LoadedConfiguration)
     assert found.warnings == ()
-    used = {part for place in ALL_PLACES for part in place}
+    used = {part for place in ALL_PLAN_SLOTS for part in place}
     assert set(KEYS) <= used, "a key is missing in the file"
 
 
@@ -103,5 +103,5 @@ def test_a_file_of_nothing_but_mistakes_is_answered_soon_with_the_first_hundred(
     started = time.process_time()
     found = examine_configuration("\n".join(line.format(number) for number in range(50_000)).encode(), REPOSITORY)
     assert isinstance(found, list)
-    assert [each.line for each in found] == [*range(1, MOST_TOLD + 1)]
+    assert [each.line for each in found] == [*range(1, MOST_LISTED + 1)]
     assert time.process_time() - started < 15

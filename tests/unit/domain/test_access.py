@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.rules.access import UNMATCHED, Access, Action, Person, grantee, judge_access, teams_among
+from tidegate.rules.access import UNMATCHED, Access, Action, Person, check_access, grantee, teams_among
 from tidegate.rules.permission import ROLES, Permission
 
 PEOPLE = st.builds(
@@ -20,7 +20,7 @@ GRANTEES = st.sampled_from(["*", "user:anna", "user:bob", "team:sre", "team:dba"
 
 def judged(grantees, login="anna", permission=Permission.WRITE, teams=()):
     access = Access(review=tuple(grantees))
-    return judge_access(access, Action.REVIEW, Person(login, permission, frozenset(teams)), "acme/infra", "stack prod")
+    return check_access(access, Action.REVIEW, Person(login, permission, frozenset(teams)), "acme/infra", "stack prod")
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_somebody_may_when_one_of_the_grantees_stands_for_them(grantees, login, 
 def test_each_action_has_a_list_of_its_own(action):
     access = Access(**{each.value: (f"user:{each.value}",) for each in Action})
     may = {
-        each.value: judge_access(access, action, Person(each.value, Permission.WRITE), "acme/infra", "root a").done
+        each.value: check_access(access, action, Person(each.value, Permission.WRITE), "acme/infra", "root a").done
         for each in Action
     }
     assert [login for login, done in may.items() if done] == [action.value]
@@ -60,7 +60,7 @@ def test_each_action_has_a_list_of_its_own(action):
 @pytest.mark.parametrize(("permission", "may"), [(Permission.WRITE, True), (Permission.TRIAGE, False)])
 def test_without_access_control_whoever_may_write_may(permission, may):
     person = Person("anna", permission)
-    assert judge_access(None, Action.REVIEW, person, "acme/infra", "root network").done is may
+    assert check_access(None, Action.REVIEW, person, "acme/infra", "root network").done is may
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_refusal_says_who_may(grantees, told):
 
 def test_what_no_policy_matches_is_refused_with_the_hint_to_add_a_catch_all():
     access = Access((), (), (), (), UNMATCHED)
-    decision = judge_access(access, Action.APPLY, Person("anna", Permission.ADMIN), "acme/infra", "root network")
+    decision = check_access(access, Action.APPLY, Person("anna", Permission.ADMIN), "acme/infra", "root network")
     assert not decision.done
     assert "no policy of 'access_control' matches" in decision.reason
     assert "tag_query: ''" in decision.reason
@@ -139,21 +139,21 @@ def test_each_team_is_asked_about_once():
 @given(st.lists(GRANTEES), GRANTEES, PEOPLE)
 def test_one_more_grantee_takes_the_right_from_nobody(grantees, more, person):
     def may(listed):
-        return judge_access(Access(review=tuple(listed)), Action.REVIEW, person, "acme/infra", "root a").done
+        return check_access(Access(review=tuple(listed)), Action.REVIEW, person, "acme/infra", "root a").done
 
     assert may([*grantees, more]) or not may(grantees)
 
 
 @given(st.lists(GRANTEES), PEOPLE)
 def test_who_may_not_is_told_why_and_who_may_is_told_nothing(grantees, person):
-    decision = judge_access(Access(review=tuple(grantees)), Action.REVIEW, person, "acme/infra", "root a")
+    decision = check_access(Access(review=tuple(grantees)), Action.REVIEW, person, "acme/infra", "root a")
     assert bool(decision.reason) is not decision.done
 
 
 @given(st.lists(GRANTEES), PEOPLE)
 def test_who_cannot_read_the_repository_may_nothing(grantees, person):
     blind = Person(person.login, Permission.NONE, person.teams)
-    assert not judge_access(Access(review=tuple(grantees)), Action.REVIEW, blind, "acme/infra", "root a").done
+    assert not check_access(Access(review=tuple(grantees)), Action.REVIEW, blind, "acme/infra", "root a").done
 
 
 class TestBoth:
@@ -177,7 +177,7 @@ class TestBoth:
 
     def test_where_nobody_is_left_it_is_told_why(self):
         nobody = Access(apply=("team:sre",)).and_also(Access(apply=("team:dba",)))
-        decision = judge_access(nobody, Action.APPLY, Person("anna", Permission.ADMIN), "acme/infra", "root x")
+        decision = check_access(nobody, Action.APPLY, Person("anna", Permission.ADMIN), "acme/infra", "root x")
         assert "the default branch has no such root in this place" in decision.reason
         assert Access().and_also(Access()).denied == ""
         assert nobody.and_also(Access(denied="why")).denied
@@ -187,7 +187,7 @@ class TestBoth:
         one, other = Access(review=tuple(ours)), Access(review=tuple(theirs))
 
         def may(access):
-            return judge_access(access, Action.REVIEW, person, "acme/infra", "root a").done
+            return check_access(access, Action.REVIEW, person, "acme/infra", "root a").done
 
         if person.permission >= Permission.WRITE and may(one.and_also(other)):
             assert may(one)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import deployment_in
 from tidegate.deploys.rules.deployment import State
-from tidegate.deploys.rules.held_plan import POLICIES_REFUSED
+from tidegate.deploys.rules.policy_status import POLICIES_REFUSED
 from tidegate.deploys.texts.advice import advice, advice_on
 
 FAILED = {State.PLAN_FAILED, State.APPLY_FAILED, State.ENGINE_FAULT}

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.builders import NOW, any_root, deployment_in
 from tests.chance import examples
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.awaited import AwaitedInChange
+from tidegate.deploys.rules.dependencies import DependencyInChange
 from tidegate.deploys.rules.deployment import Gate, State, Step, Trigger
-from tidegate.deploys.rules.gate import Opening, dependency, judge_gate, looked_at, lost, point_of, waits_for
+from tidegate.deploys.rules.gate import Opening, dependency, evaluate_gate, looked_at, lost, point_of, waits_for
 
 LATE = "2026-03-02T20:00:00.000000+00:00"
 STACKS, ROOTS = ("dev", "prod", "lab"), ("a", "b", "c")
@@ -45,19 +45,19 @@ members = st.dictionaries(
 @given(members)
 def test_each_is_judged_as_by_itself(drawn):
     known = {key: each and member(*key, *each) for key, each in drawn.items()}
-    awaited = AwaitedInChange(known)
+    awaited = DependencyInChange(known)
     for deployment in filter(None, known.values()):
         alone = [dependency(*key, other) for key, other in known.items() if waits_for(deployment, *key)]
         alone += lost(deployment, known.keys())
         assert sorted(awaited.by(deployment).all, key=str) == sorted(alone, key=str)
-        verdict = judge_gate(deployment, awaited.by(deployment), point_of(deployment))
-        assert verdict == judge_gate(deployment, alone, point_of(deployment))
+        verdict = evaluate_gate(deployment, awaited.by(deployment), point_of(deployment))
+        assert verdict == evaluate_gate(deployment, alone, point_of(deployment))
 
 
 def test_what_stands_in_line_behind_one_that_waits_for_it_is_found():
     waiting = member("a", "prod", waits=Waits(apply_after=("dev",)))
     queued = replace(member("a", "dev", State.QUEUED), trigger=Trigger.RERUN)
-    awaited = AwaitedInChange({("a", "prod"): waiting, ("a", "dev"): queued, ("b", "dev"): None})
+    awaited = DependencyInChange({("a", "prod"): waiting, ("a", "dev"): queued, ("b", "dev"): None})
     assert awaited.behind(waiting) == queued
     assert awaited.behind(member("b", "prod", waits=waiting.waits)) is None
 
@@ -71,9 +71,9 @@ def test_what_hundreds_wait_for_is_gathered_and_judged_once(state, opening):
     prod = {
         (f"r{number}", "prod"): member(f"r{number}", "prod", waits=Waits(plan_after=("dev",))) for number in range(500)
     }
-    awaited = AwaitedInChange({**dev, **prod})
+    awaited = DependencyInChange({**dev, **prod})
     found = [awaited.by(each) for each in prod.values()]
     assert len({id(each) for each in found}) == 1
     assert looked_at(next(iter(prod.values())), found[0], LATE).reason
-    assert judge_gate(next(iter(prod.values())), found[0], point_of(next(iter(prod.values())))).opening is opening
+    assert evaluate_gate(next(iter(prod.values())), found[0], point_of(next(iter(prod.values())))).opening is opening
     assert found[0].shut is found[0].shut

@@ -12,7 +12,7 @@ from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.queue import Orphaned, QueueHead, head_after, lock_at_end, lock_when_let_in
 from tidegate.deploys.rules.rerun import run_again
-from tidegate.deploys.rules.review import Need, judge_plan
+from tidegate.deploys.rules.review import Need, evaluate_plan
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.plans.rules.plan import PlannedChanges
 
@@ -28,8 +28,8 @@ def destroying(state=State.APPLIED, number=1, **fields):
 @pytest.mark.parametrize("destroy", [Destruction("last"), Destruction()])
 def test_a_plan_that_destroys_is_reviewed_whatever_the_rule_says(destroy):
     one = any_deployment(destroy=destroy, review_rule=ReviewRule(PlanReview.NEVER))
-    assert judge_plan(one, any_plan()).next is Need.REVIEW
-    assert judge_plan(one, any_plan(changes=PlannedChanges())).next is Need.NOTHING
+    assert evaluate_plan(one, any_plan()).next is Need.REVIEW
+    assert evaluate_plan(one, any_plan(changes=PlannedChanges())).next is Need.NOTHING
 
 
 @pytest.mark.parametrize("state", [State.APPLIED, State.NO_CHANGES])

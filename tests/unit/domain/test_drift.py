@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployed, any_drift, any_drift_finding, any_layer, any_lock, any_plan, sha
-from tidegate.config.rules.drift import DriftState, begun, found, why_not_looked_at
+from tidegate.config.rules.drift import DriftState, begun, found, why_not_checked
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.queue import QueueHead
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.roots.rules.root import Revision
 
@@ -102,33 +102,33 @@ def test_a_run_that_begins_remembers_the_plans_of_earlier_ones():
 
 
 def test_nothing_keeps_a_quiet_root_from_being_looked_at():
-    assert why_not_looked_at(None) == ""
-    assert why_not_looked_at(QueueHead("q")) == ""
+    assert why_not_checked(None) == ""
+    assert why_not_checked(QueueHead("q")) == ""
     done = any_deployed(1, state=State.APPLIED)
-    assert why_not_looked_at(QueueHead("q", deployed=done, attempted=done)) == ""
+    assert why_not_checked(QueueHead("q", deployed=done, attempted=done)) == ""
 
 
 def test_a_root_whose_queue_is_busy_is_left_alone():
-    assert "under way" in why_not_looked_at(QueueHead("q", in_flight="d"))
-    assert "or waits" in why_not_looked_at(QueueHead("q", length=1))
-    assert "locked by" in why_not_looked_at(QueueHead("q", lock=any_lock()))
+    assert "under way" in why_not_checked(QueueHead("q", in_flight="d"))
+    assert "or waits" in why_not_checked(QueueHead("q", length=1))
+    assert "locked by" in why_not_checked(QueueHead("q", lock=any_lock()))
 
 
 def test_what_a_newer_deployment_left_undone_is_not_taken_for_drift():
     applied, rejected = any_deployed(1, state=State.APPLIED), any_deployed(2, state=State.REJECTED)
     rejected = replace(rejected, revision=Revision(sha(2), "main"))
-    assert "did not get through (rejected)" in why_not_looked_at(QueueHead("q", deployed=applied, attempted=rejected))
-    assert "did not get through (rejected)" in why_not_looked_at(QueueHead("q", attempted=rejected))
+    assert "did not get through (rejected)" in why_not_checked(QueueHead("q", deployed=applied, attempted=rejected))
+    assert "did not get through (rejected)" in why_not_checked(QueueHead("q", attempted=rejected))
     failed = replace(rejected, state=State.PLAN_FAILED)
-    assert why_not_looked_at(QueueHead("q", attempted=failed)) == (
+    assert why_not_checked(QueueHead("q", attempted=failed)) == (
         f"Its newest deployment, of {sha(2)[:7]}, did not get through (plan failed): what differs may be what it left "
         "undone."
     )
     again = replace(rejected, revision=applied.revision)
-    assert why_not_looked_at(QueueHead("q", deployed=applied, attempted=again)) == ""
+    assert why_not_checked(QueueHead("q", deployed=applied, attempted=again)) == ""
 
 
 def test_what_was_to_undo_drift_and_did_not_left_the_drift():
     applied, rejected = any_deployed(1, state=State.APPLIED), any_deployed(2, state=State.REJECTED)
     rejected = replace(rejected, revision=Revision(sha(2), "main"), trigger=Trigger.DRIFT)
-    assert why_not_looked_at(QueueHead("q", deployed=applied, attempted=rejected)) == ""
+    assert why_not_checked(QueueHead("q", deployed=applied, attempted=rejected)) == ""

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.texts.markdown import code, fenced
-from tidegate.vcs.rules.forge_words import GITHUB_WORDS, GITLAB_WORDS, words_of
+from tidegate.vcs.rules.forge_terms import GITHUB_WORDS, GITLAB_WORDS, words_of
 
 
 @pytest.mark.parametrize(

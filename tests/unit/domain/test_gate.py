@@ -18,8 +18,8 @@ from tidegate.deploys.rules.gate import (
     Point,
     can_be_retried,
     dependency,
+    evaluate_gate,
     is_held_as,
-    judge_gate,
     looked_at,
     lost,
     point_of,
@@ -65,7 +65,7 @@ CASES = [
 
 @pytest.mark.parametrize(("point", "state", "opening"), CASES)
 def test_every_state_of_what_is_waited_for_opens_blocks_or_holds_back(point, state, opening):
-    verdict = judge_gate(waiting(), [one(state)], point)
+    verdict = evaluate_gate(waiting(), [one(state)], point)
     assert verdict.opening is opening
     assert verdict.names == (() if opening is Opening.OPEN else ("app (dev)",))
     assert (verdict.names and verdict.names[0] in verdict.reason) or verdict.opening is Opening.OPEN
@@ -82,13 +82,13 @@ def test_every_state_of_what_is_waited_for_opens_blocks_or_holds_back(point, sta
     ],
 )
 def test_what_was_applied_after_a_plan_began_asks_for_another_one(point, state, at, opening):
-    assert judge_gate(waiting(), [one(state, at)], point).opening is opening
+    assert evaluate_gate(waiting(), [one(state, at)], point).opening is opening
 
 
 def test_a_plan_is_as_old_as_its_newest_beginning():
     again = waiting(history=(Step(State.PLANNING, EARLY), Step(State.GATED, EARLY), Step(State.PLANNING, LATE)))
-    assert judge_gate(again, [one(State.APPLIED, PLANNED)], Point.APPLY).opening is Opening.OPEN
-    assert judge_gate(waiting(history=()), [one(State.APPLIED)], Point.APPLY).opening is Opening.PLAN_AGAIN
+    assert evaluate_gate(again, [one(State.APPLIED, PLANNED)], Point.APPLY).opening is Opening.OPEN
+    assert evaluate_gate(waiting(history=()), [one(State.APPLIED)], Point.APPLY).opening is Opening.PLAN_AGAIN
 
 
 @pytest.mark.parametrize(
@@ -106,21 +106,21 @@ def test_only_what_failed_on_the_default_branch_can_be_run_again(fields, expecte
 
 
 def test_nothing_to_wait_for_is_an_open_gate():
-    assert judge_gate(waiting(), [], Point.APPLY).opening is Opening.OPEN
+    assert evaluate_gate(waiting(), [], Point.APPLY).opening is Opening.OPEN
 
 
 def test_one_bad_end_blocks_whatever_the_others_do():
     others = [one(State.PLANNING), one(State.REJECTED, root="db"), one(State.REFUSED, root="web")]
-    verdict = judge_gate(waiting(), others, Point.APPLY)
+    verdict = evaluate_gate(waiting(), others, Point.APPLY)
     assert verdict.opening is Opening.BLOCKED
     assert verdict.reason == "db (dev) was rejected, and 1 other came to a bad end as well."
 
 
 def test_the_cause_that_came_first_is_named_and_not_what_is_only_blocked_by_it():
     blocked, later, first = one(State.BLOCKED, EARLY), one(State.REFUSED, LATE, "db"), one(State.REJECTED, root="web")
-    reason = judge_gate(waiting(), [blocked, later, first], Point.APPLY).reason
+    reason = evaluate_gate(waiting(), [blocked, later, first], Point.APPLY).reason
     assert reason == "web (dev) was rejected, and 2 others came to a bad end as well."
-    assert judge_gate(waiting(), [blocked], Point.APPLY).reason == "app (dev) is blocked itself."
+    assert evaluate_gate(waiting(), [blocked], Point.APPLY).reason == "app (dev) is blocked itself."
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_the_cause_that_came_first_is_named_and_not_what_is_only_blocked_by_it()
 )
 def test_a_reason_names_few_and_changes_seldom_for_many(count, told):
     many = [one(State.PLANNING, root=f"app-{number}") for number in range(count)]
-    assert judge_gate(waiting(), many, Point.APPLY).reason == f"It waits for {told}."
+    assert evaluate_gate(waiting(), many, Point.APPLY).reason == f"It waits for {told}."
 
 
 states = st.sampled_from(State)
@@ -148,7 +148,7 @@ dependencies = st.lists(st.builds(Dependency, st.sampled_from("abcdef"), st.just
 
 @given(dependencies, st.sampled_from(Point))
 def test_a_gate_opens_exactly_when_all_is_done(many, point):
-    verdict = judge_gate(waiting(), many, point)
+    verdict = evaluate_gate(waiting(), many, point)
     is_open = verdict.opening in {Opening.OPEN, Opening.PLAN_AGAIN}
     assert is_open == all(each.state in DONE for each in many)
 
@@ -156,12 +156,12 @@ def test_a_gate_opens_exactly_when_all_is_done(many, point):
 @given(dependencies, st.sampled_from(Point), st.randoms())
 def test_the_order_of_what_is_waited_for_does_not_matter(many, point, random):
     shuffled = random.sample(many, len(many))
-    assert judge_gate(waiting(), shuffled, point).opening is judge_gate(waiting(), many, point).opening
+    assert evaluate_gate(waiting(), shuffled, point).opening is evaluate_gate(waiting(), many, point).opening
 
 
 @given(dependencies, st.sampled_from(["app", "db"]))
 def test_whatever_else_goes_on_one_bad_end_blocks(many, root):
-    assert judge_gate(waiting(), [*many, one(State.REJECTED, root=root)], Point.PLAN).opening is Opening.BLOCKED
+    assert evaluate_gate(waiting(), [*many, one(State.REJECTED, root=root)], Point.PLAN).opening is Opening.BLOCKED
 
 
 @given(dependencies, st.booleans())
@@ -325,7 +325,7 @@ def test_who_corrects_what_was_refused_and_waits_for_it_is_held_as_before(others
 
 def test_an_apply_that_failed_and_was_run_again_without_changes_has_changed_what_was_planned():
     again = deployment_in(State.NO_CHANGES, history=(Step(State.NO_CHANGES, LATE),), touched_at=LATE)
-    verdict = judge_gate(waiting(), [dependency("app", "dev", again)], Point.APPLY)
+    verdict = evaluate_gate(waiting(), [dependency("app", "dev", again)], Point.APPLY)
     assert verdict.opening is Opening.PLAN_AGAIN
 
 
@@ -342,4 +342,4 @@ def test_what_the_change_has_forgotten_is_told_and_opens_no_gate(plan, members, 
     found = lost(waiting(plan=plan), members)
     assert [each.name for each in found] == gone
     if found:
-        assert judge_gate(waiting(plan=plan), found, Point.APPLY).opening is Opening.BLOCKED
+        assert evaluate_gate(waiting(plan=plan), found, Point.APPLY).opening is Opening.BLOCKED

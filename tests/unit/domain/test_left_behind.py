@@ -7,7 +7,7 @@ import pytest
 from tests.builders import any_layer, any_plan, any_pull_request_record
 from tests.pull_request_layers import comment_of, planned
 from tidegate.deploys.rules.left_behind import stays
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.pull_requests.rules.blocks import LayerView
 from tidegate.pull_requests.rules.checks import render_layer, render_whole

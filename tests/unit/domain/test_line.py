@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from tests.builders import NOW, any_lock, any_queue
 from tests.chance import examples
 from tidegate.deploys.rules.deployment import State, Trigger
-from tidegate.deploys.rules.line import (
+from tidegate.deploys.rules.queue import QueueHead, Waiting
+from tidegate.deploys.rules.queue_snapshot import (
     FAR_BUDGET,
     FAR_WINDOW,
     NEAR,
-    PATIENCE_PER_PLACE,
+    SECONDS_PER_POSITION,
     Shown,
     Standing,
     look,
-    standings,
+    policy_statuses,
 )
-from tidegate.deploys.rules.queue import QueueHead, Waiting
 
 START = datetime.fromisoformat(NOW)
 SECOND = timedelta(seconds=1)
@@ -49,7 +49,7 @@ class Line:
     def current(self):
         top = head(in_flight=self.running, lock=self.lock)
         state = State.AWAITING_REVIEW if self.reviewing else State.APPLYING
-        return standings(top, waiting(*self.names), state)
+        return policy_statuses(top, waiting(*self.names), state)
 
     def look(self):
         seen = look(self.now, self.current(), self.shown)
@@ -88,23 +88,23 @@ class Line:
 
 
 def test_each_in_line_has_a_place_and_knows_who_runs_and_who_goes_before():
-    found = standings(head(in_flight="r"), waiting("a", "b"), State.AWAITING_REVIEW)
+    found = policy_statuses(head(in_flight="r"), waiting("a", "b"), State.AWAITING_REVIEW)
     assert found == {"a": Standing(1, "r", reviewing=True), "b": Standing(2, "r", reviewing=True, behind="a")}
 
 
 @pytest.mark.parametrize(("state", "gate"), [(State.GATED, State.GATED), (State.BLOCKED, State.BLOCKED)])
 def test_everybody_in_line_knows_that_who_runs_waits_at_a_gate(state, gate):
-    assert standings(head(in_flight="r"), waiting("a"), state) == {"a": Standing(1, "r", gate=gate)}
+    assert policy_statuses(head(in_flight="r"), waiting("a"), state) == {"a": Standing(1, "r", gate=gate)}
 
 
 def test_the_deployment_that_locks_has_a_standing_too():
     lock = any_lock(deployment="by-hand")
-    assert standings(head(lock=lock), waiting("a"), None)["by-hand"] == Standing(0, lock=lock)
+    assert policy_statuses(head(lock=lock), waiting("a"), None)["by-hand"] == Standing(0, lock=lock)
 
 
 def test_a_deployment_in_line_that_locks_keeps_its_place():
     lock = any_lock(deployment="a")
-    assert standings(head(lock=lock), waiting("a"), None) == {"a": Standing(1, lock=lock)}
+    assert policy_statuses(head(lock=lock), waiting("a"), None) == {"a": Standing(1, lock=lock)}
 
 
 def test_what_shows_what_is_so_is_not_due():
@@ -134,7 +134,7 @@ def test_a_far_place_waits_half_a_minute_for_each_place_before_it():
     line.look()
     assert line.calls("d7") == [START]
     line.settle()
-    assert line.calls("d7") == [START, START + 8 * PATIENCE_PER_PLACE]
+    assert line.calls("d7") == [START, START + 8 * SECONDS_PER_POSITION]
 
 
 def test_a_far_place_that_has_halved_is_shown_at_once():
@@ -276,7 +276,7 @@ def test_a_far_place_costs_its_arrival_its_halvings_and_its_patience(count, move
         if line.names:
             line.move()
         line.look()
-    elapsed = (line.now - START) / PATIENCE_PER_PLACE
+    elapsed = (line.now - START) / SECONDS_PER_POSITION
     for name in {asked for _, asked, _ in line.asked}:
         far = [standing for _, asked, standing in line.asked if asked == name and standing and not standing.near]
         assert len(far) <= 1 + math.log2(count / NEAR) + elapsed / (NEAR + 1)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.plans.rules.plan import KEPT_ADDRESSES, KEPT_LETTERS, PlannedChanges, planned_changes
+from tidegate.plans.rules.plan import KEPT_ADDRESSES, KEPT_CHARACTERS, PlannedChanges, planned_changes
 
 
 def plan(*changes: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -74,10 +74,10 @@ def test_all_destroyed_resources_count_and_the_first_are_named():
 
 
 def test_of_a_long_address_the_beginning_is_kept():
-    long, short = "a.b[" + "k" * 100_000, "a.b[" + "k" * (KEPT_LETTERS - 4)
+    long, short = "a.b[" + "k" * 100_000, "a.b[" + "k" * (KEPT_CHARACTERS - 4)
     changes = planned_changes(plan(change("delete", address=long), change("delete", "create", address=short)))
     (destroyed,) = changes.destroyed
-    assert (len(destroyed), destroyed[-2:]) == (KEPT_LETTERS, "k…")
+    assert (len(destroyed), destroyed[-2:]) == (KEPT_CHARACTERS, "k…")
     assert changes.replaced == (short,)
 
 

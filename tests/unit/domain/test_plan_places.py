@@ -10,23 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_layer
-from tidegate.deploys.rules.plan_places import (
-    FAIR_TURN,
-    Places,
+from tidegate.deploys.rules.plan_slots import (
+    FAIR_PASS,
     Precedence,
+    SlotUsage,
     asked,
     handed_over,
     in_order,
     joined,
     left,
-    next_turn,
+    next_pass,
     taken,
 )
-from tidegate.deploys.texts.plan_places import waiting_plans
+from tidegate.deploys.texts.plan_slots import waiting_plans
 
 
 def places(held=(), line=(), version=0):
-    return Places("acme/infra", tuple(held), tuple(line), version)
+    return SlotUsage("acme/infra", tuple(held), tuple(line), version)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_taking_again_keeps_the_place_and_is_seen_by_who_would_give_it_back():
     ],
 )
 def test_it_is_the_turn_of_who_has_waited_longest(now, layer, reason):
-    turn = next_turn(now, 2)
+    turn = next_pass(now, 2)
     assert (turn.layer, turn.reason) == (layer, reason)
 
 
@@ -102,7 +102,7 @@ def test_each_fourth_place_goes_to_who_has_waited_longest():
 @given(st.lists(RANKS, max_size=20), st.integers(0, 9))
 def test_the_order_that_is_told_is_the_order_in_which_places_are_given(ranks, turns):
     now, told, got = mixed(ranks, turns), [*in_order(mixed(ranks, turns))], []
-    while turn := next_turn(now, len(got) + 1).layer:
+    while turn := next_pass(now, len(got) + 1).layer:
         got.append(turn)
         now = handed_over(now, turn, len(got))
     assert got == told
@@ -118,11 +118,11 @@ def test_nobody_starves_whoever_comes_later(ranks, turns, newcomers):
     for number, coming in enumerate(newcomers, 1):
         for rank in coming:
             now = joined(now, f"{next(names)}", rank)
-        turn = next_turn(now, limit).layer
+        turn = next_pass(now, limit).layer
         now = handed_over(now, turn, limit) if turn else now
         assert len(now.held) <= limit
         now = left(now, now.held[:1])
-        late = [each for at, each in enumerate(first) if FAIR_TURN * (at + 1) <= number and each in now.line]
+        late = [each for at, each in enumerate(first) if FAIR_PASS * (at + 1) <= number and each in now.line]
         assert late == []
 
 

@@ -17,7 +17,7 @@ from tidegate.policies.rules.files import (
     problem_with,
     unpacked,
 )
-from tidegate.policies.rules.policy import KEPT_FINDINGS, KEPT_LETTERS, PolicyFinding, PolicyVerdict, Severity, kept
+from tidegate.policies.rules.policy import KEPT_CHARACTERS, KEPT_FINDINGS, PolicyFinding, PolicyVerdict, Severity, kept
 from tidegate.policies.rules.results import RuleResult, findings, named_address, plan_addresses
 from tidegate.policies.rules.tested_policies import TestedPolicies, TestedRule
 
@@ -124,8 +124,8 @@ def test_what_is_kept_is_bounded_counts_the_rest_and_fails_as_before(verdicts):
     assert sum(len(each.findings) for each in found) <= max(KEPT_FINDINGS, 5 * len(verdicts))
     for before, after in zip(verdicts, found, strict=True):
         assert len(after.findings) + after.omitted == len(before.findings)
-        assert len(after.error) <= KEPT_LETTERS
-        assert all(len(each.message) <= KEPT_LETTERS for each in after.findings)
+        assert len(after.error) <= KEPT_CHARACTERS
+        assert all(len(each.message) <= KEPT_CHARACTERS for each in after.findings)
 
 
 @pytest.mark.parametrize(("sets", "each", "most"), [(1, KEPT_FINDINGS, 220_000), (20, 60, 220_000), (20, 1, 220_000)])

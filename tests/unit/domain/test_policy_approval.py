@@ -6,16 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_layer, any_plan, sha
-from tidegate.deploys.rules.approval import SetState, refused, standings
-from tidegate.deploys.rules.temporary_layer import LayerState
-from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.deploys.rules.approval import SetState, policy_statuses, refused
+from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, Severity
 from tidegate.rules.access import Person
 from tidegate.rules.permission import Permission
 from tidegate.vcs.rules.approvals import Approvals, Disregarded, ToApprove, approvals
 from tidegate.vcs.rules.pull_request import PullRequestReview, ReviewVerdict
 
 HEAD, OLD, AUTHOR = sha(3), sha(2), "author"
-SRE = HeldPolicySet("network", owners=("team:sre",))
+SRE = PolicySetStatus("network", owners=("team:sre",))
 DENIED = PolicyFinding(Severity.DENY, "main.deny", "no")
 PEOPLE = {
     "ann": Person("ann", Permission.READ, frozenset({"sre"})),
@@ -37,7 +37,7 @@ def layer(*findings, held=SRE, root="network", **fields):
 
 
 def standing(*layers, reviews=(), people=PEOPLE):
-    (found,) = standings(layers, HEAD, approvals(reviews, ToApprove(HEAD, AUTHOR)), people)
+    (found,) = policy_statuses(layers, HEAD, approvals(reviews, ToApprove(HEAD, AUTHOR)), people)
     return found
 
 
@@ -82,14 +82,14 @@ def test_the_latest_verdict_of_a_person_counts_and_a_comment_is_none():
 
 
 def test_as_many_different_owners_are_needed_as_the_set_asks_for():
-    held = HeldPolicySet("network", owners=("team:sre", "user:Bob"), approvals=2)
+    held = PolicySetStatus("network", owners=("team:sre", "user:Bob"), approvals=2)
     denied = layer(DENIED, held=held)
     assert standing(denied, reviews=[review("bob"), review("BOB")]).state is SetState.FAILED
     assert standing(denied, reviews=[review("ann"), review("bob")]).state is SetState.APPROVED
 
 
 def test_nobody_approves_a_set_without_owners():
-    assert standing(layer(DENIED, held=HeldPolicySet("network")), reviews=[review("eve")]).state is SetState.FAILED
+    assert standing(layer(DENIED, held=PolicySetStatus("network")), reviews=[review("eve")]).state is SetState.FAILED
 
 
 def test_one_plan_that_is_refused_is_enough_and_one_approval_is_for_all():
@@ -123,12 +123,12 @@ def test_cancelled_layers_and_those_without_the_set_do_not_matter():
 
 
 def test_sets_stand_side_by_side_by_their_names():
-    other = HeldPolicySet("costs", owners=("user:eve",))
+    other = PolicySetStatus("costs", owners=("user:eve",))
     both = layer(
         policy_sets=(SRE, other),
         verdicts=(PolicyVerdict("network", (DENIED,)), PolicyVerdict("costs", (DENIED,))),
     )
-    found = standings([both], HEAD, approvals([review("eve")], ToApprove(HEAD, AUTHOR)), PEOPLE)
+    found = policy_statuses([both], HEAD, approvals([review("eve")], ToApprove(HEAD, AUTHOR)), PEOPLE)
     assert [(each.policy_set.name, each.state) for each in found] == [
         ("costs", SetState.APPROVED),
         ("network", SetState.FAILED),
@@ -148,7 +148,7 @@ def test_sets_stand_side_by_side_by_their_names():
     st.integers(1, 3),
 )
 def test_a_refusing_set_passes_only_by_enough_owners_whose_last_word_on_the_head_is_yes(reviews, needed):
-    held = HeldPolicySet("network", owners=("team:sre",), approvals=needed)
+    held = PolicySetStatus("network", owners=("team:sre",), approvals=needed)
     found = standing(layer(DENIED, held=held), reviews=reviews)
     last = {each.by.casefold(): each for each in reviews if each.verdict is not ReviewVerdict.COMMENTED}
     yes = {

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from tests.builders import any_layer, any_plan, sha
 from tidegate.deploys.rules.approval import SetState, Standing
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.deploys.texts.policies import render_policy, verdict_lines
-from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, Severity
 from tidegate.vcs.rules.approvals import Disregarded
 from tidegate.vcs.rules.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, MOST_ANNOTATIONS, Conclusion, Level
 
 HEAD = sha(3)
-SRE = HeldPolicySet("network", owners=("team:sre", "role:write"))
+SRE = PolicySetStatus("network", owners=("team:sre", "role:write"))
 DENIED = PolicyFinding(Severity.DENY, "main.deny", "a is public", "aws_s3_bucket.a")
 WARNED = PolicyFinding(Severity.WARN, "main.warn", "no owner")
 EXEMPT = PolicyFinding(Severity.VIOLATION, "main.violation_x", "let go", exempted_by="main.exception")
@@ -55,7 +55,7 @@ def test_a_set_that_refuses_says_what_it_refuses_and_who_may_approve():
 
 
 def test_several_approvals_are_by_different_people_and_those_there_are_named():
-    held = HeldPolicySet("network", owners=("team:sre",), approvals=2)
+    held = PolicySetStatus("network", owners=("team:sre",), approvals=2)
     check = shown(refusing(held=held, approved_by=("ann",), disregarded=(Disregarded("bob", "approved *x*"),)))
     assert check.title == "Refuses 1 plan: 1 approval needed"
     assert "2 approvals of the current head" in check.summary
@@ -73,7 +73,7 @@ def test_more_than_a_handful_of_names_are_counted():
 
 
 def test_a_set_without_owners_says_that_nobody_can_let_it_pass():
-    check = shown(refusing(held=HeldPolicySet("network")))
+    check = shown(refusing(held=PolicySetStatus("network")))
     assert check.title == "Refuses 1 plan"
     assert "nobody can let it pass" in check.summary
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.builders import any_layer, any_pull_request_record
 from tests.chance import examples
 from tests.pull_request_layers import PLAN, failed, planned, unchanged
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.policies.rules.policy import PolicyFinding, PolicyVerdict, RuleChanges, Severity
 from tidegate.pull_requests.rules.blocks import LayerView

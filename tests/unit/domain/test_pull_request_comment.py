@@ -15,9 +15,9 @@ from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
 from tidegate.deploys.rules.approval import SetState, Standing
 from tidegate.deploys.rules.freeze import Freeze
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
-from tidegate.deploys.rules.temporary_layer import Checkout, LayerState
+from tidegate.deploys.rules.speculative_plan import Checkout, LayerState
 from tidegate.plans.rules.plan import PlannedChanges
-from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, Severity
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.pull_requests.rules.apply import ApplyView
 from tidegate.pull_requests.rules.apply_progress import ApplyProgress
@@ -286,7 +286,7 @@ def verdict(name="security", severity=Severity.DENY, **fields):
 
 
 def test_policies_say_rule_and_resource_those_that_refuse_first():
-    refusing = planned("z", verdicts=(verdict(), PolicyVerdict("cost")), policy_sets=(HeldPolicySet("security"),))
+    refusing = planned("z", verdicts=(verdict(), PolicyVerdict("cost")), policy_sets=(PolicySetStatus("security"),))
     warning = planned("a", verdicts=(verdict("style", Severity.WARN),))
     text = render_comment(comment_of(refusing, warning))
     assert "**1 policy set fails.**" in text
@@ -299,14 +299,14 @@ def test_policies_say_rule_and_resource_those_that_refuse_first():
     ("held", "sentence"),
     [
         (
-            (HeldPolicySet("security", owners=("team:sre",)),),
+            (PolicySetStatus("security", owners=("team:sre",)),),
             "an approving review of this commit by its owners: `team:sre`",
         ),
         (
-            (HeldPolicySet("security", owners=("user:a", "user:b"), approvals=2),),
+            (PolicySetStatus("security", owners=("user:a", "user:b"), approvals=2),),
             "approving reviews by 2 of this commit",
         ),
-        ((HeldPolicySet("security"),), "nobody owns this set"),
+        ((PolicySetStatus("security"),), "nobody owns this set"),
         ((), "nobody owns this set"),
     ],
 )
@@ -366,7 +366,7 @@ def test_a_notice_leads_to_the_page_of_the_pull_request():
 
 def standing(state, *layers, **fields):
     judged = tuple((each, verdict) for each in layers for verdict in each.verdicts)
-    return Standing(HeldPolicySet("security", owners=("user:ann",)), state, "0" * 40, judged, **fields)
+    return Standing(PolicySetStatus("security", owners=("user:ann",)), state, "0" * 40, judged, **fields)
 
 
 REFUSING = PolicyVerdict("security", (PolicyFinding(Severity.DENY, "main.deny", "No."),))
@@ -375,19 +375,19 @@ REFUSING = PolicyVerdict("security", (PolicyFinding(Severity.DENY, "main.deny", 
 def test_what_owners_let_pass_is_told_as_such():
     view = planned(verdicts=(REFUSING,))
     approved = standing(SetState.APPROVED, view.layer, approved_by=("ann",))
-    text = render_comment(comment_of(view, standings=(approved,)))
+    text = render_comment(comment_of(view, policy_statuses=(approved,)))
     assert "* `network` is refused, and let pass by owners:" in text
     assert "Policy set `security` holds nothing up: approved by `ann`." in text
     assert "* Read the plans, then merge." in text
-    assert "* `network` is refused:" in render_comment(comment_of(view, standings=()))
+    assert "* `network` is refused:" in render_comment(comment_of(view, policy_statuses=()))
 
 
 def test_approvals_are_told_only_where_the_set_refuses():
-    refused = planned("a", stack="dev", verdicts=(REFUSING,), policy_sets=(HeldPolicySet("security"),))
+    refused = planned("a", stack="dev", verdicts=(REFUSING,), policy_sets=(PolicySetStatus("security"),))
     passing = PolicyVerdict("security")
-    passed = planned("b", stack="prod", verdicts=(passing,), policy_sets=(HeldPolicySet("security"),))
+    passed = planned("b", stack="prod", verdicts=(passing,), policy_sets=(PolicySetStatus("security"),))
     failing = standing(SetState.FAILED, refused.layer, disregarded=(Disregarded("bob", "is not among its owners"),))
-    views = {stack: comment_of(refused, passed, stack=stack, standings=(failing,)) for stack in ("dev", "prod")}
+    views = {stack: comment_of(refused, passed, stack=stack, policy_statuses=(failing,)) for stack in ("dev", "prod")}
     told = "The approval of `bob` does not count for `security`: `bob` is not among its owners."
     assert told in render_comment(views["dev"])
     assert "bob" not in render_comment(views["prod"])
@@ -413,14 +413,16 @@ def test_a_stack_says_which_others_hold_up_the_merge():
     text = render_comment(comment_of(bad, refused, same, stack="same"))
     assert "* Nothing would change here. Stacks `Dev` and `two` hold up the merge." in text
     approved = standing(SetState.APPROVED, refused.layer, approved_by=("ann",))
-    assert "then merge." in render_comment(comment_of(refused, fine, stack="prod", standings=(approved,)))
+    assert "then merge." in render_comment(comment_of(refused, fine, stack="prod", policy_statuses=(approved,)))
 
 
 def test_a_set_without_a_verdict_on_some_roots_is_said_to_hold_up_the_merge_and_to_pass_nowhere():
     judged, other = unchanged("a", stack="dev", verdicts=(PolicyVerdict("security"),)), unchanged("b", stack="dev")
     far = unchanged("c", stack="prod", verdicts=(PolicyVerdict("security"),))
     unknown = standing(SetState.UNKNOWN, judged.layer, missing=(other.layer,))
-    views = {stack: comment_of(judged, other, far, stack=stack, standings=(unknown,)) for stack in ("dev", "prod")}
+    views = {
+        stack: comment_of(judged, other, far, stack=stack, policy_statuses=(unknown,)) for stack in ("dev", "prod")
+    }
     text = render_comment(views["dev"])
     assert "unchanged. **1 policy set holds up the merge.**" in text
     assert "* Policy set `security` holds up the merge: No verdict on 1 root." in text
@@ -449,17 +451,17 @@ def test_other_rules_are_told_with_who_must_approve_them():
     assert "* Read the plans, then merge." in text
     failing = standing(SetState.FAILED, rules=("workflows",))
     judged = planned(verdicts=(PolicyVerdict("security"),))
-    text = render_comment(comment_of(judged, standings=(failing,)))
+    text = render_comment(comment_of(judged, policy_statuses=(failing,)))
     assert "**1 policy set holds up the merge.**" in text
     assert "* Policy set `security` holds up the merge: The rules change: 1 approval needed." in text
     assert "Policy sets that pass" not in text
-    text = render_comment(comment_of(view, rule_changes=("workflows",), standings=(failing,)))
+    text = render_comment(comment_of(view, rule_changes=("workflows",), policy_statuses=(failing,)))
     step = (
         "As the rules change, get an approving review of this commit by its owners: `user:ann` (policy set `security`)."
     )
     assert step in text
     assert "then merge." not in text
     approved = standing(SetState.APPROVED, rules=("workflows",), approved_by=("ann",))
-    text = render_comment(comment_of(view, rule_changes=("workflows",), standings=(approved,)))
+    text = render_comment(comment_of(view, rule_changes=("workflows",), policy_statuses=(approved,)))
     assert "approved by `ann`" in text
     assert "then merge." in text

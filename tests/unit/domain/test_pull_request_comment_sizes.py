@@ -13,7 +13,7 @@ from tests.chance import examples
 from tests.pull_request_layers import comment_of, failed, planned, unchanged
 from tests.unit.domain.comment_text import in_state, is_whole, with_plan
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.policies.rules.policy import PolicyFinding, PolicyVerdict, Severity
 from tidegate.pull_requests.rules.blocks import LayerView

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import NOW, any_layer, any_pull_request, any_pull_request_record, seen, sha
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.pull_requests.rules.record import (
     Condition,
     ConditionType,

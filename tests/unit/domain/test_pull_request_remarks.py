@@ -11,7 +11,7 @@ from tests.builders import any_layer, any_pull_request_record
 from tests.pull_request_layers import comment_of, failed, planned, unchanged
 from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
 from tidegate.deploys.rules.approval import SetState, Standing
-from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, Severity
 from tidegate.pull_requests.rules.apply import ApplyView
 from tidegate.pull_requests.rules.apply_progress import ApplyProgress
 from tidegate.pull_requests.rules.comment import MAXIMUM_COMMENT, render_comment
@@ -94,11 +94,11 @@ def test_however_much_there_is_to_say_a_comment_fits(text, times, options):
 
 
 def held_up(*verdicts, **fields):
-    held = HeldPolicySet("network", owners=("team:sre",), approvals=2)
+    held = PolicySetStatus("network", owners=("team:sre",), approvals=2)
     finding = PolicyFinding(Severity.DENY, "main.deny", "no")
     view = planned("app", policy_sets=(held,), verdicts=(PolicyVerdict("network", (finding,)),))
     standing = Standing(held, head=view.layer.sha, **fields)
-    return render_comment(replace(comment_of(view), standings=(standing,)))
+    return render_comment(replace(comment_of(view), policy_statuses=(standing,)))
 
 
 def test_a_comment_follows_the_approvals_of_policy_sets():

@@ -6,7 +6,7 @@ from tests.builders import any_deployed, any_deployment, any_revision
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.queue import Orphaned
-from tidegate.deploys.rules.revision import Relations, judge_revision, rerun_refusal
+from tidegate.deploys.rules.revision import Relations, check_revision, rerun_refusal
 from tidegate.vcs.rules.comparison import Comparison
 
 AHEAD = Relations(Comparison.AHEAD, Comparison.AHEAD)
@@ -14,11 +14,11 @@ AHEAD = Relations(Comparison.AHEAD, Comparison.AHEAD)
 
 def judged(comparison, trigger=Trigger.MERGE, branch=Comparison.AHEAD, above=Comparison.AHEAD, attempted=None):
     known = Relations(comparison, branch, above)
-    return judge_revision(any_deployment(2, trigger=trigger), any_deployed(), attempted, known)
+    return check_revision(any_deployment(2, trigger=trigger), any_deployed(), attempted, known)
 
 
 def test_the_first_deployment_of_a_root_is_allowed():
-    assert judge_revision(any_deployment(), None, None, Relations()).allowed
+    assert check_revision(any_deployment(), None, None, Relations()).allowed
 
 
 @pytest.mark.parametrize("comparison", Comparison)
@@ -78,7 +78,7 @@ def test_a_deploy_by_hand_may_come_from_anywhere():
 @pytest.mark.parametrize(("deployed", "allowed"), [(any_deployed(2), True), (any_deployed(1), False), (None, False)])
 def test_only_what_is_deployed_still_is_destroyed(deployed, allowed):
     wanted = any_deployment(2, trigger=Trigger.MANUAL, destroy=Destruction("last"))
-    verdict = judge_revision(wanted, deployed, None, Relations(Comparison.IDENTICAL))
+    verdict = check_revision(wanted, deployed, None, Relations(Comparison.IDENTICAL))
     assert verdict.allowed is allowed
     assert ("nothing is destroyed" in verdict.reason) is not allowed
     assert ("another root has that state" in (verdict.must_review or "")) is allowed
@@ -86,15 +86,15 @@ def test_only_what_is_deployed_still_is_destroyed(deployed, allowed):
 
 def test_what_is_deployed_and_gone_from_the_forge_is_not_destroyed():
     wanted = any_deployment(2, trigger=Trigger.MANUAL, destroy=Destruction("last"))
-    assert not judge_revision(wanted, any_deployed(2), None, Relations(Comparison.HEAD_MISSING)).allowed
+    assert not check_revision(wanted, any_deployed(2), None, Relations(Comparison.HEAD_MISSING)).allowed
 
 
 def test_what_the_file_destroys_is_compared_as_every_merge():
-    assert judge_revision(any_deployment(2, destroy=Destruction()), any_deployed(), None, AHEAD).allowed
+    assert check_revision(any_deployment(2, destroy=Destruction()), any_deployed(), None, AHEAD).allowed
 
 
 @pytest.mark.parametrize(("asked", "destroyed", "allowed"), [(1, True, False), (1, False, True), (9, True, True)])
 def test_what_was_merged_before_a_destroyed_root_was_gone_makes_nothing_of_it_again(asked, destroyed, allowed):
     gone = any_deployed(orphaned=Orphaned(any_revision(5).sha, any_deployment(5).requested_at), destroyed=destroyed)
-    verdict = judge_revision(any_deployment(asked), gone, None, AHEAD)
+    verdict = check_revision(any_deployment(asked), gone, None, AHEAD)
     assert (verdict.allowed, verdict.end is State.SUPERSEDED) == (allowed, not allowed)

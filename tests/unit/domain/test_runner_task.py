@@ -9,7 +9,7 @@ from tidegate.deploys.rules.runner_task import GRACE_SECONDS, LIFE_SECONDS, JobS
 
 NOW = "2026-03-02T09:00:00.000000+00:00"
 ARN = "arn:aws:ecs:eu-west-1:123456789012:task/tidegate/1"
-AWAITED = JobStatus(ARN, is_awaited=True, changed_at=NOW)
+AWAITED = JobStatus(ARN, is_dependency=True, changed_at=NOW)
 
 
 def ago(seconds):
@@ -20,7 +20,7 @@ def reason(status, *, job="network-plan-1", seconds=600):
     return reason_to_stop(RunnerTask(ARN, job, ago(seconds)), status, NOW)
 
 
-GIVEN_UP = replace(AWAITED, is_awaited=False, changed_at=ago(GRACE_SECONDS + 1))
+GIVEN_UP = replace(AWAITED, is_dependency=False, changed_at=ago(GRACE_SECONDS + 1))
 
 
 @pytest.mark.parametrize("job", ["network-plan-1", "network-speculate-1"])

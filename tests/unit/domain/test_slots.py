@@ -9,7 +9,7 @@ import pytest
 from tests.builders import NOW, deployment_in
 from tests.stepfunctions.machines import MACHINES
 from tidegate.deploys.rules.deployment import AfterGate, Ending, Gate, State, is_final
-from tidegate.deploys.rules.plan_places import Places
+from tidegate.deploys.rules.plan_slots import SlotUsage
 from tidegate.deploys.rules.slots import (
     INSTALLATION,
     MOST_WAITING,
@@ -71,7 +71,7 @@ def test_a_move_to_another_state_ends_the_wait():
 
 
 def test_what_is_said_has_the_position_and_how_many_are_busy():
-    places = Places(INSTALLATION, ("a", "b"), ("c", "d"))
+    places = SlotUsage(INSTALLATION, ("a", "b"), ("c", "d"))
     wait = slot_wait(places, "d", NOW, 2)
     assert (wait.since, wait.position) == (NOW, 2)
     assert str(wait) == "Waiting for a concurrency slot: 2 of 2 runners are busy, position 2"
@@ -81,7 +81,7 @@ def test_what_is_said_has_the_position_and_how_many_are_busy():
 def test_so_many_may_wait_that_their_item_fits():
     longest = "i" * 64
     line = tuple(f"{number:064}" for number in range(MOST_WAITING))
-    full = Places(INSTALLATION, tuple(f"h{number:063}" for number in range(999)), line)
+    full = SlotUsage(INSTALLATION, tuple(f"h{number:063}" for number in range(999)), line)
     assert (len(full.held) + len(full.line)) * (len(longest) + len("0|") + 2) < ITEM_BYTES
     assert not may_wait(full, "one more")
     assert may_wait(full, line[0])

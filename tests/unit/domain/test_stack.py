@@ -17,7 +17,7 @@ from tidegate.changes.rules.stack import (
     examine_stacks,
     resolve_stacks,
 )
-from tidegate.rules.errors import NestsDisagree, StackCycle, StackInItself, UnknownStack
+from tidegate.rules.errors import StackCycle, StackGroupsDisagree, StackInItself, UnknownStack
 from tidegate.rules.graphs import Cycle, closed, in_order
 
 
@@ -134,7 +134,7 @@ class TestNests:
     def test_two_that_are_equally_near_may_not_disagree(self, said, path):
         definitions = [nest("left", "a", **said[0]), nest("right", "a", **said[1])]
         found = mistake(*definitions, leaf("a"))
-        assert isinstance(found, NestsDisagree)
+        assert isinstance(found, StackGroupsDisagree)
         assert (found.stack, found.path) == ("right", path)
         assert str(found) == (
             f"Stack 'right': it says {'.'.join(path)} otherwise than 'left' does, and 'a' is in both. "

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.vcs.rules.testimony import age_doubt, comment_doubt
+from tidegate.vcs.rules.webhook_verification import age_mismatch, comment_mismatch
 
 WRITTEN = datetime(2026, 3, 2, 8, tzinfo=UTC)
 
@@ -19,7 +19,7 @@ def at(**later):
 
 @pytest.mark.parametrize("written", ["tidegate apply -p app", "  tidegate\xa0apply -p\tapp \n"])
 def test_what_the_forge_has_word_for_word_is_not_doubted(written):
-    assert comment_doubt("owner", "tidegate apply -p app", "owner", written, ["tidegate"]) == ""
+    assert comment_mismatch("owner", "tidegate apply -p app", "owner", written, ["tidegate"]) == ""
 
 
 @pytest.mark.parametrize(
@@ -34,20 +34,20 @@ def test_what_the_forge_has_word_for_word_is_not_doubted(written):
     ],
 )
 def test_another_author_or_other_words_are_doubted(author, written, doubt):
-    assert doubt in comment_doubt("owner", "tidegate apply", author, written, ["tidegate"])
+    assert doubt in comment_mismatch("owner", "tidegate apply", author, written, ["tidegate"])
 
 
 def test_what_was_just_written_counts():
-    assert age_doubt(at(), at(), at(seconds=3)) == ""
-    assert age_doubt(at(), at(seconds=5), at(days=1)) == ""
+    assert age_mismatch(at(), at(), at(seconds=3)) == ""
+    assert age_mismatch(at(), at(seconds=5), at(days=1)) == ""
 
 
 def test_what_was_edited_or_is_old_does_not():
-    assert "edited" in age_doubt(at(), at(seconds=6), at(seconds=7))
-    assert "more than a day" in age_doubt(at(), at(), at(days=1, seconds=1))
+    assert "edited" in age_mismatch(at(), at(seconds=6), at(seconds=7))
+    assert "more than a day" in age_mismatch(at(), at(), at(days=1, seconds=1))
 
 
 @given(st.text(max_size=12), st.text(max_size=12))
 def test_a_text_that_is_no_command_confirms_none(told, written):
-    doubt = comment_doubt("owner", f"tidegate {told}".strip(), "owner", written, ["tidegate"])
+    doubt = comment_mismatch("owner", f"tidegate {told}".strip(), "owner", written, ["tidegate"])
     assert doubt or written.split()[0].lower() == "tidegate"

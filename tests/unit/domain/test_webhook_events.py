@@ -227,7 +227,7 @@ def test_a_check_of_drift_that_is_to_run_again_has_its_schedule_look_again():
     fields = {"repository": "acme/infra", "head_sha": AFTER, "installation": 42, "sender": "octocat"}
     again = {**WHERE, "action": "rerequested", "check_run": check_run}
     wanted = {**fields, "pull_requests": [], "schedule": "nightly"}
-    assert read_event("check_run", again) == Accepted("look_for_drift", wanted)
+    assert read_event("check_run", again) == Accepted("detect_drift", wanted)
 
 
 def test_no_more_than_ten_pull_requests_of_one_head_are_planned_again():

@@ -10,7 +10,7 @@ from tests.unit.usecases.events_world import AT, HEAD, INSTALLATION, MAIN, NUMBE
 from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.queue import head_after, lock_when_let_in, waiting_for
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.ports import Change
 from tidegate.pull_requests.rules.record import first_record
 from tidegate.pushes.receive_push import receive_push
@@ -38,7 +38,7 @@ class ApplyWorld(EventsWorld):
         self.forge.changes["main", HEAD] = self.forge.changes[MAIN, HEAD]
         self.say(FREE)
 
-    layers = port("temporary_layers")
+    layers = port("speculative_plans")
 
     def say(self, text):
         """Put a tidegate.yaml on ``main``, which the pull request's head has as well."""

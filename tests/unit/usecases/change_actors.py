@@ -71,7 +71,7 @@ class Mail:
     def refresh(self, deployment):
         self.shown.append((deployment, {"again": True}))
 
-    def place_changed(self, deployment):
+    def position_changed(self, deployment):
         self.shown.append((deployment, {"again": True, "if_new": True}))
 
     def repeated(self, deployment, by):
@@ -80,5 +80,5 @@ class Mail:
     def answered(self, deployment, why):
         self.shown.append((deployment, {"again": True, "answer": why}))
 
-    def line_changed(self, queue):
+    def queue_changed(self, queue):
         """Lines are shown by others."""

@@ -35,13 +35,13 @@ from tidegate.gates.decide_gate import reject_gate, retry_gate
 from tidegate.gates.open_gates import open_gates
 from tidegate.gates.wait_at_gate import wait_at_gate
 from tidegate.jobs.begin_job import begin_job
-from tidegate.jobs.hand_over_job import hand_over_job
+from tidegate.jobs.dispatch_job import dispatch_job
 from tidegate.jobs.record_plan import record_plan
 from tidegate.jobs.record_result import record_result
 from tidegate.messages import (
     BeginJob,
     ClaimDeployment,
-    HandOverJob,
+    DispatchJob,
     RecordOutcome,
     RecordPlan,
     RecordResult,
@@ -52,11 +52,11 @@ from tidegate.messages import (
 )
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.ports import Enrolled
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.reconciler.settle_gates import settle_gates
-from tidegate.reconciler.turn import Turn
 from tidegate.roots.rules.root import deployment_id
 from tidegate.rules.errors import GateShut
-from tidegate.rules.moment import later
+from tidegate.rules.timestamp import later
 
 #: What use cases may die at.
 MORTAL = (
@@ -65,7 +65,7 @@ MORTAL = (
     "jobs",
     "change_sets",
     "workflows",
-    "announcements",
+    "event_publisher",
     "check_runs",
     "forge",
 )
@@ -85,7 +85,7 @@ class ChangeWorld(World):
             history=DefaultBranch(self),
             events=RetriesAtOnce(self),
             workflows=self.machines,
-            announcements=self.mail,
+            event_publisher=self.mail,
         )
         for name in MORTAL:  # What tests read and set does not die.
             setattr(self, name, getattr(self.ports, name))
@@ -160,7 +160,7 @@ class ChangeWorld(World):
         self.fate.countdown = None
 
     def reconcile(self) -> None:
-        turn = Turn(self.clock, "9999")
+        turn = ReconcilerPass(self.clock, "9999")
         settle_gates(self.ports, turn)
         assert not turn.failures
 
@@ -252,7 +252,7 @@ class ChangeWorld(World):
 
     def _take(self, child, _):
         job = job_id(child.deployment, JobKind.APPLY, 1)
-        hand_over_job(self.ports, HandOverJob(job=job, token="token"))
+        dispatch_job(self.ports, DispatchJob(job=job, token="token"))
         assert child.deployment not in self.applied, "a second apply of one deployment"
         self.applied.append(child.deployment)
         child.step, child.came_to = "applying", None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.builders import REPOSITORY, any_plan
 from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, INSTALLATION, NUMBER, PullRequestWorld
 from tidegate.comments.receive_comment import receive_comment
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.ports import Change
 from tidegate.pull_requests.rules.record import judged
 from tidegate.vcs.rules.authors import Authors

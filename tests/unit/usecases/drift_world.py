@@ -11,7 +11,7 @@ from tests.fakes.policies import MemoryOrganizationPolicies
 from tests.fakes.ports import memory_ports
 from tests.unit.usecases.trees import Trees
 from tidegate.config.loader import load_configuration
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.drift.align_drift import align_drift
 from tidegate.drift.conclude_drift import conclude_drift
 from tidegate.drift.discover_drift import discover_drift
@@ -38,13 +38,13 @@ class DriftWorld:
             organization_policies=MemoryOrganizationPolicies(),
             web_url="https://tidegate.example",
         )
-        self.ports.catalog.remember(KNOWN)
+        self.ports.repository_index.remember(KNOWN)
 
     forge = property(lambda self: self.ports.forge)
     drifts = property(lambda self: self.ports.drifts)
     schedules = property(lambda self: self.ports.schedules)
     runs = property(lambda self: self.ports.drift_runs)
-    layers = property(lambda self: self.ports.temporary_layers)
+    layers = property(lambda self: self.ports.speculative_plans)
     deployments = property(lambda self: self.ports.deployments)
     queues = property(lambda self: self.ports.queues)
     deliveries = property(lambda self: self.ports.deliveries)

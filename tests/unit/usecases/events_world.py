@@ -44,9 +44,9 @@ class EventsWorld:
         if is_known:
             self.records.save(any_pull_request_record(spec=any_pull_request(NUMBER, head_sha=HEAD)))
 
-    forge, records, catalog = port("forge"), port("pull_requests"), port("catalog")
+    forge, records, repository_index = port("forge"), port("pull_requests"), port("repository_index")
     queues, deployments, change_sets = port("queues"), port("deployments"), port("change_sets")
-    deliveries, announcements, audit = port("deliveries"), port("announcements"), port("audit")
+    deliveries, event_publisher, audit = port("deliveries"), port("event_publisher"), port("audit")
     workflows, artifacts, clock = port("workflows"), port("artifacts"), port("clock")
 
     @contextmanager

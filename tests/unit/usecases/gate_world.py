@@ -25,7 +25,7 @@ AFTER_NETWORK = Waits(roots=("network",))
 
 
 #: What use cases may die at.
-MORTAL = ("queues", "deployments", "change_sets", "workflows", "announcements")
+MORTAL = ("queues", "deployments", "change_sets", "workflows", "event_publisher")
 
 
 class GateWorld(World):
@@ -86,7 +86,7 @@ class GateWorld(World):
 
     def look(self) -> int:
         """Look at the change's gates until nobody asks for it any more."""
-        changed, asks = open_gates(self.ports, CHANGE), self.announcements.moved
+        changed, asks = open_gates(self.ports, CHANGE), self.event_publisher.moved
         while asks:
             asks.clear()
             changed += open_gates(self.ports, CHANGE)

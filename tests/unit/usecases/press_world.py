@@ -12,10 +12,10 @@ from tests.unit.usecases.shown_check_runs import publish
 from tests.unit.usecases.terraform_world import World
 from tidegate.check_runs.publish_check_run import publish_check_run
 from tidegate.deploys.rules.deployment import Gate, State
-from tidegate.deploys.rules.line import Shown, Standing
+from tidegate.deploys.rules.queue_snapshot import Shown, Standing
 from tidegate.deploys.rules.review import Answer
 from tidegate.ports import Enrolled
-from tidegate.requests.answer_button import Press, answer_button
+from tidegate.requests.answer_button import ButtonClick, answer_button
 from tidegate.vcs.rules.check_run import Button
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
@@ -46,7 +46,7 @@ class PressedWorld(World):
             self.boards.write(self.deployment.queue, {self.deployment.id: shown}, ())
 
     def press(self, identifier=Button.CONFIRM, by="reviewer", at=LATER, deployments=None, **fields):
-        press = Press(
+        press = ButtonClick(
             repository=self.deployment.repository,
             installation=self.deployment.installation,
             check_run=1,
@@ -64,9 +64,9 @@ class PressedWorld(World):
 
     def show_answers(self):
         """Show why presses had no effect, as the check-run queue does."""
-        for deployment, why in self.announcements.answers:
+        for deployment, why in self.event_publisher.answers:
             publish_check_run(self.ports, deployment, again=True, answer=why)
-        self.announcements.answers.clear()
+        self.event_publisher.answers.clear()
 
     @property
     def now(self):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.builders import NOW, PLAN_TEXT, any_layer, any_plan, any_pull_request_record, sha
 from tests.fakes import MemoryArtifacts, MemoryForge
 from tests.fakes.ports import memory_ports
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.policies.rules.policy import PolicyFinding, PolicyVerdict, Severity
 from tidegate.pull_requests.publish_pull_request import publish_pull_request, show_again
 from tidegate.pull_requests.pull_request_checks import show_progress, show_pull_request
@@ -39,11 +39,11 @@ class World:
 
     forge = property(lambda self: self.ports.forge)
     records = property(lambda self: self.ports.pull_requests)
-    layers = property(lambda self: self.ports.temporary_layers)
-    announcements = property(lambda self: self.ports.announcements)
+    layers = property(lambda self: self.ports.speculative_plans)
+    event_publisher = property(lambda self: self.ports.event_publisher)
     deployments = property(lambda self: self.ports.deployments)
     queues = property(lambda self: self.ports.queues)
-    places = property(lambda self: self.ports.plan_places)
+    places = property(lambda self: self.ports.plan_slots)
     artifacts = property(lambda self: self.ports.artifacts)
 
     def discovered(self, *layers, spec=None, **fields):

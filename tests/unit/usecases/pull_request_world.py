@@ -14,8 +14,8 @@ from tidegate.ports import Change, Delivery, KnownRepository
 from tidegate.pull_requests.discover_pull_request import discover_pull_request
 from tidegate.pull_requests.receive_pull_request import follow_pull_request, receive_pull_request
 from tidegate.reconciler.follow_pull_requests import follow_pull_requests, restart_pull_requests
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.reconciler.resend_deliveries import resend_deliveries
-from tidegate.reconciler.turn import Turn
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.authors import Authors
 
@@ -49,19 +49,19 @@ class PullRequestWorld:
             web_url="https://tidegate.example",
         )
         self.forge.changes[MAIN, HEAD] = Change(FORK_POINT, Authors(("author",)))
-        self.catalog.remember(KnownRepository(REPOSITORY, INSTALLATION, "main", MAIN, NOW))
+        self.repository_index.remember(KnownRepository(REPOSITORY, INSTALLATION, "main", MAIN, NOW))
 
     forge = property(lambda self: self.ports.forge)
-    catalog = property(lambda self: self.ports.catalog)
+    repository_index = property(lambda self: self.ports.repository_index)
     deliveries = property(lambda self: self.ports.deliveries)
     records = property(lambda self: self.ports.pull_requests)
-    layers = property(lambda self: self.ports.temporary_layers)
+    layers = property(lambda self: self.ports.speculative_plans)
     workflows = property(lambda self: self.ports.workflows)
     artifacts = property(lambda self: self.ports.artifacts)
-    announcements = property(lambda self: self.ports.announcements)
+    event_publisher = property(lambda self: self.ports.event_publisher)
     events = property(lambda self: self.ports.events)
     clock = property(lambda self: self.ports.clock)
-    places = property(lambda self: self.ports.plan_places)
+    places = property(lambda self: self.ports.plan_slots)
 
     def discover(self, record=None, ports=None):
         """Let the machine look for what the pull request changes."""
@@ -75,7 +75,7 @@ class PullRequestWorld:
 
     def take_turn(self, repair):
         """Let a repair have its turn; return its count. What fails fails the test."""
-        turn = Turn(self.clock, "")
+        turn = ReconcilerPass(self.clock, "")
         turn.until = turn.ago(-60)
         count = repair(self.ports, turn)
         assert turn.failures == []

@@ -30,7 +30,7 @@ class World:
         self._forgotten = set()
         self.ports = memory_ports(settings, history=self, **given)
 
-    forge, queues, catalog = port("forge"), port("queues"), port("catalog")
+    forge, queues, repository_index = port("forge"), port("queues"), port("repository_index")
     deliveries, deployments, change_sets = port("deliveries"), port("deployments"), port("change_sets")
 
     @contextmanager
@@ -66,7 +66,7 @@ class World:
         """Let a pull request that changes every root be planned, from the commit before the push."""
         spec = any_pull_request(base_sha=sha(1))
         layers = [any_layer(root) for root in ROOTS]
-        self.ports.temporary_layers.create(layers)
+        self.ports.speculative_plans.create(layers)
         known = {"spec": spec, "discovered": spec.revision, "layers": tuple(each.id for each in layers)}
         self.ports.pull_requests.save(any_pull_request_record(**known))
         self.forge.seen[spec.number] = seen(spec)

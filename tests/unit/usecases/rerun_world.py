@@ -61,9 +61,9 @@ class RerunWorld(World):
 
     def show_answers(self):
         """Show why demands had no effect, as the check-run queue does."""
-        for deployment, why in self.announcements.answers:
+        for deployment, why in self.event_publisher.answers:
             publish_check_run(self.ports, deployment, again=True, answer=why)
-        self.announcements.answers.clear()
+        self.event_publisher.answers.clear()
 
     def demand(self, event, fields, delivery=None):
         self.demands += delivery is None

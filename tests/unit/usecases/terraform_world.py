@@ -28,7 +28,7 @@ class World:
 
     @property
     def boards(self):
-        return self.ports.line_boards
+        return self.ports.queue_snapshots
 
     def put(self, deployment):
         assert self.deployments.add(deployment)
@@ -39,4 +39,4 @@ class World:
         return changed(self.ports, links=Links(**links))
 
     def states(self):
-        return [deployment.state for deployment in self.announcements.announced]
+        return [deployment.state for deployment in self.event_publisher.announced]

@@ -11,8 +11,8 @@ from tests.unit.usecases.apply_world import FREE, MERGED, QUEUE, ApplyWorld
 from tests.unit.usecases.events_world import BASE, HEAD, MAIN, NUMBER
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.queue import Standing, head_after
-from tidegate.deploys.texts.face import View
-from tidegate.deploys.texts.states import face_of
+from tidegate.deploys.texts.presentation import View
+from tidegate.deploys.texts.states import presentation_of
 from tidegate.ports import Change
 from tidegate.pushes.applied_before import AppliedBefore
 from tidegate.roots.rules.root import Root, queue_id
@@ -41,14 +41,14 @@ def test_what_was_applied_counts_as_deployed_by_the_merge_and_the_queue_is_unloc
     )
     assert (world.line(), world.head().lock, world.workflows.starts) == ([], None, world.workflows.starts[:1])
     assert (world.head().deployed.deployment, world.head().deployed.revision.sha) == (settled.id, MERGED)
-    assert applied.id in world.announcements.refreshed
-    assert settled in world.announcements.announced
+    assert applied.id in world.event_publisher.refreshed
+    assert settled in world.event_publisher.announced
 
 
 def test_its_check_run_says_so_and_is_green(world):
     world.end()
     world.push()
-    face = face_of(world.of(MERGED), View())
+    face = presentation_of(world.of(MERGED), View())
     assert (face.title, face.conclusion) == ("Applied before the merge", "success")
     assert "Nothing was deployed again" in " ".join(face.paragraphs)
 
@@ -91,7 +91,7 @@ def test_a_merge_that_makes_other_files_elsewhere_deploys_those_roots_only(world
     world.push()
     assert world.of(MERGED).state is State.NO_CHANGES
     assert world.of(MERGED, "live/db").state is State.QUEUED
-    assert world.announcements.moved == [world.of(MERGED).change_set]
+    assert world.event_publisher.moved == [world.of(MERGED).change_set]
 
 
 def test_a_root_that_the_merge_configures_otherwise_is_deployed(world):

@@ -10,9 +10,9 @@ from tests.builders import any_lock, any_plan
 from tests.unit.usecases.apply_world import FREE, HERE, QUEUE, ApplyWorld
 from tests.unit.usecases.events_world import AT, BASE, HEAD, MAIN, NUMBER, REPOSITORY
 from tidegate.deploys.rules.deployment import State, Trigger, Unlocking
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.deploys.rules.workflow import RunSettings
-from tidegate.policies.rules.policy import HeldPolicySet, PolicyVerdict, RuleChanges
+from tidegate.policies.rules.policy import PolicySetStatus, PolicyVerdict, RuleChanges
 from tidegate.ports import Change
 from tidegate.pull_requests.rules.record import Applying
 from tidegate.vcs.rules.authors import Authors
@@ -20,7 +20,7 @@ from tidegate.vcs.rules.comparison import Comparison
 from tidegate.vcs.rules.pull_request import PullRequestReview, ReviewVerdict
 
 POLICIES = f"{FREE}policy_sets: {{words: {{paths: [policies], owners: ['user:reviewer']}}}}\n"
-WORDS = HeldPolicySet("words", owners=("user:reviewer",))
+WORDS = PolicySetStatus("words", owners=("user:reviewer",))
 
 
 @pytest.fixture

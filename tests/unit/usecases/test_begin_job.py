@@ -57,7 +57,7 @@ def test_a_plan_runs_where_it_is_placed_and_says_why_it_is_tried_again_there():
     deployment = world.put(any_deployment())
     first = world.jobs.get(begin(world, deployment))
     assert (first.runner, world.deployments.get(deployment.id).reason) == (PlanRunner.LAMBDA, "")
-    world.jobs.tell_limit(first.id, Limit.MEMORY)
+    world.jobs.report_limit(first.id, Limit.MEMORY)
     second = world.jobs.get(begin(world, deployment, attempt=2, tries=2))
     note = f"This plan moved from Lambda to Fargate: {Limit.MEMORY}."
     assert (second.runner, second.note) == (PlanRunner.FARGATE, note)
@@ -173,7 +173,7 @@ def test_an_apply_is_audited_before_anybody_sees_it(world):
     with pytest.raises(AuditUnavailable):
         begin(world, deployment, "apply")
     assert world.deployments.get(deployment.id) == deployment
-    assert world.announcements.announced == []
+    assert world.event_publisher.announced == []
     assert world.jobs.take(f"{deployment.id}-apply-1", "runner") is None
 
 

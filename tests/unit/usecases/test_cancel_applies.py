@@ -11,14 +11,14 @@ from tests.unit.usecases.apply_world import QUEUE, ApplyWorld
 from tests.unit.usecases.events_world import HEAD, NUMBER
 from tidegate.deploys.rules.deployment import AfterGate, Gate, Review, State
 from tidegate.deploys.rules.queue import lock_when_let_in, waiting_for
-from tidegate.deploys.rules.review import Answer, Need, judge_plan, judge_press
-from tidegate.deploys.texts.face import View
-from tidegate.deploys.texts.states import face_of
+from tidegate.deploys.rules.review import Answer, Need, check_click, evaluate_plan
+from tidegate.deploys.texts.presentation import View
+from tidegate.deploys.texts.states import presentation_of
 from tidegate.pull_requests.cancel_applies import go_on_withdrawing
 from tidegate.pull_requests.close_applied import close_applied
 from tidegate.pull_requests.rules.record import Applying
 from tidegate.reconciler.cancel_withdrawn import cancel_withdrawn
-from tidegate.reconciler.turn import Turn
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import Conflict
 
 WHY = f"Pull request {NUMBER} was closed without being merged."
@@ -64,10 +64,10 @@ def test_what_waits_in_line_leaves_it_and_the_comment_and_check_run_say_so(world
     assert (cancelled.state, cancelled.reason, cancelled.withdrawn) == (State.REFUSED, WHY, WHY)
     assert world.line() == []
     assert world.head().lock is None
-    assert world.announcements.announced[-1].id == cancelled.id
+    assert world.event_publisher.announced[-1].id == cancelled.id
     assert "so this is not applied any more" in world.reply
     assert f"- `live/app`, from `{HEAD[:7]}`" in world.reply
-    face = face_of(cancelled, View())
+    face = presentation_of(cancelled, View())
     assert (face.title, face.conclusion) == ("Cancelled: the pull request was closed", "cancelled")
     assert "comment `tidegate apply` again" in face.paragraphs[1]
 
@@ -84,7 +84,7 @@ def test_a_plan_that_waits_for_its_review_is_rejected_and_audited(world):
     assert (cancelled.state, cancelled.reason, cancelled.rejected_by) == (State.REJECTED, WHY, "tidegate")
     assert world.audit.states == ["REJECTED"]
     assert "not applied any more" in world.reply
-    face = face_of(cancelled, View())
+    face = presentation_of(cancelled, View())
     assert face.title == "Cancelled: the pull request was closed"
     assert "Nothing was applied." in face.paragraphs[0]
 
@@ -116,13 +116,13 @@ def test_what_is_planned_is_not_applied_unseen_nor_confirmed_and_ends_at_its_rev
     let_in(world)
     planning = close(world)
     assert (planning.state, planning.withdrawn) == (State.PLANNING, WHY)
-    verdict = judge_plan(planning, any_plan())
+    verdict = evaluate_plan(planning, any_plan())
     assert (verdict.next, verdict.reason) == (Need.REVIEW, WHY)
     waiting = world.deployments.save(replace(planning, state=State.AWAITING_REVIEW, **reviewed()))
-    assert WHY in judge_press(waiting, Answer.APPROVE, by="reviewer", at=NOW).reason
-    assert cancel_withdrawn(world.ports, Turn(world.clock, "2100")) == 1
+    assert WHY in check_click(waiting, Answer.APPROVE, by="reviewer", at=NOW).reason
+    assert cancel_withdrawn(world.ports, ReconcilerPass(world.clock, "2100")) == 1
     assert newest(world).state is State.REJECTED
-    assert cancel_withdrawn(world.ports, Turn(world.clock, "2100")) == 0
+    assert cancel_withdrawn(world.ports, ReconcilerPass(world.clock, "2100")) == 0
 
 
 def test_what_comes_to_a_gate_after_it_was_withdrawn_ends_there(world):

@@ -11,7 +11,7 @@ from tests.builders import any_plan, sha
 from tests.fakes.ports import With, changed
 from tests.unit.usecases.comment_world import CommentWorld
 from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, MAIN
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.ports import Change
 from tidegate.pull_requests.restart_pull_request import restart_pull_request
 from tidegate.pull_requests.rules.blocks import LayerView
@@ -86,7 +86,7 @@ def test_it_is_shown_who_cancelled_and_the_check_is_not_green(world):
     world.comment("tidegate cancel")
     record = world.record
     assert record.state is PullRequestState.COMMENT_NEEDED
-    assert world.announcements.ended == [(record.spec.id, record.spec.revision, "", "")]
+    assert world.event_publisher.ended == [(record.spec.id, record.spec.revision, "", "")]
     assert "writer cancelled" in record.notice
     shown = render_whole(record, [LayerView(each) for each in world.found], "")
     assert shown.conclusion is Conclusion.FAILURE

@@ -11,8 +11,8 @@ from tests.unit.usecases.cancel_world import LATER, RUNNER, CancelWorld
 from tidegate.deploys.jobs.cancel_deployment import cancel_deployment, go_on_cancelling
 from tidegate.deploys.rules.cancelling import answer_given, can_be_cancelled, cancelled, not_cancelled
 from tidegate.deploys.rules.deployment import Ending, State, is_final
-from tidegate.deploys.texts.face import View
-from tidegate.deploys.texts.states import face_of
+from tidegate.deploys.texts.presentation import View
+from tidegate.deploys.texts.states import presentation_of
 from tidegate.rules.errors import CloudUnavailable, Conflict, DeploymentCancelled, NotFound
 
 
@@ -50,7 +50,7 @@ def test_what_waits_in_line_leaves_it_and_the_next_one_is_first(world):
     assert world.audit.states == ["CANCELLED"]
     assert world.audit.published[0].body["cancelled_by"] == "reviewer"
     assert State.CANCELLED in world.states()
-    assert first.queue in world.announcements.lines
+    assert first.queue in world.event_publisher.lines
 
 
 def test_a_deployment_that_was_taken_from_the_line_just_now_ends_as_well(world):
@@ -237,7 +237,7 @@ def test_it_is_offered_once(world):
 def test_its_check_run_is_cancelled_and_says_by_whom(world):
     deployment = world.planning()
     world.cancel(deployment)
-    face = face_of(world.now(deployment), View())
+    face = presentation_of(world.now(deployment), View())
     assert (face.status, face.conclusion) == ("completed", "cancelled")
     assert "`reviewer`" in face.paragraphs[0]
 
@@ -247,6 +247,6 @@ def test_an_apply_that_was_interrupted_never_looks_as_if_nothing_happened(world,
     deployment = world.applying()
     world.cancel(deployment, is_apply=True)
     shown = replace(world.now(deployment), state=state)
-    text = " ".join(face_of(shown, View()).paragraphs)
+    text = " ".join(presentation_of(shown, View()).paragraphs)
     assert "`reviewer` interrupted" in text
     assert "Nothing was" not in text

@@ -12,13 +12,13 @@ from tidegate.deploys.rules.deployment import Gate, State
 from tidegate.gates.wait_at_gate import wait_at_gate
 from tidegate.gates.wait_for_requirements import wait_for_requirements
 from tidegate.jobs.begin_job import begin_job
-from tidegate.jobs.hand_over_job import hand_over_job
-from tidegate.jobs.judge_held_plan import judge_plan
+from tidegate.jobs.dispatch_job import dispatch_job
+from tidegate.jobs.evaluate_policies_of_plan import evaluate_plan
 from tidegate.jobs.record_plan import record_plan
 from tidegate.messages import (
     BeginJob,
-    HandOverJob,
-    JudgePlan,
+    DispatchJob,
+    EvaluatePlan,
     RecordPlan,
     RequestReview,
     WaitAtGate,
@@ -41,7 +41,7 @@ def record(world, deployment):
 
 
 def judge(world, deployment):
-    judge_plan(world.ports, JudgePlan(deployment=deployment.id))
+    evaluate_plan(world.ports, EvaluatePlan(deployment=deployment.id))
 
 
 def review(world, deployment):
@@ -118,7 +118,7 @@ def test_a_job_of_a_cancelled_deployment_is_handed_over_to_nobody(world):
     deployment = world.planning(taken=False)
     world.cancel(deployment)
     with pytest.raises(DeploymentCancelled):
-        hand_over_job(world.ports, HandOverJob(job=deployment.plan_job, token="token"))
+        dispatch_job(world.ports, DispatchJob(job=deployment.plan_job, token="token"))
 
 
 def test_a_job_that_is_closed_for_another_reason_says_so(world):
@@ -127,4 +127,4 @@ def test_a_job_that_is_closed_for_another_reason_says_so(world):
     world.put(deployment_in(State.PLANNING))
     world.jobs.close(job.id)
     with pytest.raises(Exception, match="was taken by a runner before, or was closed"):
-        hand_over_job(world.ports, HandOverJob(job=job.id, token="token"))
+        dispatch_job(world.ports, DispatchJob(job=job.id, token="token"))

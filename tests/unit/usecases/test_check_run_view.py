@@ -9,9 +9,9 @@ import pytest
 from tests.builders import any_deployment, any_root, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tidegate.changes.rules.waits import Waits
-from tidegate.check_runs.check_run_view import paint_check_run
+from tidegate.check_runs.check_run_view import present_check_run
 from tidegate.deploys.rules.deployment import Gate, State
-from tidegate.gates.look_at_gate import GateLooker
+from tidegate.gates.check_gate import GateChecker
 from tidegate.ports import Enrolled, PublishedCheckRun
 
 
@@ -37,10 +37,10 @@ class ChangedWorld(World):
         return self.deployments.many(wanted)
 
     def look(self):
-        return GateLooker(self.change_sets, self, self.check_runs, self.forge).look(self.gated)
+        return GateChecker(self.change_sets, self, self.check_runs, self.forge).look(self.gated)
 
     def drawn(self, **links):
-        return paint_check_run(self.linked(**links), self.gated)
+        return present_check_run(self.linked(**links), self.gated)
 
 
 def names(found):
@@ -127,9 +127,9 @@ def test_who_takes_a_place_and_whose_it_was_link_to_each_other():
         world.check_runs.remember(PublishedCheckRun(one.id, number, 0, closed=False))
     linked = world.linked(execution="https://x.example/{deployment}")
     assert (
-        "takes the place of [`0000000`](https://github.com/acme/infra/runs/1)" in paint_check_run(linked, new).summary
+        "takes the place of [`0000000`](https://github.com/acme/infra/runs/1)" in present_check_run(linked, new).summary
     )
-    superseded = paint_check_run(linked, old).summary
+    superseded = present_check_run(linked, old).summary
     assert "[`0000000`](https://github.com/acme/infra/runs/2) takes its place" in superseded
     assert f"[Execution](https://x.example/{old.id})" in superseded
 
@@ -137,11 +137,11 @@ def test_who_takes_a_place_and_whose_it_was_link_to_each_other():
 def test_who_took_a_place_and_is_not_known_is_not_named():
     world = World()
     old = world.put(deployment_in(State.SUPERSEDED, superseded_by="gone"))
-    assert "takes its place" not in paint_check_run(world.ports, old).summary
+    assert "takes its place" not in present_check_run(world.ports, old).summary
 
 
 def test_who_took_a_place_and_has_no_check_run_yet_is_named_by_its_commit():
     world = World()
     new = world.put(any_deployment(2))
     old = world.put(deployment_in(State.SUPERSEDED, superseded_by=new.id))
-    assert "`0000000` takes its place" in paint_check_run(world.ports, old).summary
+    assert "`0000000` takes its place" in present_check_run(world.ports, old).summary

@@ -64,7 +64,7 @@ def test_a_runner_that_is_usual_in_the_installation_is_not_a_larger_one():
 
 def test_a_plan_that_was_too_large_moves_and_the_next_one_of_its_root_begins_on_fargate(world):
     world.begin(FIRST)
-    world.jobs.tell_limit(FIRST.id, Limit.MEMORY)
+    world.jobs.report_limit(FIRST.id, Limit.MEMORY)
     assert world.begin(SECOND).note == f"This plan moved from Lambda to Fargate: {Limit.MEMORY}."
     later = world.begin(any_job(id="later-plan-1"))
     assert later.runner is PlanRunner.FARGATE
@@ -75,7 +75,7 @@ def test_a_plan_that_was_too_large_moves_and_the_next_one_of_its_root_begins_on_
 
 def test_a_plan_that_needs_more_memory_than_lambda_has_gets_more_on_fargate(world):
     world.begin(FIRST)
-    world.jobs.tell_limit(FIRST.id, Limit.MEMORY)
+    world.jobs.report_limit(FIRST.id, Limit.MEMORY)
     assert world.begin(SECOND).size.memory == 3072
     assert world.begin(SECOND).size.memory == 3072
     assert world.begin(any_job(id="later-plan-1")).size.memory == 3072
@@ -83,17 +83,17 @@ def test_a_plan_that_needs_more_memory_than_lambda_has_gets_more_on_fargate(worl
 
 def test_one_that_needs_more_time_gets_the_usual_runner(world):
     world.begin(FIRST)
-    world.jobs.tell_limit(FIRST.id, Limit.TIME)
+    world.jobs.report_limit(FIRST.id, Limit.TIME)
     assert world.begin(SECOND).size == SECOND.size
 
 
 def test_a_pull_request_with_another_engine_leaves_what_is_remembered_of_the_branch(world):
     world.begin(FIRST)
-    world.jobs.tell_limit(FIRST.id, Limit.MEMORY)
+    world.jobs.report_limit(FIRST.id, Limit.MEMORY)
     world.begin(SECOND)
     other = replace(FIRST, id="other-plan-1", engine_version="1.0.0")
     world.begin(other)
-    world.jobs.tell_limit(other.id, Limit.TIME)
+    world.jobs.report_limit(other.id, Limit.TIME)
     world.begin(replace(other, id="other-plan-2"))
     assert str(Limit.MEMORY) in world.begin(any_job(id="later-plan-1")).note
     assert str(Limit.TIME) in world.begin(replace(other, id="third-plan-1")).note

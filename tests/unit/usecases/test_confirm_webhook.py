@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.fakes import MemoryWitness
+from tests.fakes import MemoryWebhookVerifier
 from tests.fakes.ports import memory_ports
 from tests.unit.usecases.events_world import AT, NUMBER, REPOSITORY, EventsWorld
 from tidegate.discovery.confirm_webhook import confirm_push
@@ -22,11 +22,11 @@ BEFORE, AFTER = "b" * 40, "c" * 40
 class TestComments:
     @pytest.fixture
     def witness(self):
-        return MemoryWitness({(NUMBER, COMMENT): WRITTEN})
+        return MemoryWebhookVerifier({(NUMBER, COMMENT): WRITTEN})
 
     @pytest.fixture
     def world(self, witness):
-        return EventsWorld(witness=witness)
+        return EventsWorld(webhook_verifier=witness)
 
     @pytest.fixture
     def told(self, world):
@@ -84,7 +84,7 @@ class TestPushes:
     def confirmed(self, *pushed):
         """Return what the push is confirmed as, where the forge knows it as ``pushed``, and the audit log."""
         pushes = {("main", AFTER): Pushed(*pushed)} if pushed else {}
-        ports = memory_ports(witness=MemoryWitness(pushes=pushes))
+        ports = memory_ports(webhook_verifier=MemoryWebhookVerifier(pushes=pushes))
         return confirm_push(ports, self.PUSH), ports.audit.published
 
     def test_one_that_the_branch_has_is_by_whom_the_forge_names(self):

@@ -13,7 +13,7 @@ import pytest
 
 from tests.builders import NOW, any_job, any_lock, any_queue, deployment_in
 from tests.contract.queue_actors import Died, Fate, Mortal
-from tests.fakes import MemoryAnnouncements
+from tests.fakes import MemoryEventPublisher
 from tests.fakes.ports import With, changed
 from tests.unit.usecases.terraform_world import World
 from tidegate.deploys.queue.enqueue import enqueue
@@ -35,7 +35,7 @@ DEPLOYMENT = deployment_in(State.AWAITING_REVIEW).id
 
 APPLY = BeginJob(deployment=DEPLOYMENT, phase="apply", attempt=1)
 #: What use cases may die at.
-MORTAL = ("queues", "deployments", "jobs", "audit", "workflows", "announcements")
+MORTAL = ("queues", "deployments", "jobs", "audit", "workflows", "event_publisher")
 
 
 class MortalWorld(World):
@@ -43,7 +43,7 @@ class MortalWorld(World):
 
     def __init__(self):
         self.fate = Fate()
-        super().__init__(announcements=With(MemoryAnnouncements(), changed=self.is_shown))
+        super().__init__(event_publisher=With(MemoryEventPublisher(), changed=self.is_shown))
         for name in MORTAL:  # What tests read and set does not die.
             setattr(self, name, getattr(self.ports, name))
         self.ports = changed(self.ports, **{name: Mortal(getattr(self, name), self.fate) for name in MORTAL})

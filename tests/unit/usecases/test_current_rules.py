@@ -17,13 +17,13 @@ from tidegate.deploys.rules.rerun import run_again
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.deploys.rules.workflow import RunSettings
 from tidegate.discovery.current_rules import under_current_rules
-from tidegate.policies.rules.policy import HeldPolicySet
+from tidegate.policies.rules.policy import PolicySetStatus
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.roots.rules.root import Engine, EngineName
 from tidegate.rules.access import Access
 
 WHERE = (7, REPOSITORY)
-OLDER = (HeldPolicySet("older"),)
+OLDER = (PolicySetStatus("older"),)
 WORDS = [("words", ("team:sre",), "")]
 NARROWED = """\
 version: 1

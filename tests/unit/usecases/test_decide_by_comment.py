@@ -23,7 +23,7 @@ from tests.fakes.ports import memory_ports
 from tests.unit.usecases.cancel_world import LATER, CancelWorld
 from tidegate.comments.answer_comment import Comment
 from tidegate.comments.decide_by_comment import decide_by_comment
-from tidegate.comments.hand_over_comment import hand_over_comment
+from tidegate.comments.dispatch_comment import dispatch_comment
 from tidegate.comments.rules.command import Command, Verb
 from tidegate.deploys.rules.deployment import AfterGate, Gate, State, Trigger
 from tidegate.deploys.rules.origin import Destruction
@@ -241,7 +241,7 @@ def test_a_comment_that_is_received_again_is_answered_once(world):
 def test_a_comment_is_handed_over_as_it_was_written():
     ports = memory_ports()
     comment = Comment("guid", REPOSITORY, NUMBER, 70, "tidegate reject", 7, "reviewer", LATER, NOW)
-    told = hand_over_comment(ports, comment, Command(Verb.REJECT))
+    told = dispatch_comment(ports, comment, Command(Verb.REJECT))
     (sent,) = ports.events.sent
     assert (sent.id, sent.event, sent.received_at) == ("decision-guid", "decision", LATER)
     assert Comment(delivery="guid", received_at=LATER, **sent.fields) == comment

@@ -71,7 +71,7 @@ def test_a_rejection_is_audited_when_its_queue_records_the_end(world):
     assert (ended.state, ended.history[-1].by) == (State.REJECTED, "reviewer")
     (message,) = world.audit.published
     assert (message.state, message.body["rejected_by"]) == ("REJECTED", "reviewer")
-    assert world.announcements.moved[-1] == CHANGE
+    assert world.event_publisher.moved[-1] == CHANGE
 
 
 def test_the_same_rejection_again_is_done_and_changes_nothing(world):
@@ -134,7 +134,7 @@ def test_a_retry_runs_again_what_failed_and_the_gate_waits_for_that(world):
     (again,) = [each for each in world.deployments.all() if each.rerun_of == dev.id]
     assert (again.trigger, again.requested_by, again.change_set) == (Trigger.RERUN, "maintainer", CHANGE)
     assert (again.stack, again.waits) == (dev.stack, dev.waits)
-    assert world.announcements.repeats == [(dev.id, again.id)]
+    assert world.event_publisher.repeats == [(dev.id, again.id)]
     world.look()
     assert (world.now(blocked).state, world.now(blocked).reason) == (State.GATED, "It waits for app (dev).")
     world.ends(again, State.NO_CHANGES)
@@ -190,7 +190,7 @@ def test_a_retry_of_one_that_nothing_holds_up_only_looks_again(world):
     world.member("app", "dev", State.APPLYING)
     waiting = world.waits(world.planned("web"))
     assert retry_gate(world.ports, waiting.id, "maintainer", AT).done
-    assert world.announcements.moved == [CHANGE]
+    assert world.event_publisher.moved == [CHANGE]
 
 
 def test_what_is_not_enqueued_yet_did_not_fail(world):

@@ -48,7 +48,7 @@ def test_an_answer_decides_settles_and_is_announced(world, answer, state):
     assert (world.now.state, world.now.review.by, world.now.review.at) == (state, "reviewer", LATER)
     assert world.workflows.settled == {"token": {"approved": state is State.APPROVED, "by": "reviewer", "at": LATER}}
     assert world.states() == [state]
-    assert world.announcements.lines == [any_deployment().queue]
+    assert world.event_publisher.lines == [any_deployment().queue]
 
 
 @pytest.mark.parametrize("answer", Answer)
@@ -97,7 +97,7 @@ def test_one_of_two_approvals_is_shown_and_settles_nothing(world):
     first = world.decide(by="first")
     assert (first.done, first.reason) == (True, "first confirmed the plan. 1 more approval is needed.")
     assert world.workflows.settled == {}
-    assert [approval.by for approval in world.announcements.announced[-1].review.approvals] == ["first"]
+    assert [approval.by for approval in world.event_publisher.announced[-1].review.approvals] == ["first"]
     assert world.decide(by="second").done
     assert world.now.state is State.APPROVED
     assert world.workflows.settled["token"]["by"] == "second"
@@ -127,7 +127,7 @@ def test_who_is_not_allowed_hears_why_and_changes_nothing(world):
     assert not refused.done
     assert "developer" in refused.reason
     assert world.now == before
-    assert world.announcements.announced == []
+    assert world.event_publisher.announced == []
 
 
 def test_who_answers_for_what_failed_hears_what_to_do_next(world):
@@ -158,7 +158,11 @@ def test_while_the_audit_topic_is_down_a_rejection_is_decided_and_nobody_sees_it
     world.audit.unavailable = True
     with pytest.raises(CloudUnavailable):
         world.decide(Answer.REJECT)
-    assert (world.now.state, world.announcements.announced, world.workflows.settled) == (State.AWAITING_REVIEW, [], {})
+    assert (world.now.state, world.event_publisher.announced, world.workflows.settled) == (
+        State.AWAITING_REVIEW,
+        [],
+        {},
+    )
     assert "reviewer rejected this plan before" in world.decide(Answer.APPROVE, by="maintainer").reason
     world.audit.unavailable = False
     assert world.decide(Answer.REJECT).done

@@ -17,7 +17,7 @@ from tests.unit.usecases.pull_request_world import (
     names,
     opened,
 )
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.ports import Change
 from tidegate.rules.errors import Conflict, ForgeUnavailable
 

@@ -16,7 +16,7 @@ from tests.unit.usecases.pull_request_world import (
     names,
     opened,
 )
-from tidegate.deploys.rules.temporary_layer import Checkout, LayerState
+from tidegate.deploys.rules.speculative_plan import Checkout, LayerState
 from tidegate.ports import Change
 from tidegate.pull_requests.rules.record import PullRequestState
 from tidegate.vcs.rules.authors import Authors

@@ -9,7 +9,7 @@ import pytest
 from tests.builders import NOW, any_deployed, any_deployment, any_revision, deployment_in
 from tests.unit.usecases.deploy_queue.world import World
 from tidegate.deploys.rules.deployment import State, Trigger
-from tidegate.deploys.rules.review import Answer, judge_press, missing_approvals
+from tidegate.deploys.rules.review import Answer, check_click, missing_approvals
 from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.ports import Change
 from tidegate.vcs.rules.authors import MAXIMUM_AUTHORS, Authors
@@ -55,7 +55,7 @@ def test_a_request_of_an_operator_has_the_authors_of_what_it_changes(world):
     asked = validated(world, trigger=Trigger.MANUAL, requested_by="operator", authors=(), authors_known=False)
     assert authors_of(asked) == Authors(("author",))
     waiting = replace(asked, state=State.AWAITING_REVIEW, review=deployment_in(State.AWAITING_REVIEW).review)
-    assert "somebody else must confirm" in judge_press(waiting, Answer.APPROVE, "author", NOW).reason
+    assert "somebody else must confirm" in check_click(waiting, Answer.APPROVE, "author", NOW).reason
 
 
 def test_of_a_first_request_nobody_knows_the_authors(world):

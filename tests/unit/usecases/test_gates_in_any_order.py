@@ -86,7 +86,7 @@ class GatesInAnyOrder(RuleBasedStateMachine):
             self.world.change(deployment, state=State.PLANNING, gate=None, history=planning)
             return
         self.world.change(deployment, state=state, changed_at=at, history=(*deployment.history, Step(state, at)))
-        self.world.announcements.moved.append(CHANGE)
+        self.world.event_publisher.moved.append(CHANGE)
 
     @rule(member=MEMBERS)
     def runs_again(self, member):
@@ -99,14 +99,14 @@ class GatesInAnyOrder(RuleBasedStateMachine):
             self.world.queues.enqueue(new)
             self.world.change(new, state=State.PLANNING, plan=plan, plan_job=plan.job, history=step)
             self.world.enroll(*member, new.id, at)
-            self.world.announcements.moved.append(CHANGE)
+            self.world.event_publisher.moved.append(CHANGE)
 
     @rule(member=MEMBERS)
     def a_newer_revision_is_applied_that_contains_it(self, member):
         old = self.newest(*member)
         if is_final(old.state) and not is_done(old):
             self.world.change(old, contained_by="newer", contained_at=self.world.clock.now())
-            self.world.announcements.moved.append(CHANGE)
+            self.world.event_publisher.moved.append(CHANGE)
 
     @rule(member=MEMBERS, death=DEATHS)
     def is_rejected_at_its_gate(self, member, death):
@@ -120,12 +120,12 @@ class GatesInAnyOrder(RuleBasedStateMachine):
         deployment = self.newest(*member)
         if deployment.ending is not None and not is_final(deployment.state):
             self.world.deployments.save(deployment.ended(deployment.ending))
-            self.world.announcements.moved.append(CHANGE)
+            self.world.event_publisher.moved.append(CHANGE)
 
-    @precondition(lambda self: self.world.announcements.moved)
+    @precondition(lambda self: self.world.event_publisher.moved)
     @rule(death=DEATHS)
     def a_message_is_delivered(self, death):
-        messages = self.world.announcements.moved
+        messages = self.world.event_publisher.moved
         messages.pop()
         if not self.mortal(death, lambda: open_gates(self.world.ports, CHANGE)):
             messages.append(CHANGE)

@@ -10,8 +10,8 @@ from tidegate.deploys.rules.issued import NOTHING
 from tidegate.deploys.rules.job import job_digest
 from tidegate.deploys.rules.targets import AzureTarget, Cloud
 from tidegate.deploys.rules.workflow import CloneSettings, RunSettings
-from tidegate.jobs.hand_over_job import hand_over_job
-from tidegate.messages import HandOverJob
+from tidegate.jobs.dispatch_job import dispatch_job
+from tidegate.messages import DispatchJob
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, JobGone, NotFound, RepositoriesUnreadable
 
 
@@ -22,11 +22,11 @@ def world():
     return world
 
 
-MESSAGE = HandOverJob(job=any_job().id, token="task-token")
+MESSAGE = DispatchJob(job=any_job().id, token="task-token")
 
 
 def test_the_runner_finds_both_tokens_in_the_jobs_record(world):
-    hand_over_job(world.ports, MESSAGE)
+    dispatch_job(world.ports, MESSAGE)
     taken = world.jobs.take(any_job().id, "runner")
     assert (taken.token, taken.clone_token) == ("task-token", "clone-token-of-acme/infra")
 
@@ -34,7 +34,7 @@ def test_the_runner_finds_both_tokens_in_the_jobs_record(world):
 def test_the_clone_token_is_also_for_the_repositories_that_the_file_lists(world):
     clone = CloneSettings(("modules",))
     world.jobs.create(any_job(id="other-plan-1", run=RunSettings(clone=clone)))
-    hand_over_job(world.ports, HandOverJob(job="other-plan-1", token="task-token"))
+    dispatch_job(world.ports, DispatchJob(job="other-plan-1", token="task-token"))
     taken = world.jobs.take("other-plan-1", "runner")
     assert taken.clone_token == "clone-token-of-acme/infra-and-acme/modules"
 
@@ -43,39 +43,39 @@ def test_nothing_is_handed_over_with_a_list_of_repositories_that_the_app_cannot_
     refusal = ForgeRefused(422, "no such repository")
     world.forge.failures = [RepositoriesUnreadable(("acme/modules",), refusal)]
     with pytest.raises(ForgeRefused, match=r"acme/modules.*clone.repositories.*no such repository"):
-        hand_over_job(world.ports, MESSAGE)
+        dispatch_job(world.ports, MESSAGE)
     assert world.jobs.token(any_job().id) is None
 
 
 def test_nothing_is_handed_over_while_the_forge_gives_no_token(world):
     world.forge.failures = [ForgeUnavailable("down")]
     with pytest.raises(ForgeUnavailable):
-        hand_over_job(world.ports, MESSAGE)
+        dispatch_job(world.ports, MESSAGE)
     assert world.jobs.token(any_job().id) is None
 
 
 def test_a_job_that_a_runner_has_taken_is_not_handed_over_again(world):
-    hand_over_job(world.ports, MESSAGE)
+    dispatch_job(world.ports, MESSAGE)
     world.jobs.take(any_job().id, "runner")
     with pytest.raises(JobGone):
-        hand_over_job(world.ports, MESSAGE)
+        dispatch_job(world.ports, MESSAGE)
 
 
 def test_a_closed_job_is_not_handed_over(world):
     world.jobs.close(any_job().id)
     with pytest.raises(JobGone):
-        hand_over_job(world.ports, MESSAGE)
+        dispatch_job(world.ports, MESSAGE)
 
 
 def test_a_job_that_does_not_exist_is_not_handed_over(world):
     with pytest.raises(NotFound):
-        hand_over_job(world.ports, HandOverJob(job="no-such-job", token="t"))
+        dispatch_job(world.ports, DispatchJob(job="no-such-job", token="t"))
 
 
 def test_the_runner_finds_the_tokens_of_its_identity_once(world):
     job = any_job(id="other-plan-1", run=RunSettings(azure=AzureTarget("tenant", "plan", "apply")))
     world.jobs.create(job)
     ports = changed(world.ports, token_signer=Signer())
-    hand_over_job(ports, HandOverJob(job=job.id, token="task-token", digest=job_digest(job)))
+    dispatch_job(ports, DispatchJob(job=job.id, token="task-token", digest=job_digest(job)))
     assert world.jobs.take(job.id, "runner").identity.tokens.keys() == {Cloud.AZURE}
     assert world.jobs.take(job.id, "runner").identity == NOTHING

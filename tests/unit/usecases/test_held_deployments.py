@@ -10,16 +10,16 @@ from tests.unit.usecases.drift_world import DriftWorld
 from tests.unit.usecases.events_world import MAIN, EventsWorld
 from tests.unit.usecases.pull_request_world import HEAD, NUMBER, PullRequestWorld
 from tests.unit.usecases.push_world import CHANGED, World
-from tidegate.deploys.rules.judged_plan import JudgedPlan
+from tidegate.deploys.rules.evaluated_plan import EvaluatedPlan
 from tidegate.deploys.rules.rerun import run_again
-from tidegate.deploys.rules.temporary_layer import LayerState
-from tidegate.policies.rules.policy import HeldPolicySet, PolicyVerdict
+from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.policies.rules.policy import PolicySetStatus, PolicyVerdict
 from tidegate.rules.errors import NotFound
 
 RECONCILE = "drift: {schedules: {nightly: {tag_query: '', schedule: daily, reconcile: true}}}\n"
 SETS = "policy_sets: {words: {paths: [policies], owners: ['user:ann'], tag_query: 'dir:live/app'}}\n"
 POLICY = {"policies/main.rego": "package main\n"}
-WORDS = HeldPolicySet("words", owners=("user:ann",))
+WORDS = PolicySetStatus("words", owners=("user:ann",))
 
 
 def held(deployments):
@@ -95,9 +95,9 @@ def test_the_plans_that_policies_judged_are_remembered_once_a_pull_request_is_me
         any_layer("app", digest="d1", **judged),
         any_layer("not-judged", **judged),
         any_layer("with-options", digest="d2", options=("-refresh=false",), **judged),
-        any_layer("of-two", digest="d3", **{**judged, "policy_sets": (WORDS, HeldPolicySet("costs"))}),
+        any_layer("of-two", digest="d3", **{**judged, "policy_sets": (WORDS, PolicySetStatus("costs"))}),
     )
     world.pull(is_open=False, merged=merged)
     world.receive(action="closed")
-    assert world.record.plans == ((JudgedPlan("app", "default", HEAD, "d1"),) if merged else ())
+    assert world.record.plans == ((EvaluatedPlan("app", "default", HEAD, "d1"),) if merged else ())
     assert world.record.spec.number == NUMBER

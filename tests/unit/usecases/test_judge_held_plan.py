@@ -13,19 +13,19 @@ from tests.fakes.policies import MemoryPolicyEngine
 from tests.fakes.ports import With, changed
 from tests.unit.usecases.terraform_world import World
 from tidegate.changes.rules.waits import Waits
-from tidegate.check_runs.check_run_view import paint_check_run
+from tidegate.check_runs.check_run_view import present_check_run
 from tidegate.deploys.rules.deployment import State, Trigger
-from tidegate.deploys.rules.held_plan import POLICIES_REFUSED
+from tidegate.deploys.rules.policy_status import POLICIES_REFUSED
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.deploys.rules.unapproved import refusals
-from tidegate.jobs.judge_held_plan import judge_plan
+from tidegate.jobs.evaluate_policies_of_plan import evaluate_plan
 from tidegate.jobs.record_plan import record_plan
 from tidegate.jobs.record_result import record_result
-from tidegate.messages import CheckPolicies, JudgePlan, RecordPlan, RecordResult
+from tidegate.messages import CheckPolicies, EvaluatePlan, RecordPlan, RecordResult
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.policies.check_policies import check_policies
 from tidegate.policies.rules.files import packed
-from tidegate.policies.rules.policy import KEPT_OF_DEPLOYMENT, HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.policies.rules.policy import KEPT_OF_DEPLOYMENT, PolicyFinding, PolicySetStatus, PolicyVerdict, Severity
 from tidegate.ports import Change
 from tidegate.rules.errors import NotFound, WrongState
 from tidegate.vcs.rules.authors import Authors
@@ -49,7 +49,7 @@ class Applying(World):
         self.plan = any_plan(json=stored, changes=PlannedChanges(add=1))
         key, content = packed({"main.rego": b"package main"})
         self.artifacts.put(key, content)
-        self.held = HeldPolicySet("words", key, sha256(content).hexdigest(), owners=("user:ann",))
+        self.held = PolicySetStatus("words", key, sha256(content).hexdigest(), owners=("user:ann",))
         self.place()
 
     def place(self, state=State.PLANNING, **fields):
@@ -70,7 +70,7 @@ class Applying(World):
         return check_policies(self.ports, CheckPolicies(deployment=self.id)).failed
 
     def judged(self):
-        return judge_plan(self.ports, JudgePlan(deployment=self.id))
+        return evaluate_plan(self.ports, EvaluatePlan(deployment=self.id))
 
     def goes_through(self, *findings):
         """Let the plan be made, held against the set and judged; return what it needs."""
@@ -129,14 +129,14 @@ def test_an_approval_of_another_commit_or_base_branch_or_by_the_author_lets_noth
 
 
 def test_a_set_without_owners_or_that_cannot_be_evaluated_refuses_in_its_own_words(world):
-    world.place(policy_sets=(replace(world.held, owners=()), HeldPolicySet("broken", problem="It has no files.")))
+    world.place(policy_sets=(replace(world.held, owners=()), PolicySetStatus("broken", problem="It has no files.")))
     judged = world.goes_through(DENIED)
     assert "Policy set broken refuses this plan: It has no files, and has no owners." in judged.reason
     assert "by main.deny (aws_s3_bucket.all), and has no owners." in judged.reason
 
 
 def test_a_rule_without_a_resource_and_more_sets_than_a_sentence_names_are_told(world):
-    sets = tuple(HeldPolicySet(f"set{number}", problem="No files.") for number in range(4))
+    sets = tuple(PolicySetStatus(f"set{number}", problem="No files.") for number in range(4))
     world.place(policy_sets=(*sets, world.held))
     judged = world.goes_through(replace(DENIED, address=""))
     assert judged.reason.endswith("2 more refuse it as well.")
@@ -210,7 +210,7 @@ def test_the_check_run_of_a_refused_plan_says_which_rule_who_may_approve_and_wha
     failed = RecordResult(deployment=world.id, state="plan_failed", error=POLICIES_REFUSED, cause=judged.reason)
     record_result(world.ports, failed)
     assert (world.deployment.state, world.deployment.reason) == (State.PLAN_FAILED, judged.reason)
-    shown = paint_check_run(world.ports, world.deployment)
+    shown = present_check_run(world.ports, world.deployment)
     assert (shown.title, shown.conclusion) == ("Policies refuse the plan: words", "failure")
     for words in (
         "Policy set words refuses this plan by main",
@@ -221,7 +221,7 @@ def test_the_check_run_of_a_refused_plan_says_which_rule_who_may_approve_and_wha
         assert words in shown.summary
     assert world.audit.published == []
     ownerless = replace(world.deployment, policy_sets=(replace(world.held, owners=()),))
-    assert "no owners who could let it pass" in paint_check_run(world.ports, ownerless).summary
+    assert "no owners who could let it pass" in present_check_run(world.ports, ownerless).summary
 
 
 @pytest.mark.parametrize("fields", [{}, {"layer": "a", "deployment": "b"}])

@@ -38,7 +38,7 @@ def test_a_queue_is_locked_by_name_or_by_what_the_pull_request_changes(world, ro
     merge, by_hand = (Waiting("id", trigger, "sha", AT) for trigger in (Trigger.MERGE, Trigger.MANUAL))
     assert (may_take(merge, lock), may_take(by_hand, lock)) == (False, True)
     assert "🔒 writer locked the queue" in world.reply
-    assert world.announcements.lines == [QUEUE]
+    assert world.event_publisher.lines == [QUEUE]
 
 
 def test_a_lock_without_a_reason_says_that_it_was_put_there_by_hand(world):

@@ -12,8 +12,8 @@ from tests.unit.usecases.events_world import AT, HEAD, REPOSITORY, EventsWorld
 from tidegate.deploys.queue.claim_deployment import claim_deployment
 from tidegate.deploys.queue.close_worker import close_worker
 from tidegate.deploys.queue.ensure_worker import ensure_worker
+from tidegate.deploys.queue.get_queue import search_queues
 from tidegate.deploys.queue.lock import lock_queue
-from tidegate.deploys.queue.look_at_queue import search_queues
 from tidegate.deploys.queue.unlock import unlock_queue
 from tidegate.deploys.queue.wait_for_signal import wait_for_signal
 from tidegate.deploys.rules.deployment import State, Trigger, Unlocking
@@ -22,9 +22,9 @@ from tidegate.deploys.rules.queue import Deployed
 from tidegate.deploys.rules.repository_locks import WHOLE
 from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
 from tidegate.messages import ClaimDeployment, CloseWorker, WaitForSignal
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.reconciler.release_locks import release_locks
 from tidegate.reconciler.start_workers import start_workers
-from tidegate.reconciler.turn import Turn
 from tidegate.requests.lock_many import lock_many, may_lock_many, unlock_many
 from tidegate.roots.rules.root import Revision, queue_id
 from tidegate.rules.access import Access
@@ -73,7 +73,7 @@ def unlock(world, scope, at=LATER):
 
 
 def reconcile(world, at):
-    turn = Turn(MemoryClock(at), NEVER)
+    turn = ReconcilerPass(MemoryClock(at), NEVER)
     released = release_locks(world.ports, turn)
     start_workers(world.ports, turn)
     assert not turn.failures

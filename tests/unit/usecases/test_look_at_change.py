@@ -11,7 +11,7 @@ from tests.fakes.ports import memory_ports
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.summary import summary_of
-from tidegate.gates.look_at_change import SHOWN_MEMBERS, awaited_by, get_change, replaced_by, replacement_of
+from tidegate.gates.get_change import SHOWN_MEMBERS, awaited_by, get_change, replaced_by, replacement_of
 from tidegate.ports import Enrolled
 from tidegate.rules.errors import NotFound
 

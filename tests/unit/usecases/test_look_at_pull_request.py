@@ -6,8 +6,8 @@ import pytest
 
 from tests.builders import NOW, any_layer, any_pull_request, any_pull_request_record
 from tests.fakes.ports import memory_ports
-from tidegate.deploys.rules.temporary_layer import LayerState
-from tidegate.pull_requests.look_at_pull_request import get_pull_request, open_pull_requests, search_pull_requests
+from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.pull_requests.get_pull_request import get_pull_request, open_pull_requests, search_pull_requests
 from tidegate.pull_requests.rules.query import parse_pull_request_query
 from tidegate.pull_requests.rules.record import PullRequestState, judged
 from tidegate.rules.errors import NotFound
@@ -36,7 +36,7 @@ def test_open_ones_of_the_repositories_that_are_asked_for_are_listed_newest_firs
 
 def test_open_ones_are_searched_by_the_roots_that_they_affect(ports):
     layers = [any_layer("orders", stack="prod"), any_layer("network", stack="dev")]
-    ports.temporary_layers.create(layers)
+    ports.speculative_plans.create(layers)
     for number, ids in ((5, (layers[0].id,)), (6, (layers[1].id, "gone")), (7, ())):
         ports.pull_requests.save(any_pull_request_record(number, layers=ids))
     found = search_pull_requests(ports, ["acme/infra"], parse_pull_request_query("stack_name:prod"))
@@ -47,7 +47,7 @@ def test_open_ones_are_searched_by_the_roots_that_they_affect(ports):
 
 def test_layers_are_shown_in_the_order_of_a_merge_without_those_that_are_gone(ports):
     first, second, gone = any_layer("z"), any_layer("a"), any_layer("gone")
-    ports.temporary_layers.create([first, second])
+    ports.speculative_plans.create([first, second])
     saved = ports.pull_requests.save(any_pull_request_record(layers=(first.id, gone.id, second.id)))
     view = get_pull_request(ports, "acme/infra", 5)
     assert (view.record.spec, view.layers) == (saved.spec, (first, second))
@@ -55,7 +55,7 @@ def test_layers_are_shown_in_the_order_of_a_merge_without_those_that_are_gone(po
 
 def test_conditions_are_those_of_the_layers_now_since_the_last_of_them_changed(ports):
     layer = any_layer(state=LayerState.PLANNED, changed_at=LATER)
-    ports.temporary_layers.create([layer])
+    ports.speculative_plans.create([layer])
     record = any_pull_request_record(discovered=any_pull_request().revision, layers=(layer.id,))
     ports.pull_requests.save(judged(record, [any_layer()], NOW))
     view = get_pull_request(ports, "acme/infra", 5)
@@ -65,9 +65,9 @@ def test_conditions_are_those_of_the_layers_now_since_the_last_of_them_changed(p
 
 def test_layers_that_wait_for_a_free_place_say_behind_what(ports):
     layers = [any_layer("a", state=LayerState.PLANNING), any_layer("b"), any_layer("c"), any_layer("d")]
-    ports.temporary_layers.create(layers)
+    ports.speculative_plans.create(layers)
     ports.pull_requests.save(any_pull_request_record(layers=tuple(each.id for each in layers)))
-    places = ports.plan_places
+    places = ports.plan_slots
     places.take("acme/infra", layers[0].id, 1)
     for each in layers[1:3]:
         places.join("acme/infra", each.id)
@@ -81,9 +81,9 @@ def test_layers_that_wait_for_a_free_place_say_behind_what(ports):
 
 def test_layers_that_are_not_begun_yet_wait_for_nothing(ports):
     layer = any_layer("a")
-    ports.temporary_layers.create([layer])
+    ports.speculative_plans.create([layer])
     ports.pull_requests.save(any_pull_request_record(layers=(layer.id,)))
-    ports.plan_places.join("acme/infra", "another")
+    ports.plan_slots.join("acme/infra", "another")
     assert get_pull_request(ports, "acme/infra", 5).layers == (layer,)
 
 

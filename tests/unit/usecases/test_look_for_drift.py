@@ -10,12 +10,12 @@ from tests.builders import REPOSITORY, any_deployment, any_drift_finding, deploy
 from tests.unit.usecases.drift_world import CHANGED, HEAD, NIGHTLY, DriftWorld
 from tidegate.config.rules.drift import DriftState
 from tidegate.deploys.rules.deployment import State
-from tidegate.deploys.rules.temporary_layer import Checkout, LayerState
+from tidegate.deploys.rules.speculative_plan import Checkout, LayerState
 from tidegate.drift import discover_drift
-from tidegate.drift.look_at_drift import Undoing, get_drift
-from tidegate.messages import BeginSpeculation, RecordSpeculation
-from tidegate.pull_requests.begin_speculation import begin_speculation
-from tidegate.pull_requests.record_speculation import record_speculation
+from tidegate.drift.get_drift import Undoing, get_drift
+from tidegate.messages import BeginSpeculativePlan, RecordSpeculativePlan
+from tidegate.pull_requests.begin_speculative_plan import begin_speculative_plan
+from tidegate.pull_requests.record_speculative_plan import record_speculative_plan
 from tidegate.roots.rules.root import Root
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, NotFound, WrongState
 
@@ -138,16 +138,16 @@ def test_a_schedule_of_too_many_roots_looks_at_none(world, monkeypatch):
 
 def test_layers_of_drift_are_begun_and_recorded_without_a_pull_request(world):
     _, (layer, _) = world.discover()
-    ports, begin = world.ports, BeginSpeculation(layer=layer, attempt=1)
-    job = ports.jobs.get(begin_speculation(ports, begin).job)
+    ports, begin = world.ports, BeginSpeculativePlan(layer=layer, attempt=1)
+    job = ports.jobs.get(begin_speculative_plan(ports, begin).job)
     assert (job.sha, job.base_sha, job.merges) == (HEAD, HEAD, False)
-    assert ports.plan_places.read(REPOSITORY).held == (layer,)
-    recorded = record_speculation(ports, RecordSpeculation(layer=layer, error="RunnerStopped"))
+    assert ports.plan_slots.read(REPOSITORY).held == (layer,)
+    recorded = record_speculative_plan(ports, RecordSpeculativePlan(layer=layer, error="RunnerStopped"))
     assert recorded.state == LayerState.FAILED
-    assert ports.announcements.layers == []
-    assert ports.plan_places.read(REPOSITORY).is_quiet
+    assert ports.event_publisher.layers == []
+    assert ports.plan_slots.read(REPOSITORY).is_quiet
     with pytest.raises(WrongState):
-        begin_speculation(ports, begin)
+        begin_speculative_plan(ports, begin)
 
 
 def test_schedules_are_looked_at_by_repository_those_that_need_people_first(world):

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import NOW, REPOSITORY, any_drift
 from tests.fakes import MemoryForge
 from tests.fakes.ports import memory_ports
-from tidegate.drift.look_now import rerun_drift, start_drift
+from tidegate.drift.detect_drift_now import rerun_drift, start_drift
 from tidegate.ports import Delivery
 from tidegate.rules.errors import NotFound
 
@@ -29,7 +29,7 @@ class LookingWorld:
     def pressed(self, by="writer", schedule="nightly"):
         """Somebody has the schedule's check run again."""
         fields = {"repository": REPOSITORY, "installation": 7, "sender": by, "schedule": schedule}
-        asked = Delivery("d-1", "look_for_drift", fields, NOW)
+        asked = Delivery("d-1", "detect_drift", fields, NOW)
         self.ports.deliveries.store(asked)
         return rerun_drift(self.ports, asked)
 

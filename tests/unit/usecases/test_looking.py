@@ -18,8 +18,8 @@ from tests.builders import (
     deployment_in,
 )
 from tests.fakes.ports import changed, memory_ports
-from tidegate.check_runs.look_at_deployment import SHOWN_PLAN, describe_deployment
-from tidegate.deploys.queue.look_at_queue import SHOWN_WAITING, get_queue, get_roots, queue_glances, search_queues
+from tidegate.check_runs.get_deployment import SHOWN_PLAN, describe_deployment
+from tidegate.deploys.queue.get_queue import SHOWN_WAITING, get_queue, get_roots, queue_glances, search_queues
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.queue import Standing
 from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
@@ -48,7 +48,7 @@ def ports():
 def counted(ports, calls):
     """Return the same ports, of which those that know queues count their calls."""
     return changed(
-        ports, **{name: Counted(getattr(ports, name), calls) for name in ("queues", "deployments", "catalog")}
+        ports, **{name: Counted(getattr(ports, name), calls) for name in ("queues", "deployments", "repository_index")}
     )
 
 

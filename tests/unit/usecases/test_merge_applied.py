@@ -9,7 +9,7 @@ import pytest
 from tests.unit.usecases.apply_world import FREE, ApplyWorld
 from tests.unit.usecases.events_world import BASE, HEAD, NUMBER
 from tidegate.deploys.rules.deployment import State
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.pull_requests.merge_applied import merge_applied
 from tidegate.rules.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable
 

@@ -34,7 +34,7 @@ def test_a_gate_opens_when_the_last_that_is_waited_for_is_done(world):
     waiting = world.waits(world.planned())
     world.ends(app, State.NO_CHANGES)
     assert (world.answers, world.now(waiting).reason) == ({}, "It waits for web (dev).")
-    assert world.announcements.announced[-1].reason == "It waits for web (dev)."
+    assert world.event_publisher.announced[-1].reason == "It waits for web (dev)."
     world.ends(web, State.NO_CHANGES)
     assert world.answers == {"token": "review"}
 
@@ -82,7 +82,7 @@ def test_looking_again_changes_nothing_and_settles_again(world):
 
 def test_a_change_of_which_nobody_waits_is_left_alone(world):
     world.member("app", "dev", State.APPLIED)
-    assert (world.look(), world.announcements.announced) == (0, [])
+    assert (world.look(), world.event_publisher.announced) == (0, [])
 
 
 def test_a_blocked_deployment_gives_way_to_a_newer_one_and_both_say_so(world):
@@ -96,7 +96,7 @@ def test_a_blocked_deployment_gives_way_to_a_newer_one_and_both_say_so(world):
     assert (old.gate.next, old.superseded_by) == (AfterGate.SUPERSEDED, newer.id)
     assert old.ending.state is State.SUPERSEDED
     assert world.now(newer).supersedes == old.id
-    assert {old.id, newer.id} <= {each.id for each in world.announcements.announced}
+    assert {old.id, newer.id} <= {each.id for each in world.event_publisher.announced}
     assert world.answers == {"token": "superseded"}
 
 

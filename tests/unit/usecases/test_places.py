@@ -9,13 +9,13 @@ import pytest
 from tests.builders import REPOSITORY, any_drift, any_layer, any_pull_request_record
 from tests.fakes.ports import changed, memory_ports, port
 from tidegate.deploys.rules.slots import INSTALLATION
-from tidegate.deploys.rules.temporary_layer import LayerState
-from tidegate.deploys.slots import give_places
-from tidegate.deploys.slots.give_places import hand_on_places, hand_on_slots, leave_places
-from tidegate.deploys.slots.wait_for_place import wait_for_place
-from tidegate.messages import WaitForPlace
-from tidegate.reconciler.free_places import free_places
-from tidegate.reconciler.turn import Turn
+from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.deploys.slots import assign_plan_slots
+from tidegate.deploys.slots.assign_plan_slots import assign_free_plan_slots, assign_free_slots, release_plan_slots
+from tidegate.deploys.slots.wait_for_plan_slot import wait_for_plan_slot
+from tidegate.messages import WaitForPlanSlot
+from tidegate.reconciler.free_plan_slots import free_plan_slots
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import NotFound, WrongState
 
 LIMIT = 1
@@ -24,8 +24,8 @@ LIMIT = 1
 class World:
     """One place, layers that want it, and what answers their tokens."""
 
-    layers, places, workflows = port("temporary_layers"), port("plan_places"), port("workflows")
-    records, drifts, announcements = port("pull_requests"), port("drifts"), port("announcements")
+    layers, places, workflows = port("speculative_plans"), port("plan_slots"), port("workflows")
+    records, drifts, event_publisher = port("pull_requests"), port("drifts"), port("event_publisher")
 
     def __init__(self):
         self.ports = memory_ports(place_limit=LIMIT)
@@ -40,7 +40,7 @@ class World:
         token = token or f"token of {name}"
         if alive:
             self.workflows.waiting.add(token)
-        wait_for_place(self.ports, WaitForPlace(layer=name, token=token, **attempt))
+        wait_for_plan_slot(self.ports, WaitForPlanSlot(layer=name, token=token, **attempt))
 
     def take(self, name):
         return name in self.places.take(REPOSITORY, name, LIMIT).held
@@ -52,9 +52,9 @@ class World:
         return record.execution
 
     def reconcile(self):
-        turn = Turn(self.ports.clock, "")
+        turn = ReconcilerPass(self.ports.clock, "")
         turn.until = turn.ago(-60)
-        count = free_places(self.ports, turn)
+        count = free_plan_slots(self.ports, turn)
         assert turn.failures == []
         return count
 
@@ -81,7 +81,7 @@ class TestWaiting:
         world.take("a")
         world.wait("b")
         assert (world.now, world.woken) == ((("a",), ("b",)), [])
-        assert [each.id for each in world.announcements.layers] == ["b"]
+        assert [each.id for each in world.event_publisher.layers] == ["b"]
 
     def test_a_place_that_became_free_in_between_is_taken_at_once(self, world):
         world.wait("b")
@@ -92,7 +92,7 @@ class TestWaiting:
         world.wait("b")
         world.wait("c")
         for leaves in ("a", "b"):
-            leave_places(world.ports, REPOSITORY, [leaves])
+            release_plan_slots(world.ports, REPOSITORY, [leaves])
         assert (world.now, world.woken) == ((("c",), ()), ["b", "c"])
 
     def test_a_state_that_is_tried_again_keeps_its_place_in_line_and_is_woken_by_its_newer_token(self, world):
@@ -101,23 +101,23 @@ class TestWaiting:
         world.wait("c", entered="1")
         world.wait("b", "second", entered="1", retry=1)
         assert world.now == (("a",), ("b", "c"))
-        leave_places(world.ports, REPOSITORY, ["a"])
+        release_plan_slots(world.ports, REPOSITORY, ["a"])
         assert world.woken == ["second"]
 
     def test_a_late_copy_of_an_earlier_attempt_does_nothing(self, world):
         world.take("a")
         world.wait("b", "second", entered="1", retry=1)
-        heard = list(world.announcements.layers)
+        heard = list(world.event_publisher.layers)
         world.wait("b", "first", entered="1", retry=0)
         assert world.places.token(REPOSITORY, "b") == "second"
-        assert world.announcements.layers == heard
+        assert world.event_publisher.layers == heard
 
     def test_who_was_given_a_place_by_an_older_token_goes_on_with_the_newer_one(self, world):
         world.take("b")
         world.wait("b")
         slots = world.places.read(INSTALLATION)
-        assert (world.now, slots.line, world.announcements.freed) == ((("b",), ()), ("b",), 1)
-        hand_on_slots(world.ports)
+        assert (world.now, slots.line, world.event_publisher.freed) == ((("b",), ()), ("b",), 1)
+        assign_free_slots(world.ports)
         assert world.woken == ["b"]
 
     def test_who_has_a_place_and_a_slot_by_then_goes_on_at_once(self, world):
@@ -130,7 +130,7 @@ class TestWaiting:
         world.layer("nightly", pull_request=0, schedule="nightly")
         world.take("a")
         world.wait("nightly")
-        assert (world.now, world.announcements.layers) == ((("a",), ("nightly",)), [])
+        assert (world.now, world.event_publisher.layers) == ((("a",), ("nightly",)), [])
 
     def test_a_layer_that_has_ended_or_is_gone_does_not_wait(self, world):
         world.layer("old", state=LayerState.CANCELLED)
@@ -146,35 +146,35 @@ class TestGivingBack:
         world.take("a")
         world.wait("b", alive=False)
         world.wait("c")
-        leave_places(world.ports, REPOSITORY, ["a"])
+        release_plan_slots(world.ports, REPOSITORY, ["a"])
         assert (world.now, world.woken) == ((("c",), ()), ["c"])
 
     def test_who_kept_no_token_is_not_waited_for(self, world):
         world.places.join(REPOSITORY, "b")
-        leave_places(world.ports, REPOSITORY, ["a"])
+        release_plan_slots(world.ports, REPOSITORY, ["a"])
         assert world.now == ((), ())
 
     def test_one_call_looks_at_the_line_so_often_and_leaves_the_rest_to_the_next(self, world, monkeypatch):
-        monkeypatch.setattr(give_places, "_LOOKS", 1)
+        monkeypatch.setattr(assign_plan_slots, "_LOOKS", 1)
         world.take("a")
         world.wait("b", alive=False)
         world.wait("c")
-        leave_places(world.ports, REPOSITORY, ["a"])
+        release_plan_slots(world.ports, REPOSITORY, ["a"])
         assert world.now == ((), ("c",))
-        leave_places(world.ports, REPOSITORY, ["a"])
+        release_plan_slots(world.ports, REPOSITORY, ["a"])
         assert world.woken == ["c"]
 
     def test_nobody_leaves_where_nobody_is_named(self, world):
         world.take("a")
-        leave_places(world.ports, REPOSITORY, [])
+        release_plan_slots(world.ports, REPOSITORY, [])
         assert world.now == (("a",), ())
 
     def test_whoever_else_hands_the_place_over_meanwhile_wakes_the_first(self, world, monkeypatch):
         world.take("a")
         world.wait("b")
         seen = world.places.leave(REPOSITORY, ["a"])
-        hand_on_places(world.ports, seen)
-        assert hand_on_places(world.ports, seen) == 0
+        assign_free_plan_slots(world.ports, seen)
+        assert assign_free_plan_slots(world.ports, seen) == 0
         assert (world.now, world.woken) == ((("b",), ()), ["b"])
 
 

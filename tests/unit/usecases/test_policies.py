@@ -17,17 +17,17 @@ from tests.unit.usecases.trees import Trees, blob
 from tidegate.changes.rules.change_set import Member
 from tidegate.config.configured import ConfiguredRoot
 from tidegate.deploys.rules.approval import SetState
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.deploys.texts.policies import render_policy
-from tidegate.discovery.hold_policies import hold_for_pull_request
 from tidegate.discovery.repository_source import Granted
 from tidegate.discovery.root_index import Deployable
+from tidegate.discovery.save_policies import save_policies_of_pull_request
 from tidegate.messages import CheckPolicies
 from tidegate.policies.check_policies import check_policies
 from tidegate.policies.rules.files import packed, unpacked
-from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, RuleChanges, Severity
+from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, RuleChanges, Severity
 from tidegate.ports import Change
-from tidegate.pull_requests.judge_policies import dismiss_outdated, judge_policies
+from tidegate.pull_requests.evaluate_policies import dismiss_outdated, evaluate_policies
 from tidegate.pull_requests.pull_request_checks import show_pull_request
 from tidegate.roots.rules.terms import tagged
 from tidegate.rules.errors import AppLacksPermission, ForgeRefused
@@ -63,7 +63,7 @@ class Holding:
             Deployable(Member(root, stack, ""), ConfiguredRoot(root, tagged(root, tags), (), stack))
             for root, stack, tags in members
         ]
-        return hold_for_pull_request(self.ports, any_pull_request(), self.granted, made)
+        return save_policies_of_pull_request(self.ports, any_pull_request(), self.granted, made)
 
     def files(self, held):
         content = self.ports.artifacts.objects[held.key]
@@ -158,7 +158,7 @@ class Checking:
     def __init__(self):
         self.engine = MemoryPolicyEngine()
         self.ports = memory_ports(policy_engine=self.engine)
-        self.artifacts, self.layers = self.ports.artifacts, self.ports.temporary_layers
+        self.artifacts, self.layers = self.ports.artifacts, self.ports.speculative_plans
         plan_json = b'{"resource_changes": []}'
         self.artifacts.put("plans/x/plan.json", plan_json)
         plan = any_plan(json=any_artifact(key="plans/x/plan.json", sha256=sha256(plan_json).hexdigest()))
@@ -169,7 +169,7 @@ class Checking:
     def held(self, name):
         key, content = packed({f"{name}.rego": b"package main"})
         self.artifacts.put(key, content)
-        return HeldPolicySet(name, key, sha256(content).hexdigest(), namespaces=("main", name))
+        return PolicySetStatus(name, key, sha256(content).hexdigest(), namespaces=("main", name))
 
     def change(self, **fields):
         self.layers.save(replace(self.layers.get(self.layer.id), **fields))
@@ -183,7 +183,7 @@ class Checking:
 
     @property
     def announced(self):
-        return [each.id for each in self.ports.announcements.layers]
+        return [each.id for each in self.ports.event_publisher.layers]
 
     @property
     def verdicts(self):
@@ -220,8 +220,8 @@ def test_many_sets_share_the_time(checking):
 
 
 def test_a_set_with_a_problem_or_with_other_files_fails_without_being_asked(checking):
-    broken = HeldPolicySet("broken", problem="There are no policies.")
-    gone = HeldPolicySet("gone", "policies/gone.json", "ab")
+    broken = PolicySetStatus("broken", problem="There are no policies.")
+    gone = PolicySetStatus("gone", "policies/gone.json", "ab")
     other = replace(checking.held("net"), sha256="ab")
     checking.change(policy_sets=(broken, gone, other))
     assert checking.check() == ("broken", "gone", "net")
@@ -273,7 +273,7 @@ RECORD = any_pull_request_record()
 
 
 def layer_with(*findings, owners=("team:sre",), **fields):
-    held = HeldPolicySet("net", owners=owners)
+    held = PolicySetStatus("net", owners=owners)
     verdict = PolicyVerdict("net", findings)
     return any_layer(plan=any_plan(), state=LayerState.PLANNED, policy_sets=(held,), verdicts=(verdict,), **fields)
 
@@ -287,7 +287,7 @@ def reviewed(*logins):
 
 
 def state(forge, *layers):
-    (found,) = judge_policies(memory_ports(forge=forge), RECORD.spec, layers)
+    (found,) = evaluate_policies(memory_ports(forge=forge), RECORD.spec, layers)
     return found.state
 
 
@@ -301,7 +301,7 @@ def test_an_owner_who_made_a_commit_of_it_lets_nothing_pass():
     forge.changes.clear()
     assert state(forge, layer_with(DENIED)) is SetState.FAILED
     forge.changes[RECORD.spec.base_sha, RECORD.spec.head_sha] = Change(sha(1), Authors(), Authors(("Ann",)))
-    (found,) = judge_policies(memory_ports(forge=forge), RECORD.spec, [layer_with(DENIED)])
+    (found,) = evaluate_policies(memory_ports(forge=forge), RECORD.spec, [layer_with(DENIED)])
     assert found.state is SetState.FAILED
     assert [each.reason for each in found.disregarded] == ["made or pushed a commit of the pull request"]
 
@@ -310,26 +310,26 @@ def test_before_anybody_approves_it_is_told_how_many_must_and_whom_the_forge_doe
     forge = reviewed()
     stranger = nobody_at("dev@corp.example", sha(7))
     forge.changes[RECORD.spec.base_sha, RECORD.spec.head_sha] = Change(sha(1), stranger)
-    (found,) = judge_policies(memory_ports(forge=forge), RECORD.spec, [layer_with(DENIED, owners=("user:ann",))])
+    (found,) = evaluate_policies(memory_ports(forge=forge), RECORD.spec, [layer_with(DENIED, owners=("user:ann",))])
     text = render_policy(found, "key").summary
     assert found.needed == 2
     assert f"not known whose address `dev@corp.example` is (commit `{sha(7)[:7]}`)" in text
     assert "Only 1 of the 2 people that are needed can approve" in text
 
 
-OTHER_RULES = RuleChanges(("workflows",), (HeldPolicySet("net", owners=("team:sre",)),))
+OTHER_RULES = RuleChanges(("workflows",), (PolicySetStatus("net", owners=("team:sre",)),))
 
 
 @pytest.mark.parametrize("layers", [(), (layer_with(),)], ids=["no plan", "a plan that passes"])
 def test_owners_approve_other_rules_whatever_the_plans_are(layers):
     for by, found in (("bob", SetState.FAILED), ("ann", SetState.APPROVED)):
-        (standing,) = judge_policies(memory_ports(forge=reviewed(by)), RECORD.spec, layers, OTHER_RULES)
+        (standing,) = evaluate_policies(memory_ports(forge=reviewed(by)), RECORD.spec, layers, OTHER_RULES)
         assert (standing.state, standing.rules) == (found, ("workflows",))
 
 
 def test_a_plan_without_verdict_is_not_approved_with_other_rules():
     layer = replace(layer_with(), verdicts=(), state=LayerState.FAILED, plan=None)
-    (standing,) = judge_policies(memory_ports(forge=reviewed("ann")), RECORD.spec, [layer], OTHER_RULES)
+    (standing,) = evaluate_policies(memory_ports(forge=reviewed("ann")), RECORD.spec, [layer], OTHER_RULES)
     assert standing.state is SetState.UNKNOWN
 
 
@@ -376,7 +376,7 @@ def test_each_set_has_a_check_run_of_its_own_for_each_execution():
 
 def dismissed(forge, *layers):
     ports = memory_ports(forge=forge)
-    dismiss_outdated(ports, RECORD.spec, judge_policies(ports, RECORD.spec, layers))
+    dismiss_outdated(ports, RECORD.spec, evaluate_policies(ports, RECORD.spec, layers))
     return forge.dismissed
 
 

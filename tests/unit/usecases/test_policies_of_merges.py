@@ -10,10 +10,10 @@ from tests.builders import NOW, any_deployment, any_plan, any_pull_request, any_
 from tests.fakes import MemoryForge, MemoryPullRequests
 from tests.fakes.ports import memory_ports
 from tidegate.deploys.rules.deployment import Approval, Override, Trigger
-from tidegate.deploys.rules.judged_plan import JudgedPlan
+from tidegate.deploys.rules.evaluated_plan import EvaluatedPlan
 from tidegate.gates.apply_requirements import missing_requirements
 from tidegate.plans.rules.plan import PlannedChanges
-from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, Severity
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Change
 from tidegate.pull_requests.rules.record import PullRequestRecord
@@ -26,7 +26,7 @@ from tidegate.vcs.rules.pushers import HeadPush
 
 BEFORE, HEAD, MERGED, DIGEST = sha(2), sha(3), sha(4), "d" * 64
 DENIED = PolicyVerdict("words", (PolicyFinding(Severity.DENY, "main.deny", "It is public.", "aws_s3_bucket.all"),))
-WORDS = HeldPolicySet("words", owners=("user:ann", "user:ben"))
+WORDS = PolicySetStatus("words", owners=("user:ann", "user:ben"))
 PULL = PullRequest(5, HEAD, "feature", "main", "author", False, False, merged=True)
 CHANGED = any_plan(changes=PlannedChanges(add=1))
 
@@ -51,7 +51,7 @@ class World:
 
     def shown(self, digest=DIGEST, head=HEAD, stack="default", **spec):
         """Let the record have the plan that the pull request showed."""
-        plans = (JudgedPlan("network", stack, head, digest),)
+        plans = (EvaluatedPlan("network", stack, head, digest),)
         self.records.save(PullRequestRecord(any_pull_request(5, **spec), plans=plans))
 
     def approve(self, *logins, head=HEAD):
@@ -159,7 +159,7 @@ def test_of_commits_that_came_with_no_pull_request_whoever_pushed_approves_nothi
 def test_what_was_not_judged_or_has_no_owners_is_let_pass_by_an_operator_alone(world):
     world.shown()
     world.approve("ann", "ben")
-    both = WORDS, HeldPolicySet("costs", owners=("user:ann",))
+    both = WORDS, PolicySetStatus("costs", owners=("user:ann",))
     assert world.missing(sets=both) == ("Policy set `costs` has not judged this plan.",)
     (told,) = world.missing(sets=(replace(WORDS, owners=()),), approved_here=here("ann"))
     assert "no owners who could let it pass" in told

@@ -9,7 +9,7 @@ import pytest
 from tests.builders import NOW, any_deployment, any_lock, deployment_in
 from tests.unit.usecases.press_world import PressedWorld
 from tidegate.deploys.rules.deployment import State
-from tidegate.deploys.rules.line import Shown, Standing
+from tidegate.deploys.rules.queue_snapshot import Shown, Standing
 from tidegate.rules.errors import CloudUnavailable
 from tidegate.vcs.rules.check_run import Button
 
@@ -20,7 +20,7 @@ def test_unlock_on_the_deployment_that_locks_lets_the_queue_go_on_and_shows_it()
     assert [action.button for action in world.shown.actions] == [Button.UNLOCK]
     assert world.press(Button.UNLOCK) == "unlocked"
     assert world.head.lock is None
-    assert world.announcements.lines == [world.deployment.queue]
+    assert world.event_publisher.lines == [world.deployment.queue]
     world.publish()
     assert "Unlocked** by `reviewer` on 2026-03-02 10:00 UTC" in world.shown.summary
 

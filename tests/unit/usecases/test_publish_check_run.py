@@ -13,7 +13,7 @@ from tests.unit.usecases.terraform_world import World
 from tidegate.check_runs.check_run_view import PLAN_START
 from tidegate.check_runs.publish_check_run import publish_check_run
 from tidegate.deploys.rules.deployment import AfterGate, Gate, State, Trigger
-from tidegate.deploys.rules.line import Named, Shown, Standing
+from tidegate.deploys.rules.queue_snapshot import Named, Shown, Standing
 from tidegate.ports import PublishedCheckRun
 from tidegate.rules.errors import ForgeUnavailable, NotFound
 from tidegate.vcs.rules.check_run import Button, CheckRun, Conclusion, digest_of
@@ -308,7 +308,7 @@ def test_a_re_run_links_to_what_it_repeats_and_has_that_point_to_it(world):
     again = world.put(any_deployment(1, id="again", rerun_of=first.id, trigger=Trigger.RERUN))
     publish(world, again)
     assert f"This runs [`{first.id}`](https://github.com/acme/infra/runs/1) again" in world.forge.check_runs[2].summary
-    assert world.announcements.repeats == [(first.id, "again")]
+    assert world.event_publisher.repeats == [(first.id, "again")]
     publish_check_run(world.ports, first.id, again=True, repeated_by="again")
     assert "[`again`](https://github.com/acme/infra/runs/2)" in world.forge.check_runs[1].summary
     publish(world, first, again=True)
@@ -373,7 +373,7 @@ def test_one_that_is_hidden_by_the_check_run_of_an_older_deployment_gets_another
     old, new = repeated
     publish(world, new)
     publish(world, old)
-    assert world.announcements.refreshed == [new.id]
+    assert world.event_publisher.refreshed == [new.id]
     publish(world, new, again=True)
     shown = world.forge.check_runs
     assert (titles(world)[1], shown[3].external_id) == ("Continued in a newer check run", new.id)
@@ -389,7 +389,7 @@ def test_who_hid_one_and_died_says_so_when_it_comes_again(world, repeated):
     made = CheckRun("any", old.revision.sha, old.id, "queued", "Queued", "It waits.")
     world.forge.create_check_run(old.installation, old.repository, made)
     publish(world, old)
-    assert world.announcements.refreshed == [new.id]
+    assert world.event_publisher.refreshed == [new.id]
 
 
 def test_whoever_comes_in_the_right_order_hides_nobody(world, repeated):
@@ -397,7 +397,7 @@ def test_whoever_comes_in_the_right_order_hides_nobody(world, repeated):
     publish(world, old)
     publish(world, new)
     publish(world, old, again=True)
-    assert world.announcements.refreshed == []
+    assert world.event_publisher.refreshed == []
     assert len(world.forge.check_runs) == 2
 
 
@@ -407,4 +407,4 @@ def test_check_runs_of_other_names_hide_nothing(world, repeated, fields):
     world.deployments.save(replace(old, **fields))
     publish(world, new)
     publish(world, old)
-    assert world.announcements.refreshed == []
+    assert world.event_publisher.refreshed == []

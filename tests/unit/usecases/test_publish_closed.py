@@ -9,7 +9,7 @@ import pytest
 from tests.builders import NOW
 from tests.fakes import MemoryForge
 from tests.unit.usecases.publishing_world import World, planned
-from tidegate.pull_requests.tell_closed import tell_closed
+from tidegate.pull_requests.notify_closed import notify_closed
 from tidegate.rules.errors import ForgeUnavailable
 
 
@@ -25,7 +25,7 @@ def world():
 def closes(world):
     """Let the pull request close, and its end be told."""
     world.records.save(replace(world.record, layers=(), closed_at=NOW))
-    tell_closed(world.ports, world.record, merged=False)
+    notify_closed(world.ports, world.record, merged=False)
 
 
 def closes_before(world, method):

@@ -10,8 +10,8 @@ from tests.builders import NOW, any_plan, any_pull_request_record, sha
 from tests.fakes.overridden import With
 from tests.fakes.ports import changed
 from tests.unit.usecases.publishing_world import HEAD, PULL, REFUSING, REVISION, WHERE, World, in_state, planned
-from tidegate.deploys.rules.temporary_layer import LayerState
-from tidegate.policies.rules.policy import HeldPolicySet
+from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.policies.rules.policy import PolicySetStatus
 from tidegate.ports import Change
 from tidegate.pull_requests.publish_pull_request import ask_for_publication, publish_pull_request
 from tidegate.pull_requests.pull_request_checks import show_layer, show_verdict
@@ -63,7 +63,7 @@ def test_an_older_revision_is_not_shown():
     assert world.publish() == "overtaken"
     assert ask_for_publication(world.ports, PULL, REVISION) == "overtaken"
     assert not world.texts
-    assert not world.announcements.ended
+    assert not world.event_publisher.ended
 
 
 @pytest.mark.parametrize("stacks", [("dev",), ("dev", "prod")])
@@ -111,7 +111,7 @@ def test_a_closed_or_unknown_pull_request_shows_nothing():
 def test_asking_asks_once_for_the_newest_revision():
     world = World(planned())
     assert ask_for_publication(world.ports, PULL, REVISION, "TidegateFailed", "cause") == "shown"
-    assert world.announcements.ended == [(PULL, REVISION, "TidegateFailed", "cause")]
+    assert world.event_publisher.ended == [(PULL, REVISION, "TidegateFailed", "cause")]
 
 
 def test_no_roots_give_a_green_check_and_no_comment():
@@ -280,13 +280,13 @@ def test_a_refused_layer_gets_its_check_run_too():
     refused = in_state("db", LayerState.REFUSED)
     world = World(refused, in_state("app", LayerState.CANCELLED))
     world.publish()
-    assert world.announcements.layers == [refused]
+    assert world.event_publisher.layers == [refused]
     show_layer(world.ports, refused.id)
     assert world.check("tidegate/plan: db").conclusion is Conclusion.FAILURE
 
 
 def test_a_merge_conflict_is_one_comment_that_says_so_and_what_to_do():
-    why = {"reason": "Both change a.tf. Rebase it.", "conflict": True, "policy_sets": (HeldPolicySet("security"),)}
+    why = {"reason": "Both change a.tf. Rebase it.", "conflict": True, "policy_sets": (PolicySetStatus("security"),)}
     stacks = [in_state("db", LayerState.FAILED, stack=stack, **why) for stack in ("dev", "prod")]
     world = World(*stacks, notice="Not logs.")
     world.publish()
@@ -307,7 +307,7 @@ def test_what_tidegate_fails_on_hides_a_merge_conflict():
 
 
 def test_policies_have_a_check_run_each_and_hold_up_the_whole():
-    held = HeldPolicySet("security")
+    held = PolicySetStatus("security")
     world = World(planned(policy_sets=(held,), verdicts=(REFUSING,)))
     world.publish()
     assert world.check("tidegate/policy: security").conclusion is Conclusion.FAILURE
@@ -348,7 +348,7 @@ def test_all_is_linked_on_tidegates_page_or_else_on_the_forges():
 
 
 def test_the_record_keeps_the_verdict_that_was_shown():
-    held = HeldPolicySet("security", owners=("user:ann",))
+    held = PolicySetStatus("security", owners=("user:ann",))
     world = World(planned("a", verdicts=(REFUSING,), policy_sets=(held,)), in_state("b", LayerState.FAILED))
     world.publish()
     verdict = world.record.verdict
@@ -359,7 +359,7 @@ def test_the_record_keeps_the_verdict_that_was_shown():
 
 
 def test_the_verdict_tells_whose_approvals_let_a_policy_set_pass():
-    held = HeldPolicySet("security", owners=("user:ann",))
+    held = PolicySetStatus("security", owners=("user:ann",))
     world = World(planned("a", verdicts=(REFUSING,), policy_sets=(held,)))
     spec = world.record.spec
     world.forge.readers.add("ann")

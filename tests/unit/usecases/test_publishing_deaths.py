@@ -13,9 +13,9 @@ from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.fakes import MemoryForge
 from tests.fakes.ports import changed
 from tests.unit.usecases.publishing_world import REFUSING, World, in_state, planned
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.plans.rules.plan import Artifact
-from tidegate.policies.rules.policy import HeldPolicySet
+from tidegate.policies.rules.policy import PolicySetStatus
 from tidegate.pull_requests.rules.record import PullRequestState
 from tidegate.rules.errors import ForgeUnavailable
 
@@ -23,11 +23,11 @@ DEATHS = list(itertools.product(range(40), (False, True)))
 
 
 #: The ports at whose calls it may die.
-PORTS = ("pull_requests", "temporary_layers", "forge", "pull_check_runs", "announcements")
+PORTS = ("pull_requests", "speculative_plans", "forge", "pull_check_runs", "event_publisher")
 
 
 def _story(**world):
-    held = HeldPolicySet("security")
+    held = PolicySetStatus("security")
     altered = replace(any_plan(), text=Artifact("gone", "0" * 64))
     return World(
         planned("a", stack="dev", policy_sets=(held,), verdicts=(REFUSING,)),

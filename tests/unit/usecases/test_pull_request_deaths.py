@@ -16,7 +16,7 @@ from tests.chance import examples
 from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.fakes.ports import changed
 from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, INSTALLATION, MAIN, NUMBER, PullRequestWorld
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.ports import Change
 from tidegate.pull_requests.cancel_plans import cancel_plans
 from tidegate.pull_requests.receive_pull_request import receive_pull_request
@@ -30,13 +30,13 @@ CALLS = 22
 MORTAL = (
     "deliveries",
     "pull_requests",
-    "temporary_layers",
+    "speculative_plans",
     "workflows",
     "pull_check_runs",
     "artifacts",
     "forge",
-    "plan_places",
-    "announcements",
+    "plan_slots",
+    "event_publisher",
 )
 DEATHS = list(itertools.product(range(CALLS), (False, True)))
 
@@ -175,7 +175,7 @@ def test_plans_that_are_cancelled_end_and_that_is_shown(world, death):
     assert (world.record.execution, world.workflows.endings) == (execution, {execution: "ABORTED"})
     assert [layer.state for layer in world.found] == [LayerState.CANCELLED]
     assert "writer cancelled" in world.record.notice
-    assert world.announcements.ended
+    assert world.event_publisher.ended
 
 
 def shown(world):

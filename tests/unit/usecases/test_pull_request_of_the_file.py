@@ -16,7 +16,7 @@ from tests.unit.usecases.pull_request_world import (
     opened,
 )
 from tests.unit.usecases.pull_request_world import changes as files_change
-from tidegate.deploys.rules.temporary_layer import Checkout
+from tidegate.deploys.rules.speculative_plan import Checkout
 from tidegate.deploys.rules.workflow import StepKind
 from tidegate.roots.rules.root import EngineName
 

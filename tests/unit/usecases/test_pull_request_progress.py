@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import NOW, any_layer
 from tests.unit.usecases.publishing_world import World, in_state, planned
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.pull_requests.pull_request_checks import show_layer, show_pull_request, stop_checks
 from tidegate.rules.errors import NotYet
 from tidegate.texts.markdown import escaped

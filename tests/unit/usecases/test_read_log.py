@@ -14,7 +14,7 @@ from tidegate.deploys.jobs import read_log
 from tidegate.deploys.jobs.read_log import MISSING_LINE, LogState, RawLog, read_whole_log
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.job import JobKind, job_id, log_key
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.ports import LogChunk
 from tidegate.rules.errors import NotFound
 

@@ -17,13 +17,13 @@ from tests.builders import (
     seen,
     sha,
 )
-from tests.fakes import MemoryCatalog, MemoryDeployments, MemoryDeployQueues, MemoryWitness
+from tests.fakes import MemoryDeployments, MemoryDeployQueues, MemoryRepositoryIndex, MemoryWebhookVerifier
 from tests.fakes.overridden import With
 from tests.fakes.ports import changed
 from tests.unit.usecases.pull_request_world import HEAD, MAIN, NUMBER, PullRequestWorld
 from tidegate.deploys.rules.deployment import State
-from tidegate.deploys.rules.temporary_layer import LayerState
-from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, RuleChanges, Severity
+from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, RuleChanges, Severity
 from tidegate.ports import KnownRepository, Pushed
 from tidegate.pull_requests.receive_pull_request import receive_pull_request
 from tidegate.pull_requests.rules.record import PullRequestState, Status, judged
@@ -127,19 +127,19 @@ class TestOpening:
 class TestRepositories:
     def test_a_repository_of_which_no_push_was_received_is_known_with_its_first_pull_request(self, world):
         deployments = MemoryDeployments()
-        catalog = MemoryCatalog(deployments, MemoryDeployQueues(deployments))
-        world.ports = changed(world.ports, catalog=catalog)
+        repository_index = MemoryRepositoryIndex(deployments, MemoryDeployQueues(deployments))
+        world.ports = changed(world.ports, repository_index=repository_index)
         world.receive()
-        known = world.catalog.repository(REPOSITORY)
+        known = world.repository_index.repository(REPOSITORY)
         assert (known.installation, known.default_branch, known.seen) == (42, "main", "")
         pushed = KnownRepository(REPOSITORY, 42, "main", MAIN, "2020-01-01T00:00:00.000000+00:00")
-        world.catalog.remember(pushed)
-        assert world.catalog.repository(REPOSITORY) == pushed, "any push that was received is newer"
+        world.repository_index.remember(pushed)
+        assert world.repository_index.repository(REPOSITORY) == pushed, "any push that was received is newer"
 
     def test_what_is_known_of_a_repository_stays(self, world):
-        known = world.catalog.repository(REPOSITORY)
+        known = world.repository_index.repository(REPOSITORY)
         world.receive()
-        assert world.catalog.repository(REPOSITORY) == known
+        assert world.repository_index.repository(REPOSITORY) == known
 
 
 class TestNewCommits:
@@ -185,8 +185,8 @@ class TestNewCommits:
         assert pushers(world.record.spec.pushes, NEWER) == Authors(("pusher", "author"))
 
     def test_who_moved_its_head_is_whom_the_forge_names_where_webhooks_are_not_signed(self, world):
-        witness = MemoryWitness(pushes={("feature", HEAD): Pushed("developer")})
-        world.ports = changed(world.ports, witness=witness)
+        witness = MemoryWebhookVerifier(pushes={("feature", HEAD): Pushed("developer")})
+        world.ports = changed(world.ports, webhook_verifier=witness)
         world.forge.seen[NUMBER] = seen(any_pull_request(pushes=()))
         world.receive(action="opened", before="", after=HEAD, sender="somebody")
         assert pushers(world.record.spec.pushes, HEAD) == Authors(("developer",))
@@ -352,7 +352,7 @@ class TestReviews:
     def refused(self, *owners):
         """Return a layer whose plan a policy set refuses."""
         finding = PolicyFinding(Severity.DENY, "main.deny", "no")
-        held = HeldPolicySet("network", owners=owners)
+        held = PolicySetStatus("network", owners=owners)
         verdicts = (PolicyVerdict("network", (finding,)),)
         return any_layer(state=LayerState.PLANNED, plan=any_plan(), policy_sets=(held,), verdicts=verdicts)
 
@@ -362,7 +362,7 @@ class TestReviews:
         assert world.record.state is PullRequestState.IDLE
         assert "are checked again" in world.receive("pull_request_review")
         assert world.record.state is PullRequestState.COMMENT_NEEDED
-        assert [about[:2] for about in world.announcements.ended] == [
+        assert [about[:2] for about in world.event_publisher.ended] == [
             (world.record.spec.id, world.record.spec.revision)
         ]
 
@@ -375,11 +375,11 @@ class TestReviews:
         shown(world, self.refused())
         before = world.record
         assert "No policy set asks" in world.receive("pull_request_review")
-        assert (world.record, world.announcements.ended) == (before, [])
+        assert (world.record, world.event_publisher.ended) == (before, [])
 
     def test_a_review_is_looked_at_where_owners_must_approve_other_rules(self, world):
         world.receive()
-        asked = RuleChanges(("workflows",), (HeldPolicySet("network", owners=("team:sre",)),))
+        asked = RuleChanges(("workflows",), (PolicySetStatus("network", owners=("team:sre",)),))
         shown(world, self.refused())
         world.records.save(replace(world.record, rule_changes=asked))
         assert "are checked again" in world.receive("pull_request_review")
@@ -398,7 +398,7 @@ class TestReviews:
 
         world.layers.many = overtaken
         world.receive("pull_request_review")
-        assert world.announcements.ended == []
+        assert world.event_publisher.ended == []
 
     def test_a_review_of_what_is_not_known_yet_is_looked_at_later(self, world):
         assert world.receive("pull_request_review") == "Nothing is known of the pull request."

@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from tests.builders import any_pull_request, any_pull_request_record, seen, sha
-from tests.fakes import MemoryWitness
+from tests.fakes import MemoryWebhookVerifier
 from tests.unit.usecases.push_world import AFTER, CHANGED, ROOTS, World
 from tests.unit.usecases.trees import BASE
 from tidegate import ports
@@ -17,7 +17,7 @@ from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.ports import Change, DeliveryOutcome, KnownRepository
-from tidegate.pull_requests.tell_base_moved import BASE_MOVED
+from tidegate.pull_requests.notify_base_moved import BASE_MOVED
 from tidegate.pushes.receive_push import receive_push
 from tidegate.rules.errors import CloudUnavailable, ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.vcs.rules.authors import Authors
@@ -79,7 +79,7 @@ def test_a_deployment_tells_who_asked_for_what_and_when(world):
 def test_a_push_remembers_its_repository_and_tells_its_deployments(world):
     outcome = world.receive()
     known = KnownRepository("acme/infra", 42, "main", AFTER, "2026-03-02T08:00:00.000000+00:00")
-    assert world.catalog.repositories() == [known]
+    assert world.repository_index.repositories() == [known]
     ids = tuple(deployment.id for deployment in world.enqueued)
     assert world.deliveries.outcome("delivery-1") == DeliveryOutcome(outcome, ids)
 
@@ -183,7 +183,7 @@ def test_what_a_lost_push_before_this_one_changed_is_deployed_as_well_and_first(
     waiting = world.queues.waiting("acme/infra||live/db")
     assert [each.revision for each in waiting] == [AFTER, sha(3), sha(4)]
     assert [each.revision for each in world.queues.waiting("acme/infra||live/app")] == [AFTER, sha(3)]
-    assert world.catalog.repository("acme/infra").seen == sha(4)
+    assert world.repository_index.repository("acme/infra").seen == sha(4)
 
 
 def test_what_is_asked_of_a_lost_push_is_asked_of_the_one_that_contains_it(world):
@@ -296,12 +296,12 @@ class TestWhatTheForgeConfirms:
 
     @pytest.fixture
     def world(self):
-        return World(settings={"TIDEGATE_PLAN_REVIEW": "never"}, witness=MemoryWitness())
+        return World(settings={"TIDEGATE_PLAN_REVIEW": "never"}, webhook_verifier=MemoryWebhookVerifier())
 
     def pushed(self, world, *by, event="push"):
         """Receive what claims to be a push of the owner; the forge has one ``by`` somebody, if any."""
         if by:
-            world.ports.witness.pushes["main", AFTER] = ports.Pushed(*by)
+            world.ports.webhook_verifier.pushes["main", AFTER] = ports.Pushed(*by)
         world.new = {**CHANGED, "tidegate.yaml": self.GUARDED}
         world.forge.changes[sha(1), AFTER] = Change(sha(1), Authors(("author",)))
         world.forge.readers = {"owner", "developer"}
@@ -330,7 +330,7 @@ class TestWhatTheForgeConfirms:
         assert "does not have" in self.pushed(world)
         assert (world.enqueued, world.fetched) == ([], [])
         with pytest.raises(NotFound):
-            world.catalog.repository("acme/infra")
+            world.repository_index.repository("acme/infra")
 
     def test_heads_that_tidegate_found_itself_are_not_asked_for(self, world):
         self.pushed(world, event="head")
@@ -363,7 +363,7 @@ def replans(world):
 
 def test_without_pull_requests_nobody_is_told(world):
     world.receive()
-    assert world.ports.announcements.ended == []
+    assert world.ports.event_publisher.ended == []
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_every_plan_with_changes_waits_for_review(world, changes):
     assert (deployment.state, deployment.plan) == (State.AWAITING_REVIEW, any_plan(changes=changes))
     assert deployment.review == Review(id=review_id(deployment, deployment.plan), asked_at=deployment.changed_at)
     assert world.states() == [State.AWAITING_REVIEW], "the review is shown before anything waits for its token"
-    assert world.announcements.lines == [deployment.queue]
+    assert world.event_publisher.lines == [deployment.queue]
 
 
 @pytest.mark.parametrize("when", PlanReview)

@@ -157,7 +157,7 @@ def test_while_the_audit_topic_is_down_a_result_is_decided_and_nobody_sees_it(wo
         record(world, deployment, "applied")
     waiting = world.deployments.get(deployment.id)
     assert (waiting.state, waiting.ending.state) == (State.APPLYING, State.APPLIED)
-    assert world.announcements.announced == []
+    assert world.event_publisher.announced == []
     world.audit.unavailable = False
     assert record(world, deployment, "engine_fault").state is State.APPLIED
     assert world.audit.states == ["SUCCESS"]
@@ -291,8 +291,8 @@ def test_a_gate_that_expires_says_what_was_waited_for(world, state):
 
 def test_a_gate_that_stays_shut_says_why_instead(world):
     waiting = world.put(deployment_in(State.GATED, reason="It waits for app (dev)."))
-    cause = json.dumps({"errorType": "GateStaysShut", "errorMessage": "It has waited 7 times."})
-    ended = record(world, waiting, "gate_expired", error="GateStaysShut", cause=cause)
+    cause = json.dumps({"errorType": "GateBlocked", "errorMessage": "It has waited 7 times."})
+    ended = record(world, waiting, "gate_expired", error="GateBlocked", cause=cause)
     assert (ended.state, ended.reason) == (State.GATE_EXPIRED, "It has waited 7 times.")
 
 

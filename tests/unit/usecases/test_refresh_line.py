@@ -8,7 +8,7 @@ import pytest
 from tests.builders import any_deployment, any_lock, any_queue, deployment_in
 from tests.fakes.ports import changed
 from tests.unit.usecases.terraform_world import World
-from tidegate.deploys.queue.refresh_line import refresh_line
+from tidegate.deploys.queue.refresh_positions import refresh_positions
 from tidegate.deploys.rules.deployment import State
 from tidegate.ports import PublishedCheckRun
 from tidegate.rules.errors import CloudUnavailable
@@ -34,9 +34,9 @@ class LineWorld(World):
         self.queues.commit(head, replace(head, **fields), take=first if take else None)
 
     def refresh(self, **others):
-        self.announcements.places.clear()
-        refresh_line(changed(self.ports, **others), QUEUE)
-        return list(self.announcements.places)
+        self.event_publisher.places.clear()
+        refresh_positions(changed(self.ports, **others), QUEUE)
+        return list(self.event_publisher.places)
 
     def published(self, deployment, number):
         self.check_runs.remember(PublishedCheckRun(deployment, number, 0, closed=False))
@@ -91,8 +91,8 @@ def test_what_is_due_within_two_seconds_is_left_to_the_next_message_of_the_line(
     world.refresh()
     world.change(take=True)
     world.refresh()
-    assert world.announcements.lines == [QUEUE]
-    assert world.announcements.later == []
+    assert world.event_publisher.lines == [QUEUE]
+    assert world.event_publisher.later == []
 
 
 def test_what_is_due_later_is_looked_at_later_once():
@@ -103,22 +103,22 @@ def test_what_is_due_later_is_looked_at_later_once():
     world.refresh()
     world.clock.advance(5)
     world.refresh()
-    assert [queue for queue, _ in world.announcements.later] == [QUEUE]
-    assert 120 < world.announcements.later[0][1] <= 130
+    assert [queue for queue, _ in world.event_publisher.later] == [QUEUE]
+    assert 120 < world.event_publisher.later[0][1] <= 130
 
 
 def test_what_is_due_after_a_quarter_of_an_hour_is_looked_at_in_steps():
     world = LineWorld(60)
     world.refresh()
-    while world.announcements.later:
-        world.clock.advance(world.announcements.later.pop()[1])
+    while world.event_publisher.later:
+        world.clock.advance(world.event_publisher.later.pop()[1])
         world.refresh()
     world.clock.advance(60)
     world.change(take=True)
     world.refresh()
     steps, asked = 0, set()
-    while world.announcements.later:
-        _, seconds = world.announcements.later.pop()
+    while world.event_publisher.later:
+        _, seconds = world.event_publisher.later.pop()
         assert seconds <= 900
         world.clock.advance(seconds + 0.1)
         asked |= set(world.refresh())
@@ -136,18 +136,18 @@ def test_an_earlier_look_replaces_a_later_one():
     world.clock.advance(20)
     world.change(take=True)
     world.refresh()
-    assert len(world.announcements.later) == 1
+    assert len(world.event_publisher.later) == 1
 
 
 def test_a_look_that_died_before_it_asked_is_done_again():
     world = LineWorld(2)
 
     class Refuses:
-        def place_changed(self, _deployment):
+        def position_changed(self, _deployment):
             raise CloudUnavailable("SQS", "RequestThrottled")
 
     with pytest.raises(CloudUnavailable):
-        world.refresh(announcements=Refuses())
+        world.refresh(event_publisher=Refuses())
     assert world.refresh() == ["d000", "d001"]
 
 
@@ -163,7 +163,7 @@ def test_a_look_at_two_hundred_reads_the_same_few_things():
             return getattr(self.port, name)
 
     world = LineWorld(200, deployment_in(State.PLANNING, 250, id="running"))
-    stores = ("queues", "line_boards", "deployments", "check_runs")
+    stores = ("queues", "queue_snapshots", "deployments", "check_runs")
     world.refresh(**{name: Counting(getattr(world, name)) for name in stores})
     assert sorted(reads) == ["expect", "line", "many", "many", "read", "write", "write"]
 
@@ -174,4 +174,4 @@ def test_a_look_at_two_hundred_reads_the_same_few_things():
 def test_what_waits_behind_a_blocked_deployment_has_its_gate_looked_at(state, count, asked):
     world = LineWorld(count, deployment_in(state, 60, change_set="change-1"))
     world.refresh()
-    assert world.announcements.moved == asked
+    assert world.event_publisher.moved == asked

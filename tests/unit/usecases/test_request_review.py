@@ -136,7 +136,7 @@ def test_without_a_plan_to_review_nothing_waits(world, state):
     deployment = world.put(deployment_in(state))
     with pytest.raises(WrongState):
         request(world, deployment)
-    assert world.announcements.announced == []
+    assert world.event_publisher.announced == []
 
 
 def test_a_review_that_nobody_waits_for_any_more_settles_quietly(world):

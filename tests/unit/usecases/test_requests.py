@@ -21,7 +21,7 @@ def world():
 @pytest.fixture
 def known(world):
     """The world, which knows its repository."""
-    world.catalog.remember(KnownRepository(REPOSITORY, INSTALLATION, "main", MAIN, AT))
+    world.repository_index.remember(KnownRepository(REPOSITORY, INSTALLATION, "main", MAIN, AT))
     return world
 
 

@@ -15,12 +15,12 @@ from tidegate.deploys.rules.gate import GateAnswer
 from tidegate.deploys.rules.requirements_gate import expires_at, gate_id, looked_at
 from tidegate.deploys.rules.review import REVIEW_DAYS
 from tidegate.gates.wait_for_requirements import check_all_requirements, check_requirements
-from tidegate.policies.rules.policy import HeldPolicySet, PolicyFinding, PolicyVerdict, Severity
+from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, Severity
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.pull_requests.rules.withdrawal import is_waiting_for_people, may_be_withdrawn
-from tidegate.reconciler.look_at_requirements import recheck_requirements
-from tidegate.reconciler.turn import Turn
-from tidegate.rules.errors import CloudUnavailable, GateStaysShut, NotFound, RequirementsMissing, WrongState
+from tidegate.reconciler.recheck_requirements import recheck_requirements
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
+from tidegate.rules.errors import CloudUnavailable, GateBlocked, NotFound, RequirementsMissing, WrongState
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_who_approved_cannot_do_so_twice_and_more_may_be_missing(waiting):
 
 def test_an_owner_of_what_refuses_the_plan_approves_it_here_and_others_do_not(waiting):
     denied = PolicyVerdict("words", (PolicyFinding(Severity.DENY, "main.deny", "It is public."),))
-    words = HeldPolicySet("words", owners=("user:ann",))
+    words = PolicySetStatus("words", owners=("user:ann",))
     refused = {"requires": (), "policy_sets": (words,), "verdicts": (denied,)}
     waiting.deployments.save(replace(waiting.now, **refused))
     assert "user:ann" in waiting.decide(GateAnswer.APPROVE, "reviewer").reason
@@ -142,9 +142,9 @@ def test_what_is_withdrawn_can_only_be_rejected(waiting):
 
 def test_a_look_lets_it_go_on_once_all_is_there_and_tells_what_else_is_missing_now(waiting):
     assert check_all_requirements(waiting.ports, "acme/infra") == 0
-    announced = len(waiting.announcements.announced)
+    announced = len(waiting.event_publisher.announced)
     assert not check_requirements(waiting.ports, waiting.id)
-    assert len(waiting.announcements.announced) == announced  # Nothing is said twice.
+    assert len(waiting.event_publisher.announced) == announced  # Nothing is said twice.
     waiting.deployments.save(replace(waiting.now, requires=(Requirements(),)))
     assert check_all_requirements(waiting.ports, "acme/other") == 0
     assert check_all_requirements(waiting.ports, "acme/infra") == 1
@@ -154,7 +154,7 @@ def test_a_look_lets_it_go_on_once_all_is_there_and_tells_what_else_is_missing_n
 
 def test_the_reconciler_looks_at_what_waits(waiting):
     waiting.deployments.save(replace(waiting.now, requires=(Requirements(),)))
-    turn = Turn(waiting.clock, "9999")
+    turn = ReconcilerPass(waiting.clock, "9999")
     assert recheck_requirements(waiting.ports, turn) == 1
 
 
@@ -169,7 +169,7 @@ def test_what_was_fulfilled_before_the_token_came_goes_on_at_once(world):
 def test_what_has_waited_too_often_for_its_requirements_is_refused(world):
     with pytest.raises(RequirementsMissing):
         world.begin()
-    with pytest.raises(GateStaysShut, match="run this one again"):
+    with pytest.raises(GateBlocked, match="run this one again"):
         world.wait(before=7)
     with pytest.raises(NotFound):
         world.deployments.gate_token(world.id, gate_id(world.now))

@@ -14,7 +14,7 @@ from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.deployment import State, Trigger, is_final
 from tidegate.ports import DeliveryOutcome, Enrolled
 from tidegate.rules.access import Access
-from tidegate.rules.moment import later
+from tidegate.rules.timestamp import later
 from tidegate.vcs.rules.comparison import Comparison
 
 
@@ -32,7 +32,7 @@ def test_a_failed_one_is_run_again_as_a_deployment_of_its_own(world, state):
     assert (new.requested_by, new.requested_at, new.state) == ("reviewer", later(old.requested_at, 1), State.QUEUED)
     assert (new.authors, new.authors_known) == (("author", "maintainer"), True)
     assert new.review_rule == old.review_rule
-    assert world.announcements.repeats == [(old.id, new.id)]
+    assert world.event_publisher.repeats == [(old.id, new.id)]
     assert world.deliveries.outcome("demand-1") == DeliveryOutcome(outcome, (new.id,))
 
 
@@ -145,11 +145,11 @@ class TestStacks:
         (new,) = world.reruns
         assert (new.stack, new.change_set, new.waits, new.layer, new.layers) == ("prod", "change-1", waits, 2, 2)
         assert list(world.change_sets.deployments("change-1")) == [Enrolled("network", "prod", new.id, NOW)]
-        assert world.announcements.moved == ["change-1"]
+        assert world.event_publisher.moved == ["change-1"]
 
     def test_a_root_of_no_change_moves_none(self, world):
         world.check(world.ended(State.PLAN_FAILED))
-        assert world.announcements.moved == []
+        assert world.event_publisher.moved == []
 
     @pytest.fixture
     def both(self, world):
@@ -332,9 +332,9 @@ def test_gates_are_looked_at_once_what_runs_again_is_in_line(world):
     enqueue = world.queues.enqueue
 
     def seen(deployment):
-        asked.extend(world.announcements.moved)
+        asked.extend(world.event_publisher.moved)
         return enqueue(deployment)
 
     with patch.object(world.queues, "enqueue", seen):
         world.check(old)
-    assert (asked, world.announcements.moved) == ([], ["change-1"])
+    assert (asked, world.event_publisher.moved) == ([], ["change-1"])

@@ -44,7 +44,7 @@ def test_who_may_not_apply_any_more_runs_nothing_again_and_the_check_run_says_so
     world.branch.file = STACKS + ONLY.format("ann")
     retry_gate(world.ports, blocked.id, "maintainer", AT)
     assert _again(world, failed) == []
-    ((deployment, why),) = world.announcements.answers
+    ((deployment, why),) = world.event_publisher.answers
     assert deployment == blocked.id
     assert "Only user:ann may deploy" in why
 
@@ -56,7 +56,7 @@ def test_what_the_default_branch_does_not_say_is_not_run_and_the_rest_is(world):
     world.branch.file = WITHOUT_APP
     retry_gate(world.ports, blocked.id, "maintainer", AT)
     assert (len(_again(world, left)), len(_again(world, runs))) == (0, 1)
-    ((_, why),) = world.announcements.answers
+    ((_, why),) = world.event_publisher.answers
     assert "this root now: It is not in the stack 'dev' any more. db (dev): runs again." in why
 
 
@@ -73,7 +73,7 @@ def test_what_the_same_retry_had_run_before_is_judged_once(world):
     world.branch.file = WITHOUT_APP
     assert retry_blocked(world.ports, delivery) == "app (dev): runs again."
     assert len(_again(world, failed)) == 1
-    assert world.announcements.answers == []
+    assert world.event_publisher.answers == []
 
 
 def test_what_is_gone_meanwhile_is_left_out(world):

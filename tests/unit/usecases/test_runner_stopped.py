@@ -113,7 +113,7 @@ def test_only_runners_of_deployments_give_back_their_slots(world, kind, given_ba
     job = any_job(kind, id=job_id(any_job().deployment, kind, 1))
     take_slot(world.ports, job.deployment)
     report(world, replace(KILLED, job=job.id))
-    assert len(world.plan_places.read(INSTALLATION).held) == 1 - given_back
+    assert len(world.plan_slots.read(INSTALLATION).held) == 1 - given_back
 
 
 CALL = StoppedRunner("lambda:1", any_job().id, "start-token", "killed", limit=Limit.MEMORY)

@@ -9,7 +9,7 @@ import pytest
 from tests.builders import REPOSITORY, any_layer, any_lock, any_plan, deployment_in, sha
 from tests.unit.usecases.pull_request_world import MAIN, NUMBER, PullRequestWorld
 from tidegate.deploys.rules.deployment import State, Trigger
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.ports import PublishedCheckRun
 from tidegate.pull_requests.rules.comment import MERGED as HEADING
 from tidegate.pull_requests.rules.comment import marker
@@ -64,9 +64,9 @@ class MergedWorld(PullRequestWorld):
         """Let a deployment go on, and its check run be shown; return the comments that are asked for."""
         stored = self.deployments.get(deployment.id)
         self.deployments.save(replace(stored, state=state, **fields))
-        self.announcements.deployed.clear()
+        self.event_publisher.deployed.clear()
         deploys_changed(self.ports, self.deployments.get(deployment.id))
-        return self.announcements.deployed
+        return self.event_publisher.deployed
 
     def show(self):
         show_deploys(self.ports, f"{REPOSITORY}#{NUMBER}", 0)
@@ -80,7 +80,7 @@ def world():
 
 def test_a_merge_asks_for_its_comments_and_each_says_what_became_of_its_own_roots(world):
     world.merge()
-    assert world.announcements.deployed == [f"{REPOSITORY}#{NUMBER}"]
+    assert world.event_publisher.deployed == [f"{REPOSITORY}#{NUMBER}"]
     world.deploys("app", "dev", State.APPLIED)
     world.deploys("db", "prod", State.AWAITING_REVIEW)
     dev, prod = world.show()
@@ -109,7 +109,7 @@ def test_a_merge_deploys_what_was_planned_also_if_the_comment_is_remembered_as_i
     layers.remove = remember
     world.merge()
     assert {each.key for each in world.record.deploys} == {("app", "dev"), ("db", "prod")}
-    assert world.announcements.deployed == [f"{REPOSITORY}#{NUMBER}"]
+    assert world.event_publisher.deployed == [f"{REPOSITORY}#{NUMBER}"]
 
 
 def test_a_change_of_a_deployment_asks_for_the_pull_requests_that_wait_for_its_root_only(world):
@@ -273,5 +273,5 @@ def test_a_comment_of_no_stack_has_all_of_them(world):
 def test_what_is_closed_unmerged_deploys_nothing(world):
     world.pull(is_open=False, merged=False)
     world.receive(action="closed")
-    assert world.announcements.deployed == []
+    assert world.event_publisher.deployed == []
     assert world.record.deploys == ()

@@ -10,25 +10,25 @@ from tests.builders import NOW, REPOSITORY, any_job, any_layer, any_plan, deploy
 from tests.fakes.ports import With, changed, port
 from tests.stepfunctions.machines import MACHINES
 from tests.unit.usecases.cancel_world import CancelWorld
-from tidegate.check_runs.check_run_view import paint_check_run
+from tidegate.check_runs.check_run_view import present_check_run
 from tidegate.deploys.rules import slots as rules
 from tidegate.deploys.rules.deployment import Gate, State
 from tidegate.deploys.rules.failure import START_REFUSED, in_words, read_cause
 from tidegate.deploys.rules.job import JobKind, job_id
-from tidegate.deploys.rules.plan_places import Precedence
+from tidegate.deploys.rules.plan_slots import Precedence
 from tidegate.deploys.rules.runner_task import RunnerTask
 from tidegate.deploys.rules.slots import INSTALLATION
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.deploys.slots.assign_plan_slots import assign_free_slots
+from tidegate.deploys.slots.check_plan_slots import get_waiting_plans
 from tidegate.deploys.slots.get_slot_wait import get_slot_wait
-from tidegate.deploys.slots.give_places import hand_on_slots
-from tidegate.deploys.slots.keep_slots import give_back_slot, leave_slots, take_slot
-from tidegate.deploys.slots.look_at_places import waiting_places
+from tidegate.deploys.slots.keep_slots import release_slot, release_slots, take_slot
 from tidegate.deploys.slots.wait_for_slot import wait_for_slot
 from tidegate.jobs.begin_job import begin_job
 from tidegate.jobs.runner_stopped import StoppedRunner, report_stopped_runner
 from tidegate.messages import BeginJob, WaitForSlot
 from tidegate.reconciler import free_slots
-from tidegate.reconciler.turn import Turn
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import Conflict, DeploymentCancelled, NoFreeSlot, TooLate, TooManyWait, WrongState
 
 LIMIT = 1
@@ -38,7 +38,7 @@ OTHER = "another"
 class World(CancelWorld):
     """One slot, deployments that want it, and what answers their tokens."""
 
-    places, layers = port("plan_places"), port("temporary_layers")
+    places, layers = port("plan_slots"), port("speculative_plans")
 
     def begin(self, deployment, kind="plan", attempt=1):
         return begin_job(self.ports, BeginJob(deployment=deployment.id, phase=kind, attempt=attempt))
@@ -49,10 +49,10 @@ class World(CancelWorld):
         wait_for_slot(self.ports, WaitForSlot(deployment=deployment.id, token=token, **attempt))
 
     def hand_on(self):
-        return hand_on_slots(self.ports)
+        return assign_free_slots(self.ports)
 
     def reconcile(self):
-        turn = Turn(self.clock, "")
+        turn = ReconcilerPass(self.clock, "")
         turn.until = turn.ago(-60)
         count = free_slots.free_slots(self.ports, turn)
         assert turn.failures == []
@@ -103,7 +103,7 @@ def test_an_apply_that_comes_from_a_gate_waits_as_one_that_is_approved(world):
 
 def test_nobody_passes_those_who_wait(world, approved):
     world.wait(approved)
-    leave_slots(world.ports, [OTHER])
+    release_slots(world.ports, [OTHER])
     with pytest.raises(NoFreeSlot, match="0 of 1 runners are busy, and 1 wait already"):
         take_slot(world.ports, "newcomer")
 
@@ -124,20 +124,20 @@ def test_who_waits_is_shown_and_goes_on_once_a_slot_is_given_back(world, approve
     world.wait(approved)
     waiting = world.now(approved)
     assert waiting.slot_since
-    assert world.announcements.announced[-1] == waiting
+    assert world.event_publisher.announced[-1] == waiting
     assert world.slots_now == ((OTHER,), (approved.id,))
-    shown = paint_check_run(world.linked(web="https://tidegate.example"), waiting)
+    shown = present_check_run(world.linked(web="https://tidegate.example"), waiting)
     assert shown.title == "Waiting for a concurrency slot: 1 of 1 runners are busy, position 1"
     assert shown.status == "in_progress"
     assert "it can be cancelled there" in shown.summary
-    assert world.announcements.freed == 0
+    assert world.event_publisher.freed == 0
 
-    leave_slots(world.ports, [OTHER])
-    assert world.announcements.freed == 1
+    release_slots(world.ports, [OTHER])
+    assert world.event_publisher.freed == 1
     assert world.hand_on() == 1
     assert world.workflows.settled == {"token": {}}
     assert world.slots_now == ((approved.id,), ())
-    assert "A concurrency slot is free" in paint_check_run(world.ports, waiting).title
+    assert "A concurrency slot is free" in present_check_run(world.ports, waiting).title
     world.begin(approved, "apply")
     assert (world.now(approved).state, world.now(approved).slot_since) == (State.APPLYING, "")
     assert get_slot_wait(world.ports, world.now(approved)) is None
@@ -156,9 +156,9 @@ def test_a_confirmed_apply_goes_before_plans_and_the_position_says_so(world, app
     positions = [get_slot_wait(world.ports, world.now(each)).position for each in (approved, plan)]
     assert positions == [1, 2]
     world.places.take(REPOSITORY, "layer", 1)
-    found = waiting_places(world.ports, REPOSITORY, [any_layer(id="layer")])
+    found = get_waiting_plans(world.ports, REPOSITORY, [any_layer(id="layer")])
     assert "position 3" in found.reasons["layer"]
-    leave_slots(world.ports, [OTHER])
+    release_slots(world.ports, [OTHER])
     world.hand_on()
     assert world.slots_now == ((approved.id,), ("layer", "plan"))
 
@@ -201,15 +201,15 @@ def test_one_too_many_is_refused(world, approved, monkeypatch):
 def test_a_slot_is_kept_while_a_job_runs_and_given_back_after_it(world):
     planning = world.in_flight(deployment_in(State.PLANNING))
     take_slot(world.ports, planning.id)
-    give_back_slot(world.ports, planning.id)
+    release_slot(world.ports, planning.id)
     assert world.slots_now == ((planning.id,), ())
     world.deployments.save(replace(world.now(planning), plan=any_plan()))
     for _ in "once more":
-        give_back_slot(world.ports, planning.id)
+        release_slot(world.ports, planning.id)
         assert world.slots_now == ((), ())
     take_slot(world.ports, "gone")
-    give_back_slot(world.ports, "gone")
-    leave_slots(world.ports, [])
+    release_slot(world.ports, "gone")
+    release_slots(world.ports, [])
     assert world.slots_now == ((), ())
 
 
@@ -226,7 +226,7 @@ def lost(world):
     world.jobs.hand_over(job.id, "token", "clone")
     world.jobs.take(job.id, TASK)
     take_slot(world.ports, unknown.id)
-    give_back_slot(world.ports, unknown.id)
+    release_slot(world.ports, unknown.id)
     assert world.slots_now == ((unknown.id,), ())
     return unknown
 
@@ -266,7 +266,7 @@ def test_a_slot_handed_to_a_token_that_nobody_waits_with_goes_to_the_next(world,
     world.wait(approved, alive=False)
     second = world.in_flight(replace(deployment_in(State.APPROVED, 2), root=replace(approved.root, name="two")))
     world.wait(second, "second")
-    leave_slots(world.ports, [OTHER])
+    release_slots(world.ports, [OTHER])
     assert world.hand_on() == 1
     assert (world.slots_now, world.workflows.settled) == (((second.id,), ()), {"second": {}})
 
@@ -278,8 +278,8 @@ def test_a_newer_token_keeps_the_slot_that_an_older_one_missed(world, approved):
         world.places.keep_token(INSTALLATION, approved.id, "new", "2")
         raise TooLate
 
-    leave_slots(world.ports, [OTHER])
-    assert hand_on_slots(changed(world.ports, workflows=With(world.workflows, settle=missed))) == 0
+    release_slots(world.ports, [OTHER])
+    assert assign_free_slots(changed(world.ports, workflows=With(world.workflows, settle=missed))) == 0
     assert world.slots_now == ((approved.id,), ())
 
 
@@ -288,13 +288,13 @@ def test_a_newer_token_keeps_the_slot_that_an_older_one_missed(world, approved):
 
 def test_the_reconciler_rests_where_nobody_has_a_slot(world):
     take_slot(world.ports, OTHER)
-    leave_slots(world.ports, [OTHER])
+    release_slots(world.ports, [OTHER])
     assert world.reconcile() == 0
     assert list(world.places.busy()) == []
 
 
 def test_the_reconciler_frees_what_no_job_needs_and_wakes_the_next(world, approved):
-    leave_slots(world.ports, [OTHER])
+    release_slots(world.ports, [OTHER])
     ended = world.in_flight(replace(deployment_in(State.APPLIED, 2), root=replace(approved.root, name="two")))
     world.places.take(INSTALLATION, ended.id, LIMIT)
     world.wait(approved)
@@ -335,8 +335,8 @@ def test_the_reconciler_leaves_a_slot_that_is_taken_meanwhile(world, monkeypatch
     monkeypatch.setattr(type(world.places), "free", refused)
     assert world.reconcile() == 0
     monkeypatch.undo()
-    reads = iter([world.places.read(INSTALLATION), rules.Places(INSTALLATION)])
-    monkeypatch.setattr(type(world.places), "read", lambda *_: next(reads, rules.Places(INSTALLATION)))
+    reads = iter([world.places.read(INSTALLATION), rules.SlotUsage(INSTALLATION)])
+    monkeypatch.setattr(type(world.places), "read", lambda *_: next(reads, rules.SlotUsage(INSTALLATION)))
     assert world.reconcile() == 0
 
 
@@ -349,7 +349,7 @@ def test_the_reconciler_has_positions_shown_anew(world, approved, monkeypatch):
     world.places.leave(INSTALLATION, [OTHER])
     world.places._places[INSTALLATION] = replace(world.places.read(INSTALLATION), held=(first.id,))
     assert world.reconcile() == 0
-    assert world.announcements.places == [approved.id]
+    assert world.event_publisher.places == [approved.id]
 
 
 # Plans of pull requests.
@@ -358,10 +358,10 @@ def test_the_reconciler_has_positions_shown_anew(world, approved, monkeypatch):
 def test_a_layer_that_waits_for_a_slot_says_so(world):
     layer = any_layer("a", id="a", state=LayerState.WAITING)
     world.places.take(REPOSITORY, "a", LIMIT)
-    assert len(waiting_places(world.ports, REPOSITORY, [layer])) == 0
+    assert len(get_waiting_plans(world.ports, REPOSITORY, [layer])) == 0
     world.places.take(INSTALLATION, OTHER, LIMIT)
     world.places.join(INSTALLATION, "a")
-    found = waiting_places(world.ports, REPOSITORY, [layer])
+    found = get_waiting_plans(world.ports, REPOSITORY, [layer])
     assert found.reasons == {"a": "It waits for a concurrency slot: 1 of 1 runners are busy, position 1."}
     assert str(found) == "1 plan waits for a free place: 1 of 1 runners are busy."
 

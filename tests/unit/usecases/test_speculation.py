@@ -10,13 +10,13 @@ from tests.builders import any_layer, any_plan, sha
 from tests.fakes.ports import changed, memory_ports, port
 from tidegate.deploys.rules.job import JobKind, job_digest, job_parts
 from tidegate.deploys.rules.slots import INSTALLATION
-from tidegate.deploys.rules.temporary_layer import Checkout, LayerState
-from tidegate.messages import BeginSpeculation, RecordSpeculation
+from tidegate.deploys.rules.speculative_plan import Checkout, LayerState
+from tidegate.messages import BeginSpeculativePlan, RecordSpeculativePlan
 from tidegate.plans.rules.plan import PlannedChanges
-from tidegate.policies.rules.policy import HeldPolicySet
-from tidegate.pull_requests.begin_speculation import begin_speculation
-from tidegate.pull_requests.record_speculation import record_speculation
-from tidegate.rules.errors import Conflict, NoFreePlace, NotFound, WrongState
+from tidegate.policies.rules.policy import PolicySetStatus
+from tidegate.pull_requests.begin_speculative_plan import begin_speculative_plan
+from tidegate.pull_requests.record_speculative_plan import record_speculative_plan
+from tidegate.rules.errors import Conflict, NoFreePlanSlot, NotFound, WrongState
 
 LIMIT = 1
 EMPTY = any_plan(changes=PlannedChanges())
@@ -27,8 +27,8 @@ UNREAD = json.dumps({"message": "The engine ended with exit code 1.", "last_line
 class World:
     """One layer, its jobs, and the use cases on them."""
 
-    layers, places, jobs = port("temporary_layers"), port("plan_places"), port("jobs")
-    announcements, runners = port("announcements"), port("runners")
+    layers, places, jobs = port("speculative_plans"), port("plan_slots"), port("jobs")
+    event_publisher, runners = port("event_publisher"), port("runners")
 
     def __init__(self, **fields):
         self.ports = memory_ports(place_limit=LIMIT)
@@ -44,11 +44,11 @@ class World:
         return self.layers.save(replace(self.layer, **fields))
 
     def begin(self, attempt=1, tries=1):
-        return begin_speculation(self.ports, BeginSpeculation(layer=self.id, attempt=attempt, tries=tries))
+        return begin_speculative_plan(self.ports, BeginSpeculativePlan(layer=self.id, attempt=attempt, tries=tries))
 
     def record(self, plan=None, error=None, cause=None):
-        message = RecordSpeculation(layer=self.id, plan=plan, error=error, cause=cause)
-        return record_speculation(self.ports, message)
+        message = RecordSpeculativePlan(layer=self.id, plan=plan, error=error, cause=cause)
+        return record_speculative_plan(self.ports, message)
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_what_a_plan_may_use_is_said_by_the_configuration_that_was_trusted():
 def test_each_step_of_a_layer_is_shown_again_where_it_is_repeated(world):
     for step in (world.begin, world.begin, lambda: world.record(any_plan()), lambda: world.record(any_plan())):
         step()
-    states = [layer.state for layer in world.announcements.layers]
+    states = [layer.state for layer in world.event_publisher.layers]
     assert states == [LayerState.PLANNING, LayerState.PLANNING, LayerState.PLANNED, LayerState.PLANNED]
 
 
@@ -142,7 +142,7 @@ def test_a_plan_is_stored_and_tells_whether_the_merge_would_change_something(wor
 
 
 def test_a_plan_is_held_against_the_policies_that_cover_its_root():
-    world = World(policy_sets=(HeldPolicySet("security", "policies/x.json"),))
+    world = World(policy_sets=(PolicySetStatus("security", "policies/x.json"),))
     world.begin()
     assert world.record(EMPTY).policies
 
@@ -263,7 +263,7 @@ def test_a_plan_that_fails_gives_its_place_back_as_well(world, error):
 def test_where_no_place_is_free_nothing_is_begun(world):
     occupy(world)
     before = world.layer
-    with pytest.raises(NoFreePlace, match="All places are taken: 1 of 1"):
+    with pytest.raises(NoFreePlanSlot, match="All places are taken: 1 of 1"):
         world.begin()
     assert (world.layer, held(world)) == (before, ("other",))
     with pytest.raises(NotFound):
@@ -272,7 +272,7 @@ def test_where_no_place_is_free_nothing_is_begun(world):
 
 def test_a_plan_does_not_pass_those_who_wait(world):
     world.places.join(world.layer.repository, "first")
-    with pytest.raises(NoFreePlace, match="Others wait for a place: 1"):
+    with pytest.raises(NoFreePlanSlot, match="Others wait for a place: 1"):
         world.begin()
 
 
@@ -314,7 +314,7 @@ def cancel(world, monkeypatch, act):
 
 
 def test_who_waited_for_a_place_in_vain_is_told_so_in_words(world):
-    world.record(error="NoFreePlace", cause="Within a day, there was no free place.")
+    world.record(error="NoFreePlanSlot", cause="Within a day, there was no free place.")
     assert world.layer.reason == "Within a day, there was no free place."
 
 

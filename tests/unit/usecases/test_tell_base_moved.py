@@ -9,9 +9,9 @@ import pytest
 from tests.builders import NOW, REPOSITORY, any_plan, seen, sha
 from tests.unit.usecases.pull_request_world import HEAD, INSTALLATION, MAIN, NUMBER, PullRequestWorld
 from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.ports import Change, KnownRepository
-from tidegate.pull_requests import tell_base_moved
+from tidegate.pull_requests import notify_base_moved
 from tidegate.pull_requests.receive_pull_request import receive_pull_request
 from tidegate.pull_requests.rules.record import PullRequestState, judged
 
@@ -40,11 +40,11 @@ class MovingWorld(PullRequestWorld):
     def moved(self, *touched, to=NEWER, branch="main", rules=ON_MERGE, replans=False, every=False):
         self.forge.branches["main"] = to
         known = KnownRepository(REPOSITORY, INSTALLATION, branch, to, NOW)
-        tell_base_moved.tell_base_moved(self.ports, known, None if every else touched, rules, replans=replans)
+        notify_base_moved.notify_base_moved(self.ports, known, None if every else touched, rules, replans=replans)
 
     @property
     def asked_to_show(self):
-        return [revision for _, revision, _, _ in self.announcements.ended]
+        return [revision for _, revision, _, _ in self.event_publisher.ended]
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ class TestPlanningAgain:
         assert receive_pull_request(world.ports, again) == "Nothing else is to be planned."
 
     def test_one_push_has_a_bounded_number_planned_again(self, world, monkeypatch):
-        monkeypatch.setattr(tell_base_moved, "REPLANNED", 0)
+        monkeypatch.setattr(notify_base_moved, "REPLANNED", 0)
         world.moved("live/app", replans=True)
         assert self.deliver(world) == []
         assert world.record.overtaken == ("live/app",)

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.usecases.pull_request_world import NUMBER, PAGE, PullRequestWorld
+from tidegate.pull_requests.notify_closed import notify_closed
 from tidegate.pull_requests.rules.comment import MERGED, marker
 from tidegate.pull_requests.rules.record import Applying
-from tidegate.pull_requests.tell_closed import tell_closed
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
 
 PLANS = f"{marker('dev')}\n## Tidegate\n\nPlans."
@@ -50,8 +50,8 @@ def test_the_end_of_a_merge_that_deploys_is_left_to_who_shows_that_so_that_nobod
     world.forge.edits.clear()
     world.forge.comments[0] = (NUMBER, TEXT)
     deploys = (Applying("app", "dev", ""),)
-    tell_closed(world.ports, replace(world.record, merge_sha="e" * 40, deploys=deploys), merged=True)
-    assert (world.announcements.deployed, world.forge.edits) == ([world.record.spec.id], [])
+    notify_closed(world.ports, replace(world.record, merge_sha="e" * 40, deploys=deploys), merged=True)
+    assert (world.event_publisher.deployed, world.forge.edits) == ([world.record.spec.id], [])
 
 
 def test_comments_of_others_stay_as_they_are(world):
@@ -62,7 +62,7 @@ def test_comments_of_others_stay_as_they_are(world):
 
 def test_a_locked_conversation_is_no_failure(world):
     world.forge.failures = [ForgeRefused(403, "The conversation is locked.")]
-    tell_closed(world.ports, world.record, merged=True)
+    notify_closed(world.ports, world.record, merged=True)
     assert world.forge.edits == []
 
 
@@ -75,7 +75,7 @@ def test_a_deleted_comment_is_no_failure(world):
 def test_while_the_forge_does_not_answer_it_is_put_off(world):
     world.forge.failures = [ForgeUnavailable("GitHub", "down")]
     with pytest.raises(ForgeUnavailable):
-        tell_closed(world.ports, world.record, merged=True)
+        notify_closed(world.ports, world.record, merged=True)
     ends(world, merged=True)
     assert "### Merged" in world.forge.comments[0][1]
 

@@ -9,7 +9,7 @@ from tests.fakes.ports import changed
 from tests.unit.usecases.shown_check_runs import publish
 from tests.unit.usecases.terraform_world import World
 from tidegate.deploys.rules.deployment import State
-from tidegate.gates.tell_waiting import tell_waiting
+from tidegate.gates.notify_waiting import notify_waiting
 from tidegate.ports import Enrolled
 
 TOLD = {state for state in State if state not in {State.QUEUED, State.PLANNING, State.APPROVED}} - {
@@ -37,8 +37,8 @@ class PromotedWorld(World):
             self.member(deployment_in(state, id=f"{name}-1", root=any_root(name=name), stack="dev"))
 
     def tell(self, deployment=None):
-        tell_waiting(self.ports, deployment or self.app)
-        return self.announcements.places
+        notify_waiting(self.ports, deployment or self.app)
+        return self.event_publisher.places
 
 
 @pytest.mark.parametrize("state", State)
@@ -90,7 +90,7 @@ def test_a_state_that_is_shown_for_the_first_time_is_told_once():
     publish(world, world.app)
     publish(world, world.app)
     publish(world, world.app, again=True)
-    assert world.announcements.places == [world.gated.id]
+    assert world.event_publisher.places == [world.gated.id]
 
 
 def test_what_could_not_be_told_is_told_when_it_is_published_once_more():
@@ -98,12 +98,12 @@ def test_what_could_not_be_told_is_told_when_it_is_published_once_more():
     told = []
 
     class Failing:
-        def place_changed(self, deployment):
+        def position_changed(self, deployment):
             told.append(deployment)
             if len(told) == 1:
                 raise ConnectionError
 
-    world.ports = changed(world.ports, announcements=Failing())
+    world.ports = changed(world.ports, event_publisher=Failing())
     with pytest.raises(ConnectionError):
         publish(world, world.app)
     publish(world, world.app)

@@ -10,7 +10,7 @@ from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.gates.wait_at_gate import wait_at_gate
 from tidegate.messages import WaitAtGate
-from tidegate.rules.errors import Conflict, GateStaysShut, NotFound, WrongState
+from tidegate.rules.errors import Conflict, GateBlocked, NotFound, WrongState
 
 LATE = "2026-03-02T20:00:00.000000+00:00"
 
@@ -85,20 +85,20 @@ def test_one_that_what_it_waits_for_may_stand_behind_in_line_has_the_change_look
     world.member("app", "dev", State.QUEUED, shared=True)
     waiting = world.waits(world.planned("app", "prod", shared=True))
     assert waiting.state is State.GATED
-    assert world.announcements.moved == [CHANGE]
+    assert world.event_publisher.moved == [CHANGE]
 
 
 def test_one_whose_gate_is_open_asks_for_no_look(world):
     world.member("app", "dev", State.NO_CHANGES, shared=True)
     world.waits(world.planned("app", "prod", shared=True))
-    assert world.announcements.moved == []
+    assert world.event_publisher.moved == []
 
 
 def test_one_that_is_blocked_at_once_has_the_change_looked_at(world):
     world.member("app", "dev", State.PLAN_FAILED)
     blocked = world.waits(world.planned())
     assert (blocked.state, blocked.reason) == (State.BLOCKED, "app (dev) failed to plan.")
-    assert world.announcements.moved == [CHANGE]
+    assert world.event_publisher.moved == [CHANGE]
     assert world.answers == {}
 
 
@@ -150,7 +150,7 @@ def test_a_late_wait_for_an_earlier_plan_does_not_hold_back_the_next(world):
 def test_what_has_waited_too_often_stays_at_its_gate_and_is_refused(world):
     planned = world.planned()
     for _ in range(2):  # The call comes again.
-        with pytest.raises(GateStaysShut, match="waited 7 times"):
+        with pytest.raises(GateBlocked, match="waited 7 times"):
             wait_at_gate(world.ports, WaitAtGate(deployment=planned.id, token="token", job=planned.plan.job, before=7))
         assert world.now(planned).state is State.GATED
     with pytest.raises(NotFound):

@@ -98,13 +98,13 @@ class BusSettings(Settings):
     bus: str = Field(alias="TIDEGATE_EVENT_BUS")
 
 
-class AnnouncementSettings(Settings):
+class EventPublisherSettings(Settings):
     """The event bus's name, and the URLs of the queues of check runs, of lines and of changes that moved."""
 
     bus: str = Field(alias="TIDEGATE_EVENT_BUS")
     check_run_queue: str = Field(alias="TIDEGATE_CHECK_RUN_QUEUE")
-    line_queue: str = Field("", alias="TIDEGATE_LINE_QUEUE")
-    later_queue: str = Field("", alias="TIDEGATE_LINE_LATER_QUEUE")
+    positions_queue: str = Field("", alias="TIDEGATE_POSITIONS_QUEUE")
+    later_queue: str = Field("", alias="TIDEGATE_POSITIONS_LATER_QUEUE")
     change_queue: str = Field("", alias="TIDEGATE_CHANGE_QUEUE")
 
 
@@ -166,7 +166,7 @@ class ScheduleSettings(Settings):
     undelivered: str = Field("", alias="TIDEGATE_UNDELIVERED_QUEUE_ARN")
 
 
-class AddressSettings(Settings):
+class UrlSettings(Settings):
     """Which forge it is, and its own address. ``gitlab_url`` is the name that the design has for GitLab's."""
 
     kind: Literal["github", "gitlab"] = Field("github", alias="TIDEGATE_FORGE")
@@ -185,7 +185,7 @@ class AddressSettings(Settings):
         return (self.own_url or usual).rstrip("/")
 
 
-class ForgeSettings(AddressSettings):
+class ForgeSettings(UrlSettings):
     """The forge's addresses and the name of the App's secret, which holds tokens where the forge is GitLab.
 
     ``github_token`` and ``gitlab_token`` are the names that the design has for tokens: of what comments on GitHub, and
@@ -237,7 +237,7 @@ class ReviewSettings(Settings):
     plan_review: PlanReview = Field(PlanReview.ALWAYS, alias="TIDEGATE_PLAN_REVIEW")
 
 
-class PlaceSettings(Settings):
+class PlanSlotSettings(Settings):
     """How many speculative plans of a repository run at a time."""
 
     limit: PositiveInt = Field(alias="TIDEGATE_PULL_REQUEST_PLANS")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import any_deployment, deployment_in
-from tests.unit.usecases.deploy_queue.world import FailingAnnouncements, World
+from tests.unit.usecases.deploy_queue.world import FailingEventPublisher, World
 from tidegate.deploys.rules.deployment import State
 
 
@@ -26,4 +26,4 @@ def idle(world):
 @pytest.fixture
 def unheard():
     """A world whose announcements fail when ``announcements.refusals`` says so."""
-    return World(announcements=FailingAnnouncements())
+    return World(event_publisher=FailingEventPublisher())

@@ -9,7 +9,7 @@ import pytest
 from tests.builders import any_deployed, any_deployment, any_lock, any_revision, sha
 from tests.unit.usecases.deploy_queue.world import related
 from tidegate.deploys.rules.deployment import State, Trigger
-from tidegate.deploys.texts.face import View
+from tidegate.deploys.texts.presentation import View
 from tidegate.deploys.texts.text import render
 from tidegate.vcs.rules.comparison import Comparison
 
@@ -76,14 +76,14 @@ def test_one_whose_pull_request_was_closed_meanwhile_is_not_let_in(world, applyi
 
 def test_its_end_is_told_to_those_who_go_on_with_the_pull_request(world, applying):
     world.record(applying)
-    assert world.announcements.applied == ["acme/infra#5"]
+    assert world.event_publisher.applied == ["acme/infra#5"]
 
 
 def test_the_end_of_other_deployments_is_not(world):
     other = any_deployment(3, trigger=Trigger.MANUAL, pull_request=5)
     world.in_flight(other)
     world.record(other)
-    assert world.announcements.applied == []
+    assert world.event_publisher.applied == []
 
 
 def test_its_check_run_says_what_it_is_merged_with():

@@ -115,7 +115,7 @@ def test_once_what_contains_it_is_applied_its_changes_are_as_well(world):
     ends(world, merge(3), State.APPLIED)
     contained = [world.deployments.get(merge(number).id).contained_by for number in (1, 2)]
     assert contained == [merge(3).id, merge(3).id]
-    assert "change" in world.announcements.moved
+    assert "change" in world.event_publisher.moved
 
 
 @pytest.mark.parametrize("trigger", [Trigger.MANUAL, Trigger.RERUN, Trigger.DRIFT])

@@ -19,8 +19,8 @@ from tidegate.rules.errors import CloudUnavailable, Conflict, OversizedRecord
 
 def test_an_enqueued_deployment_is_announced_and_gets_a_worker(world):
     assert world.enqueue(any_deployment())
-    assert world.announcements.announced == [any_deployment().begun()]
-    assert world.announcements.lines == [QUEUE]
+    assert world.event_publisher.announced == [any_deployment().begun()]
+    assert world.event_publisher.lines == [QUEUE]
     assert world.workflows.starts == [(world.head.worker.execution, QUEUE)]
 
 
@@ -29,7 +29,7 @@ def test_enqueued_twice_a_deployment_is_in_line_once_and_shown_as_it_is(world):
     stored = world.deployments.save(replace(any_deployment().begun(), reason="Something happened."))
     assert not world.enqueue(any_deployment())
     assert world.line == [any_deployment().id]
-    assert world.announcements.announced[-1] == stored
+    assert world.event_publisher.announced[-1] == stored
     assert len(world.workflows.starts) == 1
 
 

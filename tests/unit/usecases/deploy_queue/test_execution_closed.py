@@ -74,21 +74,21 @@ def test_an_execution_that_is_not_the_worker_any_more_changes_nothing(world):
 @pytest.mark.parametrize("status", ["ABORTED", "FAILED"])
 def test_a_release_whose_announcement_failed_announces_it_when_it_comes_again(unheard, status):
     execution = unheard.in_flight(deployment_in(State.AWAITING_REVIEW))
-    unheard.announcements.refusals = 1
+    unheard.event_publisher.refusals = 1
     with pytest.raises(CloudUnavailable):
         release(unheard, execution, status)
     release(unheard, execution, status)
-    assert unheard.announcements.announced[-1].state is State.ENGINE_FAULT
-    assert unheard.announcements.refreshed == [any_deployment().id]
+    assert unheard.event_publisher.announced[-1].state is State.ENGINE_FAULT
+    assert unheard.event_publisher.refreshed == [any_deployment().id]
 
 
 def test_a_release_that_put_a_deployment_back_without_announcing_it_does_so_when_it_comes_again(unheard):
     execution = unheard.in_flight(any_deployment())
-    unheard.announcements.refusals = 1
+    unheard.event_publisher.refusals = 1
     with pytest.raises(CloudUnavailable):
         release(unheard, execution)
     release(unheard, execution)
-    assert unheard.announcements.refreshed == [any_deployment().id]
+    assert unheard.event_publisher.refreshed == [any_deployment().id]
     assert unheard.line == [any_deployment().id]
     assert unheard.head.worker.execution != execution
 
@@ -96,15 +96,15 @@ def test_a_release_that_put_a_deployment_back_without_announcing_it_does_so_when
 def test_a_release_whose_lock_was_not_shown_shows_it_to_who_waits_when_it_comes_again(unheard):
     execution = applying(unheard, taken=True)
     unheard.enqueue(any_deployment(2))
-    unheard.announcements.refusals = 1
+    unheard.event_publisher.refusals = 1
     with pytest.raises(CloudUnavailable):
         release(unheard, execution)
     release(unheard, execution)
-    assert unheard.announcements.lines[-1] == QUEUE
-    assert any_deployment().id in unheard.announcements.refreshed
+    assert unheard.event_publisher.lines[-1] == QUEUE
+    assert any_deployment().id in unheard.event_publisher.refreshed
 
 
 def test_a_stranger_that_closes_before_anything_ended_announces_nothing(world):
     world.enqueue(any_deployment())
     release(world, "stranger", "FAILED")
-    assert world.announcements.refreshed == []
+    assert world.event_publisher.refreshed == []

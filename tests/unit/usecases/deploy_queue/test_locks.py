@@ -20,7 +20,7 @@ def test_a_deploy_by_hand_locks_when_it_is_let_in_and_names_who_when_and_what(wo
     lock = world.head.lock
     assert (lock.by, lock.revision, lock.deployment) == ("maintainer", any_revision().sha, manual().id)
     assert lock.at == world.deployments.get(manual().id).changed_at
-    assert world.announcements.lines[-1] == QUEUE
+    assert world.event_publisher.lines[-1] == QUEUE
 
 
 def test_validated_again_a_deploy_by_hand_does_not_lock_again(world):
@@ -159,11 +159,11 @@ def test_without_the_forge_nothing_is_decided(world):
 def test_unlocking_shows_what_waits_and_wakes_the_worker(idle):
     idle.lock_by(any_deployment(9))
     idle.enqueue(any_deployment(2))
-    idle.announcements.lines.clear()
+    idle.event_publisher.lines.clear()
     assert idle.unlock().done
     assert idle.head.lock is None
-    assert idle.announcements.lines == [QUEUE]
-    assert any_deployment(9).id in idle.announcements.refreshed
+    assert idle.event_publisher.lines == [QUEUE]
+    assert any_deployment(9).id in idle.event_publisher.refreshed
     assert list(idle.workflows.settled) == ["token"]
 
 

@@ -22,10 +22,10 @@ def test_an_applied_deployment_becomes_the_baseline_and_frees_the_queue(world):
 def test_an_outcome_is_recorded_once_and_announced_again(world):
     world.in_flight(deployment_in(State.APPLIED))
     world.record(any_deployment())
-    before, announced = world.head, len(world.announcements.announced)
+    before, announced = world.head, len(world.event_publisher.announced)
     assert world.record(any_deployment(), "States.Timeout") == "applied"
     assert world.head == before
-    assert len(world.announcements.announced) == announced + 1
+    assert len(world.event_publisher.announced) == announced + 1
 
 
 def test_a_rejected_deployment_leaves_the_baseline(world):
@@ -42,8 +42,8 @@ def test_an_apply_without_a_result_is_unknown_audited_and_locks_the_queue(world)
     assert world.record(any_deployment(), "States.Timeout") == "outcome_unknown"
     assert world.head.lock.revision == any_revision().sha
     assert world.audit.states == ["UNKNOWN"]
-    assert world.announcements.refreshed == [any_deployment().id]
-    assert world.announcements.lines[-1] == QUEUE
+    assert world.event_publisher.refreshed == [any_deployment().id]
+    assert world.event_publisher.lines[-1] == QUEUE
     assert world.claim().step == "wait"
 
 
@@ -75,12 +75,12 @@ def test_a_lock_outlives_a_deployment_that_puts_none(world):
 def test_an_outcome_whose_announcement_failed_is_announced_with_its_lock_by_the_retry(unheard):
     applying(unheard, taken=True)
     unheard.enqueue(any_deployment(2))
-    unheard.announcements.refusals = 1
+    unheard.event_publisher.refusals = 1
     with pytest.raises(CloudUnavailable):
         unheard.record(any_deployment(), "States.Timeout")
     assert unheard.record(any_deployment(), "States.Timeout") == "outcome_unknown"
-    assert unheard.announcements.announced[-1].state is State.OUTCOME_UNKNOWN
-    assert unheard.announcements.refreshed == [any_deployment().id]
+    assert unheard.event_publisher.announced[-1].state is State.OUTCOME_UNKNOWN
+    assert unheard.event_publisher.refreshed == [any_deployment().id]
 
 
 @pytest.mark.parametrize("state", [State.APPLIED, State.REFUSED, State.SUPERSEDED, State.PLAN_FAILED])
@@ -89,10 +89,10 @@ def test_the_end_of_a_part_of_a_change_has_its_gates_looked_at_each_time_it_is_r
     world.in_flight(deployment)
     for _ in range(2):
         world.record(deployment)
-    assert world.announcements.moved == ["change-1", "change-1"]
+    assert world.event_publisher.moved == ["change-1", "change-1"]
 
 
 def test_the_end_of_a_deployment_on_its_own_asks_for_no_gates(world):
     world.in_flight(deployment_in(State.APPLIED))
     world.record(any_deployment())
-    assert world.announcements.moved == []
+    assert world.event_publisher.moved == []

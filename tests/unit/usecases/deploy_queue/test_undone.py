@@ -205,11 +205,11 @@ class TestContained:
     def test_a_correction_says_of_all_that_failed_before_it_that_it_is_applied(self, world, before, state):
         ends(world, alone(1, change_set="change-1"), before)
         ends(world, alone(2, change_set="change-2"), before)
-        world.announcements.moved.clear()
+        world.event_publisher.moved.clear()
         done = ends(world, alone(3), state, changed_at=NOW)
         records = [world.deployments.get(alone(number).id) for number in (1, 2)]
         assert [(each.contained_by, each.contained_at) for each in records] == [(done.id, NOW)] * 2
-        assert sorted(world.announcements.moved) == ["change-1", "change-2"]
+        assert sorted(world.event_publisher.moved) == ["change-1", "change-2"]
 
     def test_one_that_comes_to_a_bad_end_itself_says_so_of_none(self, world):
         first = ends(world, alone(1), State.PLAN_FAILED)
@@ -226,9 +226,9 @@ class TestContained:
         first = ends(world, alone(1, change_set="change-1"), State.PLAN_FAILED)
         done = ends(world, alone(2), State.APPLIED)
         version = world.deployments.get(first.id).version
-        world.announcements.moved.clear()
+        world.event_publisher.moved.clear()
         world.record(done)
-        assert world.announcements.moved == ["change-1"]
+        assert world.event_publisher.moved == ["change-1"]
         assert world.deployments.get(first.id).version == version
 
     @pytest.mark.parametrize(("deployed", "expected"), [(State.APPLIED, "network-2"), (State.APPLY_FAILED, None)])
@@ -246,12 +246,12 @@ class TestContained:
         late = ends(world, alone(2, change_set="change-2"), State.SUPERSEDED)
         world.validate(late)
         assert late.contained_by is None
-        world.announcements.moved.clear()
+        world.event_publisher.moved.clear()
         again = alone(3, id="again", trigger=Trigger.RERUN, rerun_of=failed.id)
         done = ends(world, again if how == "its own re-run" else alone(4), State.APPLIED, changed_at=NOW)
         assert world.deployments.get(late.id).contained_by == done.id
         assert world.deployments.get(alone(1).id).contained_by == done.id
-        assert sorted(set(world.announcements.moved)) == ["change-1", "change-2", "change-3"]
+        assert sorted(set(world.event_publisher.moved)) == ["change-1", "change-2", "change-3"]
 
     @pytest.mark.parametrize("dies", [0, 1, 2])
     def test_who_says_that_may_be_interrupted_and_says_it_again(self, world, dies):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from tests.builders import any_deployment, any_lock
 from tests.unit.usecases.deploy_queue.world import QUEUE
 from tidegate.deploys.queue.close_worker import close_worker
-from tidegate.deploys.queue.hand_over_worker import hand_over_worker
+from tidegate.deploys.queue.continue_as_new import continue_as_new
 from tidegate.deploys.rules.queue import Worker
 from tidegate.messages import (
     CloseWorker,
-    HandOverWorker,
+    ContinueAsNew,
 )
 
 
@@ -89,9 +89,9 @@ def test_a_worker_is_not_closed_when_there_is_work(idle):
 def test_a_queue_is_handed_over_to_the_next_generation_once(world):
     world.enqueue(any_deployment())
     old = world.head.worker.execution
-    message = HandOverWorker(queue=QUEUE, execution=old)
-    hand_over_worker(world.ports, message)
-    hand_over_worker(world.ports, message)
+    message = ContinueAsNew(queue=QUEUE, execution=old)
+    continue_as_new(world.ports, message)
+    continue_as_new(world.ports, message)
     assert world.head.worker == Worker(world.head.worker.execution, 2)
     assert [name for name, _ in world.workflows.starts] == [old, world.head.worker.execution]
 
@@ -105,9 +105,9 @@ def test_an_old_worker_hands_over_before_it_claims_more(world):
 
 def test_a_queue_without_work_is_released_and_the_next_deployment_starts_the_next_generation(idle):
     execution = idle.head.worker.execution
-    message = HandOverWorker(queue=QUEUE, execution=execution)
-    hand_over_worker(idle.ports, message)
-    hand_over_worker(idle.ports, message)
+    message = ContinueAsNew(queue=QUEUE, execution=execution)
+    continue_as_new(idle.ports, message)
+    continue_as_new(idle.ports, message)
     assert (idle.head.worker, idle.head.token, len(idle.workflows.starts)) == (None, None, 1)
     idle.enqueue(any_deployment(2))
     assert [name for name, _ in idle.workflows.starts] == [execution, idle.head.worker.execution]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.builders import NOW, any_deployment, any_job, any_lock, any_queue, any_revision, deployment_in
-from tests.fakes import MemoryAnnouncements
+from tests.fakes import MemoryEventPublisher
 from tests.fakes.ports import memory_ports
 from tidegate.deploys.queue.claim_deployment import claim_deployment
 from tidegate.deploys.queue.enqueue import enqueue
@@ -89,7 +89,7 @@ class World:
         return record_outcome(self.ports, RecordOutcome(queue=QUEUE, deployment=deployment.id, error=error)).state
 
 
-class FailingAnnouncements(MemoryAnnouncements):
+class FailingEventPublisher(MemoryEventPublisher):
     """Announcements whose next calls fail, as many as ``refusals`` says."""
 
     refusals = 0

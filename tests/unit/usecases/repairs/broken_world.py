@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.fakes.ports import memory_ports
 from tidegate.deploys.rules.queue import Worker
-from tidegate.reconciler.turn import Turn
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 
 
 class BrokenWorld:
@@ -21,7 +21,7 @@ class BrokenWorld:
 
     def take_turn(self, repair, seconds=60):
         """Let a repair have its turn, and return its count; what failed is in ``failures``."""
-        turn = Turn(self.clock, "")
+        turn = ReconcilerPass(self.clock, "")
         turn.until = turn.ago(-seconds)
         count = repair(self.ports, turn)
         self.failures = turn.failures

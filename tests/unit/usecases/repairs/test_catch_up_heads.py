@@ -13,7 +13,7 @@ KNOWN = KnownRepository(REPOSITORY, installation=7, default_branch="main", seen=
 
 
 def test_a_push_that_no_webhook_told_of_is_received_after_a_minute(world):
-    world.catalog.remember(KNOWN)
+    world.repository_index.remember(KNOWN)
     world.forge.branches["main"] = sha(2)
     assert world.take_turn(catch_up_heads) == 1
     assert world.take_turn(resend_deliveries) == 0
@@ -31,7 +31,7 @@ def test_a_push_that_no_webhook_told_of_is_received_after_a_minute(world):
 
 
 def test_the_same_head_is_received_once(world):
-    world.catalog.remember(KNOWN)
+    world.repository_index.remember(KNOWN)
     world.forge.branches["main"] = sha(2)
     for _ in range(3):
         world.take_turn(catch_up_heads)
@@ -42,26 +42,26 @@ def test_the_same_head_is_received_once(world):
 
 def test_a_head_that_comes_back_later_is_received_again(world):
     world.forge.branches["main"] = sha(2)
-    world.catalog.remember(KNOWN)
+    world.repository_index.remember(KNOWN)
     world.take_turn(catch_up_heads)
-    world.catalog.remember(replace(KNOWN, seen_at=world.clock.now()))
+    world.repository_index.remember(replace(KNOWN, seen_at=world.clock.now()))
     assert world.take_turn(catch_up_heads) == 1
 
 
 def test_a_head_that_was_received_needs_nothing(world):
-    world.catalog.remember(KNOWN)
+    world.repository_index.remember(KNOWN)
     world.forge.branches["main"] = KNOWN.seen
     assert world.take_turn(catch_up_heads) == 0
 
 
 def test_a_repository_of_which_no_push_was_received_is_not_asked_about(world):
-    world.catalog.remember(replace(KNOWN, seen=""))
+    world.repository_index.remember(replace(KNOWN, seen=""))
     world.forge.branches["main"] = sha(2)
     assert world.take_turn(catch_up_heads) == 0
 
 
 def test_a_branch_that_is_gone_and_an_app_that_was_uninstalled_are_no_failures(world):
-    world.catalog.remember(KNOWN)
+    world.repository_index.remember(KNOWN)
     assert world.take_turn(catch_up_heads) == 0
     world.forge.failures.append(ForgeRefused(404, "Not Found"))
     assert world.take_turn(catch_up_heads) == 0
@@ -69,8 +69,8 @@ def test_a_branch_that_is_gone_and_an_app_that_was_uninstalled_are_no_failures(w
 
 
 def test_a_forge_that_does_not_answer_for_one_repository_keeps_no_other_from_it(world):
-    world.catalog.remember(KNOWN)
-    world.catalog.remember(replace(KNOWN, name="acme/other"))
+    world.repository_index.remember(KNOWN)
+    world.repository_index.remember(replace(KNOWN, name="acme/other"))
     world.forge.branches["main"] = sha(2)
     world.forge.failures.append(ForgeUnavailable("502"))
     assert world.take_turn(catch_up_heads) == 1
@@ -79,7 +79,7 @@ def test_a_forge_that_does_not_answer_for_one_repository_keeps_no_other_from_it(
 
 def test_one_run_asks_about_so_many_repositories_and_the_next_ones_about_the_others(world):
     for number in range(2 * ASKED):
-        world.catalog.remember(replace(KNOWN, name=f"acme/infra-{number:03}"))
+        world.repository_index.remember(replace(KNOWN, name=f"acme/infra-{number:03}"))
     world.forge.branches["main"] = sha(2)
     assert world.take_turn(catch_up_heads) == ASKED
     for _ in range(20):

@@ -21,7 +21,7 @@ def test_a_deployment_that_is_in_no_line_and_not_in_flight_is_ended_with_a_reaso
     ended = world.deployments.get(orphan.id)
     assert ended.state is State.ENGINE_FAULT
     assert "nothing was applied" in ended.reason
-    assert [each.state for each in world.announcements.announced] == [State.ENGINE_FAULT]
+    assert [each.state for each in world.event_publisher.announced] == [State.ENGINE_FAULT]
     assert world.take_turn(close_orphans) == 0
 
 
@@ -30,7 +30,7 @@ def test_an_orphan_at_a_gate_is_ended_and_those_that_wait_for_it_hear_of_it(worl
     orphan = world.put(deployment_in(state, change_set="change-1"))
     assert world.take_turn(close_orphans) == 1
     assert _state(world, orphan) is State.ENGINE_FAULT
-    assert world.announcements.moved == ["change-1"]
+    assert world.event_publisher.moved == ["change-1"]
 
 
 def test_an_orphan_whose_apply_was_taken_locks_its_queue_and_leaves_its_worker_to_it(world):
@@ -74,7 +74,7 @@ def test_a_deployment_that_waits_for_its_turn_and_is_in_no_line_is_put_back_once
     orphan = world.put(any_deployment())
     assert world.take_turn(close_orphans) == 1
     assert [waiting.deployment for waiting in world.queues.waiting(orphan.queue)] == [orphan.id]
-    assert world.announcements.announced == [orphan]
+    assert world.event_publisher.announced == [orphan]
     assert world.started == [orphan.queue]
     assert world.take_turn(close_orphans) == 0
     assert len(world.queues.waiting(orphan.queue)) == 1

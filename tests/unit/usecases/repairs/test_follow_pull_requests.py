@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import NOW, any_layer, any_pull_request, seen, sha
 from tests.unit.usecases.pull_request_world import HEAD, NUMBER, PullRequestWorld
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.pull_requests.rules.record import PullRequestState, judged
 from tidegate.reconciler.follow_pull_requests import FOLLOWED, follow_pull_requests, restart_pull_requests
 from tidegate.rules.errors import Conflict, ForgeRefused
@@ -115,7 +115,7 @@ class TestRestarting:
         assert "ended twice" in world.record.notice
         assert world.record.state is PullRequestState.COMMENT_NEEDED
         assert [layer.state for layer in world.found] == ([LayerState.PLANNED, LayerState.CANCELLED] if known else [])
-        assert world.announcements.ended == [(world.record.spec.id, world.record.spec.revision, "", "")]
+        assert world.event_publisher.ended == [(world.record.spec.id, world.record.spec.revision, "", "")]
         assert len(world.workflows.planned) == 2
 
     def test_a_comment_that_is_still_to_be_written_is_asked_for_again(self, world):
@@ -123,7 +123,7 @@ class TestRestarting:
         world.records.save(judged(world.discovered(), (), NOW))
         world.workflows.endings[world.record.execution] = "SUCCEEDED"
         assert world.take_turn(restart_pull_requests) == 1
-        assert world.announcements.ended == [(world.record.spec.id, world.record.spec.revision, "", "")]
+        assert world.event_publisher.ended == [(world.record.spec.id, world.record.spec.revision, "", "")]
         assert len(world.workflows.planned) == 1
 
     def test_plans_that_have_all_ended_are_shown_and_not_made_again(self, world):
@@ -133,7 +133,7 @@ class TestRestarting:
         world.layers.save(replace(layer, state=LayerState.PLANNED))
         world.workflows.endings[world.record.execution] = "TIMED_OUT"
         assert world.take_turn(restart_pull_requests) == 1
-        assert [revision for _, revision, *_ in world.announcements.ended] == [world.record.spec.revision]
+        assert [revision for _, revision, *_ in world.event_publisher.ended] == [world.record.spec.revision]
         assert len(world.workflows.planned) == 1
 
     def test_what_is_shown_to_its_end_and_what_is_closed_is_left(self, world):

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import any_deployment, any_lock, any_root, deployment_in
 from tidegate.deploys.rules.deployment import State, Trigger
-from tidegate.reconciler.refresh_lines import refresh_lines
+from tidegate.reconciler.refresh_all_positions import refresh_all_positions
 from tidegate.reconciler.release_queues import WATCHED, release_queues
 from tidegate.reconciler.start_workers import start_workers
 from tidegate.rules.errors import CloudUnavailable
@@ -92,16 +92,16 @@ def test_when_it_cannot_be_told_whether_an_execution_runs_its_queue_stays_its_ow
 def test_a_line_whose_message_was_lost_is_looked_at_again_once_in_a_run(world):
     queue = world.claim(any_deployment())
     world.enqueue(any_deployment(2))
-    assert world.take_turn(refresh_lines) == 1
-    assert world.announcements.lines == [queue]
+    assert world.take_turn(refresh_all_positions) == 1
+    assert world.event_publisher.lines == [queue]
 
 
 def test_a_lock_without_a_line_is_looked_at_and_a_deployment_that_runs_alone_is_not(world):
     queue = world.claim(any_deployment())
-    assert world.take_turn(refresh_lines) == 0
+    assert world.take_turn(refresh_all_positions) == 0
     world.lock(queue, any_lock())
-    assert world.take_turn(refresh_lines) == 1
-    assert world.announcements.lines == [queue]
+    assert world.take_turn(refresh_all_positions) == 1
+    assert world.event_publisher.lines == [queue]
 
 
 def test_with_many_queues_each_has_its_turn(world):

@@ -21,7 +21,7 @@ def _changed(world, state, seconds_ago, shown=None):
 def test_a_check_run_that_stays_behind_is_asked_for_again(world, shown):
     deployment = _changed(world, State.PLANNING, 61, shown)
     assert world.take_turn(show_check_runs) == 1
-    assert world.announcements.refreshed == [deployment]
+    assert world.event_publisher.refreshed == [deployment]
 
 
 def test_a_check_run_that_changes_at_this_moment_is_left_to_its_message(world):
@@ -52,7 +52,7 @@ def test_asking_twice_is_harmless_and_while_the_forge_is_down_it_is_asked_ever_m
     for _ in range(24 * 12):
         world.clock.advance(300)
         world.take_turn(show_check_runs)
-    asked = len(world.announcements.refreshed)
+    asked = len(world.event_publisher.refreshed)
     assert 5 < asked < 15
 
 

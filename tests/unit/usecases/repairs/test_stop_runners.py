@@ -6,7 +6,7 @@ from tests.builders import any_job, any_layer, deployment_in
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.job import JobKind, job_id
 from tidegate.deploys.rules.runner_task import RunnerTask
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.reconciler.stop_runners import stop_runners
 from tidegate.rules.errors import CloudUnavailable
 
@@ -45,7 +45,7 @@ def test_runners_of_plans_that_are_waited_for_and_of_applies_go_on(world):
     world.put(deployment_in(State.PLANNING, plan_job=job_id(name, JobKind.PLAN, 1)))
     take(world, name, JobKind.PLAN)
     layer = any_layer(state=LayerState.PLANNING, job=job_id(any_layer().id, JobKind.SPECULATE, 1))
-    world.temporary_layers.create([layer])
+    world.speculative_plans.create([layer])
     take(world, layer.id, JobKind.SPECULATE, "arn:task/2")
     take(world, "lost", JobKind.APPLY, "arn:task/3")
     assert world.take_turn(stop_runners) == 0
@@ -59,7 +59,7 @@ def test_a_runner_without_a_job_is_stopped(world, job):
 
 def test_the_runner_of_a_layer_that_was_cancelled_is_stopped(world):
     job = job_id(any_layer().id, JobKind.SPECULATE, 1)
-    world.temporary_layers.create([any_layer(state=LayerState.CANCELLED, job=job)])
+    world.speculative_plans.create([any_layer(state=LayerState.CANCELLED, job=job)])
     take(world, any_layer().id, JobKind.SPECULATE)
     assert world.take_turn(stop_runners) == 1
 

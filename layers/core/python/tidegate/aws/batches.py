@@ -38,7 +38,7 @@ def take_all(event: Mapping[str, Any], context: Any, take: Callable[[str], objec
     return _take_all(event, context, _patient(take, postpone))
 
 
-def take_held(event: Mapping[str, Any], context: Any, take: Callable[[str], object], postpone: Postpone) -> Any:
+def release_held_slot(event: Mapping[str, Any], context: Any, take: Callable[[str], object], postpone: Postpone) -> Any:
     """Take the message of a standard queue as ``take_all`` does; it comes back soon also when the function dies."""
     return _take_all(event, context, _patient(take, postpone, hold=True))
 

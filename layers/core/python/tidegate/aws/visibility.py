@@ -24,7 +24,7 @@ def doubled(first: int, attempt: int) -> int:
     return int(min(first * 2 ** min(attempt - 1, 10), LONGEST_PAUSE))
 
 
-class QueuePatience:
+class QueueVisibility:
     """Postpones messages that were received."""
 
     def __init__(self, client: Any) -> None:

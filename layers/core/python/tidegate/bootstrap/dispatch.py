@@ -76,7 +76,7 @@ def _batch(function: str, name: str, event: Mapping[str, Any], context: Any) -> 
 
 
 def _take(function: str, queue: Queue, url: str, event: Mapping[str, Any], context: Any) -> Any:
-    from tidegate.aws.batches import take_all, take_held, take_in_order
+    from tidegate.aws.batches import release_held_slot, take_all, take_in_order
 
     logger.append_keys(kind=queue.name)
     taken: set[str] = set()
@@ -91,7 +91,7 @@ def _take(function: str, queue: Queue, url: str, event: Mapping[str, Any], conte
         if queue.soon:
             wiring().patience.postpone(url, receipt, seconds)
 
-    how = {"any": take_all, "held": take_held, "in order": take_in_order}
+    how = {"any": take_all, "held": release_held_slot, "in order": take_in_order}
     return how[queue.how](event, context, take, postpone)
 
 

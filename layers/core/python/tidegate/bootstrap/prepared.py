@@ -15,7 +15,7 @@ from tidegate.ports import Ports
 from tidegate.settings import MissingSettingError
 
 #: What every function below keeps.
-_RECORDS = ("queues", "deployments", "jobs", "announcements", "plan_places")
+_RECORDS = ("queues", "deployments", "jobs", "event_publisher", "plan_slots")
 #: By function, the verbs of its events and their ports: a state machine comes by most of them, one after another.
 FIRST: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "steps": (
@@ -23,17 +23,17 @@ FIRST: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "deploys.queue.claim_deployment",
             "jobs.record_plan",
             "deploys.queue.record_outcome",
-            "deploys.queue.refresh_line",
+            "deploys.queue.refresh_positions",
             "jobs.start_on_lambda",
         ),
-        (*_RECORDS, "audit", "plan_functions", "line_boards"),
+        (*_RECORDS, "audit", "plan_functions", "queue_snapshots"),
     ),
     "forge_steps": (
         (
             "check_runs.publish_check_run",
             "deploys.queue.validate_revision",
             "jobs.begin_job",
-            "jobs.hand_over_job",
+            "jobs.dispatch_job",
         ),
         (*_RECORDS, "audit", "forge", "check_runs", "artifacts", "change_sets"),
     ),
@@ -44,8 +44,8 @@ FIRST: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "workers": (("gates.open_gates",), (*_RECORDS, "workflows", "change_sets")),
     "wait_for_requirements": (("gates.wait_for_requirements",), (*_RECORDS, "workflows", "forge")),
     "pull_request_steps": (
-        ("pull_requests.begin_speculation", "pull_requests.record_speculation"),
-        (*_RECORDS, "temporary_layers"),
+        ("pull_requests.begin_speculative_plan", "pull_requests.record_speculative_plan"),
+        (*_RECORDS, "speculative_plans"),
     ),
 }
 

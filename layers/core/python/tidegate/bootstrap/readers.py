@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from tidegate.deploys.rules.plan_runner import Limit
     from tidegate.jobs.runner_stopped import StoppedRunner
     from tidegate.ports import Delivery
-    from tidegate.requests.answer_button import Press
+    from tidegate.requests.answer_button import ButtonClick
 
 Event = Mapping[str, Any]
 #: The exit code of what was killed by SIGKILL.
 _KILLED = 137
 
 
-def read_press(delivery: Delivery) -> Press:
+def read_click(delivery: Delivery) -> ButtonClick:
     """Read a delivery of a check run's ``requested_action``."""
-    from tidegate.requests.answer_button import Press
+    from tidegate.requests.answer_button import ButtonClick
 
     fields = delivery.fields
-    return Press(
+    return ButtonClick(
         repository=fields["repository"],
         installation=fields["installation"],
         check_run=fields["id"],

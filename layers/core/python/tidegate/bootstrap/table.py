@@ -11,21 +11,21 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Generic, Literal, TypeVar
 
-from tidegate.bootstrap.readers import read_call, read_execution, read_press, read_runner
+from tidegate.bootstrap.readers import read_call, read_click, read_execution, read_runner
 from tidegate.messages import (
     BeginJob,
-    BeginSpeculation,
+    BeginSpeculativePlan,
     CheckPolicies,
     ClaimDeployment,
     CloseWorker,
     ConcludeDrift,
+    ContinueAsNew,
     DiscoverDrift,
     DiscoverPullRequest,
+    DispatchJob,
     DriftConcluded,
     DriftDiscovered,
-    HandOverJob,
-    HandOverWorker,
-    JudgePlan,
+    EvaluatePlan,
     Message,
     PublishPullRequest,
     PullRequestDiscovered,
@@ -33,12 +33,12 @@ from tidegate.messages import (
     RecordOutcome,
     RecordPlan,
     RecordResult,
-    RecordSpeculation,
+    RecordSpeculativePlan,
     RequestReview,
     StartOnLambda,
     ValidateRevision,
     WaitAtGate,
-    WaitForPlace,
+    WaitForPlanSlot,
     WaitForRequirements,
     WaitForSignal,
     WaitForSlot,
@@ -183,8 +183,8 @@ STEPS: Mapping[str, Mapping[str, Verb[Any]]] = {
     "forge_steps": {
         "validate_revision": Verb(ValidateRevision, _verb("deploys.queue.validate_revision")),
         "begin_job": Verb(BeginJob, _verb("jobs.begin_job")),
-        "hand_over_job": Verb(HandOverJob, _verb("jobs.hand_over_job")),
-        "judge_plan": Verb(JudgePlan, _verb("jobs.judge_held_plan:judge_plan")),
+        "dispatch_job": Verb(DispatchJob, _verb("jobs.dispatch_job")),
+        "evaluate_plan": Verb(EvaluatePlan, _verb("jobs.evaluate_policies_of_plan:evaluate_plan")),
         "conclude_drift": Verb(ConcludeDrift, _conclude_drift),
     },
     "waits": {
@@ -197,27 +197,27 @@ STEPS: Mapping[str, Mapping[str, Verb[Any]]] = {
         "wait_for_requirements": Verb(WaitForRequirements, _verb("gates.wait_for_requirements")),
     },
     "workers": {
-        "hand_over_worker": Verb(HandOverWorker, _verb("deploys.queue.hand_over_worker")),
+        "continue_as_new": Verb(ContinueAsNew, _verb("deploys.queue.continue_as_new")),
     },
     "discovery_steps": {
         "discover_pull_request": Verb(DiscoverPullRequest, _discover_pull_request),
         "discover_drift": Verb(DiscoverDrift, _discover_drift),
     },
     "pull_request_steps": {
-        "begin_speculation": Verb(BeginSpeculation, _verb("pull_requests.begin_speculation")),
-        "wait_for_place": Verb(WaitForPlace, _verb("deploys.slots.wait_for_place")),
-        "record_speculation": Verb(RecordSpeculation, _verb("pull_requests.record_speculation")),
+        "begin_speculative_plan": Verb(BeginSpeculativePlan, _verb("pull_requests.begin_speculative_plan")),
+        "wait_for_plan_slot": Verb(WaitForPlanSlot, _verb("deploys.slots.wait_for_plan_slot")),
+        "record_speculative_plan": Verb(RecordSpeculativePlan, _verb("pull_requests.record_speculative_plan")),
     },
     "check_policies": {
         "check_policies": Verb(CheckPolicies, _verb("policies.check_policies")),
     },
 }
 _POSITIONS = Queue(
-    "refresh_line",
+    "refresh_positions",
     "any",
     {
         "refresh_positions": Verb(
-            RefreshPositions, lambda ports, asked: _verb("deploys.queue.refresh_line")(ports, asked.queue)
+            RefreshPositions, lambda ports, asked: _verb("deploys.queue.refresh_positions")(ports, asked.queue)
         )
     },
     soon=False,  # Positions move soon again.
@@ -243,7 +243,7 @@ QUEUES: Mapping[str, Mapping[str, Queue]] = {
                     "pull_request_review": _verb("pull_requests.receive_pull_request"),
                     "merge_group": _verb("pull_requests.receive_pull_request"),
                     "drift": _verb("drift.receive_drift"),
-                    "look_for_drift": _verb("drift.look_now:rerun_drift"),
+                    "detect_drift": _verb("drift.detect_drift_now:rerun_drift"),
                 },
             ),
         ),
@@ -255,7 +255,7 @@ QUEUES: Mapping[str, Mapping[str, Queue]] = {
             _events(
                 ActionEvent,
                 {
-                    "check_run": lambda ports, event: _verb("requests.answer_button")(ports, read_press(event)),
+                    "check_run": lambda ports, event: _verb("requests.answer_button")(ports, read_click(event)),
                     "decision": _verb("comments.decide_by_comment"),
                 },
             ),
@@ -297,12 +297,12 @@ QUEUES: Mapping[str, Mapping[str, Queue]] = {
             "in order",
             {
                 "open_gates": Verb(OpenGates, lambda ports, asked: _verb("gates.open_gates")(ports, asked.change_set)),
-                "give_slots": Verb(GiveSlots, _verb("deploys.slots.give_places:hand_on_slots")),
+                "give_slots": Verb(GiveSlots, _verb("deploys.slots.assign_plan_slots:assign_free_slots")),
             },
             once=True,
         ),
     },
-    "steps": {"TIDEGATE_LINE_QUEUE": _POSITIONS, "TIDEGATE_LINE_LATER_QUEUE": _POSITIONS},
+    "steps": {"TIDEGATE_POSITIONS_QUEUE": _POSITIONS, "TIDEGATE_POSITIONS_LATER_QUEUE": _POSITIONS},
 }
 #: By function, and by an event's source and detail type. Who may put events on a bus may name the source ``lambda``.
 RULES: Mapping[str, Mapping[tuple[str, str], Rule]] = {

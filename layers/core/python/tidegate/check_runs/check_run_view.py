@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
 
 from tidegate.deploys.rules.deployment import Deployment, State, Trigger, is_final, moves_baseline
-from tidegate.deploys.rules.line import Named, Shown
 from tidegate.deploys.rules.queue import QueueHead, locks_queue
+from tidegate.deploys.rules.queue_snapshot import Named, Shown
 from tidegate.deploys.slots.get_slot_wait import get_slot_wait
-from tidegate.deploys.texts.face import Mark, PlaceInLine, View
+from tidegate.deploys.texts.presentation import Mark, QueuePosition, View
 from tidegate.deploys.texts.text import render
-from tidegate.gates.look_at_gate import GateLooker
+from tidegate.gates.check_gate import GateChecker
 from tidegate.ports import (
     ObjectStart,
     Ports,
@@ -60,7 +60,7 @@ class Links:
         return self.execution.replace("{deployment}", deployment.id) or None if begun else None
 
 
-def paint_check_run(ports: Ports, deployment: Deployment, notice: str = "", repeated_by: str = "") -> CheckRun:
+def present_check_run(ports: Ports, deployment: Deployment, notice: str = "", repeated_by: str = "") -> CheckRun:
     """Return what the check run shows. ``notice`` answers a press that had no effect.
 
     ``repeated_by`` is the deployment that runs this one again.
@@ -74,7 +74,7 @@ def paint_check_run(ports: Ports, deployment: Deployment, notice: str = "", repe
 
 def _waiting(ports: Ports, deployment: Deployment, notice: str) -> View:
     """Return the view of a deployment in line: all that it says of others was read for the whole line at once."""
-    shown = ports.line_boards.shown(deployment.queue, deployment.id)
+    shown = ports.queue_snapshots.shown(deployment.queue, deployment.id)
     return View(
         place=_place(ports, deployment, shown) if shown else None,
         lock=shown.standing.lock if shown else None,
@@ -134,9 +134,9 @@ def _plan_start(ports: Ports, deployment: Deployment) -> ObjectStart:
         return ObjectStart(b"", 0)
 
 
-def _place(ports: Ports, deployment: Deployment, shown: Shown) -> PlaceInLine:
+def _place(ports: Ports, deployment: Deployment, shown: Shown) -> QueuePosition:
     standing, names = shown.standing, {named.deployment: named for named in shown.names}
-    return PlaceInLine(
+    return QueuePosition(
         standing.place,
         shown.at,
         _named(ports, deployment, names.get(standing.running)),
@@ -169,8 +169,8 @@ def _revision_mark(ports: Ports, deployment: Deployment, other: str | None) -> M
     return _named(ports, deployment, Named(found.id, found.revision.sha, published.id if published else None))
 
 
-def _gates(ports: Ports) -> GateLooker:
-    return GateLooker(ports.change_sets, ports.deployments, ports.check_runs, ports.addresses)
+def _gates(ports: Ports) -> GateChecker:
+    return GateChecker(ports.change_sets, ports.deployments, ports.check_runs, ports.addresses)
 
 
 def _named(ports: Ports, deployment: Deployment, named: Named | None) -> Mark | None:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from tidegate.check_runs.check_run_view import paint_check_run
+from tidegate.check_runs.check_run_view import present_check_run
 from tidegate.deploys.rules.deployment import Deployment, is_final
 from tidegate.deploys.texts.text import check_run_name, render_continued
-from tidegate.gates.tell_waiting import tell_waiting
+from tidegate.gates.notify_waiting import notify_waiting
 from tidegate.ports import Ports, PublishedCheckRun
 from tidegate.pull_requests.show_deploys import deploys_changed
 from tidegate.vcs.rules.check_run import CheckRun, digest_of
@@ -44,7 +44,7 @@ def publish_check_run(
         return
     repeated_by = repeated_by or (shown.repeated_by if shown else "")
     answer = answer or (shown.answer if shown and shown.answered_in == deployment.state else "")
-    check_run = paint_check_run(ports, deployment, answer, repeated_by)
+    check_run = present_check_run(ports, deployment, answer, repeated_by)
     published = PublishedCheckRun(
         deployment.id,
         shown.id if shown else 0,
@@ -60,7 +60,7 @@ def publish_check_run(
         is_hidden = again and not if_new and shown is not None and _is_hidden(ports, deployment, shown.id)
         published = _publish(ports, deployment, shown, published, check_run, anew=is_hidden)
     if shown is None or shown.shown_version < deployment.version:
-        tell_waiting(ports, deployment)
+        notify_waiting(ports, deployment)
         deploys_changed(ports, deployment)
     ports.check_runs.remember(published)
     if is_final(deployment.state):
@@ -107,7 +107,7 @@ def _open(
         url = ports.forge.check_run_url(deployment.repository, made)
         _update(ports, deployment, old.id, render_continued(deployment, url, answer))
     elif deployment.rerun_of:
-        ports.announcements.repeated(deployment.rerun_of, deployment.id)
+        ports.event_publisher.repeated(deployment.rerun_of, deployment.id)
     return made
 
 
@@ -122,7 +122,7 @@ def _show_newer(ports: Ports, deployment: Deployment, on_commit: Mapping[int, st
     """Have the newest deployment of the same name shown anew, if a check run that was made just now hides it."""
     newest = max(_namesakes(ports, deployment, set(on_commit.values())), key=_place, default=deployment)
     if _place(newest) > _place(deployment):
-        ports.announcements.refresh(newest.id)
+        ports.event_publisher.refresh(newest.id)
 
 
 def _namesakes(ports: Ports, deployment: Deployment, others: Collection[str]) -> list[Deployment]:

@@ -26,7 +26,7 @@ _UNANSWERED = "It is not answered: who may only read is answered so many times a
 _TO_ONE, _TO_ALL = 5, 30
 #: Characters of a time that tell ten minutes of it, and comments of one outsider that are looked at in these: each
 #: costs some ten of GitHub's 5,000 calls an hour, and one person may write 500 comments.
-_TEN_MINUTES, _LOOKED_AT = 15, 10
+_TEN_MINUTES, _CHECKED = 15, 10
 _UNSEEN = "It is not looked at: who may only read is heard so many times in ten minutes."
 
 
@@ -111,7 +111,7 @@ def unseen(forge: Forge, deliveries: Deliveries, comment: Comment) -> DeliveryOu
     Raise ForgeUnavailable.
     """
     turn = f"look at {comment.sender.lower()} in {comment.repository} at {comment.received_at[:_TEN_MINUTES]}"
-    if _has_turn(deliveries, comment, turn, _LOOKED_AT) or _is_chosen(forge, comment):
+    if _has_turn(deliveries, comment, turn, _CHECKED) or _is_chosen(forge, comment):
         return None
     return outcome(_UNSEEN, _UNANSWERED)
 

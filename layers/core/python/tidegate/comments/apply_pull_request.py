@@ -16,7 +16,7 @@ from tidegate.comments.texts import replies as comment_replies
 from tidegate.config.rules.apply_rules import ApplyRules
 from tidegate.deploys.authorize import access_refusals
 from tidegate.deploys.rules.deployment import Deployment, Trigger
-from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.deploys.texts.lock_text import keeps_out, locked_until
 from tidegate.discovery.chosen_roots import Head, chosen_roots
 from tidegate.discovery.find_repeats import Repeat, enqueue_once, find_repeats
@@ -24,13 +24,13 @@ from tidegate.discovery.new_deployments import Request, accesses, new_deployment
 from tidegate.discovery.repository_source import Granted, read_granted
 from tidegate.gates.check_requirements import RequirementsChecker
 from tidegate.policies.rules.apply_requirements import always_missing, may_not_write
-from tidegate.policies.rules.policy import HeldPolicySet
+from tidegate.policies.rules.policy import PolicySetStatus
 from tidegate.ports import (
     Change,
     DeliveryOutcome,
     Ports,
 )
-from tidegate.pull_requests.judge_policies import judge_policies
+from tidegate.pull_requests.evaluate_policies import evaluate_policies
 from tidegate.pull_requests.receive_pull_request import follow_pull_request
 from tidegate.pull_requests.rules import apply_replies
 from tidegate.pull_requests.rules.record import Applying, PullRequestRecord
@@ -45,7 +45,7 @@ from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.pull_request import PullRequest
 
 #: Policy sets by root and stack.
-_Held = Mapping[Key, tuple[HeldPolicySet, ...]]
+_Held = Mapping[Key, tuple[PolicySetStatus, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ def _told(ports: Ports, asked: _Asked, repeats: Sequence[Repeat]) -> Iterator[st
     """Yield what of it was asked for before, and has not ended."""
     for each, earlier in repeats:
         checks = ports.forge.pull_request_checks_url(asked.comment.repository, asked.pull_request.number)
-        yield comment_replies.in_line_already(each, earlier, checks)
+        yield comment_replies.already_queued(each, earlier, checks)
 
 
 def _policies(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> tuple[_Held, Sequence[str]]:
@@ -174,7 +174,7 @@ def _policies(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) ->
     if record.discovered != spec.revision or (spec.head_sha, spec.base) != now:
         return {}, [apply_replies.not_planned_yet(pull_request)]
     # A plan with options, such as for one resource, may leave out what a policy refuses; a stopped one is none.
-    layers = ports.temporary_layers.many(record.layers)
+    layers = ports.speculative_plans.many(record.layers)
     whole = [each for each in layers if not each.options and each.state is not LayerState.CANCELLED]
     planned = {(each.root.name, each.stack): each for each in whole}
     keys = {(each.root.name, each.stack): None for each in deployments}
@@ -185,16 +185,16 @@ def _policies(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) ->
     return held, [*missing, *_held_up(ports, record, judged)]
 
 
-def _held_up(ports: Ports, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> Iterator[str]:
-    standings = judge_policies(ports, record.spec, layers, record.rule_changes)
-    return (apply_replies.held_up(each) for each in standings if each.blocks)
+def _held_up(ports: Ports, record: PullRequestRecord, layers: Sequence[SpeculativePlan]) -> Iterator[str]:
+    policy_statuses = evaluate_policies(ports, record.spec, layers, record.rule_changes)
+    return (apply_replies.held_up(each) for each in policy_statuses if each.blocks)
 
 
 def _otherwise_shown(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> Iterator[str]:
     """Yield which roots are shown as the merge would have them, and are deployed otherwise before it."""
     record = _record(ports, asked)
     shown = {
-        (each.root.name, each.stack): each for each in ports.temporary_layers.many(record.layers) if not each.options
+        (each.root.name, each.stack): each for each in ports.speculative_plans.many(record.layers) if not each.options
     }
     for each in deployments:
         layer = shown.get((each.root.name, each.stack))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate.comments.answer_comment import Comment
-from tidegate.comments.hand_over_comment import hand_over_comment
+from tidegate.comments.dispatch_comment import dispatch_comment
 from tidegate.comments.rules.command import Command
 from tidegate.ports import DeliveryOutcome, Ports
 from tidegate.pull_requests.cancel_plans import cancel_plans
@@ -21,4 +21,4 @@ def cancel_by_comment(ports: Ports, comment: Comment, command: Command) -> Deliv
     told = cancel_plans(ports, comment.where, comment.pull_request, comment.sender, whole=not command.roots)
     if told is not None:
         comment = replace(comment, plans=told.reason, plans_cancelled=told.done)
-    return hand_over_comment(ports, comment, command)
+    return dispatch_comment(ports, comment, command)

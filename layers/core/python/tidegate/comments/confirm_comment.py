@@ -9,8 +9,8 @@ from tidegate.comments.answer_comment import Comment, outcome, refused
 from tidegate.comments.texts.replies import not_confirmed
 from tidegate.deploys.rules.audit import unconfirmed_message
 from tidegate.ports import DeliveryOutcome, Ports
-from tidegate.ports.witness import WrittenComment
-from tidegate.vcs.rules.testimony import age_doubt, comment_doubt
+from tidegate.ports.webhook_verifier import WrittenComment
+from tidegate.vcs.rules.webhook_verification import age_mismatch, comment_mismatch
 
 
 def refuse_unconfirmed(ports: Ports, comment: Comment) -> DeliveryOutcome | None:
@@ -18,9 +18,9 @@ def refuse_unconfirmed(ports: Ports, comment: Comment) -> DeliveryOutcome | None
 
     Raise ForgeUnavailable and ForgeRefused, and AuditUnavailable.
     """
-    if ports.witness is None:
+    if ports.webhook_verifier is None:
         return None
-    written = ports.witness.written_comment(*comment.where, comment.pull_request, comment.comment)
+    written = ports.webhook_verifier.written_comment(*comment.where, comment.pull_request, comment.comment)
     doubt = "The forge has no such comment." if written is None else _doubt(comment, written)
     if not doubt:
         return None
@@ -32,5 +32,5 @@ def refuse_unconfirmed(ports: Ports, comment: Comment) -> DeliveryOutcome | None
 
 
 def _doubt(comment: Comment, written: WrittenComment) -> str:
-    different = comment_doubt(comment.sender, comment.text, written.author, written.text, [comment.prefix])
-    return different or age_doubt(written.written_at, written.edited_at, comment.received_at)
+    different = comment_mismatch(comment.sender, comment.text, written.author, written.text, [comment.prefix])
+    return different or age_mismatch(written.written_at, written.edited_at, comment.received_at)

@@ -33,7 +33,7 @@ def destroy_by_comment(ports: Ports, comment: Comment, command: Command) -> Deli
         return refused(ports.forge, ports.deliveries, comment, chosen_roots_texts.roots_refused(problems))
     if repeats:
         checks = ports.forge.pull_request_checks_url(comment.repository, comment.pull_request)
-        lines = [replies.in_line_already(each, earlier, checks) for each, earlier in repeats]
+        lines = [replies.already_queued(each, earlier, checks) for each, earlier in repeats]
         return refused(ports.forge, ports.deliveries, comment, replies.not_destroyed(lines))
     return _accepted(ports, comment, made)
 

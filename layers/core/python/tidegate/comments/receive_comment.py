@@ -20,7 +20,7 @@ from tidegate.comments.apply_pull_request import apply_pull_request
 from tidegate.comments.cancel_by_comment import cancel_by_comment
 from tidegate.comments.confirm_comment import refuse_unconfirmed
 from tidegate.comments.destroy_by_comment import destroy_by_comment
-from tidegate.comments.hand_over_comment import hand_over_comment
+from tidegate.comments.dispatch_comment import dispatch_comment
 from tidegate.comments.plan_by_comment import plan_by_comment
 from tidegate.comments.rules.command import Command, Misread, Verb, read_comment
 from tidegate.comments.texts import replies
@@ -34,7 +34,6 @@ from tidegate.deploys.rules.locking import Locking, asked_lock
 from tidegate.discovery.chosen_roots import Head, chosen_roots
 from tidegate.discovery.discover_roots import Reading, discover_roots
 from tidegate.discovery.find_repeats import Repeat, enqueue_once, find_repeats
-from tidegate.discovery.hold_policies import hold_policies
 from tidegate.discovery.new_deployments import (
     Request,
     accesses,
@@ -43,6 +42,7 @@ from tidegate.discovery.new_deployments import (
     of_head,
 )
 from tidegate.discovery.repository_source import Granted, fetch_commit, read_granted
+from tidegate.discovery.save_policies import save_policies
 from tidegate.discovery.texts import chosen_roots as chosen_roots_texts
 from tidegate.gates.check_requirements import RequirementsChecker
 from tidegate.policies.rules.apply_requirements import Missing, always_missing, may_not_write
@@ -123,7 +123,7 @@ def _deploy(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome
     if lacks:
         return _refuse(ports, comment, lacks)
     # No merge has looked at what policies say of this head: its plan is held against them, whatever is forced.
-    held = hold_policies(ports, comment.where, granted, members)
+    held = save_policies(ports, comment.where, granted, members)
     deployments = of_head(deployments, granted)
     deployments = [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in deployments]
     return _enqueued(ports, comment, command, pull_request, deployments, missing)
@@ -197,7 +197,7 @@ def _told(ports: Ports, comment: Comment, repeats: Sequence[Repeat]) -> Iterator
     """Yield what of it was asked for before, and has not ended."""
     for each, earlier in repeats:
         checks = ports.forge.pull_request_checks_url(comment.repository, comment.pull_request)
-        yield replies.in_line_already(each, earlier, checks)
+        yield replies.already_queued(each, earlier, checks)
 
 
 def _change_locks(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome:
@@ -214,7 +214,7 @@ def _change_locks(ports: Ports, comment: Comment, command: Command) -> DeliveryO
 
 def _change_named(ports: Ports, comment: Comment, command: Command, permission: Permission) -> DeliveryOutcome:
     """Lock or unlock the queues of roots: those that are named, or else those that the pull request changes."""
-    known = [head.root_name for head in ports.catalog.roots(comment.repository)]
+    known = [head.root_name for head in ports.repository_index.roots(comment.repository)]
     names = command.roots or _changed(ports, comment)
     if not names:
         return _refuse(ports, comment, chosen_roots_texts.nothing_changed(()))
@@ -280,8 +280,8 @@ def _lock_changed(ports: Ports, comment: Comment, command: Command, name: str, p
 
 #: What carries out all other verbs. Where buttons are answered, reviews are decided by comments as well.
 _OTHERS: Mapping[Verb, Callable[[Ports, Comment, Command], DeliveryOutcome]] = {
-    Verb.CONFIRM: hand_over_comment,
-    Verb.REJECT: hand_over_comment,
+    Verb.CONFIRM: dispatch_comment,
+    Verb.REJECT: dispatch_comment,
     Verb.PLAN: plan_by_comment,
     Verb.APPLY: apply_pull_request,
     Verb.CANCEL: cancel_by_comment,

@@ -15,7 +15,7 @@ from tidegate.config.rules.plan_options import ALLOWED_PLAN_ARGS
 from tidegate.config.rules.timetable import Interval, Window
 from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.deploys.rules.runner_size import RunnerNeeds
-from tidegate.deploys.rules.temporary_layer import Checkout
+from tidegate.deploys.rules.speculative_plan import Checkout
 from tidegate.deploys.rules.workflow import WorkflowStep
 from tidegate.roots.rules.root_query import TagQuery
 from tidegate.rules.access import Access

@@ -14,7 +14,7 @@ from tidegate.rules.errors import InvalidConfiguration
 #: of aliases of aliases cannot become a billion values), and letters of all of these together.
 MAXIMUM_BYTES = 1024 * 1024
 MAXIMUM_VALUES = 200_000
-MAXIMUM_LETTERS = 4 * MAXIMUM_BYTES
+MAXIMUM_CHARACTERS = 4 * MAXIMUM_BYTES
 MAXIMUM_DEPTH = 30
 _LEVELS = "No key needs more than six levels"
 
@@ -150,8 +150,8 @@ class _Reader:
     def _count(self, text: str, path: Path) -> None:
         """Refuse a file whose aliases make far more text of it than it has."""
         self._letters += len(text)
-        if self._letters > MAXIMUM_LETTERS:
-            allowed = f"At most {MAXIMUM_LETTERS} letters are read, those behind aliases each time"
+        if self._letters > MAXIMUM_CHARACTERS:
+            allowed = f"At most {MAXIMUM_CHARACTERS} letters are read, those behind aliases each time"
             raise self._document.refusal(path, "the file has too much text", allowed)
 
     def _key(self, node: Node, path: Path) -> str:

@@ -8,7 +8,7 @@ from itertools import chain, islice, product
 from tidegate.config.configured import ConfiguredRoots
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.model.file import FILE
-from tidegate.config.refusals import MOST_TOLD
+from tidegate.config.refusals import MOST_LISTED
 from tidegate.policies.rules.files import is_below
 from tidegate.policies.rules.policy_set import PolicySource
 from tidegate.roots.rules.nearest import nearest
@@ -37,7 +37,7 @@ def matchless(
     """
     places = [*(each.tagged for each in configured.roots), *(each.tagged for each in configured.held_back)]
     found = chain(_queries(loaded, places, told) if places else (), _directories(loaded, files))
-    return tuple(f"{FILE}:{line}: {sentence}" for line, sentence in islice(sorted(found), MOST_TOLD))
+    return tuple(f"{FILE}:{line}: {sentence}" for line, sentence in islice(sorted(found), MOST_LISTED))
 
 
 def _queries(

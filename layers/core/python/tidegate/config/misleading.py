@@ -10,7 +10,7 @@ from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.config.assignment import late_tags
 from tidegate.config.document import Document, Path
 from tidegate.config.loaded import LoadedConfiguration, Misleading
-from tidegate.config.refusals import MOST_TOLD
+from tidegate.config.refusals import MOST_LISTED
 from tidegate.config.substitution import PREFIX
 from tidegate.roots.rules.nearest import nearest
 from tidegate.roots.rules.root_query import TagQuery, parse_tag_query
@@ -22,7 +22,7 @@ _STACK, _BRANCHES = "stack_name:", ("branch:", "dest_branch:")
 
 def misleading(document: Document, loaded: LoadedConfiguration) -> tuple[Misleading, ...]:
     """Return what is told besides, in the order of the lines: so much as can be read."""
-    found = [*islice(_of_queries(document, loaded), MOST_TOLD), *islice(_unset(loaded), MOST_TOLD)]
+    found = [*islice(_of_queries(document, loaded), MOST_LISTED), *islice(_unset(loaded), MOST_LISTED)]
     found += _idle(document, loaded)
     return tuple(sorted(found, key=lambda each: (each.line, each.column)))
 

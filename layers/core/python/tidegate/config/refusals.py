@@ -23,13 +23,13 @@ _OF_KEY = "[key]"
 
 
 #: Mistakes that are told of one file: nobody reads more, and a file of nothing but mistakes must not take long.
-MOST_TOLD = 100
+MOST_LISTED = 100
 
 
 def refusals_of(document: Document, errors: Sequence[ErrorDetails]) -> list[InvalidConfiguration]:
     """Return what is wrong where the models of the file do not take it: the first mistakes in the file's order."""
-    if len(errors) > MOST_TOLD:
-        errors = nsmallest(MOST_TOLD, errors, key=lambda error: document.place(_path(document, error["loc"])))
+    if len(errors) > MOST_LISTED:
+        errors = nsmallest(MOST_LISTED, errors, key=lambda error: document.place(_path(document, error["loc"])))
     return [refusal_of(document, error) for error in errors]
 
 

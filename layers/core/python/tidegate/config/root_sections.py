@@ -20,7 +20,7 @@ from tidegate.config.model.roots import (
     WorkspaceSection,
 )
 from tidegate.config.patterns import check_patterns
-from tidegate.config.refusals import MOST_TOLD
+from tidegate.config.refusals import MOST_LISTED
 from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.roots.rules.discovery import default_root_name, is_module_file
 from tidegate.roots.rules.root import Engine, Root, directory, root_name
@@ -98,7 +98,7 @@ def root_sections(
             _add(document, outside, entry, lines, found)
         except InvalidConfiguration as refusal:
             refusals.append(refusal)
-            if len(refusals) >= MOST_TOLD:
+            if len(refusals) >= MOST_LISTED:
                 break
     return found, refusals
 

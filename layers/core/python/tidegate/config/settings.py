@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from pydantic_core import PydanticCustomError
 
-from tidegate.changes.rules.nests import nests_of
 from tidegate.changes.rules.stack import DEFAULT_STACK, Stack, StackDefinition
+from tidegate.changes.rules.stack_groups import groups_of
 from tidegate.config.declarations import (
     AwsText,
     CloudText,
@@ -74,7 +74,7 @@ class Settings:
             for name, stack in stacks.items()
         }
         nests = {each.definition.name: each.definition.nests for each in loaded.stacks}
-        self._nests = nests_of({DEFAULT_STACK: (), **nests})
+        self._nests = groups_of({DEFAULT_STACK: (), **nests})
         # Caches of functools would hold this object, and the whole file with it, until the garbage collector comes.
         self._engines: dict[tuple[EngineText | None, str, int | None], tuple[Engine, int]] = {}
         self._targets: dict[tuple[AwsText | None, str], tuple[AwsTarget | None, int]] = {}

@@ -17,7 +17,7 @@ from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.review_rule import PlanReview
 from tidegate.ports import Forge, Ports
 from tidegate.roots.rules.root import QUEUE_SEPARATOR
-from tidegate.rules.access import Access, Action, Person, judge_access, teams_among
+from tidegate.rules.access import Access, Action, Person, check_access, teams_among
 from tidegate.rules.decision import Decision
 from tidegate.rules.errors import AppLacksPermission
 from tidegate.rules.permission import Permission
@@ -51,13 +51,13 @@ class Asking:
         They are judged without any team first, and then with one after the other, until one is granted it.
         """
         person, repository = Person(self._login, self.permission), self._where[1]
-        decision = judge_access(access, action, person, repository, what)
+        decision = check_access(access, action, person, repository, what)
         if decision.done or access is None or person.permission < Permission.READ:
             return decision
         for team in teams_among(access.who_may(action)):
             try:
                 if self._is_member(team):
-                    return judge_access(access, action, replace(person, teams=frozenset({team})), repository, what)
+                    return check_access(access, action, replace(person, teams=frozenset({team})), repository, what)
             except AppLacksPermission as error:
                 lacks = " and ".join(error.permissions)
                 return Decision(False, f"Who is in team:{team} is not known, as the App lacks {lacks}: grant it that.")
@@ -91,16 +91,16 @@ def may_act(
     ports: Ports, deployment: Deployment, action: Action, login: str, permission: Permission | None = None
 ) -> Decision:
     """Decide whether a person may do something with a deployment; a reason comes with every no."""
-    return judge_action(ports, person_asking(ports, _where(deployment), login, permission), deployment, action)
+    return check_action(ports, person_asking(ports, _where(deployment), login, permission), deployment, action)
 
 
-def judge_action(ports: Ports, asking: Asking, deployment: Deployment, action: Action) -> Decision:
+def check_action(ports: Ports, asking: Asking, deployment: Deployment, action: Action) -> Decision:
     """Decide whether who asks may do something with a deployment.
 
     A queue is unlocked by the rule of the deployment that locked it, whichever is looked at.
     """
     if action is Action.UNLOCK:
-        return judge_unlock(ports, asking, deployment.queue)
+        return check_unlock(ports, asking, deployment.queue)
     return asking.may_with(deployment, action)
 
 
@@ -109,10 +109,10 @@ def may_unlock(
 ) -> Decision:
     """Decide whether a person may unlock a queue."""
     repository = queue.partition(QUEUE_SEPARATOR)[0]
-    return judge_unlock(ports, person_asking(ports, (installation, repository), login, permission), queue)
+    return check_unlock(ports, person_asking(ports, (installation, repository), login, permission), queue)
 
 
-def judge_unlock(ports: Ports, asking: Asking, queue: str) -> Decision:
+def check_unlock(ports: Ports, asking: Asking, queue: str) -> Decision:
     """Decide whether who asks may unlock a queue: by the rule of the deployment that locked it.
 
     Locked by hand, it is locked for each stack of its root: by the rules of all.

@@ -15,9 +15,9 @@ def confirm_push(ports: Ports, push: Push) -> Push | None:
 
     Raise as for comments.
     """
-    if ports.witness is None:
+    if ports.webhook_verifier is None:
         return push
-    pushed = ports.witness.pushed(push.installation, push.repository, push.branch, push.after)
+    pushed = ports.webhook_verifier.pushed(push.installation, push.repository, push.branch, push.after)
     if pushed is not None:
         return replace(push.by(pushed.by), before=pushed.before or push.before)
     doubt = f"The default branch {push.branch} does not have {push.after}."
@@ -30,7 +30,7 @@ def confirm_head(ports: Ports, installation: int, repository: str, told: HeadPus
 
     Raise ForgeUnavailable and ForgeRefused.
     """
-    if ports.witness is None:
+    if ports.webhook_verifier is None:
         return told
-    by = ports.witness.pusher(installation, repository, told.after)
+    by = ports.webhook_verifier.pusher(installation, repository, told.after)
     return replace(told, by=by) if by else None

@@ -16,9 +16,9 @@ from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.resolution import configure
 from tidegate.config.trust import required
 from tidegate.deploys.rules.deployment import Deployment
-from tidegate.discovery.hold_policies import hold_policies
 from tidegate.discovery.repository_source import Granted, read_granted
 from tidegate.discovery.root_index import Deployable
+from tidegate.discovery.save_policies import save_policies
 from tidegate.ports import Ports
 from tidegate.roots.rules.root import Engine
 from tidegate.roots.rules.terms import tagged
@@ -58,7 +58,7 @@ def _ruled(
     by_key = {each.key: each for each in configured.roots}
     found = {each.id: _under(each, by_key.get(_key(each)), granted, configured) for each in again}
     let_in = [each for each in found.values() if isinstance(each, Deployment)]
-    held = hold_policies(ports, where, granted, [deployable(each, by_key.get(_key(each))) for each in let_in])
+    held = save_policies(ports, where, granted, [deployable(each, by_key.get(_key(each))) for each in let_in])
     return {**found, **{each.id: replace(each, policy_sets=held.get(_key(each), ())) for each in let_in}}
 
 

@@ -17,10 +17,10 @@ from tidegate.roots.rules.discovery import (
     Module,
     Standing,
     Verdict,
+    check_directories,
     default_root_name,
     directory_of,
     is_module_file,
-    judge_directories,
     modules_in,
     used_by,
 )
@@ -60,7 +60,7 @@ class CommitModules:
             self._said = self._told(self._files)
         if self._modules is None:
             self._modules = modules_in(self._said, self.links, self._locked & self._counted.keys())
-            self._verdicts = judge_directories(self._modules)
+            self._verdicts = check_directories(self._modules)
         return self._modules
 
     @property

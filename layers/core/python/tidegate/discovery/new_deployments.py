@@ -20,17 +20,17 @@ from tidegate.deploys.rules.deployment import Deployment, Trigger
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.discovery.repository_source import Granted
 from tidegate.discovery.root_index import Deployable
-from tidegate.policies.rules.policy import HeldPolicySet
+from tidegate.policies.rules.policy import PolicySetStatus
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Enrolled, Ports
 from tidegate.roots.rules.root import Revision, change_set_id, deployment_id
 from tidegate.rules.access import Access
-from tidegate.rules.moment import later
+from tidegate.rules.timestamp import later
 from tidegate.vcs.rules.authors import UNKNOWN, Authors
 
 #: Stores the policy sets that hold for roots, and returns them by root and stack. It is called with an installation and
 #: a repository, and may raise NotFound, ForgeUnavailable and ForgeRefused.
-Hold = Callable[[tuple[int, str], Granted, Sequence[Deployable]], Mapping[Key, tuple[HeldPolicySet, ...]]]
+Hold = Callable[[tuple[int, str], Granted, Sequence[Deployable]], Mapping[Key, tuple[PolicySetStatus, ...]]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from tidegate.roots.rules.links import too_many
 from tidegate.roots.rules.root import Root
 
 #: Changed files outside of a root's directory that are looked at, to say by which of them it is reached.
-_LOOKED_AT = 10
+_CHECKED = 10
 #: Paths by which all changed files are reached, by links too.
 _MOST_PATHS = 2_000_000
 #: Characters of a path that a sentence shows.
@@ -116,7 +116,7 @@ class TouchedRoots:
     def _reached(self) -> dict[str, str]:
         """The first files that reach roots, by the roots' names."""
         found: dict[str, str] = {}
-        for path in self._paths[:_LOOKED_AT]:
+        for path in self._paths[:_CHECKED]:
             for name in self._reached_by(path):
                 found.setdefault(name, path)
         return found

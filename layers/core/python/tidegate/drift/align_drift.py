@@ -25,7 +25,7 @@ def align_drift(ports: Ports, known: KnownRepository, drift: Drift) -> tuple[str
     """
     wanted = {each.name: _entry(known.name, each) for each in drift.schedules} if drift.enabled else {}
     stored = {record.entry.name: record for record in ports.drifts.of(known.name)}
-    if not (wanted or stored) or ports.catalog.repository(known.name).seen != known.seen:
+    if not (wanted or stored) or ports.repository_index.repository(known.name).seen != known.seen:
         return ()
     for name in sorted(stored.keys() - wanted.keys()):
         remove_drift(ports, stored[name])

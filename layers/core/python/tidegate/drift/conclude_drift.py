@@ -70,7 +70,7 @@ def _found(ports: Ports, repository: str, schedule: str, execution: str) -> Drif
     record = _going_on(ports, repository, schedule, execution)
     if record is None:
         return None
-    record = found(record, ports.temporary_layers.many(record.layers), ports.clock.now())
+    record = found(record, ports.speculative_plans.many(record.layers), ports.clock.now())
     if record.entry.reconcile:
         record = replace(record, findings=_with_deployments(ports, record))
     return ports.drifts.save(record)
@@ -139,8 +139,8 @@ def _ended(ports: Ports, shown: DriftRecord) -> None:
 def _remove(ports: Ports, layers: Sequence[str]) -> None:
     """Remove the layers of earlier runs: what they found is replaced by now."""
     if layers:
-        remove_plans(ports.artifacts, ports.temporary_layers.many(layers))
-        ports.temporary_layers.remove(layers)
+        remove_plans(ports.artifacts, ports.speculative_plans.many(layers))
+        ports.speculative_plans.remove(layers)
 
 
 def _deployment(record: DriftRecord, finding: DriftFinding, request: str) -> str:

@@ -16,9 +16,9 @@ from tidegate.config.configured import ConfiguredRoot
 from tidegate.config.declarations import DriftSchedule
 from tidegate.config.loaded import LoadedConfiguration
 from tidegate.config.resolution import configure
-from tidegate.config.rules.drift import DriftRecord, begun, why_not_looked_at
+from tidegate.config.rules.drift import DriftRecord, begun, why_not_checked
 from tidegate.deploys.rules.queue import QueueHead
-from tidegate.deploys.rules.temporary_layer import Checkout, LayerState, TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import Checkout, LayerState, SpeculativePlan
 from tidegate.discovery.discover_roots import read_configuration
 from tidegate.discovery.find_roots import CommitModules
 from tidegate.discovery.repository_source import fetch_commit, reading_of
@@ -40,7 +40,7 @@ class Look:
     """What there is to look at in a commit. ``notice`` says in sentences, a line each, what is left out, and why."""
 
     sha: str = ""
-    layers: tuple[TemporaryLayer, ...] = ()
+    layers: tuple[SpeculativePlan, ...] = ()
     notice: str = ""
 
 
@@ -53,13 +53,13 @@ def discover_drift(ports: Ports, repository: str, schedule: str, execution: str)
     record = deciding_again(partial(_claimed, ports, repository, schedule, execution))
     if record is None:
         return _STOP
-    if not record.layers or len(ports.temporary_layers.many(record.layers)) < len(record.layers):
+    if not record.layers or len(ports.speculative_plans.many(record.layers)) < len(record.layers):
         look = _looked(ports, record)
         if look is None:
             return _STOP
         record = deciding_again(partial(_named, ports, repository, schedule, look))
-        ports.temporary_layers.create(look.layers)
-    stored = {each.id: each for each in ports.temporary_layers.many(record.layers)}
+        ports.speculative_plans.create(look.layers)
+    stored = {each.id: each for each in ports.speculative_plans.many(record.layers)}
     waiting = tuple(name for name in record.layers if not stored[name].is_done)
     return ("plan", waiting) if waiting else ("conclude", ())
 
@@ -116,7 +116,7 @@ def _look(ports: Ports, record: DriftRecord) -> Look | None:
     chosen = [each for each in configured.roots if schedule.query.matches(each.tagged) and not each.destroy]
     if len(chosen) > MOST_LAYERS:
         return Look(head, (), _too_many(len(chosen)))
-    heads = {each.root_name: each for each in ports.catalog.roots(record.repository)}
+    heads = {each.root_name: each for each in ports.repository_index.roots(record.repository)}
     layers = tuple(_layer(ports, record, configuration, each, head, heads) for each in chosen)
     return Look(head, layers, "\n".join(f"{name}: {why}" for name, why in sorted(configured.refused.items())))
 
@@ -128,10 +128,10 @@ def _layer(
     each: ConfiguredRoot,
     sha: str,
     heads: Mapping[str, QueueHead],
-) -> TemporaryLayer:
-    why_not = why_not_looked_at(heads.get(each.root.name))
+) -> SpeculativePlan:
+    why_not = why_not_checked(heads.get(each.root.name))
     rules = configuration.pull_requests
-    return TemporaryLayer(
+    return SpeculativePlan(
         drift_layer_id(record.repository, each.root.name, each.stack, sha, record.execution),
         record.repository,
         0,

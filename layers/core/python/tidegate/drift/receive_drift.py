@@ -12,7 +12,6 @@ from tidegate.config.resolution import configure
 from tidegate.deploys.rules.deployment import Deployment, Trigger
 from tidegate.deploys.rules.review_rule import PlanReview
 from tidegate.discovery.discover_roots import all_roots
-from tidegate.discovery.hold_policies import hold_policies
 from tidegate.discovery.new_deployments import (
     Request,
     enqueue_change,
@@ -23,6 +22,7 @@ from tidegate.discovery.new_deployments import (
 )
 from tidegate.discovery.repository_source import fetch_commit, reading_of
 from tidegate.discovery.root_index import Selection
+from tidegate.discovery.save_policies import save_policies
 from tidegate.drift.conclude_drift import drift_request
 from tidegate.ports import Delivery, DeliveryOutcome, Ports
 from tidegate.roots.rules.root import Revision
@@ -69,7 +69,7 @@ def _deployments(ports: Ports, delivery: Delivery) -> list[Deployment]:
     )
     why = f"The schedule {given['schedule']} found drift."
     deployments = requiring(new_deployments(request, members), required_of(known.configuration, members))
-    held = holding(partial(hold_policies, ports), request, known.configuration, members, deployments)
+    held = holding(partial(save_policies, ports), request, known.configuration, members, deployments)
     return [_judged(replace(each, why=why)) for each in held]
 
 

@@ -10,8 +10,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.evaluated_plan import says_the_same
 from tidegate.deploys.rules.freeze import MissingBeforeApply, missing
-from tidegate.deploys.rules.judged_plan import says_the_same
 from tidegate.deploys.rules.requirements_gate import demanded, is_of_head
 from tidegate.deploys.rules.unapproved import approvable, refusals, unapproved
 from tidegate.gates.check_requirements import RequirementsChecker
@@ -26,7 +26,7 @@ from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.push import Pushed
 
 #: Characters of why the forge could not be asked.
-_LETTERS = 500
+_CHARACTERS = 500
 
 
 def missing_requirements(ports: Ports, deployment: Deployment) -> MissingBeforeApply:
@@ -52,7 +52,7 @@ def _required(ports: Ports, deployment: Deployment) -> tuple[str, ...]:
         of_policies = unapproved(origin, refused, _same(ports, deployment, origin))
         return (*told, *missing_before_apply(origin, wanted), *of_policies)
     except (ForgeRefused, NotFound) as error:
-        return (f"It could not be checked: {code(str(error), _LETTERS)}",)
+        return (f"It could not be checked: {code(str(error), _CHARACTERS)}",)
 
 
 def _origin(ports: Ports, deployment: Deployment, wanted: Sequence[Requirements]) -> Origin:

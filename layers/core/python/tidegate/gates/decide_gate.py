@@ -10,7 +10,7 @@ from functools import partial
 
 from tidegate.deploys.authorize import may_act
 from tidegate.deploys.rules.deployment import DONE, AfterGate, Deployment, State, is_final, where_it_is
-from tidegate.deploys.rules.gate import WAITING, GateAnswer, rejected, stepped_aside, waits_for
+from tidegate.deploys.rules.gate import WAITING, GateAnswer, rejected, waits_for, yielded
 from tidegate.deploys.rules.rerun import state_refusal
 from tidegate.deploys.texts.advice import advice_on
 from tidegate.gates.decide_requirements import decide_requirements
@@ -63,7 +63,7 @@ def retry_gate(ports: Ports, deployment: str, by: str, at: str) -> Decision:
     if again:
         hand_over_retry(ports, Retry(blocked, tuple(again), by, at))
     else:
-        ports.announcements.change_moved(blocked.change_set)
+        ports.event_publisher.change_moved(blocked.change_set)
     if told and not again:
         return Decision(False, f"Nothing that blocks this can be run again. {' '.join(told)}")
     return Decision(True, f"{by} retried. {' '.join(told) or 'What was to run again does so already.'}")
@@ -93,7 +93,7 @@ def _reject(ports: Ports, identifier: str, by: str, at: str) -> Decision:
 
 def _rejected(ports: Ports, deployment: Deployment) -> Decision:
     settle_gate(deployment, ports.deployments, ports.workflows)
-    ports.announcements.changed(deployment)
+    ports.event_publisher.changed(deployment)
     return Decision(True, f"{deployment.rejected_by} rejected this deployment while it waited for others.")
 
 
@@ -125,7 +125,7 @@ def _refusal(deployment: Deployment) -> str | None:
         return f"{told} {advice_on(deployment)}".rstrip()
     if gate.next is AfterGate.REJECTED:
         return f"{gate.by} rejected this deployment before. That decision stands."
-    if stepped_aside(deployment):
+    if yielded(deployment):
         return "This deployment is run again, after others of its root and change."
     if gate.next is AfterGate.SUPERSEDED:
         return "A newer revision has taken the place of this deployment."

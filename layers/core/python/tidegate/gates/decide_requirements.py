@@ -110,8 +110,8 @@ def _reject(ports: Ports, deployment: Deployment, by: str, at: str) -> Decision:
 
 def _gone_on(ports: Ports, deployment: Deployment, told: str) -> Decision:
     settle_gate(deployment, ports.deployments, ports.workflows)
-    ports.announcements.changed(deployment)
-    ports.announcements.line_changed(deployment.queue)
+    ports.event_publisher.changed(deployment)
+    ports.event_publisher.queue_changed(deployment.queue)
     return Decision(True, told)
 
 

@@ -16,7 +16,7 @@ from tidegate.ports import KnownRepository, Ports
 def keep_freezes(ports: Ports, known: KnownRepository, windows: tuple[Freeze, ...]) -> None:
     """Keep what the file of a commit says. If a newer one was seen, that one's file says it instead."""
     stored = ports.queues.freezes(known.name)
-    if stored.windows != windows and ports.catalog.repository(known.name).seen == known.seen:
+    if stored.windows != windows and ports.repository_index.repository(known.name).seen == known.seen:
         ports.queues.keep_freezes(FreezeWindows(known.name, windows))
 
 

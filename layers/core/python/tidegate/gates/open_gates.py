@@ -9,17 +9,17 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from tidegate.deploys.queue.enqueue import enqueue
-from tidegate.deploys.rules.awaited import AwaitedInChange
+from tidegate.deploys.rules.dependencies import DependencyInChange
 from tidegate.deploys.rules.deployment import AfterGate, Deployment, State
 from tidegate.deploys.rules.gate import (
     WAITING,
     Dependencies,
     looked_at,
     run_after,
-    stepped_aside,
-    stepping_aside,
     successor,
     superseded,
+    yielded,
+    yielding,
 )
 from tidegate.gates.settle_gate import settle_gate
 from tidegate.ports import Enrolled, Ports
@@ -36,10 +36,10 @@ def open_gates(ports: Ports, change_set: str, replaced: Collection[str] = ()) ->
     """
     members = ports.change_sets.deployments(change_set)
     records = ports.deployments.many([each.deployment for each in members])
-    awaited = AwaitedInChange({(each.root, each.stack): records.get(each.deployment) for each in members})
+    awaited = DependencyInChange({(each.root, each.stack): records.get(each.deployment) for each in members})
     everyone = {**records, **ports.deployments.many([each for each in replaced if each not in records])}
     changed, failures, is_passed_on = 0, [], False
-    for before in [each for each in everyone.values() if each.state in WAITING or stepped_aside(each)]:
+    for before in [each for each in everyone.values() if each.state in WAITING or yielded(each)]:
         try:
             after = _look_at(ports, before, awaited)
         except Exception as error:  # noqa: BLE001  # One's failure must not hold the others back.
@@ -47,17 +47,17 @@ def open_gates(ports: Ports, change_set: str, replaced: Collection[str] = ()) ->
             failures.append(error)
             continue
         changed += after.version != before.version
-        is_passed_on |= stepped_aside(after) or (
+        is_passed_on |= yielded(after) or (
             State.BLOCKED in {before.state, after.state} and before.state is not after.state
         )
     if is_passed_on:
-        ports.announcements.change_moved(change_set)
+        ports.event_publisher.change_moved(change_set)
     if failures:
         raise ExceptionGroup("Gates could not be looked at; they are looked at again.", failures)
     return changed
 
 
-def _look_at(ports: Ports, known: Deployment, awaited: AwaitedInChange) -> Deployment:
+def _look_at(ports: Ports, known: Deployment, awaited: DependencyInChange) -> Deployment:
     dependencies, behind = awaited.by(known), awaited.behind(known)
     try:
         looked = _look(ports, known, dependencies, behind)
@@ -65,7 +65,7 @@ def _look_at(ports: Ports, known: Deployment, awaited: AwaitedInChange) -> Deplo
         looked = deciding_again(lambda: _look(ports, ports.deployments.get(known.id), dependencies, behind))
     _carry_out(ports, looked)
     if looked.version != known.version:
-        ports.announcements.changed(looked)
+        ports.event_publisher.changed(looked)
     return looked
 
 
@@ -78,7 +78,7 @@ def _look(ports: Ports, deployment: Deployment, dependencies: Dependencies, behi
         if newer is not None:
             looked = superseded(looked, gate, newer, at)
         elif behind is not None:
-            looked = stepping_aside(looked, gate, behind, at)
+            looked = yielding(looked, gate, behind, at)
     return ports.deployments.save(looked) if looked != deployment else deployment
 
 
@@ -92,7 +92,7 @@ def _carry_out(ports: Ports, deployment: Deployment) -> None:
 
     What steps aside is part of the change until all else is done: so this is found again after a death.
     """
-    again = run_after(deployment) if stepped_aside(deployment) else None
+    again = run_after(deployment) if yielded(deployment) else None
     if again is not None:
         enqueue(ports, again)
     elif deployment.gate is not None and deployment.gate.next is AfterGate.SUPERSEDED:
@@ -107,4 +107,4 @@ def _link(ports: Ports, old: Deployment) -> None:
     """Let the newer one say whose place it takes. Whether people look at its plan is decided when it is let in."""
     newer = ports.deployments.get(old.superseded_by or "")
     if newer.supersedes != old.id:
-        ports.announcements.changed(ports.deployments.save(replace(newer, supersedes=old.id)))
+        ports.event_publisher.changed(ports.deployments.save(replace(newer, supersedes=old.id)))

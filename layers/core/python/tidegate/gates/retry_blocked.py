@@ -87,7 +87,7 @@ def _retry(ports: Ports, delivery: Delivery) -> DeliveryOutcome:
             again.append((old, found))
     _run(ports, blocked.change_set, again)
     if len(again) < len(made):
-        ports.announcements.answered(blocked.id, " ".join(told))
+        ports.event_publisher.answered(blocked.id, " ".join(told))
     return DeliveryOutcome("\n".join(told), tuple(new.id for _, new in again))
 
 
@@ -106,8 +106,8 @@ def _run(ports: Ports, change_set: str, again: Sequence[tuple[Deployment, Deploy
         change_set, [Enrolled(new.root.name, new.stack, new.id, new.requested_at) for _, new in again]
     )
     for old, new in again:
-        ports.announcements.repeated(old.id, new.id)
-    ports.announcements.change_moved(change_set)
+        ports.event_publisher.repeated(old.id, new.id)
+    ports.event_publisher.change_moved(change_set)
 
 
 def _name(deployment: Deployment) -> str:

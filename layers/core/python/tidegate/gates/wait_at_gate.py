@@ -11,18 +11,18 @@ from dataclasses import replace
 from tidegate.deploys.rules.cancelling import not_cancelled
 from tidegate.deploys.rules.deployment import Deployment, Gate, State
 from tidegate.deploys.rules.gate import BEFORE_PLAN, WAITS_PER_EXECUTION, looked_at
-from tidegate.gates.judge_gate import dependencies
+from tidegate.gates.evaluate_gate import dependencies
 from tidegate.gates.settle_gate import settle_gate
 from tidegate.messages import WaitAtGate
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
-from tidegate.rules.errors import GateStaysShut, WrongState
+from tidegate.rules.errors import GateBlocked, WrongState
 
 
 def wait_at_gate(ports: Ports, message: WaitAtGate) -> None:
     """Wait with ``message.token``; go on at once when the gate is open.
 
-    Raise WrongState when the deployment is not at this gate, DeploymentCancelled, GateStaysShut when it has waited
+    Raise WrongState when the deployment is not at this gate, DeploymentCancelled, GateBlocked when it has waited
     too often, whatever it waits for, or Conflict when others keep writing. A late copy of an earlier attempt, with
     which nobody waits any more, does nothing.
     """
@@ -30,17 +30,17 @@ def wait_at_gate(ports: Ports, message: WaitAtGate) -> None:
     _check(not_cancelled(ports.deployments.get(message.deployment)), gate)
     if message.before >= WAITS_PER_EXECUTION:
         deciding_again(lambda: _enter(ports, message.deployment, gate))  # It expires at its gate, as others do.
-        raise GateStaysShut(message.deployment, message.before)
+        raise GateBlocked(message.deployment, message.before)
     if not ports.deployments.keep_gate_token(message.deployment, gate, message.token, message.attempt):
         return
     deciding_again(lambda: _enter(ports, message.deployment, gate))
     deployment = deciding_again(lambda: _look(ports, message.deployment))
     settle_gate(deployment, ports.deployments, ports.workflows)
-    ports.announcements.changed(deployment)
-    ports.announcements.line_changed(deployment.queue)
+    ports.event_publisher.changed(deployment)
+    ports.event_publisher.queue_changed(deployment.queue)
     if deployment.state is State.BLOCKED or _may_hold_up_what_it_waits_for(deployment):
         # Others may wait for this one, and a newer one for its place.
-        ports.announcements.change_moved(deployment.change_set)
+        ports.event_publisher.change_moved(deployment.change_set)
 
 
 def _enter(ports: Ports, identifier: str, gate: str) -> None:

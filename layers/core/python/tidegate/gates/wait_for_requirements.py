@@ -17,13 +17,13 @@ from tidegate.gates.settle_gate import settle_gate
 from tidegate.messages import WaitForRequirements
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
-from tidegate.rules.errors import GateStaysShut, WrongState
+from tidegate.rules.errors import GateBlocked, WrongState
 
 
 def wait_for_requirements(ports: Ports, message: WaitForRequirements) -> None:
     """Wait with ``message.token``; go on at once if nothing is missing any more.
 
-    Raise WrongState when the deployment is not at this gate, DeploymentCancelled, GateStaysShut when it has waited
+    Raise WrongState when the deployment is not at this gate, DeploymentCancelled, GateBlocked when it has waited
     too often, and ForgeUnavailable. A late copy of an earlier attempt, with which nobody waits any more, does
     nothing.
     """
@@ -31,11 +31,11 @@ def wait_for_requirements(ports: Ports, message: WaitForRequirements) -> None:
     if deployment.state is not State.AWAITING_REQUIREMENTS:
         raise WrongState(deployment.id, deployment.state, "waiting for its requirements")
     if message.before >= WAITS_PER_EXECUTION:
-        raise GateStaysShut(deployment.id, message.before)
+        raise GateBlocked(deployment.id, message.before)
     if not ports.deployments.keep_gate_token(deployment.id, gate_id(deployment), message.token, message.attempt):
         return
-    ports.announcements.changed(not_cancelled(_check(ports, deployment)))
-    ports.announcements.line_changed(deployment.queue)
+    ports.event_publisher.changed(not_cancelled(_check(ports, deployment)))
+    ports.event_publisher.queue_changed(deployment.queue)
 
 
 def check_requirements(ports: Ports, identifier: str) -> bool:
@@ -43,7 +43,7 @@ def check_requirements(ports: Ports, identifier: str) -> bool:
     before = ports.deployments.get(identifier)
     looked = _check(ports, before)
     if looked.version != before.version:
-        ports.announcements.changed(looked)
+        ports.event_publisher.changed(looked)
     return waits(before) and not waits(looked)
 
 

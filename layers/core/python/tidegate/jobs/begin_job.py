@@ -20,9 +20,9 @@ from tidegate.deploys.rules.gate import WAITING
 from tidegate.deploys.rules.job import Job, JobKind, job_id
 from tidegate.deploys.rules.requirements_gate import waiting, waits
 from tidegate.deploys.rules.runner_size import RunnerSize, size_of
-from tidegate.deploys.slots.keep_slots import give_back_slot, take_slot
+from tidegate.deploys.slots.keep_slots import release_slot, take_slot
 from tidegate.gates.apply_requirements import missing_requirements
-from tidegate.gates.judge_gate import is_blocked
+from tidegate.gates.evaluate_gate import is_blocked
 from tidegate.messages import BeginJob, JobBegun
 from tidegate.ports import Ports
 from tidegate.rules.errors import (
@@ -59,7 +59,7 @@ def begin_job(ports: Ports, message: BeginJob) -> JobBegun:
     except _TRIED_AGAIN:
         raise
     except TidegateError:
-        give_back_slot(ports, message.deployment)
+        release_slot(ports, message.deployment)
         raise
 
 
@@ -88,7 +88,7 @@ def _begin_plan(ports: Ports, deployment: Deployment, job: Job, tries: int) -> N
     if tries > 1 and deployment.plan_job != job.id:
         stop_runner(ports, deployment.plan_job)
     ports.jobs.create(job)
-    ports.announcements.changed(ports.deployments.save(replace(planning, plan_job=job.id, slot_since="")))
+    ports.event_publisher.changed(ports.deployments.save(replace(planning, plan_job=job.id, slot_since="")))
 
 
 def _planning(ports: Ports, deployment: Deployment, tries: int, note: str = "") -> Deployment:
@@ -111,7 +111,7 @@ def _begin_apply(ports: Ports, deployment: Deployment, job: Job) -> None:
     if deployment.apply_job is not None:
         if deployment.state is not State.APPLYING or deployment.apply_job != job.id:
             raise ApplyAlreadyStarted(deployment.id)
-        ports.announcements.changed(deployment)
+        ports.event_publisher.changed(deployment)
         return
     at = ports.clock.now()
     approved = _fulfilled(ports, _still_there(ports, _passed(ports, deployment, at), at), at)
@@ -120,7 +120,7 @@ def _begin_apply(ports: Ports, deployment: Deployment, job: Job) -> None:
     ports.jobs.create(job)
     running = audit_message(applying, RUNNING, at)
     ports.audit.publish(running)
-    ports.announcements.changed(ports.deployments.save(with_audited(applying, running)))
+    ports.event_publisher.changed(ports.deployments.save(with_audited(applying, running)))
 
 
 def _with_slot(ports: Ports, known: Deployment, approved: Deployment) -> Deployment:
@@ -153,7 +153,7 @@ def _passed(ports: Ports, deployment: Deployment, at: str) -> Deployment:
     if deployment.plan is not None and is_blocked(ports, deployment):
         why = "What goes before this was run again since its plan was confirmed."
         gated = replace(deployment.moved(State.GATED, at, why), gate=Gate(deployment.plan.job, at))
-        ports.announcements.changed(ports.deployments.save(gated))
+        ports.event_publisher.changed(ports.deployments.save(gated))
         raise GateShut(deployment.id)
     return deployment
 
@@ -174,7 +174,7 @@ def _fulfilled(ports: Ports, approved: Deployment, at: str) -> Deployment:
     """Return the deployment if all is there that its root requires. Raise RequirementsMissing: it waits then."""
     missing = missing_requirements(ports, approved)
     if missing:
-        ports.announcements.changed(ports.deployments.save(waiting(approved, missing, at)))
+        ports.event_publisher.changed(ports.deployments.save(waiting(approved, missing, at)))
         raise RequirementsMissing(approved.id)
     return replace(approved, missing=(), frozen="")
 

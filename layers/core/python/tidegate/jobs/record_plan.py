@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from tidegate.deploys.rules.cancelling import not_cancelled
 from tidegate.deploys.rules.deployment import Deployment, State
-from tidegate.deploys.rules.review import Need, PlanVerdict, asked_for, judge_plan
-from tidegate.deploys.slots.keep_slots import give_back_slot
+from tidegate.deploys.rules.review import Need, PlanVerdict, asked_for, evaluate_plan
+from tidegate.deploys.slots.keep_slots import release_slot
 from tidegate.messages import PlanRecorded, RecordPlan
 from tidegate.plans.rules.plan import Plan
 from tidegate.ports import Ports
@@ -29,7 +29,7 @@ def record_plan(ports: Ports, message: RecordPlan) -> PlanRecorded:
     Raise WrongState when the deployment is not being planned, and DeploymentCancelled.
     """
     recorded = _record(ports, message)
-    give_back_slot(ports, message.deployment)
+    release_slot(ports, message.deployment)
     return recorded
 
 
@@ -47,7 +47,7 @@ def _record(ports: Ports, message: RecordPlan) -> PlanRecorded:
 
 def decide_plan(ports: Ports, deployment: Deployment, plan: Plan) -> PlanRecorded:
     """Store and return what the deployment's plan needs, whatever policies say. Raise as ``record``."""
-    verdict = judge_plan(deployment, plan)
+    verdict = evaluate_plan(deployment, plan)
     is_gated = bool(deployment.waits.apply_after) and verdict.next is not Need.NOTHING
     if deployment.state is State.PLANNING:
         deployment = ports.deployments.save(_planned(ports, deployment, plan, verdict, is_gated=is_gated))
@@ -55,9 +55,9 @@ def decide_plan(ports: Ports, deployment: Deployment, plan: Plan) -> PlanRecorde
         raise WrongState(deployment.id, deployment.state, "recording a plan")
     if is_gated:  # The wait at the gate, which follows at once, is shown by itself.
         return PlanRecorded(next=GATE, reason="Other stacks are applied first.")
-    ports.announcements.changed(deployment)
+    ports.event_publisher.changed(deployment)
     if verdict.next is Need.REVIEW:
-        ports.announcements.line_changed(deployment.queue)
+        ports.event_publisher.queue_changed(deployment.queue)
     return PlanRecorded(next=verdict.next.value, reason=verdict.reason)
 
 

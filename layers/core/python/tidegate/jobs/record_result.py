@@ -15,10 +15,10 @@ from tidegate.deploys.rules.deployment import Deployment, Ending, State, ends_wi
 from tidegate.deploys.rules.failure import KEPT_LAST_LINES, Failure, in_words, read_cause
 from tidegate.deploys.rules.review import missing_approvals
 from tidegate.deploys.rules.runner_size import took_too_long
-from tidegate.deploys.slots.keep_slots import give_back_slot
+from tidegate.deploys.slots.keep_slots import release_slot
 from tidegate.messages import RecordResult, ResultRecorded
 from tidegate.ports import Ports
-from tidegate.rules.errors import GateStaysShut
+from tidegate.rules.errors import GateBlocked
 
 #: Nothing reports a result any more in these: what ended depends on whether a runner took the apply.
 _WITHOUT_RESULT = frozenset({State.ENGINE_FAULT, State.OUTCOME_UNKNOWN})
@@ -39,8 +39,8 @@ def record_result(ports: Ports, message: RecordResult) -> ResultRecorded:
         _stop_runner(ports, deployment, message.error)
         ended = finish(ports, deployment, _ending(ports, deployment, message))
         deployment = ports.deployments.save(ended)
-    give_back_slot(ports, deployment.id)
-    ports.announcements.changed(deployment)
+    release_slot(ports, deployment.id)
+    ports.event_publisher.changed(deployment)
     asked: Literal["unknown", "recorded"] = "unknown" if message.state == "outcome_unknown" else "recorded"
     return ResultRecorded(state=deployment.state.value, end=_ENDS.get(deployment.state, asked))
 
@@ -77,7 +77,7 @@ def _reason(deployment: Deployment, state: State, message: RecordResult, failure
     if state is State.REVIEW_EXPIRED:
         return _expired(deployment)
     if state is State.GATE_EXPIRED:
-        return failure.message if message.error == GateStaysShut.__name__ else deployment.reason
+        return failure.message if message.error == GateBlocked.__name__ else deployment.reason
     if message.error is None or state is State.APPLIED:
         return ""
     words = in_words(message.error, failure)

@@ -13,7 +13,7 @@ from tidegate.deploys.rules.job import JobKind, job_digest, job_parts
 from tidegate.deploys.rules.plan_runner import Limit, PlanRunner
 from tidegate.deploys.rules.runner_size import out_of_memory
 from tidegate.deploys.rules.runner_task import stop_advice
-from tidegate.deploys.slots.keep_slots import give_back_slot
+from tidegate.deploys.slots.keep_slots import release_slot
 from tidegate.ports import Ports
 from tidegate.rules.errors import NotFound, NotItsJob, TooLate
 
@@ -42,8 +42,8 @@ def report_stopped_runner(ports: Ports, stopped: StoppedRunner) -> None:
     """
     token = ports.jobs.token_of(stopped.job, stopped.task) or stopped.start_token
     if token and stopped.limit is not None and ports.jobs.runner(stopped.job) in {None, stopped.task}:
-        ports.jobs.tell_limit(stopped.job, stopped.limit)
-    ports.jobs.tell_stopped(stopped.job, stopped.task)
+        ports.jobs.report_limit(stopped.job, stopped.limit)
+    ports.jobs.report_stopped(stopped.job, stopped.task)
     if token:
         _fail(ports, token, _explained(ports, stopped))
     _give_back_slot(ports, stopped.job)
@@ -54,7 +54,7 @@ def _give_back_slot(ports: Ports, job: str) -> None:
     with suppress(NotFound):
         owner, kind, _ = job_parts(job)
         if kind is not JobKind.SPECULATE:
-            give_back_slot(ports, owner)
+            release_slot(ports, owner)
 
 
 def report_failed_call(ports: Ports, stopped: StoppedRunner, digest: str) -> None:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from tidegate.deploys.rules.job import Job, job_digest
 from tidegate.deploys.rules.plan_runner import word_of
-from tidegate.deploys.rules.runner_size import HAND_OVER_SECONDS
+from tidegate.deploys.rules.runner_size import DISPATCH_SECONDS
 from tidegate.plans.rules.plan import Plan
 
 #: What a runner must have counted in a plan.
@@ -110,7 +110,7 @@ class WorkerClosed(Message):
     closed: bool
 
 
-class HandOverWorker(Message):
+class ContinueAsNew(Message):
     """Asks to start the next execution on this queue in place of ``execution``."""
 
     queue: str
@@ -150,7 +150,7 @@ class JobBegun(Message):
     @classmethod
     def of(cls, job: Job) -> Self:
         size, seconds = job.size, job.seconds
-        life = str(seconds + HAND_OVER_SECONDS)
+        life = str(seconds + DISPATCH_SECONDS)
         task = TaskSize(cpu=str(size.cpu), memory=str(size.memory), disk=size.disk, seconds=seconds, life=life)
         return cls(job=job.id, digest=job_digest(job), size=task, runner=word_of(job.runner))
 
@@ -164,7 +164,7 @@ class StartOnLambda(Message):
     token: str
 
 
-class HandOverJob(Message):
+class DispatchJob(Message):
     """Leaves the task token that waits for the job's result to the runner. ``digest`` is that of the job as begun."""
 
     job: str
@@ -204,7 +204,7 @@ class PlanRecorded(Message):
     reason: str
 
 
-class JudgePlan(Message):
+class EvaluatePlan(Message):
     """Asks what the plan of a deployment needs, once it was held against policies."""
 
     deployment: str
@@ -314,7 +314,7 @@ class PullRequestDiscovered(Message):
     layers: tuple[str, ...] = ()
 
 
-class BeginSpeculation(Message):
+class BeginSpeculativePlan(Message):
     """Begins the speculative plan of a temporary layer; ``attempt`` numbers its jobs, ``tries`` counts its attempts.
 
     A plan that moves from Lambda to Fargate as no runner started there has another job, and was not tried again.
@@ -325,13 +325,13 @@ class BeginSpeculation(Message):
     tries: int = Field(default=1, ge=1)
 
 
-class WaitForPlace(WithToken):
+class WaitForPlanSlot(WithToken):
     """Lets a temporary layer wait for a free place among the plans of its repository; the token is answered with {}."""
 
     layer: str
 
 
-class RecordSpeculation(Message):
+class RecordSpeculativePlan(Message):
     """Stores what a speculative plan came to: the plan, or else the error and cause of the failed state."""
 
     layer: str
@@ -346,7 +346,7 @@ class RecordSpeculation(Message):
         return self
 
 
-class SpeculationRecorded(Message):
+class SpeculativePlanRecorded(Message):
     """The state that the temporary layer has now; ``policies`` tells that its plan is held against policies next."""
 
     state: str

@@ -59,7 +59,7 @@ class DiscoveryEvent(Event):
         "retry",
         "check_suite",
         "drift",
-        "look_for_drift",
+        "detect_drift",
         "pull_request",
         "pull_request_review",
         "merge_group",

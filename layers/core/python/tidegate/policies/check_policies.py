@@ -14,7 +14,7 @@ from tidegate.messages import CheckPolicies, PoliciesChecked
 from tidegate.plans.rules.plan import Plan
 from tidegate.plans.rules.plan_digest import plan_digest
 from tidegate.policies.rules.files import unpacked
-from tidegate.policies.rules.policy import KEPT_OF_DEPLOYMENT, HeldPolicySet, PolicyVerdict, kept
+from tidegate.policies.rules.policy import KEPT_OF_DEPLOYMENT, PolicySetStatus, PolicyVerdict, kept
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import NotFound
@@ -35,7 +35,7 @@ def check_policies(ports: Ports, message: CheckPolicies) -> PoliciesChecked:
 
 def _of_layer(ports: Ports, identifier: str) -> Sequence[PolicyVerdict]:
     try:
-        layer = ports.temporary_layers.get(identifier)
+        layer = ports.speculative_plans.get(identifier)
     except NotFound:
         return ()
     if layer.plan is None or not layer.policy_sets:
@@ -62,7 +62,7 @@ def _plan(ports: Ports, plan: Plan) -> bytes | None:
     return _read(ports, plan.json.key, plan.json.sha256)
 
 
-def _verdicts(ports: Ports, sets: Sequence[HeldPolicySet], content: bytes | None) -> Sequence[PolicyVerdict]:
+def _verdicts(ports: Ports, sets: Sequence[PolicySetStatus], content: bytes | None) -> Sequence[PolicyVerdict]:
     if content is None:
         error = f"The plan {_CHANGED.format('plan was made')}"
         return [PolicyVerdict(held.name, error=error) for held in sets]
@@ -70,7 +70,7 @@ def _verdicts(ports: Ports, sets: Sequence[HeldPolicySet], content: bytes | None
     return [_verdict(ports, held, content, seconds) for held in sets]
 
 
-def _verdict(ports: Ports, held: HeldPolicySet, plan: bytes, seconds: int) -> PolicyVerdict:
+def _verdict(ports: Ports, held: PolicySetStatus, plan: bytes, seconds: int) -> PolicyVerdict:
     if held.problem:
         return PolicyVerdict(held.name, error=held.problem)
     files = _files(ports, held)
@@ -79,7 +79,7 @@ def _verdict(ports: Ports, held: HeldPolicySet, plan: bytes, seconds: int) -> Po
     return ports.policy_engine.check(held.name, files, held.namespaces, plan, seconds)
 
 
-def _files(ports: Ports, held: HeldPolicySet) -> Mapping[str, bytes] | None:
+def _files(ports: Ports, held: PolicySetStatus) -> Mapping[str, bytes] | None:
     content = _read(ports, held.key, held.sha256)
     return None if content is None else unpacked(content)
 
@@ -95,15 +95,15 @@ def _read(ports: Ports, key: str, digest: str) -> bytes | None:
 
 def _save(ports: Ports, layer_id: str, plan: Plan, verdicts: tuple[PolicyVerdict, ...], digest: str) -> None:
     try:
-        layer = ports.temporary_layers.get(layer_id)
+        layer = ports.speculative_plans.get(layer_id)
     except NotFound:
         return
     if layer.plan != plan:
         return
     if (layer.verdicts, layer.digest) != (verdicts, digest):
         at = ports.clock.now()
-        layer = ports.temporary_layers.save(replace(layer, verdicts=verdicts, digest=digest, changed_at=at))
-    ports.announcements.layer_changed(layer)
+        layer = ports.speculative_plans.save(replace(layer, verdicts=verdicts, digest=digest, changed_at=at))
+    ports.event_publisher.layer_changed(layer)
 
 
 def _save_deployment(

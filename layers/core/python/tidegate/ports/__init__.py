@@ -3,8 +3,8 @@
 Every method may raise what its adapter's service raises when that service is down; what is named
 at it is what callers are meant to handle.
 
-A room is loaded when one of its names is asked for: making all of these classes takes longer than the work of some
-functions. What counts its start imports the room itself.
+A module is loaded when one of its names is asked for: making all of these classes takes longer than the work of some
+functions. What counts its start imports the module itself.
 """
 
 from __future__ import annotations
@@ -14,52 +14,52 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     # ruff: noqa: F403 - each port is to be had from here
-    from tidegate.ports.announcements import *
-    from tidegate.ports.catalog import *
     from tidegate.ports.change_sets import *
     from tidegate.ports.check_runs import *
     from tidegate.ports.clock import *
     from tidegate.ports.cloud import *
     from tidegate.ports.deliveries import *
     from tidegate.ports.drifts import *
+    from tidegate.ports.event_publisher import *
     from tidegate.ports.forge import *
     from tidegate.ports.identity import *
     from tidegate.ports.jobs import *
-    from tidegate.ports.plan_places import *
+    from tidegate.ports.plan_slots import *
     from tidegate.ports.policies import *
     from tidegate.ports.pull_requests import *
     from tidegate.ports.queues import *
+    from tidegate.ports.repository_index import *
     from tidegate.ports.sign_outs import *
     from tidegate.ports.source import *
+    from tidegate.ports.webhook_verifier import *
     from tidegate.ports.wiring import Ports as Ports
-    from tidegate.ports.witness import *
 
-_ROOMS = {
-    "announcements": "Announcements AuditLog",
-    "catalog": "Catalog HistoryPage KnownRepository",
+_MODULES = {
+    "event_publisher": "EventPublisher AuditLog",
+    "repository_index": "RepositoryIndex HistoryPage KnownRepository",
     "change_sets": "ChangeSets Enrolled",
-    "check_runs": "CheckRuns LineBoard LineBoards PublishedCheckRun",
+    "check_runs": "CheckRuns QueueSnapshot QueueSnapshots PublishedCheckRun",
     "clock": "Clock",
     "cloud": "Artifacts ObjectStart PlanFunctions Runners Workflows",
     "deliveries": "Asked Deliveries Delivery DeliveryOutcome EventQueue Redeliveries WebhookSecrets",
     "drifts": "DriftEvents DriftRuns Drifts ForgeIssues Schedules",
-    "forge": "Accounts Change FailedDelivery Forge ForgeAddresses ForgeDeliveries",
+    "forge": "Accounts Change FailedDelivery Forge ForgeUrls ForgeDeliveries",
     "identity": "PublicKeys TokenSigner",
     "jobs": "JobLogs Jobs LogChunk PlanRunners",
-    "plan_places": "PlanPlaces",
+    "plan_slots": "PlanSlots",
     "policies": "OrganizationPolicies PolicyEngine",
-    "pull_requests": "PullRequestChecks PullRequests TemporaryLayers",
+    "pull_requests": "PullRequestChecks PullRequests SpeculativePlans",
     "queues": "DeployQueues Deployments",
     "sign_outs": "SignOuts",
     "source": "FileChange Merged OrganizationFile PushedTrees SourceHistory",
     "wiring": "Ports",
-    "witness": "ForgeWitness Pushed WrittenComment",
+    "webhook_verifier": "WebhookVerifier Pushed WrittenComment",
 }
-_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names.split()}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 if not TYPE_CHECKING:  # Type checkers would take it for any name.
 
     def __getattr__(name: str) -> Any:
-        if name not in _ROOM_OF:
+        if name not in _MODULE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{_ROOM_OF[name]}"), name)
+        return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

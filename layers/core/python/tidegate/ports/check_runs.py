@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
-    from tidegate.deploys.rules.line import Shown
+    from tidegate.deploys.rules.queue_snapshot import Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class PublishedCheckRun:
 
 
 @dataclass(frozen=True, slots=True)
-class LineBoard:
+class QueueSnapshot:
     """What check runs were asked to show of a queue's line, by deployment, and when somebody looks at it again."""
 
     shown: Mapping[str, Shown]
@@ -52,10 +52,10 @@ class CheckRuns(Protocol):
         """Return what is shown of each of these of which anything is, by deployment, in one read for each hundred."""
 
 
-class LineBoards(Protocol):
+class QueueSnapshots(Protocol):
     """What the check runs of a queue were asked to show of its line."""
 
-    def read(self, queue: str) -> LineBoard:
+    def read(self, queue: str) -> QueueSnapshot:
         """Return all of a queue, in one read."""
 
     def shown(self, queue: str, deployment: str) -> Shown | None:

@@ -47,7 +47,7 @@ class FailedDelivery:
     at: str
 
 
-class ForgeAddresses(Protocol):
+class ForgeUrls(Protocol):
     """Where things are on the forge."""
 
     def check_run_url(self, repository: str, check_run_id: int) -> str:
@@ -72,7 +72,7 @@ class ForgeAddresses(Protocol):
         """Return the repository's HTTPS address for git."""
 
 
-class Forge(ForgeAddresses, Protocol):
+class Forge(ForgeUrls, Protocol):
     """The forge's API for one repository at a time. Raises ForgeUnavailable and ForgeRefused."""
 
     def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:

@@ -46,7 +46,7 @@ class Jobs(Protocol):
     def token_of(self, job: str, runner: str) -> str | None:
         """Return the task token that waits for the job's result if ``runner`` took the job, otherwise None."""
 
-    def tell_stopped(self, job: str, runner: str) -> None:
+    def report_stopped(self, job: str, runner: str) -> None:
         """Remember that ``runner`` has stopped, if it is the one that took the job."""
 
     def at_large(self, job: str) -> str | None:
@@ -55,7 +55,7 @@ class Jobs(Protocol):
     def close(self, job: str) -> bool:
         """Make sure that nobody takes the job any more. Return whether a runner had taken it."""
 
-    def tell_limit(self, job: str, limit: Limit) -> None:
+    def report_limit(self, job: str, limit: Limit) -> None:
         """Remember which limit of Lambda the job has met."""
 
     def limit(self, job: str) -> Limit | None:

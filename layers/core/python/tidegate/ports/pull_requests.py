@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
-    from tidegate.deploys.rules.temporary_layer import TemporaryLayer
+    from tidegate.deploys.rules.speculative_plan import SpeculativePlan
     from tidegate.pull_requests.rules.record import PullRequestRecord
     from tidegate.rules.errors import InvalidConfiguration
 
@@ -33,19 +33,19 @@ class PullRequests(Protocol):
         """Return those that exist, by repository and number."""
 
 
-class TemporaryLayers(Protocol):
+class SpeculativePlans(Protocol):
     """The temporary layers."""
 
-    def create(self, layers: Sequence[TemporaryLayer]) -> None:
+    def create(self, layers: Sequence[SpeculativePlan]) -> None:
         """Store layers; those whose ids are stored already stay as they are."""
 
-    def get(self, layer: str) -> TemporaryLayer:
+    def get(self, layer: str) -> SpeculativePlan:
         """Return a layer. Raise NotFound."""
 
-    def save(self, layer: TemporaryLayer) -> TemporaryLayer:
+    def save(self, layer: SpeculativePlan) -> SpeculativePlan:
         """Replace the layer if it still has this ``version``; return it with its new version. Raise Conflict."""
 
-    def many(self, layers: Collection[str]) -> Sequence[TemporaryLayer]:
+    def many(self, layers: Collection[str]) -> Sequence[SpeculativePlan]:
         """Return those that exist, by stack and root."""
 
     def remove(self, layers: Collection[str]) -> None:
@@ -55,7 +55,7 @@ class TemporaryLayers(Protocol):
 class PullRequestChecks(Protocol):
     """What the forge shows of a pull request besides its comments. Asking for the same again is harmless."""
 
-    def show(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer] = ()) -> None:
+    def show(self, record: PullRequestRecord, layers: Sequence[SpeculativePlan] = ()) -> None:
         """Bring the check run ``tidegate/plan`` of the head to what the record says, and those of layers and policies.
 
         Not discovered yet, it says that planning begins; without roots and notice, it is green.
@@ -69,8 +69,8 @@ class PullRequestChecks(Protocol):
         Without any, say that one which had some is in order. A head that never had any gets nothing for that.
         """
 
-    def stop(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], reason: str) -> None:
+    def stop(self, record: PullRequestRecord, layers: Sequence[SpeculativePlan], reason: str) -> None:
         """End the check runs of this head that still run. ``reason`` is a sentence: a newer commit came, …"""
 
-    def repeat(self, record: PullRequestRecord, layers: Sequence[TemporaryLayer], sha: str) -> None:
+    def repeat(self, record: PullRequestRecord, layers: Sequence[SpeculativePlan], sha: str) -> None:
         """Say on another commit, which a merge queue made, what the checks of the head say."""

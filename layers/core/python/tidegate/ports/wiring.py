@@ -15,43 +15,41 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tidegate.settings import (
-    AddressSettings,
-    AnnouncementSettings,
     ArtifactSettings,
     AuditSettings,
     BusSettings,
     ClusterSettings,
     DriftRunSettings,
+    EventPublisherSettings,
     EventQueueSettings,
     ForgeSettings,
     IdentitySettings,
     LinkSettings,
     MachineSettings,
     OperatorSettings,
-    PlaceSettings,
     PlanRunnerSettings,
+    PlanSlotSettings,
     ReviewSettings,
     RunnerOfferSettings,
     ScheduleSettings,
     SlotSettings,
     TableSettings,
+    UrlSettings,
     WorkflowSettings,
     app_secret_fields,
     gitlab_secret_fields,
 )
 
 if TYPE_CHECKING:
-    from tidegate.aws.visibility import QueuePatience
+    from tidegate.aws.visibility import QueueVisibility
     from tidegate.check_runs.check_run_view import Links
     from tidegate.deploys.rules.runner_size import RunnerOffer
     from tidegate.discovery.read_organization import OrganizationReader
     from tidegate.discovery.root_index import RootIndexes
     from tidegate.ports import (
         Accounts,
-        Announcements,
         Artifacts,
         AuditLog,
-        Catalog,
         ChangeSets,
         CheckRuns,
         Clock,
@@ -61,37 +59,39 @@ if TYPE_CHECKING:
         DriftEvents,
         DriftRuns,
         Drifts,
+        EventPublisher,
         EventQueue,
         Forge,
-        ForgeAddresses,
         ForgeDeliveries,
         ForgeIssues,
-        ForgeWitness,
+        ForgeUrls,
         JobLogs,
         Jobs,
-        LineBoards,
         OrganizationFile,
         OrganizationPolicies,
         PlanFunctions,
-        PlanPlaces,
         PlanRunners,
+        PlanSlots,
         PolicyEngine,
         PublicKeys,
         PullRequests,
+        QueueSnapshots,
         Redeliveries,
+        RepositoryIndex,
         Runners,
         Schedules,
         SignOuts,
         SourceHistory,
-        TemporaryLayers,
+        SpeculativePlans,
         TokenSigner,
+        WebhookVerifier,
         Workflows,
     )
     from tidegate.vcs.adapters.accounts import OAuthClient
     from tidegate.vcs.adapters.app_secret import StoredAppSecret
     from tidegate.vcs.github.forge import AppCredentials
     from tidegate.vcs.gitlab.forge import GitLabCredentials, GitLabForge
-    from tidegate.vcs.rules.forge_words import ForgeWords
+    from tidegate.vcs.rules.forge_terms import ForgeTerms
     from tidegate.web.parts import WebLinks
     from tidegate.web.session import Sessions
 
@@ -151,10 +151,10 @@ class Ports:
         return DynamoDeployments(self._dynamodb, self._table)
 
     @cached_property
-    def catalog(self) -> Catalog:
-        from tidegate.discovery.adapters.catalog import DynamoCatalog
+    def repository_index(self) -> RepositoryIndex:
+        from tidegate.discovery.adapters.repository_index import DynamoRepositoryIndex
 
-        return DynamoCatalog(self._dynamodb, self._table)
+        return DynamoRepositoryIndex(self._dynamodb, self._table)
 
     @cached_property
     def check_runs(self) -> CheckRuns:
@@ -169,10 +169,10 @@ class Ports:
         return DynamoPullCheckRuns(self._dynamodb, self._table)
 
     @cached_property
-    def line_boards(self) -> LineBoards:
-        from tidegate.deploys.adapters.lines import DynamoLineBoards
+    def queue_snapshots(self) -> QueueSnapshots:
+        from tidegate.deploys.adapters.queue_snapshots import DynamoQueueSnapshots
 
-        return DynamoLineBoards(self._dynamodb, self._table)
+        return DynamoQueueSnapshots(self._dynamodb, self._table)
 
     @cached_property
     def change_sets(self) -> ChangeSets:
@@ -187,16 +187,16 @@ class Ports:
         return DynamoPullRequests(self._dynamodb, self._table)
 
     @cached_property
-    def temporary_layers(self) -> TemporaryLayers:
-        from tidegate.pull_requests.adapters.pull_requests import DynamoTemporaryLayers
+    def speculative_plans(self) -> SpeculativePlans:
+        from tidegate.pull_requests.adapters.pull_requests import DynamoSpeculativePlans
 
-        return DynamoTemporaryLayers(self._dynamodb, self._table)
+        return DynamoSpeculativePlans(self._dynamodb, self._table)
 
     @cached_property
-    def plan_places(self) -> PlanPlaces:
-        from tidegate.deploys.adapters.plan_places import DynamoPlanPlaces
+    def plan_slots(self) -> PlanSlots:
+        from tidegate.deploys.adapters.plan_slots import DynamoPlanSlots
 
-        return DynamoPlanPlaces(self._dynamodb, self._table)
+        return DynamoPlanSlots(self._dynamodb, self._table)
 
     @cached_property
     def plan_runners(self) -> PlanRunners:
@@ -232,14 +232,18 @@ class Ports:
         return SqsEventQueue(Aws(), queues_of_events(settings.push_queue, settings.action_queue))
 
     @cached_property
-    def announcements(self) -> Announcements:
-        from tidegate.deploys.adapters.announcements import AwsAnnouncements, Channels
+    def event_publisher(self) -> EventPublisher:
+        from tidegate.deploys.adapters.event_publisher import AwsEventPublisher, Channels
 
-        settings = AnnouncementSettings.from_env(self.environ)
+        settings = EventPublisherSettings.from_env(self.environ)
         channels = Channels(
-            settings.check_run_queue, settings.bus, settings.line_queue, settings.later_queue, settings.change_queue
+            settings.check_run_queue,
+            settings.bus,
+            settings.positions_queue,
+            settings.later_queue,
+            settings.change_queue,
         )
-        return AwsAnnouncements(self._sqs, self.client("events"), channels)
+        return AwsEventPublisher(self._sqs, self.client("events"), channels)
 
     @cached_property
     def audit(self) -> AuditLog:
@@ -309,29 +313,29 @@ class Ports:
         return KmsPublicKeys(self.client("kms"), keys.split(","))
 
     @cached_property
-    def patience(self) -> QueuePatience:
-        from tidegate.aws.visibility import QueuePatience
+    def patience(self) -> QueueVisibility:
+        from tidegate.aws.visibility import QueueVisibility
 
-        return QueuePatience(self._sqs)
-
-    @cached_property
-    def addresses(self) -> ForgeAddresses:
-        from tidegate.vcs.adapters.addresses import GitHubAddresses, GitLabAddresses
-
-        settings = AddressSettings.from_env(self.environ)
-        return GitLabAddresses(settings.url) if settings.is_gitlab else GitHubAddresses(settings.url)
+        return QueueVisibility(self._sqs)
 
     @cached_property
-    def words(self) -> ForgeWords:
+    def addresses(self) -> ForgeUrls:
+        from tidegate.vcs.adapters.addresses import GitHubUrls, GitLabUrls
+
+        settings = UrlSettings.from_env(self.environ)
+        return GitLabUrls(settings.url) if settings.is_gitlab else GitHubUrls(settings.url)
+
+    @cached_property
+    def words(self) -> ForgeTerms:
         """What the forge's people call things."""
-        from tidegate.vcs.rules.forge_words import GITHUB_WORDS, GITLAB_WORDS
+        from tidegate.vcs.rules.forge_terms import GITHUB_WORDS, GITLAB_WORDS
 
-        return GITLAB_WORDS if AddressSettings.from_env(self.environ).is_gitlab else GITHUB_WORDS
+        return GITLAB_WORDS if UrlSettings.from_env(self.environ).is_gitlab else GITHUB_WORDS
 
     @cached_property
     def gitlab(self) -> GitLabForge | None:
         """GitLab's API, None where GitHub is served."""
-        if not AddressSettings.from_env(self.environ).is_gitlab:
+        if not UrlSettings.from_env(self.environ).is_gitlab:
             return None
         from tidegate.vcs.gitlab.forge import GitLabForge
 
@@ -340,7 +344,7 @@ class Ports:
         return GitLabForge(self._gitlab_credentials, url=settings.url, api_url=settings.api_url, web=web)
 
     @cached_property
-    def witness(self) -> ForgeWitness | None:
+    def webhook_verifier(self) -> WebhookVerifier | None:
         """Who confirms what webhooks told; None where these are signed."""
         return self.gitlab
 
@@ -489,7 +493,7 @@ class Ports:
     @cached_property
     def place_limit(self) -> int:
         """Speculative plans that a repository may have at once."""
-        return PlaceSettings.from_env(self.environ).limit
+        return PlanSlotSettings.from_env(self.environ).limit
 
     @cached_property
     def runner_offer(self) -> RunnerOffer:

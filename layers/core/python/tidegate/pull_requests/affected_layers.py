@@ -11,11 +11,11 @@ from tidegate.config.model.file import FILE
 from tidegate.config.rules.apply_rules import ApplyRules
 from tidegate.config.rules.plan_options import with_options
 from tidegate.config.trust import required
-from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
-from tidegate.discovery.hold_policies import hold_for_pull_request
+from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.discovery.repository_source import Granted, read_granted
 from tidegate.discovery.root_index import Deployable
-from tidegate.policies.rules.policy import HeldPolicySet, RuleChanges
+from tidegate.discovery.save_policies import save_policies_of_pull_request
+from tidegate.policies.rules.policy import PolicySetStatus, RuleChanges
 from tidegate.ports import Ports
 from tidegate.pull_requests.plannable_roots import Plannable, PlannableFinder
 from tidegate.pull_requests.rules.record import PullRequestRecord
@@ -57,7 +57,7 @@ class Affected:
     ``warnings`` sentences on what of its file fits nothing.
     """
 
-    layers: tuple[TemporaryLayer, ...] = ()
+    layers: tuple[SpeculativePlan, ...] = ()
     notice: str = ""
     notes: str = ""
     skipped: bool = False
@@ -70,7 +70,7 @@ class Affected:
     warnings: tuple[str, ...] = ()
 
 
-def find_affected(ports: Ports, record: PullRequestRecord, at: str, layers: Sequence[TemporaryLayer] = ()) -> Affected:
+def find_affected(ports: Ports, record: PullRequestRecord, at: str, layers: Sequence[SpeculativePlan] = ()) -> Affected:
     """Return what a pull request affects as of ``at``. ``layers`` are those that it has had.
 
     Of these, what somebody did not ask for stays if it is of the same commits and has ended. Raise NotFound when
@@ -94,7 +94,7 @@ def _of_fork(ports: Ports, spec: PullRequestSpec) -> Affected:
     return Affected(notice=_unplanned(_FORK, guarded=guarded), pressing=True, guarded=guarded)
 
 
-def _granted(ports: Ports, record: PullRequestRecord, at: str, layers: Sequence[TemporaryLayer]) -> Affected:
+def _granted(ports: Ports, record: PullRequestRecord, at: str, layers: Sequence[SpeculativePlan]) -> Affected:
     spec = record.spec
     granted = read_granted(ports, *spec.where, spec.branch, spec.base)
     if spec.is_draft and record.request is None and not granted.configuration.pull_requests.drafts:
@@ -115,7 +115,7 @@ def _granted(ports: Ports, record: PullRequestRecord, at: str, layers: Sequence[
     number = len({*known, *(each.member.key for each in wanted)})
     if number > MOST_LAYERS:
         return Affected(notice=_too_many(number), pressing=True, examined=True)
-    held = hold_for_pull_request(ports, spec, granted, wanted)
+    held = save_policies_of_pull_request(ports, spec, granted, wanted)
     anew = [_layer(record, granted, each, plannable, at) for each in wanted]
     made = {_key(each): replace(each, policy_sets=() if each.gone else held.get(_key(each), ())) for each in anew}
     refused = plannable.found.refused
@@ -172,7 +172,7 @@ def _kept_lines(sentences: Sequence[str]) -> str:
     return "\n".join([*lines, f"There are {more} more of these."] if more else lines)
 
 
-def _kept(record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> dict[Key, TemporaryLayer]:
+def _kept(record: PullRequestRecord, layers: Sequence[SpeculativePlan]) -> dict[Key, SpeculativePlan]:
     """Return what stays of the layers: what has ended of the same commits, if only some roots are asked for."""
     if record.request is None or not record.request.is_partial:
         return {}
@@ -189,7 +189,7 @@ def _kept(record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> dict[K
 def _rule_changes(granted: Granted, changes: tuple[str, ...]) -> RuleChanges:
     """Return what changes of the rules, and which of the default branch's policy sets somebody must approve it for."""
     sets = granted.configuration.policy_sets if changes else ()
-    asked = (HeldPolicySet(each.name, owners=each.owners, approvals=each.approvals) for each in sets if each.owners)
+    asked = (PolicySetStatus(each.name, owners=each.owners, approvals=each.approvals) for each in sets if each.owners)
     return RuleChanges(changes, tuple(asked))
 
 
@@ -208,13 +208,13 @@ def _wanted(record: PullRequestRecord, plannable: Plannable, known: Collection[K
     return [each for each in plannable.members if each.member.key in chosen | by_itself]
 
 
-def _in_order(layers: Mapping[Key, TemporaryLayer], plannable: Plannable) -> tuple[TemporaryLayer, ...]:
+def _in_order(layers: Mapping[Key, SpeculativePlan], plannable: Plannable) -> tuple[SpeculativePlan, ...]:
     """Return layers in the order in which a merge deploys them; what was named earlier, and stays, comes last."""
     order = dict.fromkeys((*(each.member.key for each in plannable.members), *layers))
     return tuple(layers[key] for key in order if key in layers)
 
 
-def _key(layer: TemporaryLayer) -> Key:
+def _key(layer: SpeculativePlan) -> Key:
     return layer.root.name, layer.stack
 
 
@@ -227,7 +227,7 @@ def _too_many(number: int) -> str:
 
 def _layer(
     record: PullRequestRecord, granted: Granted, each: Deployable, plannable: Plannable, at: str
-) -> TemporaryLayer:
+) -> SpeculativePlan:
     spec, member, configured, rules = record.spec, each.member, each.configured, granted.configuration.pull_requests
     is_chosen = record.request is not None and record.request.chooses(member.root.name, configured.tagged)
     options = record.request.options if record.request is not None and is_chosen else ()
@@ -235,7 +235,7 @@ def _layer(
     merged = plannable.found.configuration
     must = required(merged, configured.tagged)
     first, last = stack_layers(other.member for other in plannable.found.members).get(member.stack, (1, 1))
-    return TemporaryLayer(
+    return SpeculativePlan(
         layer_id(spec.id, member.root.name, member.stack, spec.revision, record.attempt),
         spec.repository,
         spec.number,

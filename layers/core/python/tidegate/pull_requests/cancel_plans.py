@@ -11,7 +11,7 @@ from functools import partial
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.deploys.authorize import Where, access_refusals
-from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.ports import Ports
 from tidegate.pull_requests.close_pull_request import stop_pull_request
 from tidegate.pull_requests.restart_pull_request import as_now
@@ -48,7 +48,7 @@ def _cancel(ports: Ports, where: Where, number: int, by: str, *, whole: bool) ->
     cancelled = Decision(True, f"The plans that were not made yet are cancelled. {AGAIN}")
     if notice in record.notice.splitlines():
         return cancelled
-    layers = ports.temporary_layers.many(record.layers)
+    layers = ports.speculative_plans.many(record.layers)
     state = as_now(record, layers, ports.clock.now()).state
     if state not in {PullRequestState.DISCOVERY_NEEDED, PullRequestState.PLANNING}:
         return None
@@ -59,7 +59,7 @@ def _cancel(ports: Ports, where: Where, number: int, by: str, *, whole: bool) ->
     return cancelled
 
 
-def _refusal(ports: Ports, where: Where, layers: Iterable[TemporaryLayer], by: str, state: PullRequestState) -> str:
+def _refusal(ports: Ports, where: Where, layers: Iterable[SpeculativePlan], by: str, state: PullRequestState) -> str:
     """Return why somebody cancels nothing, or an empty text."""
     if state is PullRequestState.DISCOVERY_NEEDED:
         return _NOT_KNOWN
@@ -71,10 +71,10 @@ def _stop(ports: Ports, record: PullRequestRecord, reason: str, notice: str) -> 
     layers = stop_pull_request(ports, record, reason)
     told = replace(record, notice="\n".join(filter(None, (record.notice, notice))))
     saved = ports.pull_requests.save(judged(told, layers, ports.clock.now()))
-    ports.announcements.pull_request_ended(saved.spec.id, saved.spec.revision)
+    ports.event_publisher.pull_request_ended(saved.spec.id, saved.spec.revision)
 
 
-def _accesses(layers: Iterable[TemporaryLayer]) -> dict[str, Access | None]:
+def _accesses(layers: Iterable[SpeculativePlan]) -> dict[str, Access | None]:
     """Return the rules of who may do what with roots, by these, in words."""
     return {
         f"root {each.root.name}" + ("" if each.stack == DEFAULT_STACK else f" in stack {each.stack}"): each.access

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from tidegate.deploys.queue.unlock import unlock_queue
 from tidegate.deploys.rules.deployment import Deployment, Unlocking, is_final, moves_baseline
-from tidegate.deploys.rules.queue import standing_of
+from tidegate.deploys.rules.queue import status_of
 from tidegate.ports import Ports
 from tidegate.pull_requests.cancel_applies import cancel_applies
 from tidegate.pull_requests.rules.apply_replies import closed_unmerged
@@ -63,7 +63,7 @@ def _stays(ports: Ports, found: Iterable[Deployment]) -> Iterator[Deployment]:
     """Yield what it applied, as far as nothing else was deployed since."""
     for deployment in found:
         head = ports.queues.read(deployment.queue)[0]
-        deployed = standing_of(head, deployment).deployed
+        deployed = status_of(head, deployment).deployed
         # What has just ended is in flight until its queue says that it is deployed.
         is_there = head.in_flight == deployment.id or (deployed is not None and deployed.deployment == deployment.id)
         if is_there and moves_baseline(deployment.state):

@@ -12,32 +12,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from tidegate.deploys.rules.judged_plan import judged_plans
-from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
-from tidegate.deploys.slots.give_places import leave_all
+from tidegate.deploys.rules.evaluated_plan import evaluated_plans
+from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
+from tidegate.deploys.slots.assign_plan_slots import release_all_slots
 from tidegate.ports import Artifacts, Ports
 from tidegate.pull_requests.pull_request_checks import stop_checks
 from tidegate.pull_requests.rules.record import Applying, PullRequestRecord, PullRequestState, judged
 
 
-def stop_pull_request(ports: Ports, record: PullRequestRecord, reason: str) -> Sequence[TemporaryLayer]:
+def stop_pull_request(ports: Ports, record: PullRequestRecord, reason: str) -> Sequence[SpeculativePlan]:
     """Stop the execution, and what of the layers goes on; return all layers. Raise Conflict when one ends now.
 
     ``reason`` is a sentence, which the layers and the check runs show.
     """
     if record.state is not PullRequestState.IDLE:
         ports.workflows.stop_pull_request(record.execution, reason)
-    found = ports.temporary_layers.many(record.layers)
+    found = ports.speculative_plans.many(record.layers)
     stopped = [each if each.is_done else _cancelled(ports, each, reason) for each in found]
     if record.state is not PullRequestState.IDLE:
-        leave_all(ports, record.spec.repository, record.layers)
+        release_all_slots(ports, record.spec.repository, record.layers)
         stop_checks(ports, record, reason)
     return stopped
 
 
-def _cancelled(ports: Ports, layer: TemporaryLayer, reason: str) -> TemporaryLayer:
+def _cancelled(ports: Ports, layer: SpeculativePlan, reason: str) -> SpeculativePlan:
     at = ports.clock.now()
-    return ports.temporary_layers.save(replace(layer, state=LayerState.CANCELLED, reason=reason, changed_at=at))
+    return ports.speculative_plans.save(replace(layer, state=LayerState.CANCELLED, reason=reason, changed_at=at))
 
 
 def close_pull_request(
@@ -52,32 +52,32 @@ def close_pull_request(
     if merged:
         record = _keep(ports, record, layers)
     remove_layers(ports, layers)
-    ports.temporary_layers.remove(record.layers)
+    ports.speculative_plans.remove(record.layers)
     at = ports.clock.now()
     closed = replace(record, layers=(), closed_at=at, merged=merged, merge_sha=merge_sha, queued="")
     return ports.pull_requests.save(judged(closed, (), at))
 
 
-def _keep(ports: Ports, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> PullRequestRecord:
+def _keep(ports: Ports, record: PullRequestRecord, layers: Sequence[SpeculativePlan]) -> PullRequestRecord:
     """Save what the merge deploys before its layers go: whoever closes it once more finds them gone."""
     deploys = tuple(Applying(each.root.name, each.stack, "") for each in layers if not each.is_extra)
-    kept = replace(record, deploys=record.deploys or deploys, plans=record.plans or judged_plans(layers))
+    kept = replace(record, deploys=record.deploys or deploys, plans=record.plans or evaluated_plans(layers))
     return record if kept == record else ports.pull_requests.save(kept)
 
 
-def remove_layers(ports: Ports, layers: Iterable[TemporaryLayer]) -> None:
+def remove_layers(ports: Ports, layers: Iterable[SpeculativePlan]) -> None:
     """Remove the plans of layers: they hold secrets in clear."""
     remove_plans(ports.artifacts, layers)
 
 
-def remove_plans(artifacts: Artifacts, layers: Iterable[TemporaryLayer]) -> None:
+def remove_plans(artifacts: Artifacts, layers: Iterable[SpeculativePlan]) -> None:
     """Remove what the plans of layers left."""
     keys = [key for layer in layers for key in _stored(layer)]
     if keys:
         artifacts.remove(keys)
 
 
-def _stored(layer: TemporaryLayer) -> Iterator[str]:
+def _stored(layer: SpeculativePlan) -> Iterator[str]:
     if layer.plan is not None:
         for artifact in (layer.plan.file, layer.plan.lock_file, layer.plan.json, layer.plan.text):
             if artifact is not None:

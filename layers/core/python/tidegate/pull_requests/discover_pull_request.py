@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from tidegate.deploys.rules.temporary_layer import TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.ports import Ports
 from tidegate.pull_requests.affected_layers import Affected, find_affected
 from tidegate.pull_requests.close_pull_request import remove_layers
@@ -39,7 +39,7 @@ def discover_pull_request(ports: Ports, pull_request: str, revision: str) -> tup
     if record.discovered == revision:
         return _next(ports, record)
     try:
-        affected = find_affected(ports, record, ports.clock.now(), ports.temporary_layers.many(record.layers))
+        affected = find_affected(ports, record, ports.clock.now(), ports.speculative_plans.many(record.layers))
     except NotFound:
         return _STOP  # A forced push took the commit away: an event tells of the one that took its place.
     if affected.examined:
@@ -47,10 +47,10 @@ def discover_pull_request(ports: Ports, pull_request: str, revision: str) -> tup
     ids = tuple(layer.id for layer in affected.layers)
     if not deciding_again(partial(_expect, ports, pull_request, revision, ids)):
         return _STOP
-    ports.temporary_layers.create(affected.layers)
+    ports.speculative_plans.create(affected.layers)
     saved = deciding_again(partial(_save, ports, pull_request, revision, affected))
     if saved is None:
-        ports.temporary_layers.remove(ids)
+        ports.speculative_plans.remove(ids)
         return _STOP
     return _next(ports, saved)
 
@@ -69,7 +69,7 @@ def _expect(ports: Ports, pull_request: str, revision: str, layers: tuple[str, .
         return False
     named = tuple(dict.fromkeys((*record.layers, *layers)))
     if len(named) > _MOST_NAMED:
-        there = {layer.id for layer in ports.temporary_layers.many(record.layers)}
+        there = {layer.id for layer in ports.speculative_plans.many(record.layers)}
         named = tuple(each for each in named if each in there or each in layers)
     if named != record.layers:
         ports.pull_requests.save(replace(record, layers=named))
@@ -101,12 +101,12 @@ def _save(ports: Ports, pull_request: str, revision: str, affected: Affected) ->
 
 def _remove(ports: Ports, layers: Sequence[str]) -> None:
     if layers:
-        remove_layers(ports, ports.temporary_layers.many(layers))
-        ports.temporary_layers.remove(layers)
+        remove_layers(ports, ports.speculative_plans.many(layers))
+        ports.speculative_plans.remove(layers)
 
 
 def _next(ports: Ports, record: PullRequestRecord) -> tuple[Next, tuple[str, ...]]:
-    waiting = _undone(ports.temporary_layers.many(record.layers), record.layers)
+    waiting = _undone(ports.speculative_plans.many(record.layers), record.layers)
     if waiting:
         return "plan", waiting
     if record.commented != record.discovered:
@@ -115,7 +115,7 @@ def _next(ports: Ports, record: PullRequestRecord) -> tuple[Next, tuple[str, ...
     return "nothing", ()
 
 
-def _undone(layers: Sequence[TemporaryLayer], order: Sequence[str]) -> tuple[str, ...]:
+def _undone(layers: Sequence[SpeculativePlan], order: Sequence[str]) -> tuple[str, ...]:
     """Return those that have not ended, in the order in which a merge would deploy them."""
     undone = {layer.id for layer in layers if not layer.is_done}
     return tuple(name for name in order if name in undone)

@@ -33,7 +33,7 @@ def merge_applied(ports: Ports, pull_request: str) -> None:
     if record.rules.merge_after is None or record.discovered != record.spec.revision:
         return
     applied = ports.deployments.many([each.deployment for each in record.applies])
-    is_complete = apply_progress(record, ports.temporary_layers.many(record.layers), applied).is_complete
+    is_complete = apply_progress(record, ports.speculative_plans.many(record.layers), applied).is_complete
     # A head that only does not change what an earlier one applied was approved by nobody.
     if is_complete and is_head_applied(record, applied.values()):
         _merge(ports, record, record.rules.merge_after)

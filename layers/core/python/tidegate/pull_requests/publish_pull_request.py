@@ -14,13 +14,14 @@ from typing import Literal
 
 from tidegate.deploys.rules.approval import Standing
 from tidegate.deploys.rules.failure import in_words, read_cause
-from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.deploys.texts.lock_text import keeps_out
 from tidegate.ports import Ports, PullRequests
-from tidegate.pull_requests.judge_policies import dismiss_outdated
+from tidegate.pull_requests.evaluate_policies import dismiss_outdated
 from tidegate.pull_requests.keep_check_run import made_check_run
+from tidegate.pull_requests.notify_closed import notify_closed
 from tidegate.pull_requests.pull_request_checks import (
-    policy_standings,
+    get_policy_statuses,
     repeat_verdict,
     show_pull_request,
     show_verdict,
@@ -40,7 +41,6 @@ from tidegate.pull_requests.rules.comment import (
 from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestVerdict, judged
 from tidegate.pull_requests.rules.remarks import conflict
 from tidegate.pull_requests.rules.tally import stacks_of
-from tidegate.pull_requests.tell_closed import tell_closed
 from tidegate.roots.rules.root import queue_id
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import ForgeRefused, NotFound
@@ -55,7 +55,7 @@ def ask_for_publication(ports: Ports, pull_request: str, revision: str, error: s
     """Ask, unless the revision is not the newest any more. ``error`` and ``cause`` tell that Tidegate failed."""
     if newest(ports.pull_requests, pull_request, revision) is None:
         return "overtaken"
-    ports.announcements.pull_request_ended(pull_request, revision, error, cause)
+    ports.event_publisher.pull_request_ended(pull_request, revision, error, cause)
     return "shown"
 
 
@@ -67,9 +67,9 @@ def show_again(ports: Ports, pull_request: str) -> None:
     """
     record = known(ports.pull_requests, pull_request)
     if record is not None and record.is_open and record.commented == record.spec.revision:
-        layers = ports.temporary_layers.many(record.layers)
+        layers = ports.speculative_plans.many(record.layers)
         there = _ours(ports, record.spec)
-        for stack, text in _comments(ports, record, layers, "", policy_standings(ports, record, layers)).items():
+        for stack, text in _comments(ports, record, layers, "", get_policy_statuses(ports, record, layers)).items():
             with suppress(ForgeRefused):
                 _comment(ports, pull_request, record.spec.revision, stack, text, there)
     _end_closed(ports, pull_request)
@@ -90,7 +90,7 @@ def _end_closed(ports: Ports, pull_request: str) -> None:
     """Tell the end of a pull request that closed as its comments were written: whoever closed it came before."""
     record = known(ports.pull_requests, pull_request)
     if record is not None and not record.is_open:
-        tell_closed(ports, record, merged=record.merged)
+        notify_closed(ports, record, merged=record.merged)
 
 
 def _publish(ports: Ports, pull_request: str, revision: str, error: str, cause: str) -> Outcome:
@@ -100,29 +100,29 @@ def _publish(ports: Ports, pull_request: str, revision: str, error: str, cause: 
     if record.commented == revision and not error:
         return "shown"
     fault = in_words(error, read_cause(cause)) if error else ""
-    layers = ports.temporary_layers.many(record.layers) if record.discovered == revision else ()
+    layers = ports.speculative_plans.many(record.layers) if record.discovered == revision else ()
     if not error and not all(each.is_done for each in layers):
         return "overtaken"  # An execution of the same commit asked, in whose place another plans it again.
-    standings = policy_standings(ports, record, layers)
-    dismiss_outdated(ports, record.spec, standings)
+    policy_statuses = get_policy_statuses(ports, record, layers)
+    dismiss_outdated(ports, record.spec, policy_statuses)
     # Everybody may open forks' pull requests and have them planned, and what they get is mostly the same.
     unwritten, there = "", _ours(ports, record.spec) if record.spec.from_fork and record.comments else {}
-    for stack, text in _comments(ports, record, layers, fault, standings).items():
+    for stack, text in _comments(ports, record, layers, fault, policy_statuses).items():
         try:
             if not _comment(ports, pull_request, revision, stack, text, there):
                 return "overtaken"
         except ForgeRefused as refusal:
             unwritten = str(refusal)
-    return _checks(ports, pull_request, revision, layers, fault, standings, unwritten=unwritten)
+    return _checks(ports, pull_request, revision, layers, fault, policy_statuses, unwritten=unwritten)
 
 
 def _checks(
     ports: Ports,
     pull_request: str,
     revision: str,
-    layers: Sequence[TemporaryLayer],
+    layers: Sequence[SpeculativePlan],
     fault: str,
-    standings: Sequence[Standing],
+    policy_statuses: Sequence[Standing],
     *,
     unwritten: str,
 ) -> Outcome:
@@ -131,28 +131,28 @@ def _checks(
     if record is None:
         return "overtaken"
     _ask_for(ports, layers)
-    show_pull_request(ports, record, layers, fault, standings, unwritten)
+    show_pull_request(ports, record, layers, fault, policy_statuses, unwritten)
     if record.queued:
         repeat_verdict(ports, record, layers, record.queued, fault)
-    verdict = show_verdict(ports, record, layers, fault, standings)
+    verdict = show_verdict(ports, record, layers, fault, policy_statuses)
     saved = deciding_again(partial(_commented, ports, pull_request, revision, layers, verdict))
     return "shown" if saved is not None else "overtaken"
 
 
-def _ask_for(ports: Ports, layers: Sequence[TemporaryLayer]) -> None:
+def _ask_for(ports: Ports, layers: Sequence[SpeculativePlan]) -> None:
     """Ask for the check runs of layers that nobody asked for, such as those that were refused at once."""
     shown = made_check_run(ports, [each.id for each in layers])
     for each in layers:
         if each.is_done and each.state is not LayerState.CANCELLED and each.id not in shown:
-            ports.announcements.layer_changed(each)
+            ports.event_publisher.layer_changed(each)
 
 
 def _comments(
     ports: Ports,
     record: PullRequestRecord,
-    layers: Sequence[TemporaryLayer],
+    layers: Sequence[SpeculativePlan],
     fault: str,
-    standings: Sequence[Standing],
+    policy_statuses: Sequence[Standing],
 ) -> Mapping[str, str]:
     """Return the text of each comment that there is to be, by its stack."""
     commented = [stack for stack, _ in record.comments]
@@ -169,13 +169,16 @@ def _comments(
     ahead = _ahead(ports, record, layers)
     views = {stack: _view(ports, record, stack, stacks, fault) for stack in stacks}
     return {
-        **{stack: render_comment(replace(view, standings=standings, ahead=ahead)) for stack, view in views.items()},
+        **{
+            stack: render_comment(replace(view, policy_statuses=policy_statuses, ahead=ahead))
+            for stack, view in views.items()
+        },
         **{stack: render_nothing(stack, record.spec.head_sha) for stack in gone},
     }
 
 
 def _view(
-    ports: Ports, record: PullRequestRecord, stack: str, stacks: Mapping[str, Sequence[TemporaryLayer]], fault: str
+    ports: Ports, record: PullRequestRecord, stack: str, stacks: Mapping[str, Sequence[SpeculativePlan]], fault: str
 ) -> CommentView:
     page = pull_request_page(ports, record.spec)
     return CommentView(
@@ -194,7 +197,7 @@ def _view(
     )
 
 
-def _ahead(ports: Ports, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> Ahead:
+def _ahead(ports: Ports, record: PullRequestRecord, layers: Sequence[SpeculativePlan]) -> Ahead:
     """Return how the queues of its roots are. What it has itself applied is not before its merge."""
     spec, own = record.spec, {each.root for each in record.applies}
     heads = ports.queues.many({queue_id(spec.repository, each.root.name) for each in layers})
@@ -208,7 +211,7 @@ def _ahead(ports: Ports, record: PullRequestRecord, layers: Sequence[TemporaryLa
 
 
 def _applied(
-    ports: Ports, record: PullRequestRecord, stacks: Mapping[str, Sequence[TemporaryLayer]]
+    ports: Ports, record: PullRequestRecord, stacks: Mapping[str, Sequence[SpeculativePlan]]
 ) -> ApplyView | None:
     """Return how far it is applied, where that is done in pull requests."""
     if not record.rules.in_pull_request:
@@ -273,7 +276,7 @@ def _commented(
     ports: Ports,
     pull_request: str,
     revision: str,
-    layers: Sequence[TemporaryLayer],
+    layers: Sequence[SpeculativePlan],
     verdict: PullRequestVerdict | None,
 ) -> PullRequestRecord | None:
     record = newest(ports.pull_requests, pull_request, revision)
@@ -282,8 +285,10 @@ def _commented(
     return _save(ports, replace(record, commented=revision, verdict=verdict), layers)
 
 
-def _save(ports: Ports, record: PullRequestRecord, layers: Sequence[TemporaryLayer] | None = None) -> PullRequestRecord:
-    of = ports.temporary_layers.many(record.layers) if layers is None else layers
+def _save(
+    ports: Ports, record: PullRequestRecord, layers: Sequence[SpeculativePlan] | None = None
+) -> PullRequestRecord:
+    of = ports.speculative_plans.many(record.layers) if layers is None else layers
     return ports.pull_requests.save(judged(record, of, ports.clock.now()))
 
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from tidegate.deploys.rules.approval import SetState, Standing
-from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
-from tidegate.deploys.slots.look_at_places import waiting_places
+from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
+from tidegate.deploys.slots.check_plan_slots import get_waiting_plans
 from tidegate.deploys.texts.policies import render_policy
 from tidegate.discovery.texts.configuration_check import (
     external_id,
@@ -20,11 +20,11 @@ from tidegate.discovery.texts.configuration_check import (
     render_misleading,
 )
 from tidegate.ports import Ports
-from tidegate.pull_requests.judge_policies import judge_policies
+from tidegate.pull_requests.evaluate_policies import evaluate_policies
 from tidegate.pull_requests.keep_check_run import is_check_run_open, made_check_run, show_check_run
 from tidegate.pull_requests.pull_request_view import (
     known,
-    layer_row,
+    plan_row,
     pull_request_page,
     shown_plan,
 )
@@ -37,16 +37,16 @@ from tidegate.vcs.rules.check_run import CheckRun
 def show_pull_request(
     ports: Ports,
     record: PullRequestRecord,
-    layers: Sequence[TemporaryLayer] = (),
+    layers: Sequence[SpeculativePlan] = (),
     fault: str = "",
-    standings: Sequence[Standing] | None = None,
+    policy_statuses: Sequence[Standing] | None = None,
     unwritten: str = "",
 ) -> None:
     """Bring them to what the record says. ``fault`` is why Tidegate itself failed.
 
     ``standings`` are those of the policy sets, for callers who know, ``unwritten`` is why comments are missing.
     """
-    for check_run in _all(ports, record, layers, fault, standings, unwritten):
+    for check_run in _all(ports, record, layers, fault, policy_statuses, unwritten):
         show_check_run(ports, *record.spec.where, check_run)
 
 
@@ -64,23 +64,29 @@ def show_configuration(
 
 
 def show_verdict(
-    ports: Ports, record: PullRequestRecord, layers: Sequence[TemporaryLayer], fault: str, standings: Sequence[Standing]
+    ports: Ports,
+    record: PullRequestRecord,
+    layers: Sequence[SpeculativePlan],
+    fault: str,
+    policy_statuses: Sequence[Standing],
 ) -> PullRequestVerdict | None:
     """Return what they say of the whole, None while it goes on."""
-    whole = next(iter(_all(ports, record, layers, fault, standings)))
-    blocking = tuple(each.policy_set.name for each in standings if each.blocks)
+    whole = next(iter(_all(ports, record, layers, fault, policy_statuses)))
+    blocking = tuple(each.policy_set.name for each in policy_statuses if each.blocks)
     if whole.conclusion is None:
         return None
     kind = verdict_kind(record, layers, blocking, fault)
-    let_pass = [each for each in standings if each.state is SetState.APPROVED]
+    let_pass = [each for each in policy_statuses if each.state is SetState.APPROVED]
     passed = tuple(LetPass(each.policy_set.name, each.approved_by) for each in let_pass)
     return PullRequestVerdict(whole.title, whole.conclusion, kind, blocking, passed)
 
 
-def policy_standings(ports: Ports, record: PullRequestRecord, layers: Sequence[TemporaryLayer]) -> Sequence[Standing]:
+def get_policy_statuses(
+    ports: Ports, record: PullRequestRecord, layers: Sequence[SpeculativePlan]
+) -> Sequence[Standing]:
     """Return where the policy sets stand, once all layers have ended."""
     done = record.discovered == record.spec.revision and all(each.is_done for each in layers)
-    return judge_policies(ports, record.spec, layers, record.rule_changes) if done else ()
+    return evaluate_policies(ports, record.spec, layers, record.rule_changes) if done else ()
 
 
 def stop_checks(ports: Ports, record: PullRequestRecord, reason: str) -> None:
@@ -90,7 +96,7 @@ def stop_checks(ports: Ports, record: PullRequestRecord, reason: str) -> None:
 
 
 def repeat_verdict(
-    ports: Ports, record: PullRequestRecord, layers: Sequence[TemporaryLayer], sha: str, fault: str = ""
+    ports: Ports, record: PullRequestRecord, layers: Sequence[SpeculativePlan], sha: str, fault: str = ""
 ) -> None:
     """Say the same on another commit."""
     for check_run in _all(ports, record, layers, fault):
@@ -101,17 +107,17 @@ def repeat_verdict(
 def _all(
     ports: Ports,
     record: PullRequestRecord,
-    layers: Sequence[TemporaryLayer],
+    layers: Sequence[SpeculativePlan],
     fault: str,
     known: Sequence[Standing] | None = None,
     unwritten: str = "",
 ) -> Iterable[CheckRun]:
-    standings = policy_standings(ports, record, layers) if known is None else known
-    blocking = [each.policy_set.name for each in standings if each.blocks]
-    views = [layer_row(ports, each) for each in layers]
+    policy_statuses = get_policy_statuses(ports, record, layers) if known is None else known
+    blocking = [each.policy_set.name for each in policy_statuses if each.blocks]
+    views = [plan_row(ports, each) for each in layers]
     page = pull_request_page(ports, record.spec)
     yield render_whole(record, views, page, blocking, fault, unwritten=unwritten)
-    for each in standings:
+    for each in policy_statuses:
         yield render_policy(each, f"{record.execution}/policy/{each.policy_set.name}", page)
 
 
@@ -126,11 +132,11 @@ def show_progress(ports: Ports, pull_request: str, not_before: float) -> None:
     record = known(ports.pull_requests, pull_request)
     if record is None or not record.is_open or record.discovered != record.spec.revision:
         return
-    layers = ports.temporary_layers.many(record.layers)
+    layers = ports.speculative_plans.many(record.layers)
     is_going_on = any(not each.is_done for each in layers) and is_check_run_open(ports, record.execution)
     if is_going_on:
-        views = [layer_row(ports, each) for each in layers]
-        waiting = waiting_places(ports, record.spec.repository, layers)
+        views = [plan_row(ports, each) for each in layers]
+        waiting = get_waiting_plans(ports, record.spec.repository, layers)
         shown = render_whole(record, views, pull_request_page(ports, record.spec), waiting=waiting)
         show_check_run(ports, *record.spec.where, shown)
 
@@ -138,7 +144,7 @@ def show_progress(ports: Ports, pull_request: str, not_before: float) -> None:
 def show_layer(ports: Ports, layer_id: str) -> None:
     """Show how a layer ended; one that was cancelled, or is gone, has nothing to show."""
     try:
-        layer = ports.temporary_layers.get(layer_id)
+        layer = ports.speculative_plans.get(layer_id)
     except NotFound:
         return
     if layer.is_done and layer.state is not LayerState.CANCELLED:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from urllib.parse import quote, urlencode
 
-from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.ports import Ports, PullRequests
 from tidegate.pull_requests.rules.blocks import ROWS, LayerView
 from tidegate.pull_requests.rules.record import PullRequestRecord
@@ -35,21 +35,21 @@ def deployment_page(ports: Ports, deployment: str) -> str:
     return f"{ports.web_url}/deployments/{quote(deployment, safe='')}" if ports.web_url else ""
 
 
-def layer_row(ports: Ports, layer: TemporaryLayer) -> LayerView:
+def plan_row(ports: Ports, layer: SpeculativePlan) -> LayerView:
     """Return the view of a layer without its plan's text."""
     log = f"{ports.web_url}/jobs/{quote(layer.job, safe='')}" if ports.web_url and layer.job else None
     return LayerView(layer, log_url=log)
 
 
-def whole_plan(ports: Ports, layers: Sequence[TemporaryLayer]) -> Sequence[LayerView]:
+def whole_plan(ports: Ports, layers: Sequence[SpeculativePlan]) -> Sequence[LayerView]:
     """Return views with the plans' texts. Of very many nothing is shown at length, so nothing is read."""
     changed = [each for each in layers if each.state is not LayerState.NO_CHANGES]
-    return [shown_plan(ports, each) if len(changed) <= ROWS else layer_row(ports, each) for each in layers]
+    return [shown_plan(ports, each) if len(changed) <= ROWS else plan_row(ports, each) for each in layers]
 
 
-def shown_plan(ports: Ports, layer: TemporaryLayer) -> LayerView:
+def shown_plan(ports: Ports, layer: SpeculativePlan) -> LayerView:
     """Return the view of a layer with its plan's text; without, if it has expired or is not what was stored."""
-    row = layer_row(ports, layer)
+    row = plan_row(ports, layer)
     if layer.plan is None or layer.state is not LayerState.PLANNED:
         return row
     try:

@@ -29,6 +29,8 @@ from tidegate.pull_requests.close_pull_request import (
     close_pull_request,
     stop_pull_request,
 )
+from tidegate.pull_requests.notify_base_moved import BASE_MOVED
+from tidegate.pull_requests.notify_closed import notify_closed
 from tidegate.pull_requests.pull_request_checks import repeat_verdict, show_pull_request
 from tidegate.pull_requests.rules.record import (
     PullRequestRecord,
@@ -40,8 +42,6 @@ from tidegate.pull_requests.rules.record import (
     judged,
     stands_where,
 )
-from tidegate.pull_requests.tell_base_moved import BASE_MOVED
-from tidegate.pull_requests.tell_closed import tell_closed
 from tidegate.roots.rules.plan_request import PlanRequest
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import NotFound
@@ -122,7 +122,7 @@ def _closed(ports: Ports, record: PullRequestRecord | None, found: str, *, merge
         record = close_pull_request(ports, record, merged=merged, merge_sha=merge_sha)
     if record.applies:
         close_applied(ports, record, merged=merged)
-    tell_closed(ports, record, merged=merged)
+    notify_closed(ports, record, merged=merged)
     return f"{found} Its layers were removed." if was_open else found
 
 
@@ -143,10 +143,10 @@ def _opened(ports: Ports, record: PullRequestRecord | None, seen: SeenPullReques
 def _remember(ports: Ports, spec: PullRequestSpec) -> None:
     """Let the catalog know the repository, if it does not: whatever push is received counts as newer."""
     try:
-        ports.catalog.repository(spec.repository)
+        ports.repository_index.repository(spec.repository)
     except NotFound:
         main = ports.forge.default_branch(*spec.where)
-        ports.catalog.remember(KnownRepository(spec.repository, spec.installation, main, "", _BEFORE_ALL))
+        ports.repository_index.remember(KnownRepository(spec.repository, spec.installation, main, "", _BEFORE_ALL))
 
 
 def _wanted(ports: Ports, record: PullRequestRecord | None, seen: SeenPullRequest, wish: _Wish) -> PullRequestRecord:
@@ -178,7 +178,7 @@ def _keep(ports: Ports, record: PullRequestRecord, wanted: PullRequestRecord) ->
 
 def save_record(ports: Ports, record: PullRequestRecord) -> PullRequestRecord:
     """Save a record as judged by its layers now. Raise Conflict."""
-    layers = ports.temporary_layers.many(record.layers)
+    layers = ports.speculative_plans.many(record.layers)
     return ports.pull_requests.save(judged(record, layers, ports.clock.now()))
 
 
@@ -247,12 +247,12 @@ def _policies(ports: Ports, delivery: Delivery) -> str:
         return "Nothing is known of the pull request."
     if record.discovered != record.spec.revision:
         return "What the pull request changes is not known yet: the review is looked at then."
-    layers = ports.temporary_layers.many(record.layers)
+    layers = ports.speculative_plans.many(record.layers)
     if not any(held.owners for held in asked_for(layers, record.rule_changes)):
         return "No policy set asks for a review of the pull request."
     saved = deciding_again(partial(_reviewed, ports, record))
     if saved is not None:
-        ports.announcements.pull_request_ended(saved.spec.id, saved.spec.revision)
+        ports.event_publisher.pull_request_ended(saved.spec.id, saved.spec.revision)
     return "The pull request's comments and checks are checked again."
 
 
@@ -273,7 +273,7 @@ def _queue(ports: Ports, delivery: Delivery) -> str:
     record = deciding_again(partial(_queued, ports, *where[1:], sha))
     if record is None:
         return "There is no such pull request, and no verdict."
-    repeat_verdict(ports, record, ports.temporary_layers.many(record.layers), sha)
+    repeat_verdict(ports, record, ports.speculative_plans.many(record.layers), sha)
     return f"The verdict for {record.spec.id} is shown on {sha[:7]} as well."
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.ports import Ports
 from tidegate.pull_requests.close_pull_request import stop_pull_request
 from tidegate.pull_requests.pull_request_checks import show_pull_request
@@ -27,7 +27,7 @@ def restart_pull_request(ports: Ports, record: PullRequestRecord) -> bool:
     if record.state is PullRequestState.IDLE or _runs(ports, record):
         return False
     try:
-        _restart(ports, as_now(record, ports.temporary_layers.many(record.layers), ports.clock.now()))
+        _restart(ports, as_now(record, ports.speculative_plans.many(record.layers), ports.clock.now()))
     except Conflict:
         return False  # Somebody else works on it.
     return True
@@ -44,7 +44,7 @@ def _runs(ports: Ports, record: PullRequestRecord) -> bool:
 
 def _restart(ports: Ports, record: PullRequestRecord) -> None:
     if record.state is PullRequestState.COMMENT_NEEDED:
-        ports.announcements.pull_request_ended(record.spec.id, record.spec.revision)
+        ports.event_publisher.pull_request_ended(record.spec.id, record.spec.revision)
     elif record.restarted:
         _give_up(ports, record)
     else:
@@ -61,14 +61,14 @@ def _give_up(ports: Ports, record: PullRequestRecord) -> None:
     known = record.layers if record.discovered == revision else ()
     ended = replace(record, discovered=revision, layers=known, notice=_GIVEN_UP)
     ports.pull_requests.save(judged(ended, layers, ports.clock.now()))
-    ports.announcements.pull_request_ended(record.spec.id, revision)
+    ports.event_publisher.pull_request_ended(record.spec.id, revision)
 
 
 def _start(ports: Ports, record: PullRequestRecord) -> None:
     ports.workflows.start_pull_request(record.execution, record.spec.id, record.spec.revision)
 
 
-def as_now(record: PullRequestRecord, layers: Collection[TemporaryLayer], at: str) -> PullRequestRecord:
+def as_now(record: PullRequestRecord, layers: Collection[SpeculativePlan], at: str) -> PullRequestRecord:
     """Return the record as its layers are now, ``at`` in ISO 8601.
 
     One that was cancelled has no plan to be shown: whoever cancelled it died before the record was saved.

@@ -23,7 +23,7 @@ from tidegate.pull_requests.rules.record import Applying, PullRequestRecord
 from tidegate.roots.rules.root import deployment_id, queue_id
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import ForgeRefused, NotFound, NotYet
-from tidegate.rules.moment import later
+from tidegate.rules.timestamp import later
 from tidegate.vcs.rules.comparison import Comparison
 
 #: Microseconds that a push may be known before the merge is: an hour.
@@ -39,7 +39,7 @@ def deploys_changed(ports: Ports, deployment: Deployment) -> None:
     merged = [each for each in ports.pull_requests.deploying() if each[0] == deployment.repository]
     for record in ports.pull_requests.many(merged) if merged else ():
         if any(each.key == (deployment.root.name, deployment.stack) for each in record.deploys):
-            ports.announcements.pull_request_deployed(record.spec.id)
+            ports.event_publisher.pull_request_deployed(record.spec.id)
 
 
 def show_deploys(ports: Ports, pull_request: str, not_before: float) -> None:

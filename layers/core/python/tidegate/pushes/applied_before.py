@@ -10,7 +10,7 @@ from tidegate.config.resolution import configure
 from tidegate.deploys.queue.enqueue import enqueue
 from tidegate.deploys.queue.ensure_worker import ensure_worker
 from tidegate.deploys.rules.deployment import DONE, Deployment, State, Trigger
-from tidegate.deploys.rules.queue import Lock, QueueHead, head_after, lock_after, standing_of, waiting_for
+from tidegate.deploys.rules.queue import Lock, QueueHead, head_after, lock_after, status_of, waiting_for
 from tidegate.discovery.discover_roots import Reading, discover_roots
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
@@ -45,16 +45,16 @@ class AppliedBefore:
         """Store it and end it. Where its root was deployed otherwise meanwhile, it waits in line as any other."""
         deciding_again(partial(self.ports.queues.enqueue, deployment.begun()))
         deciding_again(partial(self._end, deployment.queue, deployment.id, applied))
-        self.ports.announcements.changed(self.ports.deployments.get(deployment.id))
-        self.ports.announcements.refresh(applied.id)
-        self.ports.announcements.line_changed(deployment.queue)
+        self.ports.event_publisher.changed(self.ports.deployments.get(deployment.id))
+        self.ports.event_publisher.refresh(applied.id)
+        self.ports.event_publisher.queue_changed(deployment.queue)
         if deployment.change_set:
-            self.ports.announcements.change_moved(deployment.change_set)
+            self.ports.event_publisher.change_moved(deployment.change_set)
         ensure_worker(self.ports, deployment.queue)
 
     def _standing(self, deployment: Deployment, head: QueueHead) -> Deployment | None:
         """Return the deployment that a pull request applied to the same root, if nothing came after it."""
-        deployed = standing_of(head, deployment).deployed
+        deployed = status_of(head, deployment).deployed
         if deployed is None or deployed.trigger is not Trigger.MANUAL or deployed.state not in DONE:
             return None
         applied = self.ports.deployments.many([deployed.deployment]).get(deployed.deployment)
@@ -99,7 +99,7 @@ class AppliedBefore:
     def _end(self, queue: str, identifier: str, applied: Deployment) -> None:
         """End a deployment that waits in line, if the root is still as it was applied. Raise Conflict."""
         head, deployment = self.ports.queues.read_with(queue, identifier)
-        deployed = standing_of(head, deployment).deployed
+        deployed = status_of(head, deployment).deployed
         stands = deployed is not None and deployed.deployment == applied.id and head.in_flight is None
         if deployment.state is not State.QUEUED or not stands:
             return

@@ -27,7 +27,7 @@ def mark_orphans(
     """
     roots = tuple(there)
     names, places = {root.name for root in roots}, {(root.dir, root.workspace) for root in roots}
-    heads = [each for each in ports.catalog.roots(repository) if each.root_name not in names]
+    heads = [each for each in ports.repository_index.roots(repository) if each.root_name not in names]
     left = [each for each in heads if each.deployed and not each.is_destroyed]
     known = ports.deployments.many({each.deployed.deployment for each in left if each.deployed})
     told = []

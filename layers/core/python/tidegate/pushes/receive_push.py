@@ -20,7 +20,6 @@ from tidegate.deploys.rules.requirements_gate import demanded
 from tidegate.deploys.rules.review_rule import PlanReview
 from tidegate.discovery.confirm_webhook import confirm_push
 from tidegate.discovery.discover_roots import Discovery, Reading, discover_roots
-from tidegate.discovery.hold_policies import hold_policies
 from tidegate.discovery.new_deployments import (
     Request,
     enqueue_change,
@@ -30,6 +29,7 @@ from tidegate.discovery.new_deployments import (
     requiring,
 )
 from tidegate.discovery.root_index import Deployable
+from tidegate.discovery.save_policies import save_policies
 from tidegate.discovery.texts.configuration_check import (
     external_id,
     render_invalid,
@@ -46,7 +46,7 @@ from tidegate.ports import (
     Ports,
     PushedTrees,
 )
-from tidegate.pull_requests.tell_base_moved import tell_base_moved
+from tidegate.pull_requests.notify_base_moved import notify_base_moved
 from tidegate.pushes.applied_before import AppliedBefore
 from tidegate.pushes.check_merges import MergeCheck
 from tidegate.pushes.mark_orphans import mark_orphans
@@ -54,7 +54,7 @@ from tidegate.pushes.missed_push import HEAD, missed_push
 from tidegate.roots.rules.root import Revision
 from tidegate.rules.access import EVERYBODY
 from tidegate.rules.errors import CyclicChange, ForgeRefused, InvalidConfiguration, NotFound
-from tidegate.rules.moment import later
+from tidegate.rules.timestamp import later
 from tidegate.vcs.conclude import conclude
 from tidegate.vcs.find_makers import pushed_by
 from tidegate.vcs.rules.authors import UNKNOWN, Authors
@@ -102,7 +102,7 @@ def _outcome(ports: Ports, push: Push) -> DeliveryOutcome:
     """Look for lost pushes before this one is remembered: received again, it finds them again."""
     known = KnownRepository(push.repository, push.installation, push.branch, push.after, push.received_at)
     lost = _lost(ports, push)
-    ports.catalog.remember(known)
+    ports.repository_index.remember(known)
     outcome = _deployed(ports, replace(push, lost=lost), known)
     if not lost:
         return outcome
@@ -128,7 +128,7 @@ def _seen_before(ports: Ports, push: Push) -> KnownRepository | None:
     if push.forced or not push.told or not push.before.strip("0"):
         return None
     try:
-        known = ports.catalog.repository(push.repository)
+        known = ports.repository_index.repository(push.repository)
     except NotFound:
         return None
     return known if known.seen and known.seen not in {push.before, push.after} else None
@@ -155,7 +155,7 @@ def _deployed(ports: Ports, push: Push, known: KnownRepository) -> DeliveryOutco
     shown = _show(ports, push, check_run) if check_run else ""
     refused = align_drift(ports, known, discovery.configuration.drift)
     rules, configured = discovery.configuration.applying, discovery.configuration.pull_requests
-    tell_base_moved(ports, known, _touched(discovery), rules=rules, replans=configured.replan_on_base_change)
+    notify_base_moved(ports, known, _touched(discovery), rules=rules, replans=configured.replan_on_base_change)
     text = " ".join(part for part in (_sentences(discovery), *left, shown, *refused) if part)
     return DeliveryOutcome(text, tuple(deployment.id for deployment in deployments))
 
@@ -217,7 +217,7 @@ def _deployments(ports: Ports, push: Push, discovery: Discovery) -> list[Deploym
         changes = tuple(dict.fromkeys((*changes, *_rules_lost(ports, push))))
     required = required_of(discovery.configuration, discovery.members)
     deployments = requiring(new_deployments(request, discovery.members), required)
-    held = holding(partial(hold_policies, ports), request, discovery.configuration, discovery.members, deployments)
+    held = holding(partial(save_policies, ports), request, discovery.configuration, discovery.members, deployments)
     pushed = push.pushed
     if any(map(demanded, held)):
         where = push.installation, push.repository

@@ -7,12 +7,12 @@ from functools import partial
 from tidegate.deploys.jobs.cancel_deployment import go_on_cancelling
 from tidegate.ports import Ports
 from tidegate.pull_requests.cancel_applies import go_on_withdrawing
-from tidegate.reconciler.turn import Turn
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 
 _AT_MOST = 500
 
 
-def cancel_withdrawn(ports: Ports, turn: Turn) -> int:
+def cancel_withdrawn(ports: Ports, turn: ReconcilerPass) -> int:
     return turn.each(sorted(ports.deployments.unshown()), partial(_go_on, ports), _AT_MOST)
 
 

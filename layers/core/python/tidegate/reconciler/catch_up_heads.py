@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from tidegate.ports import KnownRepository, Ports
 from tidegate.pushes.missed_push import missed_push
-from tidegate.reconciler.turn import Turn
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import ForgeRefused, NotFound
 
 #: Repositories that one run asks the forge about: one call each, of 5,000 an hour and installation.
 ASKED = 60
 
 
-def catch_up_heads(ports: Ports, turn: Turn) -> int:
-    return turn.each(ports.catalog.repositories(), lambda known: _look(ports, known, turn.clock.now()), ASKED)
+def catch_up_heads(ports: Ports, turn: ReconcilerPass) -> int:
+    return turn.each(ports.repository_index.repositories(), lambda known: _look(ports, known, turn.clock.now()), ASKED)
 
 
 def _look(ports: Ports, known: KnownRepository, now: str) -> bool:

@@ -9,7 +9,7 @@ from tidegate.deploys.queue.ensure_worker import ensure_worker
 from tidegate.deploys.rules.deployment import State, is_final
 from tidegate.deploys.rules.queue import waiting_for
 from tidegate.ports import Ports
-from tidegate.reconciler.turn import Turn
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import NotFound
 
@@ -18,7 +18,7 @@ _AT_MOST = 500
 ORPHANED = "Orphaned"
 
 
-def close_orphans(ports: Ports, turn: Turn) -> int:
+def close_orphans(ports: Ports, turn: ReconcilerPass) -> int:
     return turn.each(sorted(ports.deployments.unshown()), partial(_close, ports), _AT_MOST)
 
 
@@ -42,7 +42,7 @@ def _adopt(ports: Ports, deployment_id: str, queue: str) -> bool:
         return False
     if deployment.state is State.QUEUED:
         ports.queues.commit(head, head, put_back=waiting_for(deployment))
-        ports.announcements.changed(deployment)
+        ports.event_publisher.changed(deployment)
         ensure_worker(ports, queue)
     else:
         end_orphan(ports, head, deployment, ORPHANED)

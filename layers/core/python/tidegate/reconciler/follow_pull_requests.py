@@ -13,7 +13,7 @@ from functools import partial
 from tidegate.ports import Delivery, KnownRepository, Ports
 from tidegate.pull_requests.restart_pull_request import restart_pull_request
 from tidegate.pull_requests.rules.record import PullRequestRecord, stands_where
-from tidegate.reconciler.turn import Turn
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import ForgeRefused, NotFound
 from tidegate.vcs.rules.pull_request import SeenPullRequest
 
@@ -25,7 +25,7 @@ FOLLOWED = 20
 RESTARTED = 200
 
 
-def follow_pull_requests(ports: Ports, turn: Turn) -> int:
+def follow_pull_requests(ports: Ports, turn: ReconcilerPass) -> int:
     known: dict[str, list[int]] = {}
     for repository, number in ports.pull_requests.opened():
         known.setdefault(repository, []).append(number)
@@ -35,7 +35,7 @@ def follow_pull_requests(ports: Ports, turn: Turn) -> int:
         missed.extend(_missed(ports, repository, known.get(repository.name, ()), turn.clock.now()))
         return False
 
-    turn.each(ports.catalog.repositories(), look, ASKED)
+    turn.each(ports.repository_index.repositories(), look, ASKED)
     return turn.each(missed, ports.deliveries.store, FOLLOWED)
 
 
@@ -54,7 +54,7 @@ def _missed(ports: Ports, repository: KnownRepository, known: Iterable[int], now
     return [_delivery(repository, each, seen, records, now) for each in differ]
 
 
-def restart_pull_requests(ports: Ports, turn: Turn) -> int:
+def restart_pull_requests(ports: Ports, turn: ReconcilerPass) -> int:
     waiting = [each for each in ports.pull_requests.many(list(ports.pull_requests.opened())) if each.is_open]
     return turn.each(waiting, partial(restart_pull_request, ports), RESTARTED)
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from tidegate.deploys.rules.deployment import Deployment, State
-from tidegate.deploys.rules.plan_places import Places, in_order
+from tidegate.deploys.rules.plan_slots import SlotUsage, in_order
 from tidegate.deploys.rules.slots import INSTALLATION, needs_slot
-from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
-from tidegate.deploys.slots.give_places import hand_on_places, wake_holder
+from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
+from tidegate.deploys.slots.assign_plan_slots import assign_free_plan_slots, wake_holder
 from tidegate.deploys.slots.keep_slots import task_left
 from tidegate.ports import Ports
-from tidegate.reconciler.turn import Turn
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import Conflict
 
 #: Holders that one run frees at most.
@@ -27,32 +27,32 @@ _READ = 100
 SHOWN = 40
 
 
-def free_slots(ports: Ports, turn: Turn) -> int:
-    places = ports.plan_places.read(INSTALLATION)
+def free_slots(ports: Ports, turn: ReconcilerPass) -> int:
+    places = ports.plan_slots.read(INSTALLATION)
     if places.is_quiet:
-        ports.plan_places.rest(INSTALLATION)
+        ports.plan_slots.rest(INSTALLATION)
         return 0
     known = _Holders(ports, places)
     freed = turn.each(sorted(known.unneeded()), partial(_free, ports), _AT_MOST)
     woken = sum(wake_holder(ports, INSTALLATION, each) for each in sorted(known.asleep()))
-    handed_on = hand_on_places(ports, ports.plan_places.read(INSTALLATION))
+    handed_on = assign_free_plan_slots(ports, ports.plan_slots.read(INSTALLATION))
     for each in known.waiting()[:SHOWN]:
-        ports.announcements.place_changed(each)
+        ports.event_publisher.position_changed(each)
     return freed + woken + handed_on
 
 
 def _free(ports: Ports, holder: str) -> bool:
-    places = ports.plan_places.read(INSTALLATION)
+    places = ports.plan_slots.read(INSTALLATION)
     if holder not in _Holders(ports, places, (holder,)).unneeded():
         return False
     try:
-        ports.plan_places.free(places, holder)
+        ports.plan_slots.free(places, holder)
     except Conflict:  # The next run looks again.
         return False
     return True
 
 
-def needs_its_slot(ports: Ports, deployment: Deployment) -> bool:
+def needs_slot_still(ports: Ports, deployment: Deployment) -> bool:
     """Tell whether a deployment is in flight, and may have a slot."""
     if deployment.state is State.QUEUED:
         return ports.queues.read(deployment.queue)[0].in_flight == deployment.id
@@ -64,20 +64,20 @@ def _runs(ports: Ports, task: str) -> bool:
     return bool(task) and any(each.arn == task for each in ports.runners.running())
 
 
-def has_place(ports: Ports, layer: TemporaryLayer) -> bool:
+def has_slot(ports: Ports, layer: SpeculativePlan) -> bool:
     """Tell whether a layer has its place in its repository: it takes it first, and gives it back first."""
-    return layer.id in ports.plan_places.read(layer.repository).held
+    return layer.id in ports.plan_slots.read(layer.repository).held
 
 
 class _Holders:
     """Those who have slots or wait for them, or some of them."""
 
-    def __init__(self, ports: Ports, places: Places, only: tuple[str, ...] = ()) -> None:
+    def __init__(self, ports: Ports, places: SlotUsage, only: tuple[str, ...] = ()) -> None:
         self._ports, self._places = ports, places
         self._ids = [each for each in (*places.held, *places.line) if not only or each in only]
         self._deployments: Mapping[str, Deployment] = dict(self._read_deployments())
         left = [each for each in self._ids if each not in self._deployments]
-        self._layers = {each.id: each for each in ports.temporary_layers.many(left)}
+        self._layers = {each.id: each for each in ports.speculative_plans.many(left)}
 
     def unneeded(self) -> set[str]:
         """Return those of which no job runs or begins. A layer that waits leaves the queue once it has ended."""
@@ -95,11 +95,11 @@ class _Holders:
 
     def _needs(self, holder: str) -> bool:
         if holder in self._deployments:
-            return needs_its_slot(self._ports, self._deployments[holder])
+            return needs_slot_still(self._ports, self._deployments[holder])
         layer = self._layers.get(holder)
         if layer is None or layer.is_done:
             return False
-        return holder in self._places.line or has_place(self._ports, layer)
+        return holder in self._places.line or has_slot(self._ports, layer)
 
     def _read_deployments(self) -> Iterator[tuple[str, Deployment]]:
         for start in range(0, len(self._ids), _READ):

@@ -11,11 +11,12 @@ from tidegate.reconciler.cancel_withdrawn import cancel_withdrawn
 from tidegate.reconciler.catch_up_heads import catch_up_heads
 from tidegate.reconciler.close_orphans import close_orphans
 from tidegate.reconciler.follow_pull_requests import follow_pull_requests, restart_pull_requests
-from tidegate.reconciler.free_places import free_places
+from tidegate.reconciler.free_plan_slots import free_plan_slots
 from tidegate.reconciler.free_slots import free_slots
-from tidegate.reconciler.look_at_requirements import recheck_requirements
+from tidegate.reconciler.recheck_requirements import recheck_requirements
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.reconciler.redeliver_webhooks import redeliver_webhooks
-from tidegate.reconciler.refresh_lines import refresh_lines
+from tidegate.reconciler.refresh_all_positions import refresh_all_positions
 from tidegate.reconciler.release_locks import release_locks
 from tidegate.reconciler.release_queues import release_queues
 from tidegate.reconciler.resend_deliveries import resend_deliveries
@@ -24,10 +25,9 @@ from tidegate.reconciler.settle_reviews import settle_reviews
 from tidegate.reconciler.show_check_runs import show_check_runs
 from tidegate.reconciler.start_workers import start_workers
 from tidegate.reconciler.stop_runners import stop_runners
-from tidegate.reconciler.turn import Turn
 
 #: Repairs what is found, which may be done again, and returns how much that was.
-Repair = Callable[[Ports, Turn], int]
+Repair = Callable[[Ports, ReconcilerPass], int]
 #: All, in order: a deployment that is back in line needs a worker, and only the last ones ask the forge.
 REPAIRS: Sequence[Repair] = (
     close_orphans,
@@ -39,9 +39,9 @@ REPAIRS: Sequence[Repair] = (
     release_queues,
     release_locks,
     start_workers,
-    refresh_lines,
+    refresh_all_positions,
     restart_pull_requests,
-    free_places,
+    free_plan_slots,
     free_slots,
     recheck_requirements,
     follow_pull_requests,
@@ -70,12 +70,12 @@ def reconcile(ports: Ports, repairs: Sequence[Repair] = REPAIRS) -> Reconciliati
     end = _now(clock) + timedelta(seconds=RUN_SECONDS)
     for number, repair in enumerate(repairs):
         share = (end - _now(clock)) / (len(repairs) - number)
-        turn = Turn(clock, (_now(clock) + share).isoformat(timespec="microseconds"), done.failures)
+        turn = ReconcilerPass(clock, (_now(clock) + share).isoformat(timespec="microseconds"), done.failures)
         done.repaired[repair.__name__] = _repaired(ports, repair, turn)
     return done
 
 
-def _repaired(ports: Ports, repair: Repair, turn: Turn) -> int:
+def _repaired(ports: Ports, repair: Repair, turn: ReconcilerPass) -> int:
     try:
         return repair(ports, turn)
     except Exception as error:  # noqa: BLE001  # Whatever is wrong with one repair must not hold back the others.

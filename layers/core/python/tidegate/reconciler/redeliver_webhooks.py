@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from tidegate.ports import Asked, FailedDelivery, Ports
-from tidegate.reconciler.turn import RUNS_EVERY, Turn
+from tidegate.reconciler.reconciler_pass import RUNS_EVERY, ReconcilerPass
 from tidegate.rules.errors import NotFound
 
 #: Events that Tidegate uses; any other may stay lost.
@@ -25,7 +25,7 @@ _FIRST_WAIT = 2 * RUNS_EVERY
 _AT_MOST = 50
 
 
-def redeliver_webhooks(ports: Ports, turn: Turn) -> int:
+def redeliver_webhooks(ports: Ports, turn: ReconcilerPass) -> int:
     since = turn.ago(KEPT if turn.number % _AN_HOUR == 0 else RECENT)
     used = [failed for failed in ports.forge_deliveries.failed(since) if failed.event in EVENTS]
     return turn.each(used, lambda failed: _ask(ports, failed, turn.clock.now()), _AT_MOST)

@@ -8,14 +8,14 @@ from tidegate.deploys.queue.unlock import unlock_queue
 from tidegate.deploys.rules.deployment import Unlocking
 from tidegate.deploys.rules.queue import Lock
 from tidegate.ports import Ports
-from tidegate.reconciler.turn import Turn
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.requests.lock_many import unlock_many
 from tidegate.rules.actor import TIDEGATE
 
 _AT_MOST = 1000
 
 
-def release_locks(ports: Ports, turn: Turn) -> int:
+def release_locks(ports: Ports, turn: ReconcilerPass) -> int:
     unlocking = Unlocking(TIDEGATE, turn.ago(0))
 
     def queue(name: str) -> bool:

@@ -7,7 +7,7 @@ from functools import partial
 from tidegate.deploys.queue.execution_closed import ClosedExecution, release_queue
 from tidegate.deploys.rules.queue import Worker
 from tidegate.ports import Ports
-from tidegate.reconciler.turn import Turn
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import NotFound
 
 #: Workers that one run looks after: Step Functions describes some ten executions a second for a whole account.
@@ -16,7 +16,7 @@ WATCHED = 100
 _FORGOTTEN = "FORGOTTEN"
 
 
-def release_queues(ports: Ports, turn: Turn) -> int:
+def release_queues(ports: Ports, turn: ReconcilerPass) -> int:
     return turn.each(sorted(ports.queues.unfinished()), partial(_release, ports), WATCHED)
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 from functools import partial
 
 from tidegate.ports import Delivery, Ports
-from tidegate.reconciler.turn import Turn
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 
 #: Seconds after which a delivery that is not queued counts as forgotten: a webhook takes less than ten.
 FORGOTTEN_AFTER = 60
 _AT_MOST = 1000
 
 
-def resend_deliveries(ports: Ports, turn: Turn) -> int:
+def resend_deliveries(ports: Ports, turn: ReconcilerPass) -> int:
     return turn.each(ports.deliveries.unqueued(turn.ago(FORGOTTEN_AFTER)), partial(_send, ports), _AT_MOST)
 
 

@@ -16,7 +16,7 @@ from tidegate.deploys.rules.gate import WAITING
 from tidegate.deploys.rules.wait_cycles import cycles
 from tidegate.gates.open_gates import open_gates
 from tidegate.ports import Ports
-from tidegate.reconciler.turn import Turn
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.decide_again import deciding_again
 
 _AT_MOST = 500
@@ -24,7 +24,7 @@ _AT_MOST = 500
 _READ = 100
 
 
-def settle_gates(ports: Ports, turn: Turn) -> int:
+def settle_gates(ports: Ports, turn: ReconcilerPass) -> int:
     known = _open(ports)
     _tell_cycles(ports, turn, known)
     waiting = defaultdict(list)
@@ -34,7 +34,7 @@ def settle_gates(ports: Ports, turn: Turn) -> int:
     return turn.each(sorted(waiting), lambda change: open_gates(ports, change, waiting[change]) > 0, _AT_MOST)
 
 
-def _tell_cycles(ports: Ports, turn: Turn, known: Sequence[Deployment]) -> None:
+def _tell_cycles(ports: Ports, turn: ReconcilerPass, known: Sequence[Deployment]) -> None:
     found = cycles(known)
     told = {each.id for each in known if each.gate is not None and each.gate.cycle}
 

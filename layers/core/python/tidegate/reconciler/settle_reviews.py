@@ -10,7 +10,7 @@ from datetime import datetime
 from tidegate.deploys.reviews.carry_out_review import carry_out_review
 from tidegate.deploys.rules.review import is_decided
 from tidegate.ports import Ports
-from tidegate.reconciler.turn import Turn
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import NotFound
 
 #: Seconds after which an answer counts as forgotten: recording one and going on with it takes a second.
@@ -18,11 +18,11 @@ FORGOTTEN_AFTER = 60
 _AT_MOST = 500
 
 
-def settle_reviews(ports: Ports, turn: Turn) -> int:
+def settle_reviews(ports: Ports, turn: ReconcilerPass) -> int:
     return turn.each(sorted(ports.deployments.unshown()), lambda each: _settle(ports, each, turn), _AT_MOST)
 
 
-def _settle(ports: Ports, identifier: str, turn: Turn) -> bool:
+def _settle(ports: Ports, identifier: str, turn: ReconcilerPass) -> bool:
     try:
         deployment = ports.deployments.get(identifier)
     except NotFound:

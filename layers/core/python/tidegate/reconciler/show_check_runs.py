@@ -7,7 +7,7 @@ from datetime import datetime
 
 from tidegate.deploys.rules.deployment import Deployment, is_final
 from tidegate.ports import Ports
-from tidegate.reconciler.turn import RUNS_EVERY, Turn
+from tidegate.reconciler.reconciler_pass import RUNS_EVERY, ReconcilerPass
 from tidegate.rules.errors import NotFound
 
 #: Seconds after which a check run counts as stuck.
@@ -15,11 +15,11 @@ STUCK_AFTER = 60
 _AT_MOST = 500
 
 
-def show_check_runs(ports: Ports, turn: Turn) -> int:
+def show_check_runs(ports: Ports, turn: ReconcilerPass) -> int:
     return turn.each(sorted(ports.deployments.unshown()), lambda each: _show(ports, each, turn), _AT_MOST)
 
 
-def _show(ports: Ports, deployment_id: str, turn: Turn) -> bool:
+def _show(ports: Ports, deployment_id: str, turn: ReconcilerPass) -> bool:
     try:
         deployment = ports.deployments.get(deployment_id)
     except NotFound:
@@ -31,7 +31,7 @@ def _show(ports: Ports, deployment_id: str, turn: Turn) -> bool:
         return False
     if not is_due(_age(deployment, turn)):
         return False
-    ports.announcements.refresh(deployment.id)
+    ports.event_publisher.refresh(deployment.id)
     return True
 
 
@@ -47,6 +47,6 @@ def is_due(age: float) -> bool:
     return math.floor(math.log2(age / STUCK_AFTER)) > math.floor(math.log2(before / STUCK_AFTER))
 
 
-def _age(deployment: Deployment, turn: Turn) -> float:
+def _age(deployment: Deployment, turn: ReconcilerPass) -> float:
     changed = datetime.fromisoformat(deployment.changed_at or deployment.requested_at)
     return (datetime.fromisoformat(turn.clock.now()) - changed).total_seconds()

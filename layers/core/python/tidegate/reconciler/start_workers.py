@@ -7,12 +7,12 @@ from functools import partial
 from tidegate.deploys.queue.ensure_worker import ensure_worker
 from tidegate.deploys.rules.queue import has_work
 from tidegate.ports import Ports
-from tidegate.reconciler.turn import Turn
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 
 _AT_MOST = 1000
 
 
-def start_workers(ports: Ports, turn: Turn) -> int:
+def start_workers(ports: Ports, turn: ReconcilerPass) -> int:
     return turn.each(sorted(ports.queues.unfinished()), partial(_wake, ports), _AT_MOST)
 
 

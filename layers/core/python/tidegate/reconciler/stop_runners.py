@@ -5,15 +5,15 @@ from __future__ import annotations
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.job import JobKind, job_parts
 from tidegate.deploys.rules.runner_task import JobStatus, RunnerTask, reason_to_stop
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.ports import Ports
-from tidegate.reconciler.turn import Turn
+from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import NotFound
 
 _AT_MOST = 500
 
 
-def stop_runners(ports: Ports, turn: Turn) -> int:
+def stop_runners(ports: Ports, turn: ReconcilerPass) -> int:
     def stop(task: RunnerTask) -> bool:
         reason = reason_to_stop(task, _status(ports, task.job), turn.clock.now())
         if reason:
@@ -36,7 +36,7 @@ def _awaited(ports: Ports, owner: str, kind: JobKind, job: str) -> tuple[bool, s
     """Return whether the job's result is waited for, and when that last changed."""
     try:
         if kind is JobKind.SPECULATE:
-            layer = ports.temporary_layers.get(owner)
+            layer = ports.speculative_plans.get(owner)
             return layer.state is LayerState.PLANNING and layer.job == job, layer.changed_at
         deployment = ports.deployments.get(owner)
     except NotFound:

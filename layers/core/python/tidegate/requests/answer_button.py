@@ -15,7 +15,7 @@ from tidegate.deploys.queue.unlock import unlock_queue
 from tidegate.deploys.reviews.decide_review import decide_review
 from tidegate.deploys.rules.deployment import AfterGate, Deployment, State, Unlocking
 from tidegate.deploys.rules.gate import WAITING, GateAnswer
-from tidegate.deploys.rules.review import Answer, Followup, judge_press
+from tidegate.deploys.rules.review import Answer, Followup, check_click
 from tidegate.deploys.texts.text import check_run_name, render_continued, render_foreign
 from tidegate.gates.decide_gate import decide_gate
 from tidegate.ports import Ports
@@ -41,7 +41,7 @@ _DONE = {GateAnswer.RETRY: "retried", GateAnswer.REJECT: "rejected", GateAnswer.
 
 
 @dataclass(frozen=True, slots=True)
-class Press:
+class ButtonClick:
     """A press of a button: on which check run, by whom, and when it was received (ISO 8601, UTC)."""
 
     repository: str
@@ -55,7 +55,7 @@ class Press:
     at: str
 
 
-def answer_button(ports: Ports, press: Press) -> str:
+def answer_button(ports: Ports, press: ButtonClick) -> str:
     """Do what the button says, or refuse. Return what was done, in a few words, for the log."""
     deployment = _deployment(ports, press)
     if deployment is None:
@@ -68,7 +68,7 @@ def answer_button(ports: Ports, press: Press) -> str:
     return _answer(ports, press, deployment)
 
 
-def _answer(ports: Ports, press: Press, deployment: Deployment) -> str:
+def _answer(ports: Ports, press: ButtonClick, deployment: Deployment) -> str:
     """Do what a button on the deployment's newest check run says, if it exists and the person may."""
     if press.identifier == Button.APPROVE:  # Whose approval is required is found out when it is given.
         return _decide_gate(ports, press, deployment)
@@ -85,7 +85,7 @@ def _answer(ports: Ports, press: Press, deployment: Deployment) -> str:
     return _decide(ports, press, deployment)
 
 
-def _deployment(ports: Ports, press: Press) -> Deployment | None:
+def _deployment(ports: Ports, press: ButtonClick) -> Deployment | None:
     """Return the deployment that the pressed check run shows, if it does show one of ours."""
     try:
         deployment = ports.deployments.get(press.external_id)
@@ -96,14 +96,14 @@ def _deployment(ports: Ports, press: Press) -> Deployment | None:
     return deployment if is_ours and press.name == check_run_name(deployment) else None
 
 
-def _decide(ports: Ports, press: Press, deployment: Deployment) -> str:
+def _decide(ports: Ports, press: ButtonClick, deployment: Deployment) -> str:
     decision = decide_review(ports, deployment.id, _ANSWERS[press.identifier], press.by, press.at)
     if decision.done:
         return "decided"
     return _refuse(ports, deployment, decision.reason)
 
 
-def _decide_gate(ports: Ports, press: Press, deployment: Deployment) -> str:
+def _decide_gate(ports: Ports, press: ButtonClick, deployment: Deployment) -> str:
     answer = _GATE_ANSWERS[press.identifier]
     decision = decide_gate(ports, deployment.id, answer, press.by, press.at)
     if decision.done:
@@ -111,43 +111,43 @@ def _decide_gate(ports: Ports, press: Press, deployment: Deployment) -> str:
     return _refuse(ports, deployment, decision.reason)
 
 
-def _unlock(ports: Ports, press: Press, deployment: Deployment) -> str:
+def _unlock(ports: Ports, press: ButtonClick, deployment: Deployment) -> str:
     decision = unlock_queue(ports, deployment.queue, Unlocking(press.by, press.at))
     if decision.done:
         return "unlocked"
     return _refuse(ports, deployment, decision.reason)
 
 
-def _cancel(ports: Ports, press: Press, deployment: Deployment) -> str:
+def _cancel(ports: Ports, press: ButtonClick, deployment: Deployment) -> str:
     decision = cancel_deployment(ports, deployment.id, press.by, press.at)
     return "cancelled" if decision.done else _refuse(ports, deployment, decision.reason)
 
 
 def _refuse(ports: Ports, deployment: Deployment, reason: str) -> str:
     """Let the refusal be shown, with whatever else the check run comes to say meanwhile."""
-    ports.announcements.answered(deployment.id, reason)
+    ports.event_publisher.answered(deployment.id, reason)
     return f"refused: {reason}"
 
 
-def _refuse_outdated(ports: Ports, press: Press, deployment: Deployment, newest: int) -> str:
+def _refuse_outdated(ports: Ports, press: ButtonClick, deployment: Deployment, newest: int) -> str:
     url = ports.forge.check_run_url(press.repository, newest)
     check_run = render_continued(deployment, url, _why_outdated(press, deployment))
     ports.forge.update_check_run(press.installation, press.repository, press.check_run, check_run)
     return "refused: outdated"
 
 
-def _refuse_foreign(ports: Ports, press: Press) -> str:
+def _refuse_foreign(ports: Ports, press: ButtonClick) -> str:
     problem = "This button belongs to no deployment that Tidegate knows here, so nothing was done."
     check_run = render_foreign(press.name, press.sha, press.external_id, problem)
     ports.forge.update_check_run(press.installation, press.repository, press.check_run, check_run)
     return "refused: foreign"
 
 
-def _why_outdated(press: Press, deployment: Deployment) -> str:
+def _why_outdated(press: ButtonClick, deployment: Deployment) -> str:
     """Return why a button on an outdated check run has no effect: who decided before, if a review was answered."""
     answer = _ANSWERS.get(press.identifier)
     if answer is not None and deployment.review is not None:
-        verdict = judge_press(deployment, answer, press.by, press.at)
+        verdict = check_click(deployment, answer, press.by, press.at)
         if verdict.followup is Followup.REFUSE:
             return verdict.reason
     return "This check run is outdated: the newer one counts."
@@ -161,10 +161,10 @@ def _is_at_gate(deployment: Deployment) -> bool:
     )
 
 
-def _decided_by(press: Press, deployment: Deployment) -> bool:
+def _decided_by(press: ButtonClick, deployment: Deployment) -> bool:
     """Tell whether this press was saved before: its first delivery may have died before it settled the token.
 
     That holds on a check run that is outdated by now, too, as the decision itself may have opened a newer one.
     """
     answer = _ANSWERS.get(press.identifier)
-    return answer is not None and judge_press(deployment, answer, press.by, press.at).followup is Followup.SETTLE_AGAIN
+    return answer is not None and check_click(deployment, answer, press.by, press.at).followup is Followup.SETTLE_AGAIN

@@ -15,15 +15,15 @@ from tidegate.deploys.rules.review_rule import PlanReview
 from tidegate.discovery.current_rules import also_under, deployable
 from tidegate.discovery.discover_roots import AllRoots, all_roots
 from tidegate.discovery.find_repeats import Repeat, enqueue_once
-from tidegate.discovery.hold_policies import hold_policies
 from tidegate.discovery.new_deployments import accesses
 from tidegate.discovery.repository_source import Granted, fetch_commit, reading_of
+from tidegate.discovery.save_policies import save_policies
 from tidegate.ports import Ports
 from tidegate.roots.rules.nearest import unknown_roots
 from tidegate.roots.rules.root import Revision, Root, deployment_id
 from tidegate.rules.access import Action
 from tidegate.rules.errors import quoted
-from tidegate.rules.moment import later
+from tidegate.rules.timestamp import later
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +71,12 @@ def _held(
     ports: Ports, asked: Destroy, there: AllRoots, head: Revision, made: Sequence[Deployment]
 ) -> list[Deployment]:
     granted = Granted(there.configuration, there.roots, head.branch, head.branch, main=head.branch, commit=head.sha)
-    held = hold_policies(ports, asked.where, granted, [deployable(each) for each in made])
+    held = save_policies(ports, asked.where, granted, [deployable(each) for each in made])
     return [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in made]
 
 
 def _made(ports: Ports, asked: Destroy, there: AllRoots) -> tuple[list[Deployment], list[str]]:
-    heads = {head.root_name: head for head in ports.catalog.roots(asked.where[1])}
+    heads = {head.root_name: head for head in ports.repository_index.roots(asked.where[1])}
     problems = unknown_roots([name for name in asked.roots if name not in heads], heads)
     problems += [_still_there(name) for name in asked.roots if name in heads and name in there.names]
     made: list[Deployment] = []

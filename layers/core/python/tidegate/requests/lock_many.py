@@ -17,7 +17,7 @@ from tidegate.deploys.rules.audit import scoped_lock_message
 from tidegate.deploys.rules.deployment import Deployment, Unlocking
 from tidegate.deploys.rules.locking import Locking
 from tidegate.deploys.rules.queue import Lock
-from tidegate.deploys.rules.repository_locks import WHOLE, judge_scoped_locking, named, scoped_lock
+from tidegate.deploys.rules.repository_locks import WHOLE, check_scoped_locking, named, scoped_lock
 from tidegate.ports import Ports
 from tidegate.roots.rules.nearest import nearest
 from tidegate.rules.access import Access, Action
@@ -38,7 +38,7 @@ def may_lock_many(
 
     Raise NothingDeployed for one of which nothing was deployed; ForgeUnavailable and ForgeRefused.
     """
-    heads = ports.catalog.roots(where[1])
+    heads = ports.repository_index.roots(where[1])
     last = [one for head in heads for one in (head.attempted, *(each.attempted for each in head.by_stack))]
     ids = {one.deployment for one in last if one}
     known = ports.deployments.many(ids | {head.in_flight for head in heads if head.in_flight})
@@ -57,7 +57,7 @@ def lock_many(ports: Ports, repository: str, scope: str, locking: Locking) -> De
 
 def _lock(ports: Ports, repository: str, scope: str, locking: Locking) -> Decision:
     locks = ports.queues.locks(repository)
-    decision = judge_scoped_locking(locks, scope, locking)
+    decision = check_scoped_locking(locks, scope, locking)
     if not decision.done:
         return decision
     if locks.of(scope) is None:
@@ -65,7 +65,7 @@ def _lock(ports: Ports, repository: str, scope: str, locking: Locking) -> Decisi
         _tell(ports, repository, lock)
         ports.queues.keep_locks(locks.with_lock(lock))
     for head in _waiting(ports, repository):
-        ports.announcements.line_changed(head)
+        ports.event_publisher.queue_changed(head)
     return decision
 
 
@@ -84,7 +84,7 @@ def _unlock(ports: Ports, repository: str, scope: str, unlocking: Unlocking) -> 
         ports.queues.keep_locks(locks.without(scope))
     for queue in _waiting(ports, repository):  # Also where another took it away, and died before it came here.
         deciding_again(partial(_go_on, ports, queue))
-        ports.announcements.line_changed(queue)
+        ports.event_publisher.queue_changed(queue)
     if lock is None:
         return Decision(False, f"{named(scope).capitalize()} of {repository} had no lock of this kind.")
     return Decision(True, f"{unlocking.by} unlocked {named(scope)} of {repository}.")
@@ -98,7 +98,7 @@ def _go_on(ports: Ports, queue: str) -> None:
 
 
 def _waiting(ports: Ports, repository: str) -> list[str]:
-    return [head.queue for head in ports.catalog.roots(repository) if head.length]
+    return [head.queue for head in ports.repository_index.roots(repository) if head.length]
 
 
 def _tell(ports: Ports, repository: str, lock: Lock, unlocking: Unlocking | None = None) -> None:

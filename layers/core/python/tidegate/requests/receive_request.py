@@ -12,10 +12,9 @@ from functools import partial
 from tidegate.config.resolution import configure
 from tidegate.deploys.authorize import access_refusals
 from tidegate.deploys.rules.deployment import Deployment, Trigger
-from tidegate.deploys.rules.repeats import in_line_already
+from tidegate.deploys.rules.repeats import already_queued
 from tidegate.discovery.discover_roots import all_roots
 from tidegate.discovery.find_repeats import Repeat, enqueue_once, find_repeats
-from tidegate.discovery.hold_policies import hold_policies
 from tidegate.discovery.new_deployments import (
     Request,
     accesses,
@@ -26,6 +25,7 @@ from tidegate.discovery.new_deployments import (
     requiring,
 )
 from tidegate.discovery.repository_source import fetch_commit, reading_of
+from tidegate.discovery.save_policies import save_policies
 from tidegate.ports import Delivery, DeliveryOutcome, Ports
 from tidegate.requests.destroy_roots import Destroy, destroy_roots
 from tidegate.roots.rules.nearest import meant_tag, unknown_roots
@@ -114,7 +114,7 @@ def _deployed(ports: Ports, request: DeployRequest) -> DeliveryOutcome:
     problems += _denied(ports, request, deployments)
     if problems:
         return DeliveryOutcome(f"{' '.join(problems)} Nothing is deployed.")
-    deployments = holding(partial(hold_policies, ports), asked, known.configuration, members, deployments)
+    deployments = holding(partial(save_policies, ports), asked, known.configuration, members, deployments)
     repeats = _enqueued(ports, request, deployments)
     if repeats:
         return _repeated(repeats, " Nothing is deployed anew: follow that, or ask with force.")
@@ -145,7 +145,7 @@ def _head(ports: Ports, request: DeployRequest, branch: str) -> Revision:
 
 def _repeated(repeats: Sequence[Repeat], instead: str = "") -> DeliveryOutcome:
     """Return what of a request goes on already, and the sentence that says what to do instead."""
-    told = " ".join(f"{in_line_already(each, earlier)}, as {earlier.id}." for each, earlier in repeats)
+    told = " ".join(f"{already_queued(each, earlier)}, as {earlier.id}." for each, earlier in repeats)
     return DeliveryOutcome(f"{told}{instead}", tuple(earlier.id for _, earlier in repeats))
 
 

@@ -35,7 +35,7 @@ def request_deployments(
     not queued; the reconciler queues what was stored.
     """
     names = sorted({root_name(root) for root in roots})
-    known = ports.catalog.repository(repository_name(repository))
+    known = ports.repository_index.repository(repository_name(repository))
     fields = {"repository": known.name, "roots": names, "by": by, "installation": known.installation}
     fields |= {"force": True} if force else {}
     fields |= {"destroy": True} if destroy else {}

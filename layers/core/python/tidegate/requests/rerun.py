@@ -17,7 +17,7 @@ from tidegate.deploys.authorize import person_asking
 from tidegate.deploys.queue.enqueue import enqueue
 from tidegate.deploys.queue.enqueue_all import enqueue_all
 from tidegate.deploys.rules.deployment import Deployment, Trigger
-from tidegate.deploys.rules.queue import Deployed, QueueHead, standing_of
+from tidegate.deploys.rules.queue import Deployed, QueueHead, status_of
 from tidegate.deploys.rules.rerun import attempt_refusal, run_again, state_refusal
 from tidegate.deploys.rules.revision import rerun_refusal
 from tidegate.deploys.texts.text import check_run_name, render_continued, render_foreign
@@ -29,7 +29,7 @@ from tidegate.ports import (
     Enrolled,
     Ports,
 )
-from tidegate.rules.moment import later
+from tidegate.rules.timestamp import later
 from tidegate.vcs.conclude import conclude
 from tidegate.vcs.rules.comparison import Comparison
 
@@ -131,10 +131,10 @@ def _all(ports: Ports, demand: Rerun, shown: Mapping[int, Deployment], *, only_f
     _stand_for_their_roots(ports, again)
     enqueue_all(again, partial(enqueue, ports))
     for new in again:
-        ports.announcements.repeated(new.rerun_of or "", new.id)
+        ports.event_publisher.repeated(new.rerun_of or "", new.id)
     for change_set in dict.fromkeys(new.change_set for new in again if new.change_set):
         # Not before: who waits in the same queue steps aside for what is in line only.
-        ports.announcements.change_moved(change_set)
+        ports.event_publisher.change_moved(change_set)
     return DeliveryOutcome("\n".join(told), tuple(new.id for new in again))
 
 
@@ -158,7 +158,7 @@ def _refusal(
         return "This revision is being run again already."
     return (
         state_refusal(old, only_failed=only_failed)
-        or rerun_refusal(old.revision, standing_of(head, old).attempted, comparison)
+        or rerun_refusal(old.revision, status_of(head, old).attempted, comparison)
         or attempt_refusal(old, _attempted(ports, old, new, head))
     )
 
@@ -168,7 +168,7 @@ def _attempted(ports: Ports, old: Deployment, new: Deployment, head: QueueHead) 
 
     The demand itself is none, which may have died after it let ``new`` stand for the root.
     """
-    attempted = standing_of(head, old).attempted
+    attempted = status_of(head, old).attempted
     if attempted is None or not old.shared:
         return attempted
     members = ports.change_sets.deployments(old.change_set) if old.change_set else ()
@@ -192,7 +192,7 @@ def _refuse(ports: Ports, demand: Rerun, number: int, old: Deployment, reason: s
         url = ports.forge.check_run_url(demand.repository, published.id)
         ports.forge.update_check_run(*demand.where, number, render_continued(old, url, reason))
     else:
-        ports.announcements.answered(old.id, reason)
+        ports.event_publisher.answered(old.id, reason)
 
 
 def _repeats(trigger: Trigger, sha: str, old: Deployment) -> bool:

@@ -126,7 +126,7 @@ def matches(each: str, person: Person) -> bool:
     return each.startswith(_ROLE) and person.permission >= ROLES[each.removeprefix(_ROLE)]
 
 
-def judge_access(access: Access | None, action: Action, person: Person, repository: str, what: str) -> Decision:
+def check_access(access: Access | None, action: Action, person: Person, repository: str, what: str) -> Decision:
     """Decide whether a person may do something with ``what``, such as "stack prod", and say why not.
 
     Without access control whoever may write to the repository may.

@@ -10,7 +10,7 @@
     │   ├── UnknownStack       … since one names a stack that is not declared
     │   ├── StackInItself      … since one is nested in itself
     │   ├── StackCycle         … since they would wait for each other for ever
-    │   └── NestsDisagree      … since two nests say different things of one stack
+    │   └── StackGroupsDisagree      … since two nests say different things of one stack
     ├── InvalidWebhook         a request that is no webhook that we understand
     │   ├── UnverifiedWebhook  … whose signature does not hold
     │   └── OversizedWebhook   … that is too large
@@ -27,7 +27,7 @@
     ├── ScheduleRefused        a schedule that the cloud does not take
     ├── AuditUnavailable       the audit message could not be published
     ├── ApplyAlreadyStarted    a second apply of one deployment
-    ├── NoFreePlace            a plan that has to wait until another of its repository has ended
+    ├── NoFreePlanSlot            a plan that has to wait until another of its repository has ended
     ├── NoFreeSlot             a job that has to wait until another runner of the installation has ended
     ├── TooManyWait            a job that would be one too many of those that wait for a runner
     ├── JobGone                a job that a runner has taken, or that was closed
@@ -109,7 +109,7 @@ class StackCycle(InvalidStacks):
     """Stacks would wait for each other for ever."""
 
 
-class NestsDisagree(InvalidStacks):
+class StackGroupsDisagree(InvalidStacks):
     """Two nests at the same distance from a stack say different things of it, and none nearer decides."""
 
 
@@ -259,7 +259,7 @@ class GateShut(TidegateError):
         )
 
 
-class GateStaysShut(TidegateError):
+class GateBlocked(TidegateError):
     """A deployment has waited for others or for its requirements as often as an execution may."""
 
     def __init__(self, deployment: str, waits: int) -> None:
@@ -282,7 +282,7 @@ class RequirementsMissing(TidegateError):
         )
 
 
-class NoFreePlace(TidegateError):
+class NoFreePlanSlot(TidegateError):
     """As many plans of the repository are under way as there may be, or others wait already."""
 
     def __init__(self, layer: str, reason: str) -> None:

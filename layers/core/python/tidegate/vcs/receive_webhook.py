@@ -9,7 +9,7 @@ from typing import Any
 from tidegate.ports.clock import Clock
 from tidegate.ports.deliveries import Deliveries, Delivery, EventQueue, WebhookSecrets
 from tidegate.rules.errors import InvalidWebhook, OversizedWebhook, UnverifiedWebhook
-from tidegate.rules.moment import later
+from tidegate.rules.timestamp import later
 from tidegate.vcs.rules.decision import Accepted, Decision, Refused
 from tidegate.vcs.rules.events import COMMENT_PREFIXES, read_event
 from tidegate.vcs.rules.webhook import check_signature, check_size, delivery_id, parse_payload

@@ -10,12 +10,12 @@ from typing import Annotated, Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
 
-from tidegate.check_runs.look_at_deployment import describe_deployment
+from tidegate.check_runs.get_deployment import describe_deployment
 from tidegate.deploys.jobs.cancel_deployment import cancel_deployment
 from tidegate.deploys.jobs.read_log import read_log
 from tidegate.deploys.jobs.search_deployments import SEARCHED, search_all_deployments, search_deployments
+from tidegate.deploys.queue.get_queue import get_queue, search_queues
 from tidegate.deploys.queue.lock import lock_queue
-from tidegate.deploys.queue.look_at_queue import get_queue, search_queues
 from tidegate.deploys.queue.unlock import unlock_queue
 from tidegate.deploys.reviews.decide_review import decide_review
 from tidegate.deploys.rules.deployment import Deployment, Unlocking
@@ -26,7 +26,7 @@ from tidegate.deploys.rules.review import Answer
 from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
 from tidegate.deploys.rules.summary import summary_of
 from tidegate.gates.decide_gate import decide_gate
-from tidegate.gates.look_at_change import awaited_by, get_change, replacement_of
+from tidegate.gates.get_change import awaited_by, get_change, replacement_of
 from tidegate.ports import Ports
 from tidegate.requests.request_deployments import request_deployments
 from tidegate.roots.rules.root import MAXIMUM_REPOSITORY, queue_id
@@ -113,7 +113,7 @@ class Api:
             responses=described(200, "The repositories", models.Repositories),
         )
         def repositories() -> models.Repositories:
-            found = readable(ports.catalog, self._authorization, _access(app).login)
+            found = readable(ports.repository_index, self._authorization, _access(app).login)
             listed = [shapes.repository(known) for known in found.repositories]
             return models.Repositories(repositories=listed, unchecked=found.unchecked)
 
@@ -196,8 +196,8 @@ class Api:
                 asked = parse_deployment_query(query)
                 return shapes.found(search_deployments(ports, name, asked, limit, root=root, after=after))
             if root is None:
-                return shapes.history(ports.catalog.of_repository(name, limit, after))
-            return shapes.history(ports.catalog.of_queue(queue_id(name, root), limit, after))
+                return shapes.history(ports.repository_index.of_repository(name, limit, after))
+            return shapes.history(ports.repository_index.of_queue(queue_id(name, root), limit, after))
 
         @app.get(
             "/api/v1/deployments/<id>",
@@ -238,7 +238,7 @@ class Api:
     def _everywhere(self, login: str, query: str | None, limit: int, after: str | None) -> models.DeploymentsPage:
         """Search the repositories that somebody may read, those that something happened in last."""
         asked, ports = parse_deployment_query(query or ""), self._ports
-        allowed = readable(ports.catalog, self._authorization, login)
+        allowed = readable(ports.repository_index, self._authorization, login)
         newest = sorted(allowed.repositories, key=lambda known: known.seen_at, reverse=True)
         last = summary_of(ports.deployments.get(after)) if after else None
         if last is not None and last.repository not in {known.name for known in allowed.repositories}:

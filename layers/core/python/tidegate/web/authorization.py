@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 from cachetools import TTLCache
 
-from tidegate.deploys.authorize import Asking, judge_action, judge_unlock, person_asking
+from tidegate.deploys.authorize import Asking, check_action, check_unlock, person_asking
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.job import JobKind, job_parts
-from tidegate.deploys.rules.temporary_layer import TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.ports import (
     KnownRepository,
     Ports,
@@ -54,10 +54,10 @@ class Access:
     repository: str = ""
     installation: int = 0
     deployment: Deployment | None = None
-    layer: TemporaryLayer | None = None
+    layer: SpeculativePlan | None = None
 
     @property
-    def job_subject(self) -> Deployment | TemporaryLayer:
+    def job_subject(self) -> Deployment | SpeculativePlan:
         """What a job is run for. Raise Hidden."""
         subject = self.deployment or self.layer
         if subject is None:
@@ -123,7 +123,7 @@ class Authorization:
             permission = self._acting(action, login, (installation, repository), about)
         if permission < Permission.READ:
             raise Hidden
-        layer = subject if isinstance(subject, TemporaryLayer) else None
+        layer = subject if isinstance(subject, SpeculativePlan) else None
         return Access(login, permission, repository, installation, deployment, layer)
 
     def shown(self, action: Action, login: str, where: tuple[int, str], about: Deployment | str) -> Decision:
@@ -189,8 +189,8 @@ class Authorization:
 
     def _judged(self, asking: Asking, action: Action, about: Deployment | str) -> Decision:
         if isinstance(about, str):
-            return judge_unlock(self._ports, asking, about)
-        return judge_action(self._ports, asking, about, action)
+            return check_unlock(self._ports, asking, about)
+        return check_action(self._ports, asking, about, action)
 
     def listed(self, login: str, repositories: Sequence[KnownRepository]) -> list[Permission | None]:
         """Return what somebody may do in each of these; None where the forge is not asked any more in this minute.
@@ -229,7 +229,7 @@ class Authorization:
             return False
         return self._ports.forge.is_team_member(installation, organization, team, login)
 
-    def _subject(self, about: About, given: Mapping[str, str]) -> tuple[str, int, Deployment | TemporaryLayer | None]:
+    def _subject(self, about: About, given: Mapping[str, str]) -> tuple[str, int, Deployment | SpeculativePlan | None]:
         try:
             if about in {About.REPOSITORY, About.ANY_REPOSITORY}:
                 return self._repository(_repository_of(given))
@@ -242,16 +242,16 @@ class Authorization:
             raise Hidden from error
         return found.repository, found.installation, found
 
-    def _of_job(self, job: str) -> Deployment | TemporaryLayer:
+    def _of_job(self, job: str) -> Deployment | SpeculativePlan:
         identifier, kind, _ = job_parts(job)
         return (
-            self._ports.temporary_layers.get(identifier)
+            self._ports.speculative_plans.get(identifier)
             if kind is JobKind.SPECULATE
             else self._ports.deployments.get(identifier)
         )
 
     def _repository(self, name: str) -> tuple[str, int, None]:
-        known = self._ports.catalog.repository(repository_name(name))
+        known = self._ports.repository_index.repository(repository_name(name))
         return known.name, known.installation, None
 
     def _change(self, identifier: str) -> tuple[str, int, None]:

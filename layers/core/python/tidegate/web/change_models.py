@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from tidegate.deploys.rules.deployment import State
-from tidegate.web.models import AwaitedModel, DeploymentBrief, ReplacementModel, Shown
+from tidegate.web.models import DependencyModel, DeploymentBrief, ReplacementModel, Shown
 
 
 class MemberModel(DeploymentBrief):
@@ -15,7 +15,7 @@ class MemberModel(DeploymentBrief):
         description="What is deployed of its changes, where it was not applied itself: it needs nobody any more"
     )
     why: str = Field(description="Why it is part of its change")
-    gated_by: list[AwaitedModel] = Field(description="What of its change it still waits for, or will")
+    gated_by: list[DependencyModel] = Field(description="What of its change it still waits for, or will")
 
 
 class StackModel(Shown):

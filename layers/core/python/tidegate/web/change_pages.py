@@ -10,7 +10,7 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from tidegate.deploys.rules.gate import GateAnswer
 from tidegate.deploys.rules.overview import awaited, is_done, needed, overview
 from tidegate.gates.decide_gate import decide_gate
-from tidegate.gates.look_at_change import get_change
+from tidegate.gates.get_change import get_change
 from tidegate.ports import Ports
 from tidegate.web.picture import picture
 from tidegate.web.refusals import Hidden, InvalidRequest, ensure_done

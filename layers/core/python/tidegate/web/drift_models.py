@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from tidegate.config.rules.drift import DriftFinding, DriftReport, DriftState
-from tidegate.drift.look_at_drift import DriftView, Undoing
+from tidegate.drift.get_drift import DriftView, Undoing
 from tidegate.web.models import Changes, JobLink, Shown
 from tidegate.web.shapes import Shapes, changes_of
 

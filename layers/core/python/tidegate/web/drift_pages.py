@@ -12,8 +12,8 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.openapi.params import Body, Query
 
 from tidegate.config.rules.drift import DriftRecord
-from tidegate.drift.look_at_drift import DriftView, get_drift
-from tidegate.drift.look_now import start_drift
+from tidegate.drift.detect_drift_now import start_drift
+from tidegate.drift.get_drift import DriftView, get_drift
 from tidegate.ports import Ports
 from tidegate.rules.decision import Decision
 from tidegate.rules.errors import NotFound
@@ -87,7 +87,7 @@ class DriftPages:
         access = app.context["access"]
         if access.repository:
             return get_drift(self._ports, [access.repository]), 0
-        allowed = readable(self._ports.catalog, self._authorization, access.login)
+        allowed = readable(self._ports.repository_index, self._authorization, access.login)
         return get_drift(self._ports, [known.name for known in allowed.repositories]), allowed.unchecked
 
     def _page(self, app: APIGatewayHttpResolver) -> Response[str]:

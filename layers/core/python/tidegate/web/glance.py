@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegate.deploys.queue.look_at_queue import RootView
+from tidegate.deploys.queue.get_queue import RootView
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.needs import Need, needs, runs
 from tidegate.web.grouping import is_resting

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 
-from tidegate.deploys.queue.look_at_queue import RootView
+from tidegate.deploys.queue.get_queue import RootView
 from tidegate.deploys.rules.summary import DeploymentSummary
 from tidegate.rules.graphs import tiers
 

@@ -11,7 +11,7 @@ from typing import Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from tidegate.deploys.jobs.read_log import LogPage, Subject, read_log, read_whole_log
-from tidegate.deploys.rules.temporary_layer import TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.ports import Ports
 from tidegate.web.answer_size import LONGEST_ANSWER, fits, fitting
 from tidegate.web.log_lines import shown
@@ -46,8 +46,8 @@ class LogPages:
                 app,
                 "log.html",
                 one=subject,
-                sha=subject.sha if isinstance(subject, TemporaryLayer) else subject.revision.sha,
-                of_pull_request=isinstance(subject, TemporaryLayer),
+                sha=subject.sha if isinstance(subject, SpeculativePlan) else subject.revision.sha,
+                of_pull_request=isinstance(subject, SpeculativePlan),
                 job=self._shapes.job_link(job),
                 page=page,
                 lines=[(after + number, shown(line)) for number, line in enumerate(page.lines, 1)],

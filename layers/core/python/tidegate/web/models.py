@@ -166,7 +166,7 @@ class JobLink(Shown):
     url: str = Field(description="The page of its log")
 
 
-class AwaitedModel(Shown):
+class DependencyModel(Shown):
     """A deployment of the same change that goes first and is not done."""
 
     deployment: str = Field(description="Its id")
@@ -221,7 +221,7 @@ class DeploymentDetails(DeploymentBrief):
 
     why: str = Field(description="Why it is part of its change")
     layers: int = Field(description="How many layers its change has")
-    gated_by: list[AwaitedModel] = Field(description="What of its change it still waits for, or will")
+    gated_by: list[DependencyModel] = Field(description="What of its change it still waits for, or will")
 
     workspace: str
     directory: str

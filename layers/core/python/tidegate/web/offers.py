@@ -9,7 +9,7 @@ from tidegate.deploys.rules.deployment import Deployment, State
 from tidegate.deploys.rules.gate import WAITING, can_be_retried
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.requirements_gate import may_not_approve, waits
-from tidegate.deploys.rules.review import Answer, Followup, excluded, expires_at, judge_press, needed_approvals
+from tidegate.deploys.rules.review import Answer, Followup, check_click, excluded, expires_at, needed_approvals
 from tidegate.deploys.rules.unapproved import asked_here
 from tidegate.rules.access import Action
 from tidegate.rules.decision import Decision
@@ -78,7 +78,7 @@ def _approval(deployment: Deployment, login: str) -> Decision:
 def _review(deployment: Deployment, login: str) -> ReviewOffer | None:
     if deployment.review is None:
         return None
-    verdict = judge_press(deployment, Answer.APPROVE, login, "")
+    verdict = check_click(deployment, Answer.APPROVE, login, "")
     confirm = Decision(verdict.followup is not Followup.REFUSE, verdict.reason)
     until = expires_at(deployment.review).isoformat(timespec="microseconds")
     return ReviewOffer(confirm, until, excluded(deployment), needed_approvals(deployment))

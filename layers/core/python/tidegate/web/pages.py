@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
-from tidegate.check_runs.look_at_deployment import describe_deployment
+from tidegate.check_runs.get_deployment import describe_deployment
 from tidegate.deploys.jobs.cancel_deployment import cancel_deployment
 from tidegate.deploys.jobs.search_deployments import Found, search_deployments
-from tidegate.deploys.queue.look_at_queue import FoundRoots, get_queue, queue_glances, search_queues
+from tidegate.deploys.queue.get_queue import FoundRoots, get_queue, queue_glances, search_queues
 from tidegate.deploys.queue.unlock import unlock_queue
 from tidegate.deploys.reviews.decide_review import decide_review
 from tidegate.deploys.rules import requirements_gate
@@ -25,7 +25,7 @@ from tidegate.deploys.rules.review import Answer
 from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
 from tidegate.deploys.rules.summary import DeploymentSummary
 from tidegate.deploys.texts.advice import advice_on
-from tidegate.gates.look_at_change import awaited_by, replaced_by, replacement_of
+from tidegate.gates.get_change import awaited_by, replaced_by, replacement_of
 from tidegate.ports import HistoryPage, Ports
 from tidegate.roots.rules.query_words import InvalidTagQuery
 from tidegate.roots.rules.root import queue_id, root_name
@@ -59,7 +59,7 @@ NOTICES = {
 
 
 @dataclass(frozen=True, slots=True)
-class PlanLine:
+class PlanQueueText:
     """A line of a plan and what it does: ``add``, ``remove``, ``change`` or nothing."""
 
     text: str
@@ -92,7 +92,7 @@ class Pages:
         return self._rendering.show(app, template, notice=notice, **values)
 
     def _home(self, app: APIGatewayHttpResolver) -> Response[str]:
-        found = readable(self._ports.catalog, self._authorization, app.context["access"].login)
+        found = readable(self._ports.repository_index, self._authorization, app.context["access"].login)
         newest = sorted(found.repositories, key=lambda known: known.seen_at, reverse=True)[:GLANCED]
         views, now = queue_glances(self._ports, (known.name for known in newest)), self._ports.clock.now()
         return self.show(
@@ -111,7 +111,7 @@ class Pages:
         except InvalidTagQuery as error:
             problem = str(error)
         roots = found.roots
-        recent = self._ports.catalog.of_repository(repository, 10)
+        recent = self._ports.repository_index.of_repository(repository, 10)
         now = self._ports.clock.now()
         resting = [view for view in roots if is_resting(view, now)]
         active = [view for view in roots if view not in resting]
@@ -142,9 +142,9 @@ class Pages:
         if query:
             return self._search(app, query, shown)
         if name is None:
-            page = self._ports.catalog.of_repository(repository, LISTED, after)
+            page = self._ports.repository_index.of_repository(repository, LISTED, after)
         else:
-            page = self._ports.catalog.of_queue(queue_id(repository, name), LISTED, after)
+            page = self._ports.repository_index.of_queue(queue_id(repository, name), LISTED, after)
         return self._list(app, page, shown)
 
     def _search(self, app: APIGatewayHttpResolver, query: str, shown: Mapping[str, Any]) -> Response[str]:
@@ -170,14 +170,14 @@ class Pages:
         """Return the roots whose queue's lock holds back what is shown; nothing is read where nothing waits in line."""
         if all(one.state is not State.QUEUED for one in shown):
             return set()
-        return {head.root_name for head in self._ports.catalog.roots(repository) if head.lock}
+        return {head.root_name for head in self._ports.repository_index.roots(repository) if head.lock}
 
     def _queue(self, app: APIGatewayHttpResolver) -> Response[str]:
         access = _access(app)
         root = root_name(app.context["fields"].get("root", ""))
         name = queue_id(access.repository, root)
         view = get_queue(self._ports, name)
-        recent = self._ports.catalog.of_queue(name, 10)
+        recent = self._ports.repository_index.of_queue(name, 10)
         if view.head.version == 0 and not recent.deployments:
             raise unknown_root(self._ports, access.repository, root)
         return self.show(
@@ -256,12 +256,12 @@ def static_name(file: str) -> Response[str]:
     return static_file(file)
 
 
-def plan_lines(text: str) -> Iterator[PlanLine]:
+def plan_lines(text: str) -> Iterator[PlanQueueText]:
     """Yield a plan's lines with what they do."""
     kinds = {"+": "add", "-": "remove", "~": "change", "-/+": "remove", "+/-": "remove"}
     for line in text.split("\n"):
         word = line.split(maxsplit=1)[0] if line.strip() else ""
-        yield PlanLine(line, kinds.get(word, ""))
+        yield PlanQueueText(line, kinds.get(word, ""))
 
 
 def _access(app: APIGatewayHttpResolver) -> Access:

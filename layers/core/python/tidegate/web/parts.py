@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.ports import ForgeAddresses, Ports
-from tidegate.vcs.rules.forge_words import GITHUB_WORDS, ForgeWords
+from tidegate.ports import ForgeUrls, Ports
+from tidegate.vcs.rules.forge_terms import GITHUB_WORDS, ForgeTerms
 from tidegate.web.refusals import UnknownRoot
 
 
@@ -13,11 +13,11 @@ from tidegate.web.refusals import UnknownRoot
 class WebLinks:
     """Where more is to be seen: on the forge, and an execution's URL with ``{deployment}`` in it; and its words."""
 
-    forge: ForgeAddresses
+    forge: ForgeUrls
     execution: str = ""
-    words: ForgeWords = GITHUB_WORDS
+    words: ForgeTerms = GITHUB_WORDS
 
 
 def unknown_root(ports: Ports, repository: str, root: str) -> UnknownRoot:
     """Return the refusal of a root that a repository does not have."""
-    return UnknownRoot(root, [head.root_name for head in ports.catalog.roots(repository)])
+    return UnknownRoot(root, [head.root_name for head in ports.repository_index.roots(repository)])

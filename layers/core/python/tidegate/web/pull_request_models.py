@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.policies.rules.policy import PolicyFinding, Severity
-from tidegate.pull_requests.look_at_pull_request import PullRequestView
+from tidegate.pull_requests.get_pull_request import PullRequestView
 from tidegate.pull_requests.rules.record import (
     ConditionType,
     PullRequestRecord,
@@ -219,7 +219,7 @@ def _verdict(record: PullRequestRecord) -> PullRequestVerdictModel | None:
     )
 
 
-def _layer(shapes: Shapes, layer: TemporaryLayer) -> LayerModel:
+def _layer(shapes: Shapes, layer: SpeculativePlan) -> LayerModel:
     return LayerModel(
         id=layer.id,
         root=layer.root.name,

@@ -11,10 +11,10 @@ from typing import Annotated, Any
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
-from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.policies.rules.policy import PolicyFinding, PolicyVerdict
 from tidegate.ports import Ports
-from tidegate.pull_requests.look_at_pull_request import (
+from tidegate.pull_requests.get_pull_request import (
     FoundPullRequests,
     PullRequestView,
     get_pull_request,
@@ -85,7 +85,7 @@ class PullRequestPages:
         access, ports = app.context["access"], self._ports
         asked, names, unchecked = parse_pull_request_query(query), [access.repository], 0
         if not access.repository:
-            allowed = readable(self._ports.catalog, self._authorization, access.login)
+            allowed = readable(self._ports.repository_index, self._authorization, access.login)
             names, unchecked = [known.name for known in allowed.repositories], allowed.unchecked
         if query.strip():
             return search_pull_requests(ports, names, asked), unchecked
@@ -140,8 +140,8 @@ class PullRequestPages:
 
 
 def _findings(
-    layers: Iterable[TemporaryLayer],
-) -> Iterator[tuple[TemporaryLayer, PolicyVerdict, PolicyFinding | None]]:
+    layers: Iterable[SpeculativePlan],
+) -> Iterator[tuple[SpeculativePlan, PolicyVerdict, PolicyFinding | None]]:
     """Yield what policy sets say of each layer, what blocks first; without a finding it is the set's own error."""
     every = [(layer, verdict) for layer in layers for verdict in layer.verdicts]
     yield from ((layer, verdict, None) for layer, verdict in every if verdict.error)

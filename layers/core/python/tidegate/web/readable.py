@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.ports import Catalog, KnownRepository
+from tidegate.ports import KnownRepository, RepositoryIndex
 from tidegate.rules.permission import Permission
 from tidegate.web.authorization import Authorization
 
@@ -17,9 +17,9 @@ class Readable:
     unchecked: int = 0
 
 
-def readable(catalog: Catalog, authorization: Authorization, login: str) -> Readable:
+def readable(repository_index: RepositoryIndex, authorization: Authorization, login: str) -> Readable:
     """Return the repositories that ``login`` may read. In a large installation, the list fills up within minutes."""
-    every = catalog.repositories()
+    every = repository_index.repositories()
     permissions = authorization.listed(login, every)
     may_read = [permission is not None and permission >= Permission.READ for permission in permissions]
     return Readable([one for one, is_read in zip(every, may_read, strict=True) if is_read], permissions.count(None))

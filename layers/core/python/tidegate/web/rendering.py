@@ -21,13 +21,13 @@ from tidegate.deploys.rules.overview import by_stack
 from tidegate.deploys.rules.queue import is_held_back
 from tidegate.deploys.rules.requirements_gate import MAXIMUM_REASON
 from tidegate.deploys.rules.review import moment
-from tidegate.deploys.rules.temporary_layer import LayerState
+from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.deploys.texts.advice import NEWER_REVISION, REPLACED, REPLACED_SENTENCE
 from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestState, VerdictKind
 from tidegate.roots.rules.query_words import MAXIMUM_LENGTH
 from tidegate.texts.markdown import plain, without_marks
 from tidegate.vcs.rules.check_run import Conclusion
-from tidegate.vcs.rules.forge_words import GITHUB_WORDS, ForgeWords
+from tidegate.vcs.rules.forge_terms import GITHUB_WORDS, ForgeTerms
 from tidegate.web.grouping import grouped
 from tidegate.web.picture import progress
 from tidegate.web.problems import Answered
@@ -104,7 +104,7 @@ VERDICT_TONES: dict[Conclusion, str] = {
 class Rendering:
     """Renders templates. ``url`` is where the pages are, ``words`` are those of the forge."""
 
-    def __init__(self, url: str, words: ForgeWords = GITHUB_WORDS) -> None:
+    def __init__(self, url: str, words: ForgeTerms = GITHUB_WORDS) -> None:
         self._environment = Environment(
             loader=FileSystemLoader(HERE / "templates"),
             autoescape=select_autoescape(default=True, default_for_string=True),

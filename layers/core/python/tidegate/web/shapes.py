@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import quote, urlencode
 
-from tidegate.check_runs.look_at_deployment import DeploymentView
+from tidegate.check_runs.get_deployment import DeploymentView
 from tidegate.deploys.jobs.read_log import LogPage, Subject
 from tidegate.deploys.jobs.search_deployments import Found
-from tidegate.deploys.queue.look_at_queue import Place, QueueView, RootView
+from tidegate.deploys.queue.get_queue import Place, QueueView, RootView
 from tidegate.deploys.rules.deployment import Cancellation, Deployment, Review, Unlocking
 from tidegate.deploys.rules.gate import Point
 from tidegate.deploys.rules.job import job_parts
-from tidegate.deploys.rules.overview import AwaitedMember, StackOverview, awaited, overview
+from tidegate.deploys.rules.overview import DependencyMember, StackOverview, awaited, overview
 from tidegate.deploys.rules.queue import Lock, Orphaned
 from tidegate.deploys.rules.repository_locks import RepositoryLocks
 from tidegate.deploys.rules.requirements_gate import waits
@@ -20,7 +20,7 @@ from tidegate.deploys.rules.review import excluded, expires_at, needed_approvals
 from tidegate.deploys.rules.slots import SlotWait
 from tidegate.deploys.rules.summary import DeploymentSummary
 from tidegate.deploys.rules.unapproved import asked_here
-from tidegate.gates.look_at_change import ChangeView
+from tidegate.gates.get_change import ChangeView
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.ports import HistoryPage, KnownRepository
 from tidegate.texts.markdown import without_marks
@@ -28,8 +28,8 @@ from tidegate.web.change_models import ChangeModel, MemberModel, StackModel
 from tidegate.web.models import (
     ApprovalModel,
     AuditedModel,
-    AwaitedModel,
     Changes,
+    DependencyModel,
     DeploymentBrief,
     DeploymentDetails,
     DeploymentsPage,
@@ -131,7 +131,7 @@ class Shapes:
         )
 
     def details(
-        self, view: DeploymentView, waits_for: Iterable[AwaitedMember] = (), newer: Deployment | None = None
+        self, view: DeploymentView, waits_for: Iterable[DependencyMember] = (), newer: Deployment | None = None
     ) -> DeploymentDetails:
         one = view.deployment
         return DeploymentDetails.model_validate(
@@ -207,9 +207,9 @@ class Shapes:
             return None
         return ReplacementModel(deployment=newer.id, revision=newer.revision.sha, url=self.deployment_url(newer.id))
 
-    def _awaited(self, waits_for: Iterable[AwaitedMember]) -> list[AwaitedModel]:
+    def _awaited(self, waits_for: Iterable[DependencyMember]) -> list[DependencyModel]:
         return [
-            AwaitedModel(
+            DependencyModel(
                 deployment=each.deployment.id,
                 root=each.deployment.root.name,
                 stack=each.deployment.stack,

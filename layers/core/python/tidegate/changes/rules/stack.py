@@ -13,8 +13,8 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any
 
-from tidegate.changes.rules.nests import Nests, nests_of
-from tidegate.rules.errors import InvalidStacks, NestsDisagree, StackCycle, StackInItself, UnknownStack, quoted
+from tidegate.changes.rules.stack_groups import StackGroups, groups_of
+from tidegate.rules.errors import InvalidStacks, StackCycle, StackGroupsDisagree, StackInItself, UnknownStack, quoted
 from tidegate.rules.graphs import Cycle, closed, in_order
 
 #: The stack of roots that no stack claims, unless a stack of this name is declared.
@@ -95,7 +95,7 @@ def examine_stacks(definitions: Sequence[StackDefinition]) -> tuple[Sequence[Inv
     declared = {each.name: each for each in definitions}
     declared.setdefault(DEFAULT_STACK, StackDefinition(DEFAULT_STACK))
     try:
-        nests = nests_of({name: each.nests for name, each in declared.items()})
+        nests = groups_of({name: each.nests for name, each in declared.items()})
     except Cycle as cycle:
         problem = f"it is nested in itself: {cycle}"
         return [StackInItself(cycle.nodes[0], ("nests",), problem, "Remove one of these from the nest it is in")], {}
@@ -158,7 +158,7 @@ class _Said:
 class _Resolution:
     """What follows for leaves from definitions that name no unknown stacks, and from the nests around them."""
 
-    def __init__(self, declared: Mapping[str, StackDefinition], nests: Nests) -> None:
+    def __init__(self, declared: Mapping[str, StackDefinition], nests: StackGroups) -> None:
         self._declared, self._nests = declared, nests
         self._leaves = tuple(nests.around)
         self._parts = {name: _parts(each) for name, each in declared.items()}
@@ -193,7 +193,7 @@ class _Resolution:
                 for place, value in self._parts[name].items():
                     yield place, _Said(value, name, distance)
 
-    def disagreements(self) -> Iterator[NestsDisagree]:
+    def disagreements(self) -> Iterator[StackGroupsDisagree]:
         """Return where nests at one distance from a leaf say different things, and none nearer says it."""
         for leaf in self._leaves:
             nearest: dict[_Place, _Said] = {}
@@ -244,6 +244,6 @@ class _Resolution:
         return (leaf, *self._nests.within(leaf))
 
 
-def _disagreement(leaf: str, place: _Place, first: str, other: str) -> NestsDisagree:
+def _disagreement(leaf: str, place: _Place, first: str, other: str) -> StackGroupsDisagree:
     problem = f"it says {'.'.join(place)} otherwise than {quoted(first)} does, and {quoted(leaf)} is in both"
-    return NestsDisagree(other, place, problem, f"Say it in {quoted(leaf)} itself, or the same in both")
+    return StackGroupsDisagree(other, place, problem, f"Say it in {quoted(leaf)} itself, or the same in both")

@@ -160,9 +160,9 @@ def may_not_unlock(by: str, verb: str = "unlock") -> str:
     return f"**Nothing was {verb}ed.** {code(by)} may not write to this repository. Ask somebody who may to comment."
 
 
-def in_line_already(wanted: Deployment, earlier: Deployment, where: str) -> str:
+def already_queued(wanted: Deployment, earlier: Deployment, where: str) -> str:
     """Return that another deployment is what is asked for. ``where`` is the address of its check run."""
-    return f"{repeats.in_line_already(wanted, earlier, code)}. Go on with [its check run]({where})."
+    return f"{repeats.already_queued(wanted, earlier, code)}. Go on with [its check run]({where})."
 
 
 def locks_changed(told: Sequence[tuple[str, Decision]], sign: str) -> str:

@@ -10,7 +10,7 @@ from tidegate.config.declarations import PullRequestRules
 from tidegate.config.rules.plan_options import ALLOWED_PLAN_ARGS, is_pattern
 from tidegate.config.section import Section
 from tidegate.config.values import Flag, Name, as_list, refused, shown
-from tidegate.deploys.rules.temporary_layer import Checkout
+from tidegate.deploys.rules.speculative_plan import Checkout
 
 
 def _options(patterns: tuple[str, ...]) -> tuple[str, ...]:

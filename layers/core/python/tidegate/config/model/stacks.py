@@ -123,7 +123,7 @@ class StackSection(Section):
     rules: Annotated[RulesSection, _Empty, Field(description="Rules between stacks.")] = RulesSection()
 
     @model_validator(mode="after")
-    def _leaf_or_nest(self) -> Self:
+    def _leaf_or_group(self) -> Self:
         if self.tag_query is None and self.stacks is None:
             raise refused(
                 "the stack has neither 'tag_query' nor 'stacks'",

@@ -9,7 +9,7 @@ from enum import StrEnum
 from tidegate.config.rules.timetable import Timetable
 from tidegate.deploys.rules.deployment import DONE, Trigger
 from tidegate.deploys.rules.queue import QueueHead
-from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.deploys.texts.lock_text import locked_by
 from tidegate.plans.rules.plan import PlannedChanges
 
@@ -139,14 +139,14 @@ def begun(record: DriftRecord, execution: str, at: str) -> DriftRecord:
     return replace(record, execution=execution, started_at=at, layers=(), former=former)
 
 
-def found(record: DriftRecord, layers: Iterable[TemporaryLayer], at: str) -> DriftRecord:
+def found(record: DriftRecord, layers: Iterable[SpeculativePlan], at: str) -> DriftRecord:
     """Return the record with what its plans came to. What drifted before has drifted since then."""
     before = {each.key: each for each in record.findings}
     findings = [_finding(each, before.get((each.root.name, each.stack)), at) for each in layers]
     return replace(record, findings=tuple(sorted(findings, key=_by_importance)), ended_at=at)
 
 
-def _finding(layer: TemporaryLayer, before: DriftFinding | None, at: str) -> DriftFinding:
+def _finding(layer: SpeculativePlan, before: DriftFinding | None, at: str) -> DriftFinding:
     state = _STATES.get(layer.state, DriftState.FAILED)
     since, deployment = (before.drifted_since, before.deployment) if before else ("", "")
     if state is DriftState.NONE:
@@ -166,7 +166,7 @@ def _finding(layer: TemporaryLayer, before: DriftFinding | None, at: str) -> Dri
     )
 
 
-def _reason(layer: TemporaryLayer) -> str:
+def _reason(layer: SpeculativePlan) -> str:
     if layer.is_done:
         return layer.reason[:_LONGEST_REASON]
     return "It was not planned: the run ended before."
@@ -189,7 +189,7 @@ def _counts(changes: PlannedChanges) -> PlannedChanges:
     return PlannedChanges(**{name: getattr(changes, name) for name in _COUNTED})
 
 
-def why_not_looked_at(head: QueueHead | None) -> str:
+def why_not_checked(head: QueueHead | None) -> str:
     """Return why a plan of the newest commit would not show drift alone, given a root's queue; else an empty text."""
     if head is None:
         return ""

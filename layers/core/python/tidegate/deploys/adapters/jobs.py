@@ -98,7 +98,7 @@ class DynamoJobs:
         item = self._item(job)
         return item.get("token") if item.get("taken_by") == runner else None
 
-    def tell_stopped(self, job: str, runner: str) -> None:
+    def report_stopped(self, job: str, runner: str) -> None:
         change = {
             "UpdateExpression": f"SET {STOPPED} = :true",
             "ConditionExpression": "taken_by = :runner",
@@ -119,7 +119,7 @@ class DynamoJobs:
         }
         return "taken_by" in self._update(job, change)
 
-    def tell_limit(self, job: str, limit: Limit) -> None:
+    def report_limit(self, job: str, limit: Limit) -> None:
         values = {":limit": limit.name, ":expires_at": self._expiry()}
         change = {
             "UpdateExpression": f"SET {LIMIT} = :limit, expires_at = if_not_exists(expires_at, :expires_at)",

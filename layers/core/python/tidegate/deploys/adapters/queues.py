@@ -55,7 +55,7 @@ class DynamoDeployQueues:
         queue = deployment.queue
         actions = [
             {"Put": put_new(deployment)},
-            {"Put": _put_in_line(queue, waiting_for(deployment))},
+            {"Put": _append_waiting(queue, waiting_for(deployment))},
             {"Update": _lengthen(queue, deployment.requested_at, seen)},
         ]
         with refusals_of(f"The queue {queue}"):
@@ -155,9 +155,9 @@ class DynamoDeployQueues:
         committed = replace(own(after), version=before.version + 1, length=length)
         actions: list[dict[str, Any]] = [{"Update": _replace_head(before, committed, put_back)}]
         if take:
-            actions.append({"Delete": _take_from_line(before.queue, take)})
+            actions.append({"Delete": _remove_waiting(before.queue, take)})
         if put_back:
-            actions.append({"Put": {**_put_in_line(before.queue, put_back), **_ABSENT}})
+            actions.append({"Put": {**_append_waiting(before.queue, put_back), **_ABSENT}})
         if deployment:
             actions.append({"Update": update_saved(deployment)})
         with refusals_of(f"The queue {before.queue}"):
@@ -191,11 +191,11 @@ class DynamoDeployQueues:
 _ABSENT = {"ConditionExpression": "attribute_not_exists(pk)"}
 
 
-def _put_in_line(queue: str, waiting: Waiting) -> dict[str, Any]:
+def _append_waiting(queue: str, waiting: Waiting) -> dict[str, Any]:
     return {"Item": _key(queue, _line_key(waiting)) | to_item(pack(waiting))}
 
 
-def _take_from_line(queue: str, waiting: Waiting) -> dict[str, Any]:
+def _remove_waiting(queue: str, waiting: Waiting) -> dict[str, Any]:
     return {"Key": _key(queue, _line_key(waiting)), "ConditionExpression": "attribute_exists(pk)"}
 
 

@@ -18,9 +18,9 @@ from tidegate.deploys.rules.cancelling import (
     CancelStep,
     answer_given,
     cancelled,
+    check_cancelling,
     interrupted,
     is_cancelled,
-    judge_cancelling,
 )
 from tidegate.deploys.rules.deployment import Deployment, is_final
 from tidegate.deploys.rules.dropped import with_dropped
@@ -54,7 +54,7 @@ def go_on_cancelling(ports: Ports, identifier: str) -> bool:
 
 def _cancel(ports: Ports, identifier: str, by: str, at: str, *, is_apply: bool) -> Decision:
     deployment = ports.deployments.get(identifier)
-    verdict = judge_cancelling(deployment, is_apply=is_apply)
+    verdict = check_cancelling(deployment, is_apply=is_apply)
     match verdict.step:
         case CancelStep.REFUSE:
             return Decision(False, verdict.reason)
@@ -73,8 +73,8 @@ def _end(ports: Ports, deployment: Deployment) -> Deployment:
     if not is_final(deployment.state):
         deployment = _left(ports, finish(ports, deployment, ending))
     _release(ports, deployment)
-    ports.announcements.changed(deployment)
-    ports.announcements.line_changed(deployment.queue)
+    ports.event_publisher.changed(deployment)
+    ports.event_publisher.queue_changed(deployment.queue)
     return deployment
 
 
@@ -101,7 +101,7 @@ def _release(ports: Ports, deployment: Deployment) -> None:
     with suppress(NotFound):
         _fail(ports, ports.deployments.review_token(deployment.id, review.id) if review else None)
     with suppress(NotFound):
-        _fail(ports, ports.plan_places.token(INSTALLATION, deployment.id))
+        _fail(ports, ports.plan_slots.token(INSTALLATION, deployment.id))
 
 
 def _give_up(ports: Ports, job: str) -> None:
@@ -123,7 +123,7 @@ def _interrupt(ports: Ports, deployment: Deployment) -> Deployment:
     job = deployment.apply_job or ""
     if ports.jobs.close(job):
         _stop(ports, job)
-        ports.announcements.changed(deployment)
+        ports.event_publisher.changed(deployment)
         return deployment
     by = deployment.cancelled
     assert by is not None  # noqa: S101  # Whoever comes here has just set it.

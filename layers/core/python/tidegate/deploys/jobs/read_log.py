@@ -11,12 +11,12 @@ from enum import StrEnum
 
 from tidegate.deploys.rules.deployment import Deployment, State, is_final
 from tidegate.deploys.rules.job import LONGEST_LOG, JobKind, job_parts, log_key
-from tidegate.deploys.rules.temporary_layer import TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.ports import LogChunk, Ports
 from tidegate.rules.errors import NotFound
 
 #: What jobs are run for.
-Subject = Deployment | TemporaryLayer
+Subject = Deployment | SpeculativePlan
 
 #: Lines and characters that are read for one answer. Whoever answers gives fewer if these, escaped, are too many.
 PAGE_LINES = 2000
@@ -142,7 +142,7 @@ def has_passed(subject: Subject, job: str) -> bool:
     of, kind, _ = job_parts(job)
     if of != subject.id:
         raise NotFound("job", job)
-    if isinstance(subject, TemporaryLayer):
+    if isinstance(subject, SpeculativePlan):
         return subject.is_done or subject.job != job
     if kind is JobKind.PLAN:
         return subject.state not in {State.QUEUED, State.PLANNING}

@@ -73,9 +73,9 @@ def search_all_deployments(
 
 
 def _history(ports: Ports, repository: str, after: DeploymentSummary | None) -> Iterator[DeploymentSummary]:
-    place = None if after is None else ports.catalog.after(repository, after)
+    place = None if after is None else ports.repository_index.after(repository, after)
     while True:
-        page = ports.catalog.of_repository(repository, _READ_OF_MANY, place)
+        page = ports.repository_index.of_repository(repository, _READ_OF_MANY, place)
         yield from page.deployments
         place = page.next
         if place is None:
@@ -84,8 +84,8 @@ def _history(ports: Ports, repository: str, after: DeploymentSummary | None) -> 
 
 def _page(ports: Ports, repository: str, root: str | None, after: str | None) -> HistoryPage:
     if root is None:
-        return ports.catalog.of_repository(repository, _READ, after)
-    return ports.catalog.of_queue(queue_id(repository, root), _READ, after)
+        return ports.repository_index.of_repository(repository, _READ, after)
+    return ports.repository_index.of_queue(queue_id(repository, root), _READ, after)
 
 
 def _following(
@@ -93,4 +93,4 @@ def _following(
 ) -> str | None:
     if page.next is None and page.deployments[-1].id == last.id:
         return None
-    return ports.catalog.after(repository if root is None else queue_id(repository, root), last)
+    return ports.repository_index.after(repository if root is None else queue_id(repository, root), last)

@@ -26,7 +26,7 @@ def _claim(ports: Ports, message: ClaimDeployment) -> Claimed:
     if after != head:
         head = ports.queues.commit(head, after, take=next_.take)
     if next_.step is Step.DEPLOY:
-        ports.announcements.line_changed(message.queue)
+        ports.event_publisher.queue_changed(message.queue)
     deployment = head.in_flight if next_.step is Step.DEPLOY else None
     return Claimed(step=next_.step.value, reason=next_.reason, version=head.version, deployment=deployment)
 

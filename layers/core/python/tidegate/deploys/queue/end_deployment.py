@@ -63,15 +63,15 @@ def announce_end(ports: Ports, ended: Deployment, head: QueueHead) -> None:
 
     The deployment that locks may be shown already, without the button that its lock brings: it is drawn again.
     """
-    ports.announcements.changed(ended)
+    ports.event_publisher.changed(ended)
     if locks_queue(ended, head):
-        ports.announcements.refresh(ended.id)
-    ports.announcements.line_changed(head.queue)
+        ports.event_publisher.refresh(ended.id)
+    ports.event_publisher.queue_changed(head.queue)
     if ended.base_sha:
-        ports.announcements.pull_request_applied(f"{ended.repository}#{ended.pull_request}")
+        ports.event_publisher.pull_request_applied(f"{ended.repository}#{ended.pull_request}")
     changes = {ended.change_set, *(_contained(ports, ended) if ended.state in DONE else ())}
     for change_set in sorted(changes - {""}):
-        ports.announcements.change_moved(change_set)
+        ports.event_publisher.change_moved(change_set)
 
 
 def _contained(ports: Ports, done: Deployment) -> Iterator[str]:
@@ -89,7 +89,7 @@ def _mark(ports: Ports, identifier: str, done: Deployment) -> Deployment:
         return older
     marked = replace(older, contained_by=done.id, contained_at=done.changed_at)
     saved = ports.deployments.save(marked)
-    ports.announcements.changed(saved)
+    ports.event_publisher.changed(saved)
     return saved
 
 

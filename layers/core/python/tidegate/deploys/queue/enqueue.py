@@ -27,8 +27,8 @@ def enqueue(ports: Ports, deployment: Deployment, seen: Seen | None = None) -> b
     begun = _audited(ports, deployment.begun())
     after = _stored_upon(ports, begun, seen) if seen else None
     is_new = after is not None or _stored(ports, begun)
-    ports.announcements.changed(begun if is_new else ports.deployments.get(begun.id))
-    ports.announcements.line_changed(begun.queue)
+    ports.event_publisher.changed(begun if is_new else ports.deployments.get(begun.id))
+    ports.event_publisher.queue_changed(begun.queue)
     ensure_worker(ports, begun.queue, after)
     return is_new
 

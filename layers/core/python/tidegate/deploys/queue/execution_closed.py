@@ -11,7 +11,7 @@ from tidegate.deploys.queue.end_deployment import announce_end, end_deployment
 from tidegate.deploys.queue.ensure_worker import ensure_worker
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.queue import QueueHead, waiting_for, works_here
-from tidegate.deploys.slots.keep_slots import leave_slots
+from tidegate.deploys.slots.keep_slots import release_slots
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 
@@ -51,12 +51,12 @@ def _release(ports: Ports, closed: ClosedExecution) -> None:
 def _release_deployment(ports: Ports, head: QueueHead, in_flight: str, error: str) -> None:
     """Put a deployment that has not begun back in line; end any other."""
     deployment = ports.deployments.get(in_flight)
-    leave_slots(ports, [in_flight])  # Its execution has ended; whoever claims it next comes after this.
+    release_slots(ports, [in_flight])  # Its execution has ended; whoever claims it next comes after this.
     if deployment.state is State.QUEUED:
         after = replace(head, worker=None, in_flight=None, last=in_flight)
         ports.queues.commit(head, after, put_back=waiting_for(deployment))
-        ports.announcements.changed(deployment)
-        ports.announcements.line_changed(head.queue)
+        ports.event_publisher.changed(deployment)
+        ports.event_publisher.queue_changed(head.queue)
     else:
         end_deployment(ports, head, deployment, error, worker=None)
 
@@ -65,4 +65,4 @@ def _announce_again(ports: Ports, head: QueueHead) -> None:
     """Announce what left the queue last: the call that released it may have died before it did."""
     if head.last is not None:
         announce_end(ports, ports.deployments.get(head.last), head)
-        ports.announcements.refresh(head.last)
+        ports.event_publisher.refresh(head.last)

@@ -15,7 +15,7 @@ def former_root(ports: Ports, deployment: Deployment) -> QueueHead | None:
 
     None when they never were, but by the deployment's own queue.
     """
-    others = [head for head in ports.catalog.roots(deployment.repository) if head.queue != deployment.queue]
+    others = [head for head in ports.repository_index.roots(deployment.repository) if head.queue != deployment.queue]
     heads = {head.deployed.deployment: head for head in others if head.deployed}
     place = deployment.root.dir, deployment.root.workspace
     records = [

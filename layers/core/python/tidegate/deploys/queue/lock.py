@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tidegate.deploys.audit_first import audit_first
 from tidegate.deploys.rules.audit import lock_message
-from tidegate.deploys.rules.locking import Locking, judge_locking, lock_by_hand
+from tidegate.deploys.rules.locking import Locking, check_locking, lock_by_hand
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.decision import Decision
@@ -25,12 +25,12 @@ def lock_queue(ports: Ports, queue: str, locking: Locking) -> Decision:
 
 def _lock(ports: Ports, queue: str, locking: Locking) -> Decision:
     head, _ = ports.queues.read(queue)
-    decision = judge_locking(head, locking)
+    decision = check_locking(head, locking)
     if not decision.done:
         return decision
     if head.lock is None:
         lock = lock_by_hand(locking)
         audit_first(ports.audit, lock_message(head, lock))
         ports.queues.commit(head, replace(head, lock=lock))
-    ports.announcements.line_changed(queue)
+    ports.event_publisher.queue_changed(queue)
     return decision

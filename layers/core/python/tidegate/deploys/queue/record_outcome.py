@@ -6,7 +6,7 @@ Recorded once more, nothing changes, and all that follows is announced again.
 from __future__ import annotations
 
 from tidegate.deploys.queue.end_deployment import announce_end, end_deployment
-from tidegate.deploys.slots.keep_slots import give_back_slot
+from tidegate.deploys.slots.keep_slots import release_slot
 from tidegate.messages import OutcomeRecorded, RecordOutcome
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
@@ -18,7 +18,7 @@ def record_outcome(ports: Ports, message: RecordOutcome) -> OutcomeRecorded:
     Raise Conflict, or CloudUnavailable when the audit topic does not take the message: try again.
     """
     recorded = deciding_again(lambda: _record(ports, message))
-    give_back_slot(ports, message.deployment)
+    release_slot(ports, message.deployment)
     return recorded
 
 

@@ -82,11 +82,11 @@ def _locking(ports: Ports, lock: Lock) -> Deployment | None:
 def _show(ports: Ports, head: QueueHead) -> None:
     """Make sure of a worker, and show that the queue is unlocked: on what waits, and on what may have locked it."""
     ensure_worker(ports, head.queue)
-    ports.announcements.line_changed(head.queue)
+    ports.event_publisher.queue_changed(head.queue)
     locked = head.lock.deployment if head.lock else ""
     last = head.attempted.deployment if head.attempted else ""
     for deployment in sorted({locked, last, head.in_flight or ""} - {""}):
-        ports.announcements.refresh(deployment)
+        ports.event_publisher.refresh(deployment)
 
 
 def _is_newer(lock: Lock, unlocking: Unlocking) -> bool:

@@ -9,20 +9,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tidegate.deploys.jobs.find_authors import find_authors
-from tidegate.deploys.jobs.find_pushed import find_pushed
-from tidegate.deploys.jobs.find_undone import (
+from tidegate.deploys.jobs.find_not_applied import (
     behind,
     carrying,
     contained_rule_changes,
     dropped_merges,
     is_held_up_by,
 )
+from tidegate.deploys.jobs.find_pushed import find_pushed
 from tidegate.deploys.queue.find_former_root import former_root
 from tidegate.deploys.rules.cancelling import is_cancelled
 from tidegate.deploys.rules.deployment import DONE, Deployment, State, Trigger, is_final
 from tidegate.deploys.rules.oversized import TOO_LARGE, is_reduced
-from tidegate.deploys.rules.queue import Deployed, QueueHead, Standing, lock_when_let_in, standing_of
-from tidegate.deploys.rules.revision import Relations, RevisionVerdict, is_on_branch, judge_revision, renamed
+from tidegate.deploys.rules.queue import Deployed, QueueHead, Standing, lock_when_let_in, status_of
+from tidegate.deploys.rules.revision import Relations, RevisionVerdict, check_revision, is_on_branch, renamed
 from tidegate.deploys.texts.lock_text import apply_refusal
 from tidegate.messages import About, RevisionValidated, ValidateRevision
 from tidegate.ports import Ports
@@ -51,12 +51,12 @@ def _validate(ports: Ports, message: ValidateRevision) -> RevisionValidated:
     if deployment.state not in _NOT_BEGUN or is_cancelled(deployment):
         goes_on = not (is_final(deployment.state) or is_cancelled(deployment))
         return _answer(deployment, allowed=goes_on, reason=deployment.reason)
-    standing = standing_of(head, deployment)
+    standing = status_of(head, deployment)
     former = former_root(ports, deployment) if head.deployed is None and head.attempted is None else None
     deployed = former.deployed if former else standing.deployed
-    before = standing_of(former, deployment) if former else standing
+    before = status_of(former, deployment) if former else standing
     relations = _relations(ports, deployment, deployed)
-    verdict = judge_revision(deployment, deployed, standing.attempted, relations)
+    verdict = check_revision(deployment, deployed, standing.attempted, relations)
     locked = apply_refusal(deployment.root.name, deployment.pull_request, head.lock) if deployment.base_sha else ""
     if locked:
         verdict = RevisionVerdict(allowed=False, reason=locked)
@@ -109,9 +109,9 @@ def _after_undone(ports: Ports, deployment: Deployment, standing: Standing) -> D
     if relation is Comparison.BEHIND:
         return deployment
     contains = undone.deployment if is_on_branch(relation) else None
-    is_held_up = deployment.look_twice or is_held_up_by(ports, deployment, undone)
+    is_policy_blocked = deployment.look_twice or is_held_up_by(ports, deployment, undone)
     rules = contained_rule_changes(ports, deployment, undone) if contains else deployment.rule_changes
-    return replace(deployment, contains=contains, look_twice=is_held_up, rule_changes=rules)
+    return replace(deployment, contains=contains, look_twice=is_policy_blocked, rule_changes=rules)
 
 
 def _with_authors(ports: Ports, deployment: Deployment, standing: Standing) -> Deployment:
@@ -173,7 +173,7 @@ def _record(ports: Ports, head: QueueHead, deployment: Deployment, verdict: Revi
     if judged != deployment:
         ports.queues.commit(head, after, deployment=judged)
     if after.lock != head.lock:
-        ports.announcements.line_changed(head.queue)
+        ports.event_publisher.queue_changed(head.queue)
 
 
 def _answer(deployment: Deployment, *, allowed: bool, reason: str) -> RevisionValidated:

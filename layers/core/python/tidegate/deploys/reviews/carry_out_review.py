@@ -26,8 +26,8 @@ def go_on_with_review(ports: Ports, deployment: Deployment) -> None:
     deployment = _finished(ports, deployment)
     if deployment.review is not None and deployment.review.approved is not None:
         settle_review(deployment, ports.deployments, ports.workflows)
-        ports.announcements.line_changed(deployment.queue)
-    ports.announcements.changed(deployment)
+        ports.event_publisher.queue_changed(deployment.queue)
+    ports.event_publisher.changed(deployment)
 
 
 def _finished(ports: Ports, deployment: Deployment) -> Deployment:

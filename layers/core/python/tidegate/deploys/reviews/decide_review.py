@@ -10,7 +10,7 @@ from contextlib import suppress
 from tidegate.deploys.jobs.check_branch import left_branch
 from tidegate.deploys.reviews.carry_out_review import carry_out_review, go_on_with_review
 from tidegate.deploys.rules.deployment import Deployment
-from tidegate.deploys.rules.review import Answer, Followup, answer_given, decided, judge_press
+from tidegate.deploys.rules.review import Answer, Followup, answer_given, check_click, decided
 from tidegate.deploys.texts.advice import advice_on
 from tidegate.plans.rules.plan import Plan
 from tidegate.ports import Ports
@@ -43,7 +43,7 @@ def _decide(ports: Ports, identifier: str, answer: Answer, by: str, at: str, see
     deployment = ports.deployments.get(identifier)
     if answer is Answer.APPROVE and seen is not None and not _is_of(deployment.plan, seen):
         return Decision(False, _ANOTHER_PLAN)
-    verdict = judge_press(deployment, answer, by, at)
+    verdict = check_click(deployment, answer, by, at)
     if verdict.followup is Followup.REFUSE:
         with suppress(Conflict, CloudUnavailable):  # Whoever answered, or the reconciler, tries it again.
             carry_out_review(ports, deployment)

@@ -36,8 +36,8 @@ def request_review(ports: Ports, message: RequestReview) -> None:
     if deployment.review is not None and deployment.review.approved is not None:
         settle_review(deployment, ports.deployments, ports.workflows)
     if message.retry or not is_asked_for:  # Whoever asked for it said so; an attempt of this may have died before.
-        ports.announcements.changed(deployment)
-        ports.announcements.line_changed(deployment.queue)
+        ports.event_publisher.changed(deployment)
+        ports.event_publisher.queue_changed(deployment.queue)
 
 
 def _plan(deployment: Deployment) -> Plan:

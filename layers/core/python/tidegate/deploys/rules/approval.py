@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
-from tidegate.policies.rules.policy import SAME_RULES, HeldPolicySet, PolicyVerdict, RuleChanges
+from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
+from tidegate.policies.rules.policy import SAME_RULES, PolicySetStatus, PolicyVerdict, RuleChanges
 from tidegate.rules.access import Person, matches
 from tidegate.vcs.rules.approvals import Approvals, Disregarded
 from tidegate.vcs.rules.authors import Authors
@@ -36,11 +36,11 @@ class Standing:
     changes of what runs or grants something: its owners must approve that as well.
     """
 
-    policy_set: HeldPolicySet
+    policy_set: PolicySetStatus
     state: SetState
     head: str
-    judged: tuple[tuple[TemporaryLayer, PolicyVerdict], ...] = ()
-    missing: tuple[TemporaryLayer, ...] = ()
+    judged: tuple[tuple[SpeculativePlan, PolicyVerdict], ...] = ()
+    missing: tuple[SpeculativePlan, ...] = ()
     approved_by: tuple[str, ...] = ()
     disregarded: tuple[Disregarded, ...] = ()
     made_by: Authors = field(default_factory=Authors)
@@ -57,7 +57,7 @@ class Standing:
         return self.state not in {SetState.PASSED, SetState.WARNED, SetState.APPROVED}
 
 
-def refused(layers: Iterable[TemporaryLayer]) -> tuple[HeldPolicySet, ...]:
+def refused(layers: Iterable[SpeculativePlan]) -> tuple[PolicySetStatus, ...]:
     """Return the sets, each once, that refuse a plan: only of these it matters who approves."""
     found = {
         held.name: held
@@ -68,14 +68,14 @@ def refused(layers: Iterable[TemporaryLayer]) -> tuple[HeldPolicySet, ...]:
     return tuple(found.values())
 
 
-def asked_for(layers: Iterable[TemporaryLayer], rules: RuleChanges) -> tuple[HeldPolicySet, ...]:
+def asked_for(layers: Iterable[SpeculativePlan], rules: RuleChanges) -> tuple[PolicySetStatus, ...]:
     """Return the sets, each once, of which it matters who approves: they refuse a plan, or their rules change."""
     found = {held.name: held for held in (*refused(layers), *rules.owners)}
     return tuple(found.values())
 
 
-def standings(
-    layers: Sequence[TemporaryLayer],
+def policy_statuses(
+    layers: Sequence[SpeculativePlan],
     head: str,
     given: Approvals,
     people: Mapping[str, Person],
@@ -92,8 +92,8 @@ def standings(
 
 
 def _standing(
-    held: HeldPolicySet,
-    layers: Sequence[TemporaryLayer],
+    held: PolicySetStatus,
+    layers: Sequence[SpeculativePlan],
     head: str,
     given: Approvals,
     people: Mapping[str, Person],
@@ -117,17 +117,17 @@ def _standing(
     return Standing(held, state, head, tuple(judged), tuple(missing), owners, disregarded, given.made_by, rules)
 
 
-def _is_awaited(layer: TemporaryLayer) -> bool:
+def _is_awaited(layer: SpeculativePlan) -> bool:
     """Tell whether a layer may still have a verdict. One of a plan with options is none on the whole."""
     return not layer.is_done or (layer.plan is not None and layer.state is not LayerState.FAILED and not layer.options)
 
 
-def _is_owner(held: HeldPolicySet, person: Person | None) -> bool:
+def _is_owner(held: PolicySetStatus, person: Person | None) -> bool:
     return person is not None and any(matches(each, person) for each in held.owners)
 
 
 def _state(
-    verdicts: Sequence[PolicyVerdict], missing: Sequence[TemporaryLayer], *, fails: bool, lacks_approval: bool
+    verdicts: Sequence[PolicyVerdict], missing: Sequence[SpeculativePlan], *, fails: bool, lacks_approval: bool
 ) -> SetState:
     if fails and lacks_approval:
         return SetState.FAILED

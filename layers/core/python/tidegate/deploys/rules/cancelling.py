@@ -31,7 +31,7 @@ class CancelVerdict:
     reason: str = ""
 
 
-def judge_cancelling(deployment: Deployment, *, is_apply: bool) -> CancelVerdict:
+def check_cancelling(deployment: Deployment, *, is_apply: bool) -> CancelVerdict:
     """Decide what follows from a wish to cancel; ``is_apply`` tells that an apply is meant, too.
 
     What was cancelled before goes on being cancelled: whoever did so may have died before all was done.
@@ -55,7 +55,7 @@ def judge_cancelling(deployment: Deployment, *, is_apply: bool) -> CancelVerdict
 
 def can_be_cancelled(deployment: Deployment) -> bool:
     """Tell whether somebody may still cancel the deployment, or interrupt its apply."""
-    step = judge_cancelling(deployment, is_apply=True).step
+    step = check_cancelling(deployment, is_apply=True).step
     return step in {CancelStep.END, CancelStep.INTERRUPT}
 
 

@@ -37,7 +37,7 @@ from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.deploys.rules.workflow import RunSettings
 from tidegate.plans.rules.plan import Plan
-from tidegate.policies.rules.policy import HeldPolicySet, PolicyVerdict
+from tidegate.policies.rules.policy import PolicySetStatus, PolicyVerdict
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.roots.rules.root import Revision, Root, queue_id
 from tidegate.rules.access import Access
@@ -378,7 +378,7 @@ class Deployment:
     first_requested_at: str = ""
     touched_at: str = ""
     rule_changes: tuple[str, ...] = ()
-    policy_sets: tuple[HeldPolicySet, ...] = ()
+    policy_sets: tuple[PolicySetStatus, ...] = ()
     verdicts: tuple[PolicyVerdict, ...] = ()
     plan_digest: str = ""
     withdrawn: str = ""

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from tidegate.deploys.rules.deployment import Deployment, Trigger, moves_baseline
 from tidegate.deploys.rules.oversized import is_reduced
-from tidegate.deploys.rules.queue import NOT_LET_IN, QueueHead, standing_of
+from tidegate.deploys.rules.queue import NOT_LET_IN, QueueHead, status_of
 
 #: Merges that are remembered of a queue: many more than pushes that are judged.
 _MOST = 100
@@ -31,7 +31,7 @@ def after_end(before: QueueHead, after: QueueHead, ended: Deployment) -> QueueHe
     after = replace(after, dropped=before.dropped)
     if moves_baseline(ended.state):
         return replace(after, dropped=tuple(each for each in before.dropped if each not in ended.carries))
-    undone = standing_of(after, ended).undone
+    undone = status_of(after, ended).undone
     is_undone = undone is not None and undone.deployment == ended.id
     was_to_be = ended.state not in NOT_LET_IN or ended.gate is not None or is_reduced(ended)
     return with_dropped(after, ended) if was_to_be and not is_undone else after

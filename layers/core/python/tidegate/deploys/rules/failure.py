@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from tidegate.deploys.rules.held_plan import POLICIES_REFUSED
+from tidegate.deploys.rules.policy_status import POLICIES_REFUSED
 
 #: Characters of the engine's last lines, and of an error's message, that the record keeps.
 KEPT_LAST_LINES = 12_000
@@ -18,7 +18,7 @@ KEPT_MESSAGE = 1_000
 _WORDS = {
     "TerraformClientError": "",
     POLICIES_REFUSED: "",
-    "NoFreePlace": "",
+    "NoFreePlanSlot": "",
     "NoFreeSlot": "",
     "TooManyWait": "",
     "RunnerNotOffered": "",

@@ -16,7 +16,7 @@ from tidegate.changes.rules.waits import MOST_REFUSED
 from tidegate.deploys.rules.deployment import DONE, AfterGate, Deployment, Ending, Gate, State, Trigger
 from tidegate.deploys.rules.freeze import LONGEST_FREEZE_DAYS
 from tidegate.deploys.rules.rerun import run_again
-from tidegate.deploys.rules.review import REVIEW_DAYS, Need, judge_plan
+from tidegate.deploys.rules.review import REVIEW_DAYS, Need, evaluate_plan
 from tidegate.texts.sentences import listed
 
 #: How long the Terraform machine waits at a gate (its TimeoutSeconds): what is waited for may itself wait through the
@@ -180,7 +180,7 @@ def waits_for(deployment: Deployment, root: str, stack: str) -> bool:
     return stack in waits.plan_after or (stack == deployment.stack and root in waits.roots)
 
 
-def judge_gate(
+def evaluate_gate(
     deployment: Deployment, dependencies: Collection[Dependency] | Dependencies, point: Point
 ) -> GateVerdict:
     """Decide whether a gate opens, given all that is waited for there.
@@ -206,7 +206,7 @@ def looked_at(deployment: Deployment, dependencies: Collection[Dependency] | Dep
     gate = deployment.gate
     if gate is None or gate.next is not None or deployment.state not in WAITING:
         return deployment
-    verdict = judge_gate(deployment, dependencies, point_of(deployment))
+    verdict = evaluate_gate(deployment, dependencies, point_of(deployment))
     if verdict.opening is Opening.WAIT and gate.cycle:
         verdict = replace(verdict, opening=Opening.BLOCKED, reason=gate.cycle)
     state = State.BLOCKED if verdict.opening is Opening.BLOCKED else State.GATED
@@ -281,11 +281,11 @@ def is_behind(deployment: Deployment, other: Deployment) -> bool:
     is none: what is run again after it would overtake it.
     """
     waits = deployment.waits
-    is_awaited = other.stack in {*waits.plan_after, *waits.apply_after} and other.trigger is not Trigger.MERGE
-    return other.state is State.QUEUED and other.queue == deployment.queue and is_awaited
+    is_dependency = other.stack in {*waits.plan_after, *waits.apply_after} and other.trigger is not Trigger.MERGE
+    return other.state is State.QUEUED and other.queue == deployment.queue and is_dependency
 
 
-def stepping_aside(deployment: Deployment, gate: Gate, other: Deployment, at: str) -> Deployment:
+def yielding(deployment: Deployment, gate: Gate, other: Deployment, at: str) -> Deployment:
     """Return the record of a deployment that steps aside for ``other``, and is run again after it."""
     reason = f"{_named(other)} stood behind it in line and goes first; this one is run again after it."
     ending = Ending(State.SUPERSEDED, reason, "", "", at)
@@ -299,7 +299,7 @@ def is_shut(deployment: Deployment, dependencies: Collection[Dependency]) -> boo
 
     What it waited for may have been run again while it was reviewed.
     """
-    return judge_gate(deployment, dependencies, Point.APPLY).opening is not Opening.OPEN
+    return evaluate_gate(deployment, dependencies, Point.APPLY).opening is not Opening.OPEN
 
 
 def run_after(stepped: Deployment) -> Deployment:
@@ -310,7 +310,7 @@ def run_after(stepped: Deployment) -> Deployment:
     return run_again(stepped, stepped.revision.branch, gate.by, at, f"after others {stepped.id}")
 
 
-def stepped_aside(deployment: Deployment) -> bool:
+def yielded(deployment: Deployment) -> bool:
     """Tell whether a deployment gave way to what stood behind it, and not to a newer revision."""
     gate = deployment.gate
     return gate is not None and gate.next is AfterGate.SUPERSEDED and bool(gate.by)
@@ -349,7 +349,7 @@ def _after(deployment: Deployment, opening: Opening) -> AfterGate:
         return AfterGate.PLAN
     if deployment.review is not None and deployment.review.approved:
         return AfterGate.APPLY  # It came back to the gate after its review, and nothing has changed since its plan.
-    is_reviewed = judge_plan(deployment, deployment.plan).next is Need.REVIEW
+    is_reviewed = evaluate_plan(deployment, deployment.plan).next is Need.REVIEW
     return AfterGate.REVIEW if is_reviewed else AfterGate.APPLY
 
 

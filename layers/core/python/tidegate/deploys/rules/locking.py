@@ -61,7 +61,7 @@ def lock_end(duration: str, at: str) -> str:
     return end.isoformat(timespec="microseconds")
 
 
-def judge_locking(head: QueueHead, locking: Locking) -> Decision:
+def check_locking(head: QueueHead, locking: Locking) -> Decision:
     """Decide whether a queue can be locked now. A lock that is there stays: its reason may be an unknown outcome."""
     if not head.version:
         return Decision(

@@ -33,7 +33,7 @@ _URGENCY = (
 
 
 @dataclass(frozen=True, slots=True)
-class AwaitedMember:
+class DependencyMember:
     """A deployment that another one of its change still waits for: before its plan, or before its apply."""
 
     deployment: Deployment
@@ -123,7 +123,7 @@ def _counted(deployment: Deployment) -> State:
     return State.APPLIED if deployment.contained_by is not None else deployment.state
 
 
-def awaited(deployment: Deployment, change: Iterable[Deployment]) -> tuple[AwaitedMember, ...]:
+def awaited(deployment: Deployment, change: Iterable[Deployment]) -> tuple[DependencyMember, ...]:
     """Return what a deployment still waits for, or will, of the others of its change; nothing once it has ended.
 
     What came to a bad end is first, then what needs a person, then the rest.
@@ -133,15 +133,15 @@ def awaited(deployment: Deployment, change: Iterable[Deployment]) -> tuple[Await
     others = sorted((one for one in change if one.id != deployment.id and not is_done(one)), key=_cause_first)
     found = ((one, _goes_before_plan(one, deployment)) for one in others)
     return tuple(
-        AwaitedMember(one, before_plan)
+        DependencyMember(one, before_plan)
         for one, before_plan in found
         if before_plan or one.stack in deployment.waits.apply_after
     )
 
 
-def by_stack(waits_for: Iterable[AwaitedMember]) -> dict[str, list[AwaitedMember]]:
+def by_stack(waits_for: Iterable[DependencyMember]) -> dict[str, list[DependencyMember]]:
     """Return what is waited for by its stack, all in the order in which they come first."""
-    found: dict[str, list[AwaitedMember]] = {}
+    found: dict[str, list[DependencyMember]] = {}
     for each in waits_for:
         found.setdefault(each.deployment.stack, []).append(each)
     return found
@@ -153,5 +153,5 @@ def _cause_first(one: Deployment) -> tuple[bool, int]:
 
 def _goes_before_plan(one: Deployment, deployment: Deployment) -> bool:
     waits = deployment.waits
-    is_awaited = one.stack in waits.plan_after or (one.stack == deployment.stack and one.root.name in waits.roots)
-    return is_awaited and deployment.plan is None
+    is_dependency = one.stack in waits.plan_after or (one.stack == deployment.stack and one.root.name in waits.roots)
+    return is_dependency and deployment.plan is None

@@ -290,7 +290,7 @@ def attempt_after(deployment: Deployment, before: Deployed | None) -> Deployed |
     return before if deployment.state in NOT_LET_IN else _as_deployed(deployment)
 
 
-def undone_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
+def not_applied_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
     """Return the newest attempt that is left undone once ``deployment`` has ended.
 
     One that neither contains what was left undone before it, nor was looked at for its sake, leaves that as it is.
@@ -302,7 +302,7 @@ def undone_after(deployment: Deployment, before: Deployed | None) -> Deployed | 
     return None if deployment.state in DONE else _as_deployed(deployment)
 
 
-def standing_of(head: QueueHead, deployment: Deployment) -> Standing:
+def status_of(head: QueueHead, deployment: Deployment) -> Standing:
     """Return how the root of a deployment stands in the deployment's stack.
 
     Only the whole queue's is known while the root was in one stack only.
@@ -319,7 +319,7 @@ def head_after(head: QueueHead, deployment: Deployment) -> QueueHead:
     """Return the head that knows what later revisions are compared with, once ``deployment`` has ended."""
     others = tuple(each for each in head.by_stack if each.stack != deployment.stack)
     is_apart = deployment.shared or len(others) < len(head.by_stack)
-    own = _stands(standing_of(head, deployment), deployment)
+    own = _stands(status_of(head, deployment), deployment)
     whole = _stands(Standing("", head.deployed, head.attempted, head.undone), deployment)
     return replace(
         head,
@@ -335,7 +335,7 @@ def _stands(before: Standing, ended: Deployment) -> Standing:
         before.stack,
         baseline_after(ended, before.deployed),
         attempt_after(ended, before.attempted),
-        undone_after(ended, before.undone),
+        not_applied_after(ended, before.undone),
     )
 
 

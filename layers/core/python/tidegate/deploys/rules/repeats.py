@@ -9,7 +9,7 @@ from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.review import moment
 
 
-def in_line_already(wanted: Deployment, earlier: Deployment, quoted: Callable[[str], str] = str) -> str:
+def already_queued(wanted: Deployment, earlier: Deployment, quoted: Callable[[str], str] = str) -> str:
     """Return that another deployment is what is asked for, without a full stop. ``quoted`` writes names."""
     root = quoted(wanted.root.name)
     what = root if wanted.stack == DEFAULT_STACK else f"{root} of stack {quoted(wanted.stack)}"

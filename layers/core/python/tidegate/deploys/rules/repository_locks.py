@@ -71,7 +71,7 @@ def scoped_lock(scope: str, locking: Locking) -> Lock:
     return replace(lock_by_hand(locking), scope=scope)
 
 
-def judge_scoped_locking(locks: RepositoryLocks, scope: str, locking: Locking) -> Decision:
+def check_scoped_locking(locks: RepositoryLocks, scope: str, locking: Locking) -> Decision:
     """Decide whether a scope can be locked now. A lock that is there stays."""
     lock = locks.of(scope)
     if lock is not None and lock != scoped_lock(scope, locking):

@@ -6,7 +6,7 @@ from tidegate.deploys.rules.deployment import Deployment, State, Trigger, is_fin
 from tidegate.deploys.rules.queue import Deployed
 from tidegate.deploys.rules.requirements_gate import is_of_head
 from tidegate.roots.rules.root import Revision, deployment_id
-from tidegate.rules.moment import later
+from tidegate.rules.timestamp import later
 
 #: What "re-run failed" runs again. What was refused or superseded would be so again.
 _FAILED = frozenset(

@@ -41,7 +41,7 @@ class PlanVerdict:
     reason: str
 
 
-def judge_plan(deployment: Deployment, plan: Plan) -> PlanVerdict:
+def evaluate_plan(deployment: Deployment, plan: Plan) -> PlanVerdict:
     """Decide what a plan needs, by the deployment's review rule.
 
     What the revision itself demands a look at waits whatever the rule says.
@@ -134,14 +134,14 @@ class Followup(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class PressVerdict:
+class ClickVerdict:
     """What follows from an answer, and why."""
 
     followup: Followup
     reason: str = ""
 
 
-def judge_press(deployment: Deployment, answer: Answer, by: str, at: str) -> PressVerdict:
+def check_click(deployment: Deployment, answer: Answer, by: str, at: str) -> ClickVerdict:
     """Decide about an answer by ``by``, received at ``at``.
 
     The same answer again (a message that is delivered twice) has no effect of its own, but settles the
@@ -151,7 +151,7 @@ def judge_press(deployment: Deployment, answer: Answer, by: str, at: str) -> Pre
     if review is None:
         return _not_waiting(deployment)
     if _was_recorded(review, answer, by, at):
-        return PressVerdict(Followup.SETTLE_AGAIN)
+        return ClickVerdict(Followup.SETTLE_AGAIN)
     if review.approved is not None:
         done = "confirmed" if review.approved else "rejected"
         return _refused(f"{review.by} {done} this plan before, on {moment(review.at or '')}. That decision stands.")
@@ -160,10 +160,10 @@ def judge_press(deployment: Deployment, answer: Answer, by: str, at: str) -> Pre
     return _judge_person(deployment, review, answer, by)
 
 
-def _judge_person(deployment: Deployment, review: Review, answer: Answer, by: str) -> PressVerdict:
+def _judge_person(deployment: Deployment, review: Review, answer: Answer, by: str) -> ClickVerdict:
     """Decide whether it may be this person who answers. Rejecting is open to everybody who may decide at all."""
     if answer is Answer.REJECT:
-        return PressVerdict(Followup.DECIDE)
+        return ClickVerdict(Followup.DECIDE)
     if deployment.withdrawn:
         return _refused(f"{deployment.withdrawn} Nothing of it is applied any more.")
     if deployment.review_rule.exclude_authors and _is_author(deployment, by):
@@ -171,7 +171,7 @@ def _judge_person(deployment: Deployment, review: Review, answer: Answer, by: st
     if any(_same(approval.by, by) for approval in review.approvals):
         missing = missing_approvals(deployment)
         return _refused(f"{by} confirmed this plan before. {_more(missing)} by somebody else.")
-    return PressVerdict(Followup.DECIDE)
+    return ClickVerdict(Followup.DECIDE)
 
 
 def _was_recorded(review: Review, answer: Answer, by: str, at: str) -> bool:
@@ -180,7 +180,7 @@ def _was_recorded(review: Review, answer: Answer, by: str, at: str) -> bool:
     return (review.approved, review.by, review.at) == (False, by, at)
 
 
-def _not_waiting(deployment: Deployment) -> PressVerdict:
+def _not_waiting(deployment: Deployment) -> ClickVerdict:
     if deployment.state is State.REVIEW_EXPIRED:
         return _refused(
             f"The review expired after {REVIEW_DAYS} days, so nothing is applied any more. "
@@ -189,8 +189,8 @@ def _not_waiting(deployment: Deployment) -> PressVerdict:
     return _refused(f"This deployment {where_it_is(deployment.state)} and does not wait for a review.")
 
 
-def _refused(reason: str) -> PressVerdict:
-    return PressVerdict(Followup.REFUSE, reason)
+def _refused(reason: str) -> ClickVerdict:
+    return ClickVerdict(Followup.REFUSE, reason)
 
 
 def _is_author(deployment: Deployment, person: str) -> bool:

@@ -72,7 +72,7 @@ def rerun_refusal(revision: Revision, attempted: Deployed | None, branch: Compar
     return None
 
 
-def judge_revision(
+def check_revision(
     deployment: Deployment, deployed: Deployed | None, attempted: Deployed | None, known: Relations
 ) -> RevisionVerdict:
     """Decide about the deployment's revision (design rule 4, never backwards).

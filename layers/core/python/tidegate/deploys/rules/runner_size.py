@@ -31,7 +31,7 @@ DISK = range(21, 201)
 APPLY_SECONDS = range(60, 12 * 3600 + 1)
 USUAL_SECONDS = 3600
 #: A runner waits so long for its job, after the state machine has begun to count (``runner.settings``).
-HAND_OVER_SECONDS = 300
+DISPATCH_SECONDS = 300
 ARCHITECTURES = ("arm64", "x86_64")
 _DURATION = re.compile(r"([1-9][0-9]{0,4})([mh])")
 _UNITS = {"m": 60, "h": 3600}

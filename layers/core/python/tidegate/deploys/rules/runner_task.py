@@ -48,7 +48,7 @@ class JobStatus:
     """What is known of a job: who took it, whether its result is waited for, when that last changed, and its time."""
 
     taken_by: str | None
-    is_awaited: bool
+    is_dependency: bool
     changed_at: str
     seconds: int = USUAL_SECONDS
 
@@ -67,7 +67,7 @@ def reason_to_stop(task: RunnerTask, status: JobStatus | None, now: str) -> str:
         return f"There is no job {task.job[:100]!a} any more."
     if (status.taken_by or "").startswith("arn:") and status.taken_by != task.arn:
         return f"Another runner took the job {task.job}."
-    if status.is_awaited or job_parts(task.job)[1] is JobKind.APPLY:
+    if status.is_dependency or job_parts(task.job)[1] is JobKind.APPLY:
         return ""
     return f"Nobody waits any more for {task.job}." if _seconds(status.changed_at, now) > GRACE_SECONDS else ""
 

@@ -1,6 +1,6 @@
 """Concurrency slots: the installation has so many, and each runner needs one.
 
-They are kept as the places of a repository's plans are (``plan_places``), under a name that no repository has.
+They are kept as the places of a repository's plans are (``plan_slots``), under a name that no repository has.
 Holders are deployments, while one of their jobs is run, and temporary layers, while they are planned.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.deploys.rules.deployment import AfterGate, Deployment, State, is_final
-from tidegate.deploys.rules.plan_places import Places, Precedence, in_order
+from tidegate.deploys.rules.plan_slots import Precedence, SlotUsage, in_order
 from tidegate.deploys.rules.requirements_gate import waits
 
 #: The name of the installation's slots among those of repositories, which all have a slash.
@@ -77,12 +77,12 @@ def precedence_of(deployment: Deployment) -> Precedence:
     return Precedence.APPLY if deployment.state is State.APPROVED else Precedence.PLAN
 
 
-def may_wait(places: Places, holder: str) -> bool:
+def may_wait(places: SlotUsage, holder: str) -> bool:
     """Tell whether there is room for another one that waits."""
     return holder in places.line or holder in places.held or len(places.line) < MOST_WAITING
 
 
-def slot_wait(places: Places, holder: str, since: str, limit: int) -> SlotWait:
+def slot_wait(places: SlotUsage, holder: str, since: str, limit: int) -> SlotWait:
     """Return what there is to say of a holder that waits."""
     position = list(in_order(places)).index(holder) + 1 if holder in places.line else 0
     return SlotWait(since, len(places.held), limit, position)

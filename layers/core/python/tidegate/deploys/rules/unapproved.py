@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from tidegate.deploys.rules.deployment import Deployment
-from tidegate.deploys.rules.held_plan import by_what
+from tidegate.deploys.rules.policy_status import by_what
 from tidegate.deploys.rules.requirements_gate import demanded, is_of_head
 from tidegate.policies.rules.apply_requirements import Origin
-from tidegate.policies.rules.policy import HeldPolicySet, PolicyVerdict
+from tidegate.policies.rules.policy import PolicySetStatus, PolicyVerdict
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.rules.access import Person, matches
 from tidegate.texts.markdown import code, escaped
@@ -17,7 +17,7 @@ from tidegate.vcs.rules.approvals import why_more
 from tidegate.vcs.rules.authors import Authors
 
 #: A set that does not let a plan pass, with what it says: None where it has not judged the plan.
-Refusal = tuple[HeldPolicySet, PolicyVerdict | None]
+Refusal = tuple[PolicySetStatus, PolicyVerdict | None]
 
 
 def refusals(deployment: Deployment) -> tuple[Refusal, ...]:

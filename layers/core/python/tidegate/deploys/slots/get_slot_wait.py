@@ -11,7 +11,7 @@ def get_slot_wait(ports: Ports, deployment: Deployment) -> SlotWait | None:
     """Return its position and why it waits; None if it does not wait."""
     if not deployment.slot_since:
         return None
-    places = ports.plan_places.read(INSTALLATION)
+    places = ports.plan_slots.read(INSTALLATION)
     if deployment.id not in (*places.held, *places.line):
         return None
     return slot_wait(places, deployment.id, deployment.slot_since, ports.slot_limit)

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from functools import partial
 
 from tidegate.deploys.rules.deployment import Deployment
-from tidegate.deploys.rules.plan_places import Places, Precedence, next_turn
+from tidegate.deploys.rules.plan_slots import Precedence, SlotUsage, next_pass
 from tidegate.deploys.rules.slots import (
     INSTALLATION,
     MOST_WAITING,
@@ -33,28 +33,28 @@ def task_left(deployment: Deployment, jobs: Jobs) -> str:
 
 def take_slot(ports: Ports, holder: str) -> None:
     """Take a slot. One that has a slot keeps it. Raise NoFreeSlot when it has to wait."""
-    places = ports.plan_places.take(INSTALLATION, holder, ports.slot_limit)
+    places = ports.plan_slots.take(INSTALLATION, holder, ports.slot_limit)
     if holder not in places.held:
         waiting = f", and {len(places.line)} wait already" if places.line else ""
         raise NoFreeSlot(holder, f"{busy_words(len(places.held), ports.slot_limit)}{waiting}")
 
 
-def join_slots(ports: Ports, holder: str, precedence: Precedence) -> Places:
+def join_slot_queue(ports: Ports, holder: str, precedence: Precedence) -> SlotUsage:
     """Stand in the queue, unless the holder has a slot. Return the slots as they are then. Raise TooManyWait."""
-    if not may_wait(ports.plan_places.read(INSTALLATION), holder):
+    if not may_wait(ports.plan_slots.read(INSTALLATION), holder):
         raise TooManyWait(holder, MOST_WAITING)
-    places = ports.plan_places.join(INSTALLATION, holder, precedence)
+    places = ports.plan_slots.join(INSTALLATION, holder, precedence)
     _ask(ports, places)
     return places
 
 
-def leave_slots(ports: Ports, holders: Collection[str]) -> None:
+def release_slots(ports: Ports, holders: Collection[str]) -> None:
     """Give back the slots, also those waited for, of holders of which no job begins any more."""
     if holders:
-        _ask(ports, deciding_again(partial(ports.plan_places.leave, INSTALLATION, holders)))
+        _ask(ports, deciding_again(partial(ports.plan_slots.leave, INSTALLATION, holders)))
 
 
-def give_back_slot(ports: Ports, deployment: str) -> None:
+def release_slot(ports: Ports, deployment: str) -> None:
     """Give back a deployment's slot unless one of its jobs runs, or is to begin: once more, or late, is harmless.
 
     One that ended without its runner's result keeps its slot until the runner's task has stopped.
@@ -64,12 +64,12 @@ def give_back_slot(ports: Ports, deployment: str) -> None:
     _ask(ports, deciding_again(lambda: _given_back(ports, deployment)))
 
 
-def _given_back(ports: Ports, identifier: str) -> Places:
+def _given_back(ports: Ports, identifier: str) -> SlotUsage:
     """Read the slots before the record: whoever takes one for its next job after that is seen."""
-    places = ports.plan_places.read(INSTALLATION)
+    places = ports.plan_slots.read(INSTALLATION)
     if identifier not in (*places.held, *places.line) or _needs(ports, identifier):
         return places
-    return ports.plan_places.free(places, identifier)
+    return ports.plan_slots.free(places, identifier)
 
 
 def _needs(ports: Ports, identifier: str) -> bool:
@@ -80,6 +80,6 @@ def _needs(ports: Ports, identifier: str) -> bool:
         return False
 
 
-def _ask(ports: Ports, places: Places) -> None:
-    if next_turn(places, ports.slot_limit).layer is not None:
-        ports.announcements.slots_freed()
+def _ask(ports: Ports, places: SlotUsage) -> None:
+    if next_pass(places, ports.slot_limit).layer is not None:
+        ports.event_publisher.slots_freed()

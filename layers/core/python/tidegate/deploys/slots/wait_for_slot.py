@@ -11,7 +11,7 @@ from dataclasses import replace
 from tidegate.deploys.rules.cancelling import not_cancelled
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.slots import INSTALLATION, needs_slot, precedence_of
-from tidegate.deploys.slots.keep_slots import join_slots
+from tidegate.deploys.slots.keep_slots import join_slot_queue
 from tidegate.messages import WaitForSlot
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
@@ -25,13 +25,13 @@ def wait_for_slot(ports: Ports, message: WaitForSlot) -> None:
     others keep writing. A late copy of an earlier attempt, with which nobody waits any more, does nothing.
     """
     deployment = _waiting(ports, message.deployment)
-    if not ports.plan_places.keep_token(INSTALLATION, deployment.id, message.token, message.attempt):
+    if not ports.plan_slots.keep_token(INSTALLATION, deployment.id, message.token, message.attempt):
         return
     deployment = deciding_again(lambda: _marked(ports, message.deployment))
-    if deployment.id in join_slots(ports, deployment.id, precedence_of(deployment)).held:
+    if deployment.id in join_slot_queue(ports, deployment.id, precedence_of(deployment)).held:
         with suppress(TooLate):
             ports.workflows.settle(message.token, {})
-    ports.announcements.changed(deployment)
+    ports.event_publisher.changed(deployment)
 
 
 def _marked(ports: Ports, identifier: str) -> Deployment:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tidegate.deploys.rules.deployment import Deployment, State
-from tidegate.deploys.rules.held_plan import POLICIES_REFUSED
+from tidegate.deploys.rules.policy_status import POLICIES_REFUSED
 
 #: What is said of a deployment once a newer revision that contains it is deployed: the braces hold that revision.
 REPLACED: Final = "replaced by {}, which is deployed"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tidegate.deploys.rules.deployment import Deployment, was_applied_before
-from tidegate.deploys.rules.held_plan import POLICIES_REFUSED
+from tidegate.deploys.rules.policy_status import POLICIES_REFUSED
 from tidegate.deploys.rules.review import REVIEW_DAYS, moment
 from tidegate.deploys.rules.workflow import STEP_FAILED
 from tidegate.deploys.texts.advice import advice_on
-from tidegate.deploys.texts.face import Face, View, approval, counts_of, people, place, what_was_not
 from tidegate.deploys.texts.policies import verdict_lines
+from tidegate.deploys.texts.presentation import Presentation, View, approval, counts_of, people, place, what_was_not
 from tidegate.rules.errors import CommitLeftBranch
 from tidegate.texts.markdown import bounded, code, escaped, one_line
 from tidegate.vcs.rules.check_run import MAXIMUM_TITLE, Conclusion
@@ -26,11 +26,11 @@ _LATE = {
 }
 
 
-def applied(deployment: Deployment, _: View) -> Face:
+def applied(deployment: Deployment, _: View) -> Presentation:
     """Return how an apply looks that went well, whatever became of the steps after it."""
     after = deployment.last_lines.rpartition(STEP_FAILED)
     if after[1]:
-        return Face(
+        return Presentation(
             f"Applied: {counts_of(deployment)}; a step after it failed",
             (
                 f"**Applied, and a step after it failed:** {escaped(after[2].strip(), _REASON)}",
@@ -38,34 +38,34 @@ def applied(deployment: Deployment, _: View) -> Face:
             ),
             conclusion=Conclusion.SUCCESS,
         )
-    return Face(
+    return Presentation(
         f"Applied: {counts_of(deployment)}",
         (f"**Applied.** {approval(deployment)} The infrastructure is what the revision says.",),
         conclusion=Conclusion.SUCCESS,
     )
 
 
-def no_changes(deployment: Deployment, _: View) -> Face:
+def no_changes(deployment: Deployment, _: View) -> Presentation:
     """Return how a deployment looks that found nothing to do, or whose changes were applied before their merge."""
     if was_applied_before(deployment):
-        return Face(
+        return Presentation(
             "Applied before the merge",
             (f"**Applied before the merge.** {escaped(deployment.reason)}",),
             conclusion=Conclusion.SUCCESS,
         )
-    return Face(
+    return Presentation(
         "Nothing to change",
         ("**Nothing to change.** The infrastructure already is what the revision says, so nothing was applied.",),
         conclusion=Conclusion.SUCCESS,
     )
 
 
-def plan_failed(deployment: Deployment, _: View) -> Face:
+def plan_failed(deployment: Deployment, _: View) -> Presentation:
     """Return how a failed plan looks, or one that policies do not let pass."""
     if deployment.error == POLICIES_REFUSED:
         return _held_up(deployment)
     how, why = _LATE.get(deployment.error, ("failed", ""))
-    return Face(
+    return Presentation(
         f"The plan {how}",
         (
             f"**The plan {how}.** {_why(deployment, why)} Nothing was applied.",
@@ -75,7 +75,7 @@ def plan_failed(deployment: Deployment, _: View) -> Face:
     )
 
 
-def _held_up(deployment: Deployment) -> Face:
+def _held_up(deployment: Deployment) -> Presentation:
     failed = {each.policy_set: each for each in deployment.verdicts if each.failed}
     owners = dict.fromkeys(each for held in deployment.policy_sets if held.name in failed for each in held.owners)
     verb = "apply" if deployment.base_sha else "deploy"
@@ -84,7 +84,7 @@ def _held_up(deployment: Deployment) -> Face:
         if owners
         else "or the policy on the default branch: it has no owners who could let it pass"
     )
-    return Face(
+    return Presentation(
         one_line(f"Policies refuse the plan: {', '.join(failed)}", MAXIMUM_TITLE),
         (
             f"**Policies refuse the plan, and nothing was applied.** {escaped(deployment.reason)}",
@@ -96,9 +96,9 @@ def _held_up(deployment: Deployment) -> Face:
     )
 
 
-def apply_failed(deployment: Deployment, _: View) -> Face:
+def apply_failed(deployment: Deployment, _: View) -> Presentation:
     """Return how a failed apply looks: parts of it may be in effect."""
-    return Face(
+    return Presentation(
         "The apply failed",
         (
             (
@@ -111,22 +111,22 @@ def apply_failed(deployment: Deployment, _: View) -> Face:
     )
 
 
-def rejected(deployment: Deployment, _: View) -> Face:
+def rejected(deployment: Deployment, _: View) -> Presentation:
     """Return how a rejected deployment looks: who rejected it, and when; or that its pull request was closed."""
     if deployment.withdrawn:
         return _cancelled(deployment)
     if deployment.error == CommitLeftBranch.__name__:
         told = f"**Not applied.** {escaped(deployment.reason)}"
-        return Face("Not applied: its branch was rewritten", (told, _NEXT), conclusion=Conclusion.CANCELLED)
-    return Face(
+        return Presentation("Not applied: its branch was rewritten", (told, _NEXT), conclusion=Conclusion.CANCELLED)
+    return Presentation(
         "Rejected",
         (f"**{approval(deployment)}** Nothing was {what_was_not(deployment)}. {_NEXT}",),
         conclusion=Conclusion.CANCELLED,
     )
 
 
-def _cancelled(deployment: Deployment) -> Face:
-    return Face(
+def _cancelled(deployment: Deployment) -> Presentation:
+    return Presentation(
         "Cancelled: the pull request was closed",
         (
             f"**Cancelled.** {escaped(deployment.withdrawn)} Nothing was {what_was_not(deployment)}.",
@@ -136,12 +136,12 @@ def _cancelled(deployment: Deployment) -> Face:
     )
 
 
-def review_expired(deployment: Deployment, _: View) -> Face:
+def review_expired(deployment: Deployment, _: View) -> Presentation:
     """Return how a review looks that nobody decided in time."""
     review = deployment.review
     asked = f", asked for on {moment(review.asked_at)}," if review else ""
     late = f" {escaped(deployment.reason)}" if deployment.reason else ""
-    return Face(
+    return Presentation(
         "The review timed out",
         (
             (
@@ -155,20 +155,20 @@ def review_expired(deployment: Deployment, _: View) -> Face:
     )
 
 
-def refused(deployment: Deployment, _: View) -> Face:
+def refused(deployment: Deployment, _: View) -> Presentation:
     """Return how a deployment looks that was not let in."""
     if deployment.withdrawn:
         return _cancelled(deployment)
-    return Face(
+    return Presentation(
         "Not deployed",
         (f"**Not deployed.** {escaped(deployment.reason)}", "Nothing was planned or applied."),
         conclusion=Conclusion.FAILURE,
     )
 
 
-def superseded(deployment: Deployment, _: View) -> Face:
+def superseded(deployment: Deployment, _: View) -> Presentation:
     """Return how a deployment looks whose changes a newer one brought."""
-    return Face(
+    return Presentation(
         "Superseded by a newer revision",
         (
             f"**Superseded.** {escaped(deployment.reason)}".rstrip(),
@@ -178,11 +178,11 @@ def superseded(deployment: Deployment, _: View) -> Face:
     )
 
 
-def cancelled(deployment: Deployment, _: View) -> Face:
+def cancelled(deployment: Deployment, _: View) -> Presentation:
     """Return how a deployment looks that somebody cancelled before anything of it was applied."""
     by = deployment.cancelled
     told = f" by {code(by.by)} on {moment(by.at)}" if by else ""
-    return Face(
+    return Presentation(
         "Cancelled",
         (
             f"**Cancelled{told}.** Nothing was {what_was_not(deployment)}.",
@@ -192,7 +192,7 @@ def cancelled(deployment: Deployment, _: View) -> Face:
     )
 
 
-def outcome_unknown(deployment: Deployment, view: View) -> Face:
+def outcome_unknown(deployment: Deployment, view: View) -> Presentation:
     """Return how an apply looks that ended without an answer."""
     how, why = _LATE.get(deployment.error, ("", ""))
     about = f": the apply {how}" if how else ""
@@ -207,12 +207,12 @@ def outcome_unknown(deployment: Deployment, view: View) -> Face:
     title = f"Outcome unknown{about}"
     if view.locks:
         locked = "**The queue of this root is locked** until somebody who may write to this repository unlocks it."
-        return Face(f"{title}; the queue is locked", (*steps, locked), conclusion=Conclusion.ACTION_REQUIRED)
+        return Presentation(f"{title}; the queue is locked", (*steps, locked), conclusion=Conclusion.ACTION_REQUIRED)
     conclusion = Conclusion.TIMED_OUT if how else Conclusion.FAILURE
     if view.locking:
-        return Face(title, steps, conclusion=conclusion)
+        return Presentation(title, steps, conclusion=conclusion)
     free = "**This deployment does not lock the queue any more.** Later revisions deploy as usual."
-    return Face(f"{title}, unlocked", (*steps, free), conclusion=conclusion)
+    return Presentation(f"{title}, unlocked", (*steps, free), conclusion=conclusion)
 
 
 def _steps(deployment: Deployment, view: View, *, is_free: bool) -> str:
@@ -227,16 +227,16 @@ def _steps(deployment: Deployment, view: View, *, is_free: bool) -> str:
     )
 
 
-def engine_fault(deployment: Deployment, _: View) -> Face:
+def engine_fault(deployment: Deployment, _: View) -> Presentation:
     """Return how a deployment looks that Tidegate itself failed at."""
     how, why = _LATE.get(deployment.error, ("", ""))
     if how:
-        return Face(
+        return Presentation(
             f"The operation {how}",
             (f"**The operation {how}, and nothing was applied.** {_why(deployment, why)}", _advice(deployment)),
             conclusion=Conclusion.TIMED_OUT,
         )
-    return Face(
+    return Presentation(
         "Tidegate failed",
         (
             f"**Tidegate itself failed, and nothing was applied.** {escaped(deployment.reason)}",

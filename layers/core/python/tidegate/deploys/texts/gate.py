@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from tidegate.deploys.rules.deployment import AfterGate, Deployment, State, is_final
-from tidegate.deploys.rules.gate import GATE_DAYS, Point, point_of, stepped_aside
+from tidegate.deploys.rules.gate import GATE_DAYS, Point, point_of, yielded
 from tidegate.deploys.rules.review import moment
-from tidegate.deploys.texts.face import (
+from tidegate.deploys.texts.presentation import (
     REJECT,
     RETRY,
-    Awaited,
-    Face,
+    PendingDependency,
+    Presentation,
     View,
     WaitedFor,
     approval,
@@ -24,7 +24,7 @@ from tidegate.deploys.texts.face import (
 )
 from tidegate.deploys.texts.requirements import requirements_expired
 from tidegate.rules.access import Action
-from tidegate.rules.errors import GateStaysShut
+from tidegate.rules.errors import GateBlocked
 from tidegate.texts.markdown import code, escaped
 from tidegate.texts.sentences import listed
 from tidegate.vcs.rules.check_run import Conclusion
@@ -59,7 +59,7 @@ _DOES = {
 }
 
 
-def gated(deployment: Deployment, view: View) -> Face:
+def gated(deployment: Deployment, view: View) -> Presentation:
     """Return how a deployment looks that waits for others of its change.
 
     It is under way, so it has no buttons: the forge shows these on completed check runs only, and nothing is asked
@@ -67,7 +67,7 @@ def gated(deployment: Deployment, view: View) -> Face:
     could come after that and hide it, as the forge shows the newest of a name.
     """
     if _gives_way(deployment):
-        return Face("Superseded", _ending(deployment), conclusion=Conclusion.SKIPPED)
+        return Presentation("Superseded", _ending(deployment), conclusion=Conclusion.SKIPPED)
     roots, stacks = _still(deployment, view.waited_for)
     once = "Once all of this is deployed, or has nothing to change,"
     if point_of(deployment) is Point.PLAN:
@@ -80,7 +80,7 @@ def gated(deployment: Deployment, view: View) -> Face:
             f"The plan below is made. {once} it goes on by itself. What is applied until then may change what this "
             "plan is about: then this root is planned again."
         )
-    return Face(
+    return Presentation(
         title,
         (
             *_ending(deployment),
@@ -92,14 +92,14 @@ def gated(deployment: Deployment, view: View) -> Face:
     )
 
 
-def blocked(deployment: Deployment, view: View) -> Face:
+def blocked(deployment: Deployment, view: View) -> Presentation:
     """Return how a deployment looks when others that it waits for came to a bad end."""
     ending = _ending(deployment)
     if not ending and deployment.gate is not None and deployment.gate.cycle:
         return _in_a_cycle(deployment, view)
     what = "**Blocked:** what this waits for was not deployed. It goes on by itself when that is deployed after all."
     failed = _list("It waits for:", deployment, view) or escaped(deployment.reason)
-    return Face(
+    return Presentation(
         _blocked_by(view.waited_for),
         (*ending, failed) if ending else (what, failed, *_choices(deployment)),
         conclusion=Conclusion.ACTION_REQUIRED,
@@ -107,9 +107,9 @@ def blocked(deployment: Deployment, view: View) -> Face:
     )
 
 
-def _in_a_cycle(deployment: Deployment, view: View) -> Face:
+def _in_a_cycle(deployment: Deployment, view: View) -> Presentation:
     reject = f"{who_may(deployment, Action.REVIEW)} press **Reject**. {_at_most(deployment)}"
-    return Face(
+    return Presentation(
         "Blocked: this and others wait for each other",
         (f"**Blocked.** {escaped(deployment.reason)}", _list("It waits for:", deployment, view), reject),
         conclusion=Conclusion.ACTION_REQUIRED,
@@ -122,14 +122,14 @@ def _can_retry(deployment: Deployment) -> bool:
     return deployment.pull_request is None
 
 
-def gate_expired(deployment: Deployment, _: View) -> Face:
+def gate_expired(deployment: Deployment, _: View) -> Presentation:
     """Return how a deployment looks that gave up waiting."""
-    if deployment.error == GateStaysShut.__name__:
-        return Face("Waited too often", (f"**{escaped(deployment.reason)}**",), conclusion=Conclusion.TIMED_OUT)
+    if deployment.error == GateBlocked.__name__:
+        return Presentation("Waited too often", (f"**{escaped(deployment.reason)}**",), conclusion=Conclusion.TIMED_OUT)
     if deployment.missing:
         return requirements_expired(deployment)
     on = f" on {moment(deployment.changed_at)}" if deployment.changed_at else ""
-    return Face(
+    return Presentation(
         "Waited too long for others of its change",
         (
             (
@@ -147,7 +147,7 @@ def _ending(deployment: Deployment) -> tuple[str, ...]:
     gate = deployment.gate
     if gate is not None and gate.next is AfterGate.REJECTED:
         return (f"**{approval(deployment)}** It ends in a moment.",)
-    if stepped_aside(deployment):
+    if yielded(deployment):
         return ("**What this waits for stood behind it in line and goes first.** This is run again after it.",)
     if gate is not None and gate.next is AfterGate.SUPERSEDED:
         return ("**A newer revision of this root takes its place.** It ends in a moment.",)
@@ -259,7 +259,7 @@ def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def _line(awaited: Awaited, deployment: Deployment) -> str:
+def _line(awaited: PendingDependency, deployment: Deployment) -> str:
     name = code(awaited.root, _LONGEST_NAME)
     linked = f"[{name}]({awaited.url})" if awaited.url else name
     where = f" in stack {code(awaited.stack, _LONGEST_NAME)}" if awaited.stack != deployment.stack else ""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.deploys.rules.approval import SetState, Standing
-from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.policies.rules.policy import PolicyFinding, PolicyVerdict, Severity
 from tidegate.rules.access import spelled
 from tidegate.texts.markdown import code, escaped, one_line, plain, size
@@ -67,9 +67,9 @@ def dismissal(approved: str, wanted: ToApprove, policy_sets: Sequence[str]) -> s
     return f"{why} Policy {names} of Tidegate refuses its plan: look at that, and approve again."
 
 
-def standing_lines(standings: Iterable[Standing]) -> tuple[str, ...]:
+def status_lines(policy_statuses: Iterable[Standing]) -> tuple[str, ...]:
     """Return who lets pass what sets refuse, and whose approval does not count, as items of a list in Markdown."""
-    return tuple(line for each in standings for line in _approved_lines(each))
+    return tuple(line for each in policy_statuses for line in _approved_lines(each))
 
 
 def verdict_lines(verdicts: Iterable[PolicyVerdict]) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ def _approved_lines(standing: Standing) -> Iterator[str]:
         yield f"* The approval of {code(each.by)} does not count for {name}: {code(each.by)} {escaped(each.reason)}."
 
 
-def held_up_by(standing: Standing) -> str:
+def policy_blocked_by(standing: Standing) -> str:
     """Return that a set holds up the merge, as the title of its check says it."""
     return f"Policy set {code(standing.policy_set.name)} holds up the merge: {one_line(_title(standing), _MESSAGE)}."
 
@@ -112,7 +112,7 @@ def _without_verdict(standing: Standing) -> Iterator[str]:
         yield f"No verdict on {_some(roots)}: {why}."
 
 
-def _why_none(layer: TemporaryLayer) -> str:
+def _why_none(layer: SpeculativePlan) -> str:
     if layer.options:
         return "planned with options, which is a look and no verdict. Comment `tidegate plan`"
     if layer.state in {LayerState.PLANNED, LayerState.NO_CHANGES}:
@@ -236,7 +236,7 @@ def _annotations(standing: Standing) -> Iterator[Annotation]:
                 yield Annotation(finding.file, finding.line, level, title, _note(layer, finding.message))
 
 
-def _note(layer: TemporaryLayer, message: str) -> str:
+def _note(layer: SpeculativePlan, message: str) -> str:
     name = layer.root.name if layer.stack == DEFAULT_STACK else f"{layer.root.name} ({layer.stack})"
     return plain(f"{name}: {message[:_MESSAGE]}")
 
@@ -246,7 +246,7 @@ def _is_path(text: str) -> bool:
     return bool(text) and text.isprintable() and not text.startswith("/") and ".." not in text.split("/")
 
 
-def _failing(standing: Standing) -> list[tuple[TemporaryLayer, PolicyVerdict]]:
+def _failing(standing: Standing) -> list[tuple[SpeculativePlan, PolicyVerdict]]:
     return [(layer, verdict) for layer, verdict in standing.judged if verdict.failed]
 
 
@@ -258,7 +258,7 @@ def _warnings(standing: Standing) -> int:
     )
 
 
-def _root(layer: TemporaryLayer) -> str:
+def _root(layer: SpeculativePlan) -> str:
     name = code(layer.root.name)
     return name if layer.stack == DEFAULT_STACK else f"{name} of stack {code(layer.stack)}"
 

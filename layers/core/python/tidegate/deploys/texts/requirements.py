@@ -6,8 +6,17 @@ from tidegate.deploys.rules.deployment import AfterGate, Deployment
 from tidegate.deploys.rules.requirements_gate import REQUIREMENTS_DAYS, expires_at
 from tidegate.deploys.rules.review import moment
 from tidegate.deploys.rules.unapproved import asked_here, refusals
-from tidegate.deploys.texts.face import APPROVE, REJECT, Face, View, approval, counts_of, people, who_may
 from tidegate.deploys.texts.policies import verdict_lines
+from tidegate.deploys.texts.presentation import (
+    APPROVE,
+    REJECT,
+    Presentation,
+    View,
+    approval,
+    counts_of,
+    people,
+    who_may,
+)
 from tidegate.rules.access import Action
 from tidegate.texts.markdown import bounded, code
 from tidegate.vcs.rules.check_run import Conclusion
@@ -16,16 +25,18 @@ from tidegate.vcs.rules.check_run import Conclusion
 _SHOWN = 10_000
 
 
-def awaiting_requirements(deployment: Deployment, _: View) -> Face:
+def awaiting_requirements(deployment: Deployment, _: View) -> Presentation:
     """Return how a deployment looks of which something is missing that its root requires."""
     gate = deployment.gate
     if gate is not None and gate.next is AfterGate.REJECTED:
-        return Face("Rejected", (f"**{approval(deployment)}** It ends in a moment.",), "in_progress")
+        return Presentation("Rejected", (f"**{approval(deployment)}** It ends in a moment.",), "in_progress")
     if gate is not None and gate.next is AfterGate.APPLY:
-        return Face(f"Approved: {counts_of(deployment)}", (f"**{passed(deployment)}** It goes on.",), "in_progress")
+        return Presentation(
+            f"Approved: {counts_of(deployment)}", (f"**{passed(deployment)}** It goes on.",), "in_progress"
+        )
     approves = bool(asked_here(deployment))
     failed = [verdict for _, verdict in refusals(deployment) if verdict is not None]
-    return Face(
+    return Presentation(
         deployment.frozen or f"Waiting for its requirements: {counts_of(deployment)}",
         (
             "**Frozen.** Nothing is applied until the freeze ends. It goes on by itself then."
@@ -75,9 +86,9 @@ def passed(deployment: Deployment) -> str:
     return "All is there that is required."
 
 
-def requirements_expired(deployment: Deployment) -> Face:
+def requirements_expired(deployment: Deployment) -> Presentation:
     """Return how a deployment looks of which something was missing for too long."""
-    return Face(
+    return Presentation(
         "Waited too long for its requirements",
         (
             (

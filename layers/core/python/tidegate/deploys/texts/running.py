@@ -9,8 +9,17 @@ from tidegate.deploys.rules.review import REVIEW_DAYS, expires_at, moment, neede
 from tidegate.deploys.rules.slots import SlotWait
 from tidegate.deploys.rules.unapproved import refusals
 from tidegate.deploys.texts.commands import confirm_command
-from tidegate.deploys.texts.face import CONFIRM, REJECT, Face, View, approval, counts_of, people, who_may
 from tidegate.deploys.texts.policies import verdict_lines
+from tidegate.deploys.texts.presentation import (
+    CONFIRM,
+    REJECT,
+    Presentation,
+    View,
+    approval,
+    counts_of,
+    people,
+    who_may,
+)
 from tidegate.rules.access import Action
 from tidegate.texts.markdown import bounded, code, escaped
 from tidegate.vcs.rules.check_run import Conclusion
@@ -19,12 +28,12 @@ from tidegate.vcs.rules.check_run import Conclusion
 _SHOWN = 10_000
 
 
-def planning(deployment: Deployment, view: View) -> Face:
+def planning(deployment: Deployment, view: View) -> Presentation:
     """Return how a deployment looks while its plan is made."""
     stacks = deployment.waits.apply_after
     cancel = f" It can be cancelled on [its page]({view.page_url})." if view.page_url else ""
     waits = f"and waits for {'stack' if len(stacks) == 1 else 'stacks'} {people(stacks)}" if stacks else "for review"
-    return Face(
+    return Presentation(
         "Planning",
         (
             f"**Planning.** A runner makes the plan, usually within a few minutes. {escaped(deployment.reason)}",
@@ -34,12 +43,12 @@ def planning(deployment: Deployment, view: View) -> Face:
     )
 
 
-def awaiting_review(deployment: Deployment, _: View) -> Face:
+def awaiting_review(deployment: Deployment, _: View) -> Presentation:
     """Return how a deployment looks while people review its plan."""
     review, must = deployment.review, deployment.must_review
     given, wanted = _given(review), needed_approvals(deployment)
     so_far = f" ({given} of {wanted} approvals)" if wanted > 1 else ""
-    return Face(
+    return Presentation(
         f"Review the plan{so_far}: {counts_of(deployment)}",
         (
             "**Waiting for your review.** Nothing is applied until it is decided.",
@@ -98,19 +107,19 @@ def _who(deployment: Deployment) -> str:
     return " ".join(sentences)
 
 
-def approved(deployment: Deployment, _: View) -> Face:
+def approved(deployment: Deployment, _: View) -> Presentation:
     """Return how a deployment looks whose apply is about to start."""
-    return Face(
+    return Presentation(
         f"Approved: {counts_of(deployment)}",
         (f"**{approval(deployment)}** The apply starts as soon as a runner is ready.",),
         "in_progress",
     )
 
 
-def waiting_for_slot(wait: SlotWait, view: View) -> Face:
+def waiting_for_slot(wait: SlotWait, view: View) -> Presentation:
     """Return how a deployment looks whose plan or apply waits for a concurrency slot."""
     cancel = f" [Its page]({view.page_url}) shows its position now; it can be cancelled there." if view.page_url else ""
-    return Face(
+    return Presentation(
         str(wait),
         (
             f"**{wait}.** It goes on by itself, applies before plans, and waits since {moment(wait.since)}.",
@@ -120,9 +129,9 @@ def waiting_for_slot(wait: SlotWait, view: View) -> Face:
     )
 
 
-def applying(deployment: Deployment, _: View) -> Face:
+def applying(deployment: Deployment, _: View) -> Presentation:
     """Return how a deployment looks while its plan is applied."""
-    return Face(
+    return Presentation(
         f"Applying: {counts_of(deployment)}",
         (
             f"**Applying.** {approval(deployment)} A runner applies exactly the plan below.",

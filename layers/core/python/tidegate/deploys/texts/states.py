@@ -13,11 +13,11 @@ from tidegate.deploys.texts import gate as check_run_gate
 from tidegate.deploys.texts import requirements as check_run_requirements
 from tidegate.deploys.texts import running as check_run_running
 from tidegate.deploys.texts import waiting as check_run_waiting
-from tidegate.deploys.texts.face import CONFIRM, UNLOCK, Face, View
+from tidegate.deploys.texts.presentation import CONFIRM, UNLOCK, Presentation, View
 from tidegate.deploys.texts.running import waiting_for_slot
 from tidegate.texts.markdown import code, escaped
 
-_FACES: dict[State, Callable[[Deployment, View], Face]] = {
+_FACES: dict[State, Callable[[Deployment, View], Presentation]] = {
     State.QUEUED: check_run_waiting.queued,
     State.PLANNING: check_run_running.planning,
     State.GATED: check_run_gate.gated,
@@ -41,14 +41,14 @@ _FACES: dict[State, Callable[[Deployment, View], Face]] = {
 }
 
 
-def face_of(deployment: Deployment, view: View) -> Face:
+def presentation_of(deployment: Deployment, view: View) -> Presentation:
     """Return how the deployment's check run looks now."""
     face = _FACES[deployment.state](deployment, view) if view.slot is None else waiting_for_slot(view.slot, view)
     face = _with_interrupt(_without_altered_plan(face, deployment, view), deployment)
     return _with_supersession(_with_reruns(_with_lock(face, deployment, view), view), deployment, view)
 
 
-def _without_altered_plan(face: Face, deployment: Deployment, view: View) -> Face:
+def _without_altered_plan(face: Presentation, deployment: Deployment, view: View) -> Presentation:
     """Warn of a plan's text that was altered: nobody confirms what cannot be read."""
     if not view.plan_altered:
         return face
@@ -59,7 +59,7 @@ def _without_altered_plan(face: Face, deployment: Deployment, view: View) -> Fac
     return replace(face, paragraphs=(warning, *face.paragraphs), actions=actions)
 
 
-def _with_interrupt(face: Face, deployment: Deployment) -> Face:
+def _with_interrupt(face: Presentation, deployment: Deployment) -> Presentation:
     """Say who interrupted the apply: the state may be partly changed, however it ended."""
     by = deployment.cancelled
     if by is None or deployment.state is State.CANCELLED:
@@ -68,7 +68,7 @@ def _with_interrupt(face: Face, deployment: Deployment) -> Face:
     return replace(face, paragraphs=(told, *face.paragraphs))
 
 
-def _with_lock(face: Face, deployment: Deployment, view: View) -> Face:
+def _with_lock(face: Presentation, deployment: Deployment, view: View) -> Presentation:
     """Add what the deployment has to do with its queue's lock, and the button that takes it away where one can be.
 
     The forge shows buttons on completed check runs only.
@@ -86,7 +86,7 @@ def _with_lock(face: Face, deployment: Deployment, view: View) -> Face:
     return replace(face, actions=(*face.actions, UNLOCK)) if face.status == "completed" else face
 
 
-def _with_reruns(face: Face, view: View) -> Face:
+def _with_reruns(face: Presentation, view: View) -> Presentation:
     """Say which deployment this one repeats, and which one repeats this."""
     if view.repeats:
         face = _saying(face, f"This runs {view.repeats} again.")
@@ -97,7 +97,7 @@ def _with_reruns(face: Face, view: View) -> Face:
     return face
 
 
-def _with_supersession(face: Face, deployment: Deployment, view: View) -> Face:
+def _with_supersession(face: Presentation, deployment: Deployment, view: View) -> Presentation:
     """Say which deployment gave up waiting for this one, or that this one did so for another."""
     if view.superseded_by:
         face = _saying(face, f"{view.superseded_by} takes its place.")
@@ -113,5 +113,5 @@ def _with_supersession(face: Face, deployment: Deployment, view: View) -> Face:
     return replace(face, paragraphs=(first, twice, *others))
 
 
-def _saying(face: Face, paragraph: str) -> Face:
+def _saying(face: Presentation, paragraph: str) -> Presentation:
     return replace(face, paragraphs=(*face.paragraphs, paragraph))

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.deploys.rules.deployment import Deployment, State, Trigger, is_final
 from tidegate.deploys.rules.review import moment
-from tidegate.deploys.texts.face import View, approval, many, place
 from tidegate.deploys.texts.plan_text import cut_middle, cut_start, fenced_plan
-from tidegate.deploys.texts.states import face_of
+from tidegate.deploys.texts.presentation import View, approval, many, place
+from tidegate.deploys.texts.states import presentation_of
 from tidegate.texts.markdown import code, escaped, fenced, folded, one_line, size
 from tidegate.vcs.rules.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, CheckRun, Conclusion
 
@@ -33,7 +33,7 @@ def check_run_name(deployment: Deployment) -> str:
 
 def render(deployment: Deployment, view: View) -> CheckRun:
     """Return the check run that shows ``deployment`` now."""
-    face = face_of(deployment, view)
+    face = presentation_of(deployment, view)
     return CheckRun(
         name=check_run_name(deployment),
         sha=deployment.revision.sha,

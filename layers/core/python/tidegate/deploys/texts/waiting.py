@@ -6,7 +6,7 @@ from tidegate.deploys.rules.deployment import Deployment, State
 from tidegate.deploys.rules.queue import Lock, is_held_back
 from tidegate.deploys.rules.repository_locks import WHOLE
 from tidegate.deploys.rules.review import moment
-from tidegate.deploys.texts.face import CANCEL, UNLOCK, Face, PlaceInLine, View
+from tidegate.deploys.texts.presentation import CANCEL, UNLOCK, Presentation, QueuePosition, View
 from tidegate.texts.markdown import code, escaped
 from tidegate.vcs.rules.check_run import Conclusion
 
@@ -15,25 +15,27 @@ _HOW_OF_MANY = "Unlock it on the page of the repository, by a comment, or with `
 _THEN = "Then planning starts by itself."
 
 
-def queued(deployment: Deployment, view: View) -> Face:
+def queued(deployment: Deployment, view: View) -> Presentation:
     """Return how a deployment in line looks."""
     if view.lock is not None and is_held_back(deployment, view.lock):
         return _blocked(view, view.lock)
     if view.place is None:
-        return Face("Queued", _with_others(view, "**In line.** Planning starts by itself."), "queued")
+        return Presentation("Queued", _with_others(view, "**In line.** Planning starts by itself."), "queued")
     number = view.place.number
     if number == 1 and view.place.running is None:
-        return Face(
+        return Presentation(
             "Queued: next to go", _with_others(view, "**In line**, next to go. Planning starts by itself."), "queued"
         )
     title = "Queued: next to go" if number == 1 else f"Queued: place {number} in line"
     where = "next to go" if number == 1 else f"at place {number}"
-    return Face(title, _with_others(view, f"**In line**, {where} on {moment(view.place.as_of)}. {_THEN}"), "queued")
+    return Presentation(
+        title, _with_others(view, f"**In line**, {where} on {moment(view.place.as_of)}. {_THEN}"), "queued"
+    )
 
 
-def _blocked(view: View, lock: Lock) -> Face:
+def _blocked(view: View, lock: Lock) -> Presentation:
     where = f" at place {view.place.number}" if view.place else ""
-    return Face(
+    return Presentation(
         "Blocked: the queue is locked",
         _with_others(
             view,
@@ -77,7 +79,7 @@ def _with_others(view: View, *paragraphs: str) -> tuple[str, ...]:
     return (*paragraphs, "\n".join(lines)) if lines else paragraphs
 
 
-def _does(place: PlaceInLine) -> str:
+def _does(place: QueuePosition) -> str:
     """Return what the one does that runs."""
     if place.gate is State.BLOCKED:
         return "is blocked by others of its change: retry or reject it there"

@@ -8,7 +8,7 @@ from typing import Any
 
 #: Addresses kept per kind of change, and letters of each: enough to read in a check run, little enough for a record and
 #: for the answer of a runner (256 KB). Keys of ``for_each`` may be of any length.
-KEPT_ADDRESSES, KEPT_LETTERS = 50, 400
+KEPT_ADDRESSES, KEPT_CHARACTERS = 50, 400
 
 
 #: What an engine may say of a resource that it neither creates, updates nor deletes.
@@ -112,7 +112,8 @@ def _counted(plan: Mapping[str, Any]) -> PlannedChanges:
 def _kept(addresses: Sequence[str]) -> tuple[str, ...]:
     """Return the first addresses; of a long one the beginning, as an ellipsis tells."""
     return tuple(
-        each if len(each) <= KEPT_LETTERS else f"{each[: KEPT_LETTERS - 1]}…" for each in addresses[:KEPT_ADDRESSES]
+        each if len(each) <= KEPT_CHARACTERS else f"{each[: KEPT_CHARACTERS - 1]}…"
+        for each in addresses[:KEPT_ADDRESSES]
     )
 
 

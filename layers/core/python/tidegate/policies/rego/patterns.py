@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 #: What the short classes stand for, between brackets.
 _CLASSES = {"w": "0-9A-Za-z_", "d": "0-9", "s": r"\t\n\f\r "}
-_LETTERS = {"a": 7, "f": 12, "t": 9, "n": 10, "r": 13, "v": 11}
+_CHARACTERS = {"a": 7, "f": 12, "t": 9, "n": 10, "r": 13, "v": 11}
 _POSIX = re.compile(r"\[:\^?(?:alnum|alpha|ascii|blank|cntrl|digit|graph|lower|print|punct|space|upper|word|xdigit):\]")
 _PROPERTY = re.compile(r"[pP](?:[A-Z]|\{[A-Za-z_]+\})")
 _HEXADECIMAL = re.compile(r"x(?:([0-9A-Fa-f]{2})|\{([0-9A-Fa-f]{1,6})\})")
@@ -143,8 +143,8 @@ class _Reader:
                 raise UnusablePattern("there is no such character")
             return chr(number)
         character = self._next()
-        if character in _LETTERS:
-            return chr(_LETTERS[character])
+        if character in _CHARACTERS:
+            return chr(_CHARACTERS[character])
         if character in _NOT_TRANSLATED:
             raise NotTranslated(f"\\{character} is not known here")
         if character.isalnum() or not character.isascii():

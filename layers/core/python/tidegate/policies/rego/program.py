@@ -36,7 +36,7 @@ _RULES = re.compile(r"(?:deny|violation|warn)(?:_[A-Za-z0-9_]+)?")
 _TESTS = re.compile(r"test_\w+")
 _TEST_FILE = "_test.rego"
 #: Values of one rule, and letters of one value's JSON, that are told; more are counted, and cut.
-_VALUES, _LETTERS = 2000, 8000
+_VALUES, _CHARACTERS = 2000, 8000
 _BYTES_OF_FILES = 64 << 20
 #: What a file of policies may have: the engine's own limits are for files that people write by hand.
 _COLUMNS, _LINES, _BYTES = 1 << 20, 1 << 20, 8 << 20
@@ -257,17 +257,17 @@ def _elements(policies: Policies, engine: regorus.Engine, rule: Rule) -> list[An
 
 def _bounded(value: Any) -> Any:
     """Return a value as it is, or what can be said of one that is too large."""
-    if len(json.dumps(value)) <= _LETTERS:
+    if len(json.dumps(value)) <= _CHARACTERS:
         return value
     if isinstance(value, dict):
         return {key: value[key] for key in ("msg", "address", "resource") if _is_short(value.get(key))} or {
-            "msg": str(value.get("msg", value))[:_LETTERS]
+            "msg": str(value.get("msg", value))[:_CHARACTERS]
         }
-    return (value if isinstance(value, str) else json.dumps(value))[:_LETTERS]
+    return (value if isinstance(value, str) else json.dumps(value))[:_CHARACTERS]
 
 
 def _is_short(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= _LETTERS // 4
+    return isinstance(value, str) and len(value) <= _CHARACTERS // 4
 
 
 if __name__ == "__main__":

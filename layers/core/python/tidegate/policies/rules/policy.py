@@ -11,7 +11,7 @@ from enum import StrEnum
 
 #: Findings that are kept of all sets of one plan, and letters of each of their texts: they are part of a record.
 KEPT_FINDINGS = 200
-KEPT_LETTERS = 600
+KEPT_CHARACTERS = 600
 #: Findings that are kept of a deployment's plan: its record holds more besides, and is read more often.
 KEPT_OF_DEPLOYMENT = 50
 #: Bytes that a finding has on the whole, and what it takes besides its texts: a letter may have four of them.
@@ -77,7 +77,7 @@ class PolicyVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldPolicySet:
+class PolicySetStatus:
     """A policy set that a plan is held against, as it was when the pull request was looked at.
 
     ``key`` and ``sha256`` are those of the object that holds its files. ``owners`` may approve what it refuses,
@@ -101,7 +101,7 @@ class RuleChanges:
     """
 
     changes: tuple[str, ...] = ()
-    owners: tuple[HeldPolicySet, ...] = ()
+    owners: tuple[PolicySetStatus, ...] = ()
 
 
 #: The rules stay as they are.
@@ -146,5 +146,5 @@ def _shortened(finding: PolicyFinding) -> PolicyFinding:
     )
 
 
-def _cut(text: str, letters: int = KEPT_LETTERS) -> str:
+def _cut(text: str, letters: int = KEPT_CHARACTERS) -> str:
     return text if len(text) <= letters else f"{text[: letters - 1]}…"

@@ -9,7 +9,7 @@ from typing import Any
 
 from tidegate.aws.records import pack, to_item, unpack
 from tidegate.aws.table import RECORD, Table, reasons, refusals_of
-from tidegate.deploys.rules.temporary_layer import TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.rules.errors import CloudUnavailable, Conflict, NotFound
 
@@ -73,33 +73,33 @@ class DynamoPullRequests:
         return kept
 
 
-class DynamoTemporaryLayers:
-    """The port ``TemporaryLayers``. ``now`` gives the time in seconds since 1970."""
+class DynamoSpeculativePlans:
+    """The port ``SpeculativePlans``. ``now`` gives the time in seconds since 1970."""
 
     def __init__(self, client: Any, table: str, now: Callable[[], float] = time.time) -> None:
         self._client = client
         self._table = Table(client, table)
         self._now = now
 
-    def create(self, layers: Sequence[TemporaryLayer]) -> None:
+    def create(self, layers: Sequence[SpeculativePlan]) -> None:
         every = list({layer.id: layer for layer in reversed(layers)}.values())
         for start in range(0, len(every), _BATCH):
             self._create(every[start : start + _BATCH])
 
-    def get(self, layer: str) -> TemporaryLayer:
+    def get(self, layer: str) -> SpeculativePlan:
         item = self._table.get(f"The layer {layer}", _layer(layer), RECORD)
         if item is None:
             raise NotFound("layer", layer)
-        return unpack(TemporaryLayer, item)
+        return unpack(SpeculativePlan, item)
 
-    def save(self, layer: TemporaryLayer) -> TemporaryLayer:
+    def save(self, layer: SpeculativePlan) -> SpeculativePlan:
         saved = replace(layer, version=layer.version + 1)
         self._table.put(f"The layer {layer.id}", self._item(saved), _at_version(layer.version))
         return saved
 
-    def many(self, layers: Collection[str]) -> Sequence[TemporaryLayer]:
+    def many(self, layers: Collection[str]) -> Sequence[SpeculativePlan]:
         keys = [(_layer(name), RECORD) for name in sorted(set(layers))]
-        found = [unpack(TemporaryLayer, item) for item in self._table.get_many("Layers", keys)]
+        found = [unpack(SpeculativePlan, item) for item in self._table.get_many("Layers", keys)]
         return sorted(found, key=lambda layer: (layer.stack, layer.root.name, layer.id))
 
     def remove(self, layers: Collection[str]) -> None:
@@ -107,11 +107,11 @@ class DynamoTemporaryLayers:
         for start in range(0, len(deletes), _BATCH):
             self._remove(deletes[start : start + _BATCH])
 
-    def _item(self, layer: TemporaryLayer) -> dict[str, Any]:
+    def _item(self, layer: SpeculativePlan) -> dict[str, Any]:
         expires_at = int(self._now()) + _KEPT_SECONDS
         return {**pack(layer), "pk": _layer(layer.id), "sk": RECORD, "expires_at": expires_at}
 
-    def _create(self, wanted: Sequence[TemporaryLayer]) -> None:
+    def _create(self, wanted: Sequence[SpeculativePlan]) -> None:
         """Write those that are not stored. One that is cancels its transaction: then without it."""
         for _ in range(_TRIES):
             if not wanted:
@@ -123,7 +123,7 @@ class DynamoTemporaryLayers:
         if wanted:
             raise CloudUnavailable("DynamoDB", f"{len(wanted)} layers were not written")
 
-    def _attempt(self, wanted: Sequence[TemporaryLayer]) -> Sequence[TemporaryLayer]:
+    def _attempt(self, wanted: Sequence[SpeculativePlan]) -> Sequence[SpeculativePlan]:
         """Return what is still to be written. Raise Conflict when another transaction crossed."""
         try:
             with refusals_of("Layers"):
@@ -135,7 +135,7 @@ class DynamoTemporaryLayers:
             return [layer for layer, reason in zip(wanted, refused, strict=True) if reason != _REFUSED]
         return ()
 
-    def _put(self, layer: TemporaryLayer) -> dict[str, Any]:
+    def _put(self, layer: SpeculativePlan) -> dict[str, Any]:
         return {
             "TableName": self._table.name,
             "Item": to_item(self._item(layer)),

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tidegate.deploys.rules.queue import Lock
-from tidegate.deploys.rules.temporary_layer import TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.deploys.texts.lock_text import locked_by_itself, locked_until
 from tidegate.pull_requests.rules.blocks import link
 from tidegate.texts.markdown import code, escaped
@@ -31,11 +31,11 @@ class Ahead:
     locks: Mapping[str, Lock] = field(default_factory=dict)
     busy: Mapping[str, str] = field(default_factory=dict)
 
-    def is_locked(self, layers: Iterable[TemporaryLayer]) -> bool:
+    def is_locked(self, layers: Iterable[SpeculativePlan]) -> bool:
         """Tell whether the merge of one of these layers waits behind a lock."""
         return not self.locks.keys().isdisjoint(_roots(layers))
 
-    def sentences(self, layers: Collection[TemporaryLayer]) -> Iterator[str]:
+    def sentences(self, layers: Collection[SpeculativePlan]) -> Iterator[str]:
         """Yield what of it is about these layers, in Markdown."""
         yield from self._locked([name for name in _roots(layers) if name in self.locks])
         planned = _roots(each for each in layers if each.plan is not None)
@@ -56,5 +56,5 @@ class Ahead:
             yield f"{_NOW}, {len(names) - _MOST} more queues are locked: the merge waits behind each of these locks."
 
 
-def _roots(layers: Iterable[TemporaryLayer]) -> list[str]:
+def _roots(layers: Iterable[SpeculativePlan]) -> list[str]:
     return list(dict.fromkeys(each.root.name for each in layers))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tidegate.changes.rules.change_set import Key
 from tidegate.config.rules.apply_rules import ApplyRules
-from tidegate.deploys.texts.face import people
+from tidegate.deploys.texts.presentation import people
 from tidegate.pull_requests.rules.apply_progress import ApplyProgress
 
 HEADING = "What happens on apply and on merge"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tidegate.changes.rules.change_set import Key
 from tidegate.deploys.rules.deployment import DONE, Deployment, is_final, moves_baseline
-from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.pull_requests.rules.record import PullRequestRecord
 
 
@@ -32,7 +32,7 @@ class ApplyProgress:
 
 
 def apply_progress(
-    record: PullRequestRecord, layers: Collection[TemporaryLayer], deployments: Mapping[str, Deployment]
+    record: PullRequestRecord, layers: Collection[SpeculativePlan], deployments: Mapping[str, Deployment]
 ) -> ApplyProgress:
     """Return how far a pull request is applied. ``layers`` are those of its head, ``deployments`` by their ids.
 
@@ -57,7 +57,7 @@ def applied_digest(record: PullRequestRecord) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _kind(record: PullRequestRecord, layer: TemporaryLayer | None, deployment: Deployment | None) -> str:
+def _kind(record: PullRequestRecord, layer: SpeculativePlan | None, deployment: Deployment | None) -> str:
     """Return the part of the progress that a root belongs to; an empty text for what never came to anything."""
     unchanged = layer is not None and layer.state is LayerState.NO_CHANGES
     if deployment is not None and not is_final(deployment.state):

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 
 from tidegate.deploys.rules.approval import SetState, Standing
-from tidegate.deploys.texts.face import many, people
+from tidegate.deploys.texts.presentation import many, people
 from tidegate.texts.markdown import code, escaped
 from tidegate.vcs.rules.pull_request import PullRequest
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tidegate.deploys.rules.left_behind import stays
-from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
-from tidegate.deploys.texts.face import counts, many
+from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.deploys.texts.plan_text import cut_start, fenced_plan
+from tidegate.deploys.texts.presentation import counts, many
 from tidegate.pull_requests.rules.tally import tally
 from tidegate.texts.markdown import bounded, code, escaped, fenced, folded, size, tagged_code
 
@@ -48,7 +48,7 @@ class LayerView:
     of its job.
     """
 
-    layer: TemporaryLayer
+    layer: SpeculativePlan
     plan_text: str = ""
     plan_size: int = 0
     log_url: str | None = None
@@ -73,7 +73,7 @@ def _together(parts: Iterable[str]) -> str:
     return "\n\n".join(parts)
 
 
-def result(layer: TemporaryLayer) -> str:
+def result(layer: SpeculativePlan) -> str:
     """Return how a layer ended, in few words."""
     if layer.state is LayerState.PLANNED:
         return counts(layer.plan.changes) if layer.plan else "planned"
@@ -156,11 +156,11 @@ def because(reason: str) -> str:
     return begins + "\n\n" + "\n".join(f"* {each}" for each in shown) + "\n\n"
 
 
-def _place(layer: TemporaryLayer) -> str:
+def _place(layer: SpeculativePlan) -> str:
     return f"Layer {layer.tier} of {layer.tiers}" if layer.tiers > 1 else ""
 
 
-def _last_lines(layer: TemporaryLayer, room: int) -> str:
+def _last_lines(layer: SpeculativePlan, room: int) -> str:
     """Return the end of the engine's output in a fence of at most ``room`` bytes."""
     allowed = min(room, LAST_LINES)
     while True:
@@ -216,7 +216,7 @@ def names(views: Sequence[LayerView], room: int) -> str:
     return ", ".join(shown)
 
 
-def alarms(layers: Sequence[TemporaryLayer], room: int) -> Iterator[str]:
+def alarms(layers: Sequence[SpeculativePlan], room: int) -> Iterator[str]:
     """Yield what is destroyed and replaced, by address, where nobody overlooks it, if anything is."""
     found = tally(layers).changes
     lines = [line for each in layers for line in _destroyed(each)]
@@ -229,7 +229,7 @@ def alarms(layers: Sequence[TemporaryLayer], room: int) -> Iterator[str]:
         yield head + bounded(lines, room, lambda count: f"> * … and {count} more lines: see the plans")
 
 
-def _destroyed(layer: TemporaryLayer) -> Iterator[str]:
+def _destroyed(layer: SpeculativePlan) -> Iterator[str]:
     if layer.plan is None or layer.state is not LayerState.PLANNED:
         return
     changes, root = layer.plan.changes, code(layer.root.name, _NAME)

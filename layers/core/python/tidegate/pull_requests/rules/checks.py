@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
-from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
-from tidegate.deploys.texts.face import counts, many, people
-from tidegate.deploys.texts.plan_places import NOBODY_WAITS, WaitingPlans
+from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
+from tidegate.deploys.texts.plan_slots import NOBODY_WAITS, WaitingPlans
 from tidegate.deploys.texts.plan_text import cut_start, fenced_plan
+from tidegate.deploys.texts.presentation import counts, many, people
 from tidegate.pull_requests.rules.blocks import LAST_LINES, LayerView, alarms, because, link, result, table
 from tidegate.pull_requests.rules.record import PullRequestRecord, VerdictKind
 from tidegate.pull_requests.rules.remarks import AGAIN, conflict, left_behind, not_planned, older, rules, with_options
@@ -62,7 +62,7 @@ def render_whole(
 
 
 def verdict_kind(
-    record: PullRequestRecord, layers: Sequence[TemporaryLayer], blocking: Sequence[str], fault: str
+    record: PullRequestRecord, layers: Sequence[SpeculativePlan], blocking: Sequence[str], fault: str
 ) -> VerdictKind:
     """Return what the verdict on a pull request comes to whose layers have ended. The rest is as for the check run."""
     found = tally(layers)
@@ -115,7 +115,7 @@ def render_stopped(record: PullRequestRecord, reason: str, page_url: str) -> Che
     )
 
 
-def layer_check_name(layer: TemporaryLayer) -> str:
+def layer_check_name(layer: SpeculativePlan) -> str:
     """Return the name of a layer's check run: its root, and its stack where the root is in several."""
     name = f"{WHOLE}: {layer.root.name}"
     return f"{name} ({layer.stack})" if layer.shared else name
@@ -211,7 +211,7 @@ def _counted(
     return _title(record, found, layers, blocking), summary, _conclusion(record, found, layers, blocking)
 
 
-def _title(record: PullRequestRecord, found: Tally, layers: Sequence[TemporaryLayer], blocking: Sequence[str]) -> str:
+def _title(record: PullRequestRecord, found: Tally, layers: Sequence[SpeculativePlan], blocking: Sequence[str]) -> str:
     parts = [
         str(found),
         f"held up by {many(len(blocking), 'policy set')}" if blocking else "",
@@ -223,7 +223,7 @@ def _title(record: PullRequestRecord, found: Tally, layers: Sequence[TemporaryLa
 
 
 def _conclusion(
-    record: PullRequestRecord, found: Tally, layers: Sequence[TemporaryLayer], blocking: Sequence[str]
+    record: PullRequestRecord, found: Tally, layers: Sequence[SpeculativePlan], blocking: Sequence[str]
 ) -> Conclusion:
     """Return the verdict. Plans with options are a look, and none: who chooses what is planned would decide it."""
     if found.failed or found.refused or found.unplanned or blocking or record.notice:
@@ -259,7 +259,7 @@ def _layer_summary(view: LayerView) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def _why_not(layer: TemporaryLayer) -> str:
+def _why_not(layer: SpeculativePlan) -> str:
     """Return why there is no plan: of several reasons as a list."""
     if len(layer.reason.splitlines()) < _SEVERAL:
         return escaped(layer.reason)

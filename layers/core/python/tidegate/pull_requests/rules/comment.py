@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.deploys.rules.approval import SetState, Standing
-from tidegate.deploys.rules.temporary_layer import Checkout, LayerState, TemporaryLayer
-from tidegate.deploys.texts.face import many
-from tidegate.deploys.texts.policies import held_up_by, standing_lines, verdict_lines
+from tidegate.deploys.rules.speculative_plan import Checkout, LayerState, SpeculativePlan
+from tidegate.deploys.texts.policies import policy_blocked_by, status_lines, verdict_lines
+from tidegate.deploys.texts.presentation import many
 from tidegate.pull_requests.rules.ahead import Ahead
 from tidegate.pull_requests.rules.apply import HEADING, ApplyView
 from tidegate.pull_requests.rules.blocks import LayerView, alarms, blocks, link, names
@@ -57,7 +57,7 @@ class CommentView:
 
     stack: str
     layers: Sequence[LayerView]
-    stacks: Mapping[str, Sequence[TemporaryLayer]]
+    stacks: Mapping[str, Sequence[SpeculativePlan]]
     base: str
     page_url: str = ""
     fault: str = ""
@@ -66,7 +66,7 @@ class CommentView:
     older: Overtaken | None = None
     is_draft: bool = False
     applied: ApplyView | None = None
-    standings: Sequence[Standing] = ()
+    policy_statuses: Sequence[Standing] = ()
     ahead: Ahead | None = None
     rule_changes: tuple[str, ...] = ()
 
@@ -95,7 +95,9 @@ def render_comment(view: CommentView) -> str:
     shown = [each for each in views if each.layer.state is not LayerState.NO_CHANGES]
     head = _head(view)
     missing = not_planned(view.notice, view.notes, _MISSING)
-    middle = _joined(*alarms([each.layer for each in views], _DESTROYED), missing, *_policies(views, view.standings))
+    middle = _joined(
+        *alarms([each.layer for each in views], _DESTROYED), missing, *_policies(views, view.policy_statuses)
+    )
     end = _joined(_unchanged(views), *_outlook(view), link("All of this pull request", view.page_url))
     room = MAXIMUM_COMMENT - size(head) - size(middle) - size(end) - _GLUE
     failures, plans = blocks(shown, room, link("this page", view.page_url)) if shown else ("", "")
@@ -155,9 +157,9 @@ def _heading(stack: str, place: str = "") -> str:
 def _head(view: CommentView) -> str:
     """Return marker and heading, the line of counts, what was planned, and whether Tidegate failed."""
     layers = [each.layer for each in view.layers]
-    found = _held_up(tally(layers), view.standings)
+    found = _held_up(tally(layers), view.policy_statuses)
     sets = f" **{many(len(found.failing), 'policy set')} {'fails' if len(found.failing) == 1 else 'fail'}.**"
-    others = [each for each in _holding(layers, view.standings) if each.policy_set.name not in found.failing]
+    others = [each for each in _holding(layers, view.policy_statuses) if each.policy_set.name not in found.failing]
     held = f" **{many(len(others), 'policy set')} {'holds' if len(others) == 1 else 'hold'} up the merge.**"
     counts = f"**{many(found.total, 'root')}**: {found}.{sets if found.failing else ''}{held if others else ''}"
     fault = f"**Tidegate failed** before all was planned: {escaped(view.fault, 500)}" if view.fault else ""
@@ -184,30 +186,30 @@ def _tier(view: CommentView) -> str:
     return f", tier {places[view.stack]} of {last}" if last > 1 else ""
 
 
-def _planned_from(layer: TemporaryLayer, base: str) -> str:
+def _planned_from(layer: SpeculativePlan, base: str) -> str:
     head = f"Planned from commit {code(layer.sha[:7])}"
     if layer.checkout is Checkout.BRANCH:
         return f"{head} alone, without what {code(base, _NAME)} has besides."
     return f"{head}, merged into {code(base, _NAME)} at {code(layer.base_sha[:7])}."
 
 
-def _held_up(found: Tally, standings: Sequence[Standing]) -> Tally:
+def _held_up(found: Tally, policy_statuses: Sequence[Standing]) -> Tally:
     """Return the tally without the sets that their owners let pass."""
-    passed = _let_pass(standings)
+    passed = _let_pass(policy_statuses)
     return replace(found, failing=tuple(name for name in found.failing if name not in passed))
 
 
-def _let_pass(standings: Sequence[Standing]) -> Collection[str]:
+def _let_pass(policy_statuses: Sequence[Standing]) -> Collection[str]:
     """Return the sets that their owners let pass."""
-    return {each.policy_set.name for each in standings if each.state is SetState.APPROVED}
+    return {each.policy_set.name for each in policy_statuses if each.state is SetState.APPROVED}
 
 
-def _holding(layers: Sequence[TemporaryLayer], standings: Sequence[Standing]) -> Sequence[Standing]:
+def _holding(layers: Sequence[SpeculativePlan], policy_statuses: Sequence[Standing]) -> Sequence[Standing]:
     """Return the sets that hold up the merge, with other rules or with what they do not judge of some layers."""
     shown = {each.id for each in layers}
     return [
         each
-        for each in standings
+        for each in policy_statuses
         if each.state in {SetState.FAILED, SetState.UNKNOWN}
         and (each.rules or not shown.isdisjoint(layer.id for layer in each.missing))
     ]
@@ -221,20 +223,20 @@ def _is_unjudged(standing: Standing) -> bool:
 def _stuck(view: CommentView) -> tuple[str, ...]:
     """Return the other stacks in which something holds up the merge."""
     others = {name: layers for name, layers in view.stacks.items() if name != view.stack}
-    found = {name: _held_up(tally(layers), view.standings) for name, layers in others.items()}
+    found = {name: _held_up(tally(layers), view.policy_statuses) for name, layers in others.items()}
     return tuple(name for name, each in found.items() if each.failed or each.refused or each.unplanned or each.failing)
 
 
-def _policies(views: Sequence[LayerView], standings: Sequence[Standing]) -> Iterator[str]:
+def _policies(views: Sequence[LayerView], policy_statuses: Sequence[Standing]) -> Iterator[str]:
     """Yield who approved, and what the policy sets say of each root, those that refuse it first."""
     layers = [each.layer for each in views]
     found = tally(layers)
     spoken = {verdict.policy_set for each in layers if not each.options for verdict in each.verdicts}
-    holding = _holding(layers, standings)
+    holding = _holding(layers, policy_statuses)
     passing = spoken - {*found.failing, *found.warning, *(each.policy_set.name for each in holding)}
-    lines = [*standing_lines(each for each in standings if each.rules or each.policy_set.name in found.failing)]
-    lines += [f"* {held_up_by(each)}" for each in holding if each.policy_set.name not in found.failing]
-    passed = _let_pass(standings)
+    lines = [*status_lines(each for each in policy_statuses if each.rules or each.policy_set.name in found.failing)]
+    lines += [f"* {policy_blocked_by(each)}" for each in holding if each.policy_set.name not in found.failing]
+    passed = _let_pass(policy_statuses)
     lines += [line for each in sorted(layers, key=_refusals) for line in _said(each, passed)]
     if passing:
         lines.append(f"* Policy sets that pass: {', '.join(code(name, _NAME) for name in sorted(passing)[:20])}")
@@ -244,11 +246,11 @@ def _policies(views: Sequence[LayerView], standings: Sequence[Standing]) -> Iter
         yield f"### Policies\n\n{text}"
 
 
-def _refusals(layer: TemporaryLayer) -> bool:
+def _refusals(layer: SpeculativePlan) -> bool:
     return not any(each.failed for each in layer.verdicts)
 
 
-def _said(layer: TemporaryLayer, passed: Collection[str]) -> Iterator[str]:
+def _said(layer: SpeculativePlan, passed: Collection[str]) -> Iterator[str]:
     verdicts = [each for each in layer.verdicts if each.failed or each.findings]
     if verdicts:
         failed = {each.policy_set for each in verdicts if each.failed}
@@ -269,12 +271,12 @@ def _outlook(view: CommentView) -> Iterator[str]:
     layers, applied = [each.layer for each in view.layers], view.applied
     heading = HEADING if applied else _ON_MERGE
     yield f"### {heading}\n\n{listed(on_merge(view.stack, view.stacks, applied, view.ahead), _MERGE)}"
-    found = _held_up(tally(layers), view.standings)
+    found = _held_up(tally(layers), view.policy_statuses)
     now = Circumstances(
         is_draft=view.is_draft,
         is_older=_older(view) is not None,
-        unapproved=tuple(each.policy_set for each in view.standings if each.rules and each.blocks),
-        unjudged=tuple(each.policy_set.name for each in _holding(layers, view.standings) if _is_unjudged(each)),
+        unapproved=tuple(each.policy_set for each in view.policy_statuses if each.rules and each.blocks),
+        unjudged=tuple(each.policy_set.name for each in _holding(layers, view.policy_statuses) if _is_unjudged(each)),
         is_locked=view.ahead is not None and view.ahead.is_locked(each for each in layers if not each.is_extra),
     )
     steps = next_steps(layers, found, applied, _stuck(view), now)

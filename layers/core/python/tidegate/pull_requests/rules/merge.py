@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
-from tidegate.deploys.rules.temporary_layer import TemporaryLayer
-from tidegate.deploys.texts.face import people
-from tidegate.policies.rules.policy import HeldPolicySet
+from tidegate.deploys.rules.speculative_plan import SpeculativePlan
+from tidegate.deploys.texts.presentation import people
+from tidegate.policies.rules.policy import PolicySetStatus
 from tidegate.pull_requests.rules.ahead import Ahead
 from tidegate.pull_requests.rules.apply import ApplyView, apply_steps, how_applied
 from tidegate.pull_requests.rules.remarks import AGAIN, PLAN
@@ -35,7 +35,7 @@ class Circumstances:
     ``unjudged`` the names of those that have no verdict on some plans.
     """
 
-    unapproved: tuple[HeldPolicySet, ...] = ()
+    unapproved: tuple[PolicySetStatus, ...] = ()
     unjudged: tuple[str, ...] = ()
     is_draft: bool = False
     is_older: bool = False
@@ -44,7 +44,7 @@ class Circumstances:
 
 def on_merge(
     stack: str,
-    stacks: Mapping[str, Sequence[TemporaryLayer]],
+    stacks: Mapping[str, Sequence[SpeculativePlan]],
     applied: ApplyView | None = None,
     ahead: Ahead | None = None,
 ) -> Sequence[str]:
@@ -71,7 +71,7 @@ def on_merge(
 
 
 def next_steps(
-    layers: Collection[TemporaryLayer],
+    layers: Collection[SpeculativePlan],
     found: Tally,
     applied: ApplyView | None = None,
     stuck: tuple[str, ...] = (),
@@ -99,7 +99,7 @@ def next_steps(
     return [*lines, last]
 
 
-def _between_stacks(stack: str, stacks: Mapping[str, Sequence[TemporaryLayer]]) -> Iterator[str]:
+def _between_stacks(stack: str, stacks: Mapping[str, Sequence[SpeculativePlan]]) -> Iterator[str]:
     plan_after = _present({name for each in stacks[stack] for name in each.waits.plan_after}, stack, stacks)
     apply_after = _present({name for each in stacks[stack] for name in each.waits.apply_after}, stack, stacks)
     waiting = tuple(name for name in stacks if name != stack and stack in awaited(stacks[name]))
@@ -129,7 +129,7 @@ def _is(names: tuple[str, ...]) -> str:
     return "are" if len(names) > 1 else "is"
 
 
-def _inside(layers: Sequence[TemporaryLayer]) -> Sequence[str]:
+def _inside(layers: Sequence[SpeculativePlan]) -> Sequence[str]:
     sentences = [
         f"{code(each.root.name, _NAME)} is planned after {people(each.waits.roots)}."
         for each in layers
@@ -138,7 +138,7 @@ def _inside(layers: Sequence[TemporaryLayer]) -> Sequence[str]:
     return _first(sentences, "roots are planned after others of this stack")
 
 
-def _destroyed(layers: Sequence[TemporaryLayer]) -> Iterator[str]:
+def _destroyed(layers: Sequence[SpeculativePlan]) -> Iterator[str]:
     names = tuple(each.root.name for each in layers if each.destroy)
     if names:
         yield (
@@ -148,7 +148,7 @@ def _destroyed(layers: Sequence[TemporaryLayer]) -> Iterator[str]:
 
 
 def _grouped(
-    layers: Sequence[TemporaryLayer], kinds: Callable[[TemporaryLayer], Iterable[_Kind]]
+    layers: Sequence[SpeculativePlan], kinds: Callable[[SpeculativePlan], Iterable[_Kind]]
 ) -> Mapping[_Kind, tuple[str, ...]]:
     """Return the names of the roots of each kind, in the order of the layers; one may be of several kinds."""
     found: dict[_Kind, list[str]] = {}
@@ -164,7 +164,7 @@ def _first(sentences: Sequence[str], others: str) -> Sequence[str]:
     return [*sentences[:_SENTENCES], *([f"{more} more {others}."] if more > 0 else [])]
 
 
-def _reviews(layers: Sequence[TemporaryLayer]) -> Sequence[str]:
+def _reviews(layers: Sequence[SpeculativePlan]) -> Sequence[str]:
     rules = _grouped(layers, lambda each: [(each.review, _reviewers(each))])
     sentences = [
         _review("Each plan with changes" if len(rules) == 1 else f"A plan with changes of {people(roots)}", *rule)
@@ -173,7 +173,7 @@ def _reviews(layers: Sequence[TemporaryLayer]) -> Sequence[str]:
     return _first(sentences, "rules of reviews hold for other roots")
 
 
-def _required(layers: Sequence[TemporaryLayer]) -> Sequence[str]:
+def _required(layers: Sequence[SpeculativePlan]) -> Sequence[str]:
     """Return what is required of applies after the merge."""
     sentences = [
         f"{people(roots)}: applied only with {'; and '.join(map(code, words))} of the head (`apply_requirements`)."
@@ -182,18 +182,18 @@ def _required(layers: Sequence[TemporaryLayer]) -> Sequence[str]:
     return _first(sentences, "requirements hold for other roots")
 
 
-def _unmatched(layers: Sequence[TemporaryLayer]) -> Iterator[str]:
+def _unmatched(layers: Sequence[SpeculativePlan]) -> Iterator[str]:
     names = tuple(each.root.name for each in layers if each.unmatched)
     if names:
         yield f"{people(names)}: no check of `apply_requirements` matches. An operator overrides that, or it waits."
 
 
-def _words(layer: TemporaryLayer) -> Sequence[tuple[str, ...]]:
+def _words(layer: SpeculativePlan) -> Sequence[tuple[str, ...]]:
     words = tuple(filter(None, (wanted.after_merge.words for wanted in layer.requires)))
     return [words] if words else []
 
 
-def _frozen(layers: Sequence[TemporaryLayer]) -> Sequence[str]:
+def _frozen(layers: Sequence[SpeculativePlan]) -> Sequence[str]:
     """Return in which times what is not applied."""
     sentences = [
         f"{people(roots)}: frozen {code(window.words)}{f': {escaped(window.reason)}' if window.reason else ''}. "
@@ -203,7 +203,7 @@ def _frozen(layers: Sequence[TemporaryLayer]) -> Sequence[str]:
     return _first(sentences, "freezes hold for these roots")
 
 
-def _reviewers(layer: TemporaryLayer) -> tuple[str, ...]:
+def _reviewers(layer: SpeculativePlan) -> tuple[str, ...]:
     return layer.access.who_may(Action.REVIEW) if layer.access else (EVERYBODY,)
 
 
@@ -232,7 +232,7 @@ def _corrections(found: Tally) -> Iterator[str]:
         yield f"Not all is planned. {AGAIN}"
 
 
-def _approvals(layers: Collection[TemporaryLayer], found: Tally) -> Iterator[str]:
+def _approvals(layers: Collection[SpeculativePlan], found: Tally) -> Iterator[str]:
     held = {each.name: each for layer in layers for each in layer.policy_sets}
     for name in found.failing[:_SENTENCES]:
         yield f"Policy set {code(name, _NAME)} fails: change the plan, or {_approval(held.get(name))}."
@@ -240,11 +240,11 @@ def _approvals(layers: Collection[TemporaryLayer], found: Tally) -> Iterator[str
         yield f"{len(found.failing) - _SENTENCES} more policy sets fail: each has a check of its own."
 
 
-def _of_rules(held: HeldPolicySet) -> str:
+def _of_rules(held: PolicySetStatus) -> str:
     return f"As the rules change, {_approval(held)} (policy set {code(held.name, _NAME)})."
 
 
-def _approval(held: HeldPolicySet | None) -> str:
+def _approval(held: PolicySetStatus | None) -> str:
     if held is None or not held.owners:
         return "ask who may change the policies; nobody owns this set"
     how_many = "an approving review" if held.approvals == 1 else f"approving reviews by {held.approvals}"

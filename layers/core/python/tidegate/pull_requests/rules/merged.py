@@ -11,8 +11,8 @@ from tidegate.deploys.rules.queue import Lock, is_held_back
 from tidegate.deploys.rules.repository_locks import WHOLE, named
 from tidegate.deploys.rules.requirements_gate import REQUIREMENTS_DAYS
 from tidegate.deploys.rules.review import REVIEW_DAYS, moment
-from tidegate.deploys.texts.face import many
 from tidegate.deploys.texts.plan_text import cut_start
+from tidegate.deploys.texts.presentation import many
 from tidegate.pull_requests.rules.blocks import LAST_LINES, link
 from tidegate.pull_requests.rules.comment import MAXIMUM_COMMENT, MERGED
 from tidegate.texts.markdown import bounded, code, escaped, fenced, folded, prose, size, tagged_code

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tidegate.deploys.rules.query import KINDS, Vocabulary, parse_query
-from tidegate.deploys.rules.temporary_layer import TemporaryLayer
+from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.roots.rules.root_query import TagQuery
 from tidegate.roots.rules.terms import Tagged, tagged
@@ -20,7 +20,7 @@ def parse_pull_request_query(text: str) -> TagQuery:
     return parse_query(text, PULL_REQUESTS)
 
 
-def is_found(record: PullRequestRecord, layers: Iterable[TemporaryLayer], query: TagQuery) -> bool:
+def is_found(record: PullRequestRecord, layers: Iterable[SpeculativePlan], query: TagQuery) -> bool:
     """Tell whether a pull request matches: a root that it affects does, or it does itself if it affects none."""
     spec = record.spec
     revisions = [f"revision:{spec.head_sha[:length]}" for length in range(7, len(spec.head_sha) + 1)]
@@ -29,6 +29,6 @@ def is_found(record: PullRequestRecord, layers: Iterable[TemporaryLayer], query:
     return any(map(query.matches, found))
 
 
-def _tagged(layer: TemporaryLayer, own: Iterable[str]) -> Tagged:
+def _tagged(layer: SpeculativePlan, own: Iterable[str]) -> Tagged:
     stacks = (f"stack_name:{name}" for name in (layer.stack, *layer.within))
     return tagged(layer.root, (*layer.tags, *own, f"root:{layer.root.name}", *stacks))

@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from tidegate.changes.rules.change_set import Key
 from tidegate.config.rules.apply_rules import ApplyRules
-from tidegate.deploys.rules.judged_plan import JudgedPlan
-from tidegate.deploys.rules.temporary_layer import TemporaryLayer
+from tidegate.deploys.rules.evaluated_plan import EvaluatedPlan
+from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.policies.rules.policy import RuleChanges
 from tidegate.roots.rules.plan_request import PlanRequest
 from tidegate.roots.rules.root import pull_request_execution
@@ -192,7 +192,7 @@ class PullRequestRecord:
     deploys: tuple[Applying, ...] = ()
     told: tuple[tuple[str, str], ...] = ()
     settled: bool = False
-    plans: tuple[JudgedPlan, ...] = ()
+    plans: tuple[EvaluatedPlan, ...] = ()
     stacks: tuple[str, ...] = ()
     version: int = 0
 
@@ -286,12 +286,12 @@ def _next_attempt(record: PullRequestRecord) -> PullRequestRecord:
     )
 
 
-def judged(record: PullRequestRecord, layers: Collection[TemporaryLayer], at: str) -> PullRequestRecord:
+def judged(record: PullRequestRecord, layers: Collection[SpeculativePlan], at: str) -> PullRequestRecord:
     """Return the record with its conditions as of ``at``; ``layers`` are those of its layers that exist."""
     return replace(record, conditions=conditions(record, layers, at))
 
 
-def conditions(record: PullRequestRecord, layers: Collection[TemporaryLayer], at: str) -> tuple[Condition, ...]:
+def conditions(record: PullRequestRecord, layers: Collection[SpeculativePlan], at: str) -> tuple[Condition, ...]:
     """Return the three conditions of a record. Where a status stays as it was, so does the time since when it is so."""
     before = {each.type: each for each in record.conditions}
     found = (_discovered(record, at), _planning(record, layers, at), _commented(record, at))
@@ -325,7 +325,7 @@ def _discovered(record: PullRequestRecord, at: str) -> Condition:
     return Condition(kind, Status.TRUE, "Discovered", f"It is known what {head} changes.", at)
 
 
-def _planning(record: PullRequestRecord, layers: Collection[TemporaryLayer], at: str) -> Condition:
+def _planning(record: PullRequestRecord, layers: Collection[SpeculativePlan], at: str) -> Condition:
     kind, total = ConditionType.ARE_LAYERS_STILL_PLANNING, len(record.layers)
     done = len({each.id for each in layers if each.is_done} & set(record.layers))
     if not record.discovered:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tidegate.deploys.rules.left_behind import stays
-from tidegate.deploys.rules.temporary_layer import TemporaryLayer
-from tidegate.deploys.texts.face import people
+from tidegate.deploys.rules.speculative_plan import SpeculativePlan
+from tidegate.deploys.texts.presentation import people
 from tidegate.pull_requests.rules.record import Overtaken
 from tidegate.texts.markdown import bounded, code, escaped, prose
 from tidegate.texts.sentences import listed
@@ -30,12 +30,12 @@ def older(overtaken: Overtaken | None) -> str:
     return f"> [!WARNING]\n> **Out of date:** {sentence} Comment {PLAN} to plan it with that."
 
 
-def conflict(layers: Collection[TemporaryLayer]) -> str:
+def conflict(layers: Collection[SpeculativePlan]) -> str:
     """Return why head and base cannot be merged, if a plan failed of that, in plain words. It is the same for all."""
     return next((each.reason for each in layers if each.conflict), "")
 
 
-def with_options(layers: Sequence[TemporaryLayer]) -> str:
+def with_options(layers: Sequence[SpeculativePlan]) -> str:
     """Return which layers were planned with options of the engine, or nothing."""
     given: dict[tuple[str, ...], list[str]] = {}
     for each in layers:
@@ -60,7 +60,7 @@ def rules(changes: Sequence[str]) -> str:
     )
 
 
-def left_behind(layers: Sequence[TemporaryLayer], room: int) -> str:
+def left_behind(layers: Sequence[SpeculativePlan], room: int) -> str:
     """Return what stays behind of roots that the merge takes away, and what destroys it; or nothing."""
     left = [each for each in layers if each.leaves_resources]
     if not left:
@@ -74,7 +74,7 @@ def left_behind(layers: Sequence[TemporaryLayer], room: int) -> str:
     return head + bounded(lines, room, lambda count: f"> * … and {count} more.")
 
 
-def _about(layer: TemporaryLayer) -> str:
+def _about(layer: SpeculativePlan) -> str:
     return " ".join(filter(None, (layer.why, layer.reason.partition("\n")[0])))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
-from tidegate.deploys.rules.temporary_layer import LayerState, TemporaryLayer
-from tidegate.deploys.texts.face import counts, many
+from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
+from tidegate.deploys.texts.presentation import counts, many
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.policies.rules.policy import PolicyVerdict
 from tidegate.rules.graphs import tiers
@@ -52,7 +52,7 @@ class Tally:
         return f" ({many(self.left, 'resource')} {'stays' if self.left == 1 else 'stay'})" if self.left else ""
 
 
-def tally(layers: Collection[TemporaryLayer]) -> Tally:
+def tally(layers: Collection[SpeculativePlan]) -> Tally:
     """Return the counts of layers."""
     of = {state: sum(1 for each in layers if each.state is state) for state in LayerState}
     plans = [each.plan.changes for each in layers if each.state is LayerState.PLANNED and each.plan]
@@ -74,7 +74,7 @@ def tally(layers: Collection[TemporaryLayer]) -> Tally:
     )
 
 
-def by_importance(layers: Iterable[TemporaryLayer]) -> Sequence[TemporaryLayer]:
+def by_importance(layers: Iterable[SpeculativePlan]) -> Sequence[SpeculativePlan]:
     """Return the layers: failed ones first, then what destroys, what replaces, what changes; unchanged ones last.
 
     Those of one kind stand in the order in which a merge deploys them, what it does not deploy after them.
@@ -84,11 +84,11 @@ def by_importance(layers: Iterable[TemporaryLayer]) -> Sequence[TemporaryLayer]:
     return sorted(found, key=lambda each: (_rank(each), place[each.stack], each.is_extra, *_in_stack(each)))
 
 
-def _in_stack(layer: TemporaryLayer) -> tuple[int, str, str]:
+def _in_stack(layer: SpeculativePlan) -> tuple[int, str, str]:
     return layer.tier, layer.root.name, layer.id
 
 
-def _rank(layer: TemporaryLayer) -> int:
+def _rank(layer: SpeculativePlan) -> int:
     if layer.state in _WITHOUT_PLAN:
         return _WITHOUT_PLAN.index(layer.state)
     if layer.state is LayerState.NO_CHANGES:
@@ -103,15 +103,15 @@ def _names(verdicts: Iterable[PolicyVerdict]) -> tuple[str, ...]:
     return tuple(sorted({each.policy_set for each in verdicts}))
 
 
-def stacks_of(layers: Iterable[TemporaryLayer]) -> Mapping[str, Sequence[TemporaryLayer]]:
+def stacks_of(layers: Iterable[SpeculativePlan]) -> Mapping[str, Sequence[SpeculativePlan]]:
     """Return the layers of each stack, by name; stacks that others wait for come first."""
-    found: dict[str, list[TemporaryLayer]] = {}
+    found: dict[str, list[SpeculativePlan]] = {}
     for layer in layers:
         found.setdefault(layer.stack, []).append(layer)
     places = tiers({stack: awaited(members) for stack, members in found.items()})
     return {stack: found[stack] for stack in sorted(found, key=lambda name: (places[name], name))}
 
 
-def awaited(layers: Iterable[TemporaryLayer]) -> frozenset[str]:
+def awaited(layers: Iterable[SpeculativePlan]) -> frozenset[str]:
     """Return the stacks that layers of one stack wait for."""
     return frozenset(name for each in layers for name in (*each.waits.plan_after, *each.waits.apply_after))

@@ -128,7 +128,7 @@ def _linked(found: Mapping[str, Module], sources: Mapping[str, set[str]], links:
     return more
 
 
-def judge_directories(modules: Mapping[str, Module]) -> dict[str, Verdict]:
+def check_directories(modules: Mapping[str, Module]) -> dict[str, Verdict]:
     """Return of each directory whether it is a root by itself, and why.
 
     Roots say where their state lies, or nothing uses them and something marks them as such: a provider block or a lock

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 
-class GitHubAddresses:
-    """The port ``ForgeAddresses`` below the forge's own address, such as ``https://github.com``."""
+class GitHubUrls:
+    """The port ``ForgeUrls`` below the forge's own address, such as ``https://github.com``."""
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
@@ -31,8 +31,8 @@ class GitHubAddresses:
         return f"{self._url}/{repository}.git"
 
 
-class GitLabAddresses:
-    """The port ``ForgeAddresses`` below the forge's own address, such as ``https://gitlab.com``."""
+class GitLabUrls:
+    """The port ``ForgeUrls`` below the forge's own address, such as ``https://gitlab.com``."""
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")

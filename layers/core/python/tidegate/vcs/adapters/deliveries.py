@@ -186,7 +186,7 @@ _DISCOVERED = (
     "retry",
     "check_suite",
     "drift",
-    "look_for_drift",
+    "detect_drift",
     "pull_request",
     "pull_request_review",
     "merge_group",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from tidegate.vcs.adapters.addresses import GitHubAddresses
+from tidegate.vcs.adapters.addresses import GitHubUrls
 from tidegate.vcs.github.access import AppCredentials, GitHubAccess, GitHubApp
 from tidegate.vcs.github.checks import GitHubChecks
 from tidegate.vcs.github.comments import GitHubComments
@@ -17,9 +17,7 @@ from tidegate.vcs.github.pulls import GitHubPulls
 __all__ = ["AppCredentials", "GitHubForge"]
 
 
-class GitHubForge(
-    GitHubAddresses, GitHubChecks, GitHubComments, GitHubCommits, GitHubIssues, GitHubPeople, GitHubPulls
-):
+class GitHubForge(GitHubUrls, GitHubChecks, GitHubComments, GitHubCommits, GitHubIssues, GitHubPeople, GitHubPulls):
     """The ports ``Forge`` and ``ForgeIssues``. ``credentials`` is asked when the first token is needed.
 
     With ``comment_token``, or one beside the App's credentials, comments are those of the user that it belongs to.

@@ -12,11 +12,11 @@ from typing import Any
 from urllib.parse import quote, unquote, urldefrag
 
 from tidegate.rules.errors import ForgeRefused
-from tidegate.vcs.adapters.addresses import GitLabAddresses
+from tidegate.vcs.adapters.addresses import GitLabUrls
 from tidegate.vcs.gitlab.access import BAD_REQUEST, NOT_FOUND, GitLabAccess, project
-from tidegate.vcs.gitlab.deploy_notes import DEPLOYS, tell_deployments
+from tidegate.vcs.gitlab.deploy_notes import DEPLOYS, notify_deployments
 from tidegate.vcs.rules.check_run import CheckRun, Conclusion
-from tidegate.vcs.rules.forge_words import GITLAB_WORDS
+from tidegate.vcs.rules.forge_terms import GITLAB_WORDS
 
 #: Characters of a status' words and link.
 MAXIMUM_DESCRIPTION = MAXIMUM_LINK = 255
@@ -39,7 +39,7 @@ _Json = Mapping[str, Any]
 _NO_TRANSITION = "Cannot transition status"
 
 
-class GitLabChecks(GitLabAddresses):
+class GitLabChecks(GitLabUrls):
     """The part of the port ``Forge`` that is about check runs. A check run's id is that of its first status.
 
     ``web`` is the address of Tidegate's pages, or empty.
@@ -96,7 +96,7 @@ class GitLabChecks(GitLabAddresses):
                 raise
             made = self._replace(repository, check_run, state, every)
         if check_run.name.startswith(DEPLOYS) and state != _PENDING:
-            tell_deployments(self._access, repository, sha, lambda: self._ours(repository, sha))
+            notify_deployments(self._access, repository, sha, lambda: self._ours(repository, sha))
         return made
 
     def _replace(self, repository: str, check_run: CheckRun, state: str, every: Sequence[_Json]) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from tidegate.rules.errors import ForgeRefused, NotFound
 from tidegate.vcs.gitlab.access import NOT_FOUND, GitLabAccess, project
-from tidegate.vcs.rules.forge_words import GITLAB_WORDS
+from tidegate.vcs.rules.forge_terms import GITLAB_WORDS
 
 #: GitLab's words for reactions, by GitHub's; the others are the same.
 _EMOJI = {"+1": "thumbsup", "-1": "thumbsdown", "hooray": "tada", "laugh": "laughing"}

@@ -24,7 +24,7 @@ _SIGNS = {"success": "✅", "failed": "❌", "canceled": "⏹️", "running": "�
 _Statuses = Iterable[Mapping[str, Any]]
 
 
-def tell_deployments(access: GitLabAccess, repository: str, sha: str, statuses: Callable[[], _Statuses]) -> None:
+def notify_deployments(access: GitLabAccess, repository: str, sha: str, statuses: Callable[[], _Statuses]) -> None:
     """Write or update the note. ``statuses`` returns those of ours on the commit, replaced ones included.
 
     What GitLab refuses, such as a note in a locked discussion, is left out: the statuses tell the same.

@@ -12,13 +12,13 @@ from tidegate.vcs.gitlab.comments import GitLabComments
 from tidegate.vcs.gitlab.issues import GitLabIssues
 from tidegate.vcs.gitlab.people import GitLabPeople
 from tidegate.vcs.gitlab.pulls import GitLabPulls
-from tidegate.vcs.gitlab.witness import GitLabWitness
+from tidegate.vcs.gitlab.webhook_verifier import GitLabWebhookVerifier
 
 __all__ = ["GitLabCredentials", "GitLabDeliveries", "GitLabForge"]
 
 
-class GitLabForge(GitLabChecks, GitLabComments, GitLabIssues, GitLabPeople, GitLabPulls, GitLabWitness):
-    """The ports ``Forge``, ``ForgeIssues`` and ``ForgeWitness``.
+class GitLabForge(GitLabChecks, GitLabComments, GitLabIssues, GitLabPeople, GitLabPulls, GitLabWebhookVerifier):
+    """The ports ``Forge``, ``ForgeIssues`` and ``WebhookVerifier``.
 
     ``web`` is the address of Tidegate's pages. ``credentials`` is asked when a token is needed. What names an
     installation is used by the last port only.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tidegate.rules.errors import ForgeRefused, NotFound
 from tidegate.vcs.gitlab.access import NOT_FOUND, GitLabAccess, project
 from tidegate.vcs.gitlab.comments import written
-from tidegate.vcs.rules.forge_words import GITLAB_WORDS
+from tidegate.vcs.rules.forge_terms import GITLAB_WORDS
 
 
 class GitLabIssues:

@@ -125,7 +125,7 @@ def _read_check_run(payload: Mapping[str, Any]) -> Accepted | Ignored:
         return Accepted("replan", _commit_demand(payload, check_run))
     if action == "rerequested" and is_of_drift(name):
         asked = _commit_demand(payload, check_run)
-        return Accepted("look_for_drift", {**asked, "schedule": schedule_of(name)})
+        return Accepted("detect_drift", {**asked, "schedule": schedule_of(name)})
     fields = {
         "repository": repository_in(payload),
         "id": number_in(check_run, "id"),

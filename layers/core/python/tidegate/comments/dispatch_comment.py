@@ -1,0 +1,33 @@
+"""Hand a comment over to the function that answers buttons: it may read plans, settle reviews and stop runners.
+
+The same comment once more is handed over once more, and decided once.
+"""
+
+from __future__ import annotations
+
+from tidegate.comments.answer_comment import Comment
+from tidegate.comments.rules.command import Command
+from tidegate.ports import Delivery, DeliveryOutcome, Ports
+
+#: The kind of delivery by which a comment is handed over.
+DECISION = "decision"
+
+
+def dispatch_comment(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome:
+    """Store what the comment asks for as a delivery of its own, and put it on the action queue."""
+    fields = {
+        "repository": comment.repository,
+        "pull_request": comment.pull_request,
+        "comment": comment.comment,
+        "text": comment.text,
+        "installation": comment.installation,
+        "sender": comment.sender,
+        "written_at": comment.written_at,
+        "plans": comment.plans,
+        "plans_cancelled": comment.plans_cancelled,
+    }
+    delivery = Delivery(f"decision-{comment.delivery}", DECISION, fields, comment.received_at)
+    ports.deliveries.store(delivery)
+    ports.events.send(delivery)
+    ports.deliveries.mark_queued(delivery.id)
+    return DeliveryOutcome(f"The comment is answered as {delivery.id}: {command.verb}.")

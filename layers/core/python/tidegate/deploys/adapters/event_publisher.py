@@ -1,0 +1,205 @@
+"""Telling others that a deployment changed: the check-run queue (SQS FIFO) and the event bus (EventBridge).
+
+An event has the source ``tidegate``, the detail type ``Deployment changed`` and this detail::
+
+    {"version": 1, "deployment": …, "repository": …, "root": …, "revision": …, "branch": …, "trigger": …,
+     "requested_by": …, "state": …, "reason": …, "changed_at": …, "apply_job": …,
+     "changes": {"add": 1, "change": 0, "destroy": 0, "replace": 0, "outputs": 0, "moved": 0,
+     "actions": 0, "deferred": 0} or null}
+
+Messages of the queues are those of ``tidegate.messages.queues``. Their groups, and what counts as a duplicate:
+
+- The check run of a deployment, of a layer, and all that is shown of a pull request have a group each, so that each is
+  brought up to date by one at a time and in order. Of a pull request's progress there is one message every two seconds
+  and of its deploys one every ten (it is taken up once these are over, so it sees each change that asked for it).
+- The queue of positions has a delay of two seconds, and what is sent about one queue within a second is one message
+  there: whoever takes it up reads the queue after that second is over, so it sees each change that asked for it. The
+  other, which is not FIFO, holds back what is not due yet.
+- The group of the change queue is the change set, so that one at a time checks the gates of a change. Slots are given
+  by one at a time as well.
+
+A check run must be brought up to date: what cannot be sent is raised. The bus is for others, so a bus
+that takes no events after several tries holds up no deploy: the loss is logged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from aws_lambda_powertools import Logger
+
+from tidegate.aws.boto import cloud_errors
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.speculative_plan import SpeculativePlan
+from tidegate.messages.queues import (
+    FollowApply,
+    GiveSlots,
+    OfPullRequest,
+    OpenGates,
+    PublishDeployment,
+    PublishDeploys,
+    PublishLayer,
+    PublishProgress,
+    PublishRevision,
+    Queued,
+    RefreshPositions,
+)
+from tidegate.rules.errors import CloudUnavailable
+
+SOURCE = "tidegate"
+DETAIL_TYPE = "Deployment changed"
+#: Version of the event's shape: raised when a field changes its meaning or goes.
+EVENT_VERSION = 1
+#: Times that an event is offered to a bus that answers, but does not take it. What does not
+#: answer, boto tries several times by itself.
+_OFFERS = 3
+#: Seconds between two looks at how far the plans of a pull request are.
+PROGRESS = 2
+#: Seconds between two looks at what became of a merged pull request's roots.
+DEPLOYS = 10
+_COUNTS = ("add", "change", "destroy", "replace", "outputs", "moved", "actions", "deferred")
+
+logger = Logger(service="tidegate", child=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Channels:
+    """Where announcements go: the URLs of the queues, the bus's name. What a function does not use may be empty."""
+
+    check_run_queue: str
+    bus: str
+    positions_queue: str = ""
+    later_queue: str = ""
+    change_queue: str = ""
+
+
+class AwsEventPublisher:
+    """The port ``Announcements``. ``now`` gives the time in seconds since 1970."""
+
+    def __init__(self, sqs: Any, events: Any, channels: Channels, now: Callable[[], float] = time.time) -> None:
+        self._sqs = sqs
+        self._events = events
+        self._channels = channels
+        self._now = now
+
+    def changed(self, deployment: Deployment) -> None:
+        """Announce a saved deployment. The same version again within five minutes is one message.
+
+        Raise CloudUnavailable when the check-run queue does not take it. A bus that does not is logged only.
+        """
+        self._show(PublishDeployment(deployment=deployment.id), f"{deployment.id}-{deployment.version}")
+        try:
+            self._publish(deployment)
+        except CloudUnavailable as error:
+            about = {"deployment": deployment.id, "state": deployment.state.value, "refusal": str(error)}
+            logger.warning("the event bus did not take an event", extra=about)
+
+    def refresh(self, deployment: str) -> None:
+        self._show(PublishDeployment(deployment=deployment, again=True))
+
+    def position_changed(self, deployment: str) -> None:
+        self._show(PublishDeployment(deployment=deployment, again=True, if_new=True))
+
+    def repeated(self, deployment: str, by: str) -> None:
+        self._show(PublishDeployment(deployment=deployment, again=True, repeated_by=by))
+
+    def answered(self, deployment: str, why: str) -> None:
+        self._show(PublishDeployment(deployment=deployment, again=True, answer=why))
+
+    def queue_changed(self, queue: str) -> None:
+        group = _digest(queue)
+        once = f"{group}-{int(self._now())}"
+        self._send(self._channels.positions_queue, RefreshPositions(queue=queue), group, once)
+
+    def queue_changed_later(self, queue: str, seconds: int) -> None:
+        message = RefreshPositions(queue=queue)
+        with cloud_errors("SQS"):
+            self._sqs.send_message(
+                QueueUrl=self._channels.later_queue, MessageBody=message.body(), DelaySeconds=seconds
+            )
+
+    def change_moved(self, change_set: str) -> None:
+        self._send(self._channels.change_queue, OpenGates(change_set=change_set), _digest(change_set))
+
+    def slots_freed(self) -> None:
+        self._send(self._channels.change_queue, GiveSlots(), "slots")
+
+    def layer_changed(self, layer: SpeculativePlan) -> None:
+        if layer.is_done:
+            self._send(self._channels.check_run_queue, PublishLayer(layer=layer.id), layer.id)
+        pull_request = f"{layer.repository}#{layer.pull_request}"
+        again = (int(self._now()) // PROGRESS + 1) * PROGRESS
+        message = PublishProgress(pull_request=pull_request, not_before=again)
+        self._show_pull_request(message, f"{_digest(pull_request)}-{again}")
+
+    def pull_request_ended(self, pull_request: str, revision: str, error: str = "", cause: str = "") -> None:
+        message = PublishRevision(pull_request=pull_request, revision=revision, error=error, cause=cause)
+        self._show_pull_request(message)
+
+    def pull_request_applied(self, pull_request: str) -> None:
+        self._show_pull_request(FollowApply(pull_request=pull_request))
+
+    def pull_request_deployed(self, pull_request: str) -> None:
+        at = (int(self._now()) // DEPLOYS + 1) * DEPLOYS
+        message = PublishDeploys(pull_request=pull_request, not_before=at)
+        self._show_pull_request(message, f"{_digest(pull_request)}-deployed-{at}")
+
+    def _show(self, message: PublishDeployment, once: str = "") -> None:
+        self._send(self._channels.check_run_queue, message, message.deployment, once)
+
+    def _show_pull_request(self, message: OfPullRequest, once: str = "") -> None:
+        self._send(self._channels.check_run_queue, message, _digest(message.pull_request), once)
+
+    def _send(self, queue: str, message: Queued, group: str, once: str = "") -> None:
+        """Put a message into a FIFO queue. Of what has the same ``once`` within five minutes, one is there."""
+        with cloud_errors("SQS"):
+            self._sqs.send_message(
+                QueueUrl=queue,
+                MessageBody=message.body(),
+                MessageGroupId=group,
+                MessageDeduplicationId=once or uuid.uuid4().hex,
+            )
+
+    def _publish(self, deployment: Deployment) -> None:
+        entry = {
+            "EventBusName": self._channels.bus,
+            "Source": SOURCE,
+            "DetailType": DETAIL_TYPE,
+            "Detail": json.dumps(_detail(deployment)),
+        }
+        with cloud_errors("EventBridge"):
+            for _ in range(_OFFERS):
+                answer = self._events.put_events(Entries=[entry])
+                if not answer.get("FailedEntryCount"):
+                    return
+        raise CloudUnavailable("EventBridge", str(answer["Entries"][0].get("ErrorCode")))
+
+
+def _digest(text: str) -> str:
+    """Return a group's name: legal, whatever the text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _detail(deployment: Deployment) -> dict[str, Any]:
+    changes = deployment.plan.changes if deployment.plan else None
+    return {
+        "version": EVENT_VERSION,
+        "deployment": deployment.id,
+        "repository": deployment.repository,
+        "root": deployment.root.name,
+        "revision": deployment.revision.sha,
+        "branch": deployment.revision.branch,
+        "trigger": deployment.trigger.value,
+        "requested_by": deployment.requested_by,
+        "state": deployment.state.value,
+        "reason": deployment.reason,
+        "changed_at": deployment.changed_at,
+        "apply_job": deployment.apply_job,
+        "changes": {name: getattr(changes, name) for name in _COUNTS} if changes else None,
+    }

@@ -1,0 +1,57 @@
+"""Plans of deployments that are held against policy sets before anybody reviews or applies them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidegate.deploys.rules.approval import Standing
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
+from tidegate.policies.rules.policy import PolicyVerdict
+
+#: The name of the error that a deployment ends with whose plan policies do not let pass.
+POLICIES_REFUSED = "PoliciesRefused"
+#: Sets that a sentence tells of, and letters of what each says.
+_NAMED, _CHARACTERS = 3, 200
+
+
+def as_layer(deployment: Deployment) -> SpeculativePlan:
+    """Return a deployment's plan as the layer of a pull request, by which it is judged where its sets stand."""
+    return SpeculativePlan(
+        deployment.id,
+        deployment.repository,
+        deployment.pull_request or 0,
+        deployment.installation,
+        deployment.root,
+        deployment.revision.sha,
+        deployment.base_sha,
+        stack=deployment.stack,
+        state=LayerState.PLANNED,
+        plan=deployment.plan,
+        policy_sets=deployment.policy_sets,
+        verdicts=deployment.verdicts,
+    )
+
+
+def refusal(blocking: Sequence[Standing]) -> str:
+    """Return why sets do not let a plan pass, in plain sentences: which, by which rule, and how many owners approve."""
+    said = [_said(each) for each in blocking[:_NAMED]]
+    more = len(blocking) - _NAMED
+    return " ".join([*said, f"{more} more refuse it as well."] if more > 0 else said)
+
+
+def _said(standing: Standing) -> str:
+    held, failing = standing.policy_set, [verdict for _, verdict in standing.judged if verdict.failed]
+    if not failing:
+        return f"Policy set {held.name} has not judged this plan."
+    given = f"{len(standing.approved_by)} of {standing.needed} approvals by its owners" if held.owners else "no owners"
+    return f"Policy set {held.name} refuses this plan{by_what(failing[0])}, and has {given}."
+
+
+def by_what(verdict: PolicyVerdict) -> str:
+    """Return the first thing that refuses a plan: a rule with its resource, or why the set cannot be evaluated."""
+    if verdict.error:
+        return f": {verdict.error[:_CHARACTERS].rstrip('.')}"
+    first = next(each for each in verdict.findings if each.blocks)
+    about = f" ({first.address[:_CHARACTERS]})" if first.address else ""
+    return f" by {first.rule}{about}"

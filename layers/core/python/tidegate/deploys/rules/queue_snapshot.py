@@ -1,0 +1,150 @@
+"""Which check runs of a queue's line are due to show something new, and when to look again.
+
+Everybody's place changes whenever the line moves, and the forge takes few writes (GitHub: 80 a minute and
+500 an hour that create content). So those that go soon show every change, at most once a second each;
+those far behind are shown less often, and whatever happens never more than ten of them in ten seconds (and as
+many more as leave the line meanwhile).
+
+The bound, for each deployment that waits far behind while its queue is neither locked nor unlocked:
+one update when it arrives, one each time its place has halved, and one whenever what it shows is older than half
+a minute for each place before it. 200 waiting deployments that stand still cost nothing; while the line moves they
+cost at most T/30 · ln(200/3) updates in T seconds, about 500 an hour, and ``log2`` of their place besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.gate import WAITING
+from tidegate.deploys.rules.queue import Lock, QueueHead, Waiting
+
+#: Places that show every change.
+NEAR = 3
+#: How often one check run is updated at most, if it is near; others are once in ``FAR_WINDOW``.
+PAUSE = timedelta(seconds=1)
+#: How long what a far place shows may be old, for each place before it, while the line moves.
+SECONDS_PER_POSITION = timedelta(seconds=30)
+#: Far places that are shown anew within a window, at most; those that came near meanwhile count as well.
+FAR_BUDGET = 10
+FAR_WINDOW = timedelta(seconds=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a check run says of its queue. ``place`` is 1 for who goes next, 0 for one that is not in line but locks it.
+
+    ``running`` is the deployment in flight, ``behind`` the one directly before (empty: there is none). ``gate`` is the
+    state of the one in flight while it waits at a gate.
+    """
+
+    place: int
+    running: str = ""
+    reviewing: bool = False
+    behind: str = ""
+    lock: Lock | None = None
+    gate: State | None = None
+
+    @property
+    def near(self) -> bool:
+        """Whether it shows every change."""
+        return self.place <= NEAR
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Another deployment that a check run names: its commit, and its check run on the forge, if there was one."""
+
+    deployment: str
+    sha: str = ""
+    check_run: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a check run is to show, and since when (ISO 8601 in UTC). ``names`` are those that ``standing`` names.
+
+    ``asked`` tells that it was asked to show it: until then it is due.
+    """
+
+    standing: Standing
+    at: str
+    names: tuple[Named, ...] = ()
+    asked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What follows from a look at the line.
+
+    ``due`` are the check runs to update now, with what they are to show (None: they stand in no line any
+    more), ``gone`` those to forget, ``again`` when to look again (None: when the line changes).
+    """
+
+    due: Mapping[str, Standing | None]
+    gone: tuple[str, ...]
+    again: datetime | None
+
+
+def policy_statuses(head: QueueHead, line: Sequence[Waiting], state: State | None) -> dict[str, Standing]:
+    """Return what each check run of a queue should say: of all in line, and of the one that locks it.
+
+    ``state`` is that of the deployment in flight, if there is one.
+    """
+    reviewing = state in {State.AWAITING_REVIEW, State.AWAITING_REQUIREMENTS}
+    gate = state if state in WAITING else None
+    running = head.in_flight or ""
+    before = ["", *(waiting.deployment for waiting in line)]
+    found = {
+        waiting.deployment: Standing(place, running, reviewing, behind, head.lock, gate)
+        for place, (behind, waiting) in enumerate(zip(before, line, strict=False), start=1)
+    }
+    if head.lock and head.lock.deployment and head.lock.deployment not in found:
+        found[head.lock.deployment] = Standing(0, lock=head.lock)
+    return found
+
+
+def look(now: datetime, current: Mapping[str, Standing], shown: Mapping[str, Shown]) -> Look:
+    """Decide which check runs are due at ``now``, given what they should say and what they were asked to show.
+
+    Ask for the due ones, store what they show, forget what is gone, and look again in time: then in the end every
+    check run shows what is so.
+    """
+    changed = {name: standing for name, standing in current.items() if _says_otherwise(shown.get(name), standing)}
+    times = {name: _earliest(standing, shown.get(name), now) for name, standing in changed.items()}
+    near = [name for name in changed if changed[name].near and times[name] <= now]
+    far = [name for name in changed if not changed[name].near and times[name] <= now]
+    room, refilled = _room_for_far(now, shown.values())
+    late = [times[name] for name in changed if times[name] > now]
+    if len(far) > room:
+        late.append(refilled)
+    unlocked = [name for name, before in shown.items() if name not in current and before.standing.lock]
+    gone = tuple(name for name in shown if name not in current)
+    due: dict[str, Standing | None] = {name: changed[name] for name in [*near, *far[:room]]}
+    return Look(due | dict.fromkeys(unlocked), gone, min(late, default=None))
+
+
+def _says_otherwise(before: Shown | None, standing: Standing) -> bool:
+    return before is None or not before.asked or before.standing != standing
+
+
+def _earliest(standing: Standing, before: Shown | None, now: datetime) -> datetime:
+    """Return when a check run may show ``standing`` at the earliest."""
+    if before is None or not before.asked:
+        return now
+    at, place = datetime.fromisoformat(before.at), before.standing.place
+    # A far place is shown once in a window at most: so those that were shown in it are as many as the calls.
+    soon = at + (PAUSE if standing.near else FAR_WINDOW)
+    if standing.near or standing.lock != before.standing.lock or standing.place * 2 <= place:
+        return soon
+    return max(soon, at + SECONDS_PER_POSITION * place)
+
+
+def _room_for_far(now: datetime, shown: Iterable[Shown]) -> tuple[int, datetime]:
+    """Return how many far places may be shown anew now, and when there will be room again if that is too few."""
+    times = sorted(datetime.fromisoformat(one.at) for one in shown)
+    recent = [at for at in times if at > now - FAR_WINDOW]
+    room = max(0, FAR_BUDGET - len(recent))
+    return room, (recent[0] if recent else now) + FAR_WINDOW

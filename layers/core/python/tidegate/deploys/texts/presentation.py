@@ -1,0 +1,196 @@
+"""What check runs of every state are made of: what they show besides the deployment, and their common sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.deploys.rules.deployment import AfterGate, Deployment, State
+from tidegate.deploys.rules.queue import Lock
+from tidegate.deploys.rules.review import moment
+from tidegate.deploys.rules.slots import SlotWait
+from tidegate.plans.rules.plan import PlannedChanges
+from tidegate.rules import access
+from tidegate.texts.markdown import code
+from tidegate.texts.sentences import listed
+from tidegate.vcs.rules.check_run import Action, Button, Conclusion
+
+CONFIRM = Action(Button.CONFIRM, "Apply exactly this plan")
+REJECT = Action(Button.REJECT, "Apply nothing and end this deployment")
+RETRY = Action(Button.RETRY, "Run what failed again")
+APPROVE = Action(Button.APPROVE, "Approve this change here")
+CANCEL = Action(Button.CANCEL, "End this deployment: it is not applied")
+UNLOCK = Action(Button.UNLOCK, "I looked: let merges deploy again")
+
+#: Names that one sentence holds, and characters of each: nobody reads more, and the summary has room for them.
+_NAMES = 20
+_LONGEST_NAME = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Another deployment as a check run names it: its commit, its id, and the address of its check run or page."""
+
+    deployment: str
+    sha: str = ""
+    url: str = ""
+
+    def __str__(self) -> str:
+        """Return it as Markdown: the short commit, or the id, as a link if there is an address."""
+        name = code(self.sha[:7] or self.deployment)
+        return f"[{name}]({self.url})" if self.url else name
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePosition:
+    """Where a deployment stands: its ``number`` (1 goes next), who runs, and who goes directly before it.
+
+    ``reviewing`` tells that the one that runs waits for people, ``gate`` how it waits at a gate if it does,
+    and ``as_of`` when all this was so (ISO 8601 in UTC).
+    """
+
+    number: int
+    as_of: str
+    running: Mark | None = None
+    reviewing: bool = False
+    behind: Mark | None = None
+    gate: State | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PendingDependency:
+    """One that a deployment waits for at a gate: a root in a stack, its state, since when, and its check run."""
+
+    root: str
+    stack: str
+    state: State
+    since: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitedFor:
+    """What a deployment waits for at a gate: those to be named, and how many ``more`` there are of these.
+
+    ``under_way`` counts others that have not ended, ``done`` those that are deployed or had nothing to change.
+    ``at_most`` tells that not all were looked at, so that some of those that are counted may be done by now.
+    """
+
+    named: tuple[PendingDependency, ...] = ()
+    more: int = 0
+    under_way: int = 0
+    done: int = 0
+    at_most: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a check run shows besides its deployment.
+
+    ``place`` is None for a deployment that is not in line, or whose place is not known yet. ``lock`` is the
+    queue's and ``locker`` the deployment that put it there; ``locks`` tells that it is this one, ``locking``
+    that its end is about to. ``plan_text`` begins the engine's output of the plan, which has ``plan_size``
+    bytes in all; ``plan_altered`` tells that it is not what the plan job stored, so it is not shown.
+    ``log_url`` is the log of its newest job, ``plan_url`` that of its plan. ``repeats`` is the deployment
+    that this one runs again, ``repeated_by`` the one that runs this again; ``supersedes`` the one that gave up
+    waiting for this one, ``superseded_by`` the one that this gave up for. ``waited_for`` is what holds its gate.
+    ``slot`` says why no runner starts yet, ``notice`` answers a press that had no effect.
+    """
+
+    place: QueuePosition | None = None
+    lock: Lock | None = None
+    locker: Mark | None = None
+    locks: bool = False
+    locking: bool = False
+    plan_text: str = ""
+    plan_size: int = 0
+    plan_altered: bool = False
+    bucket: str = ""
+    execution_url: str | None = None
+    log_url: str | None = None
+    plan_url: str | None = None
+    page_url: str | None = None
+    queue_url: str | None = None
+    change_url: str | None = None
+    repeats: Mark | None = None
+    repeated_by: Mark | None = None
+    supersedes: Mark | None = None
+    superseded_by: Mark | None = None
+    waited_for: WaitedFor | None = None
+    slot: SlotWait | None = None
+    notice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """How one state looks: ``paragraphs`` are Markdown of our own making."""
+
+    title: str
+    paragraphs: tuple[str, ...]
+    status: str = "completed"
+    conclusion: Conclusion | None = None
+    actions: tuple[Action, ...] = ()
+
+
+def place(view: View, key: str) -> str:
+    """Return where an artifact lies, as people and the AWS command line name it."""
+    return f"s3://{view.bucket}/{key}" if view.bucket else key
+
+
+def people(names: tuple[str, ...]) -> str:
+    """Return names as ``a``, ``b`` and ``c``; of very many the first ones, and how many more there are."""
+    return listed([code(name, _LONGEST_NAME) for name in names], _NAMES)
+
+
+def who_may(deployment: Deployment, action: access.Action) -> str:
+    """Return who may do something with the deployment, as the beginning of a sentence that goes on with a verb."""
+    grantees = deployment.access.who_may(action) if deployment.access else (access.EVERYBODY,)
+    named = tuple(each for each in grantees if each != access.EVERYBODY)
+    if len(named) < len(grantees):
+        also = f", and {people(named)}, may" if named else " may"
+        return f"Whoever may write to this repository{also}"
+    return f"Only {people(named)} may" if named else "By `access_control` nobody may"
+
+
+def approval(deployment: Deployment) -> str:
+    """Return who decided about the plan and when, as a sentence: all who approved, or the one who rejected."""
+    review, gate = deployment.review, deployment.gate
+    if gate is not None and gate.next is AfterGate.REJECTED:
+        waited_for = "its requirements" if deployment.missing else "others of its change"
+        return f"Rejected by {code(gate.by)} on {moment(gate.at)}, while it waited for {waited_for}."
+    if review is not None and review.approved is False:
+        return f"Rejected by {code(review.by or '')} on {moment(review.at or '')}."
+    override = deployment.override
+    passed = f" {code(override.by)} overrode its requirements: {code(override.reason)}" if override else ""
+    if review is None or review.approved is None:
+        return f"No review was needed.{passed}"
+    by = tuple(approval.by for approval in review.approvals) or (review.by or "",)
+    return f"Confirmed by {people(by)} on {moment(review.at or '')}.{passed}"
+
+
+def what_was_not(deployment: Deployment) -> str:
+    """Return what was not done by a deployment that ended before its apply, after "nothing was"."""
+    return "applied" if deployment.plan else "planned or applied"
+
+
+def counts_of(deployment: Deployment) -> str:
+    """Return what the deployment's plan changes, in short."""
+    return counts(deployment.plan.changes) if deployment.plan else "no plan"
+
+
+def counts(changes: PlannedChanges) -> str:
+    """Return what a plan changes, in short: ``+3 ~1 -0 ±1``, and what it does besides."""
+    parts = [f"+{changes.add} ~{changes.change} -{changes.destroy} ±{changes.replace}"]
+    if changes.outputs:
+        parts.append(many(changes.outputs, "output"))
+    if changes.moved:
+        parts.append(f"{changes.moved} in the state only")
+    if changes.actions:
+        parts.append(many(changes.actions, "action"))
+    if changes.deferred:
+        parts.append(f"{changes.deferred} deferred")
+    return ", ".join(parts)
+
+
+def many(count: int, noun: str) -> str:
+    """Return a count with its noun in the right number."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"

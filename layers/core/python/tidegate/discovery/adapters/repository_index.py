@@ -1,0 +1,97 @@
+"""What there is to look at: ``repositories`` / NAME, and the indexes of queue heads and deployments.
+
+``roots`` holds the heads of a repository's queues, ``history`` the deployments of a queue and ``recent``
+those of a repository, by the time when they were asked for. The indexes hold what lists show and no more;
+a task token is in none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from tidegate.aws.cursor import cursor, place
+from tidegate.aws.records import from_item, pack, to_item, unpack
+from tidegate.aws.table import RECORD, Table, refusals_of
+from tidegate.deploys.adapters.deployments import deployment_key
+from tidegate.deploys.adapters.queues import queue_key
+from tidegate.deploys.rules.queue import QueueHead
+from tidegate.deploys.rules.summary import DeploymentSummary
+from tidegate.ports import HistoryPage, KnownRepository
+from tidegate.rules.errors import Conflict, NotFound
+
+_REPOSITORIES = "repositories"
+
+
+class DynamoRepositoryIndex:
+    """The port ``Catalog``."""
+
+    def __init__(self, client: Any, table: str) -> None:
+        self._client = client
+        self._table = Table(client, table)
+
+    def remember(self, repository: KnownRepository) -> None:
+        item = {**pack(repository), "pk": _REPOSITORIES, "sk": repository.name}
+        newest = {
+            "ConditionExpression": "attribute_not_exists(pk) OR seen_at <= :seen_at",
+            "ExpressionAttributeValues": to_item({":seen_at": repository.seen_at}),
+        }
+        with suppress(Conflict):
+            self._table.put(f"The repository {repository.name}", item, newest)
+
+    def repositories(self) -> Sequence[KnownRepository]:
+        items = self._table.query(
+            "The repositories",
+            KeyConditionExpression="pk = :pk",
+            ExpressionAttributeValues=to_item({":pk": _REPOSITORIES}),
+        )
+        return [unpack(KnownRepository, item) for item in items]
+
+    def repository(self, name: str) -> KnownRepository:
+        item = self._table.get(f"The repository {name}", _REPOSITORIES, name)
+        if item is None:
+            raise NotFound("repository", name)
+        return unpack(KnownRepository, item)
+
+    def roots(self, repository: str) -> Sequence[QueueHead]:
+        items = self._table.query(
+            f"The roots of {repository}",
+            IndexName="roots",
+            KeyConditionExpression="home = :home",
+            ExpressionAttributeValues=to_item({":home": repository}),
+        )
+        return [unpack(QueueHead, {**item, "queue": item["pk"].removeprefix(queue_key(""))}) for item in items]
+
+    def of_queue(self, queue: str, limit: int, after: str | None = None) -> HistoryPage:
+        return self._page("history", "queue", queue, limit, after)
+
+    def of_repository(self, repository: str, limit: int, after: str | None = None) -> HistoryPage:
+        return self._page("recent", "repository", repository, limit, after)
+
+    def after(self, history: str, deployment: DeploymentSummary) -> str:
+        return cursor(history, deployment.requested_at, deployment.id)
+
+    def _page(self, index: str, attribute: str, value: str, limit: int, after: str | None) -> HistoryPage:
+        """Ask for one more than the page holds: so a page tells truly whether there is another."""
+        begin = {"ExclusiveStartKey": to_item(_start(attribute, value, after))} if after is not None else {}
+        with refusals_of(f"The deployments of {value}"):
+            answer = self._client.query(
+                TableName=self._table.name,
+                IndexName=index,
+                KeyConditionExpression="#of = :of",
+                ExpressionAttributeNames={"#of": attribute},
+                ExpressionAttributeValues=to_item({":of": value}),
+                ScanIndexForward=False,
+                Limit=limit + 1,
+                **begin,
+            )
+        shown = [unpack(DeploymentSummary, from_item(item)) for item in answer["Items"][:limit]]
+        has_more = len(answer["Items"]) > limit or "LastEvaluatedKey" in answer
+        following = self.after(value, shown[-1]) if shown and has_more else None
+        return HistoryPage(tuple(shown), following)
+
+
+def _start(attribute: str, value: str, after: str) -> dict[str, str]:
+    requested_at, deployment = place(value, after)
+    return {attribute: value, "requested_at": requested_at, "pk": deployment_key(deployment), "sk": RECORD}

@@ -1,0 +1,77 @@
+"""Look at a change: its deployments, and what one of them waits for. Nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from tidegate.deploys.rules.deployment import DONE, Deployment, is_final
+from tidegate.deploys.rules.overview import DependencyMember, awaited
+from tidegate.deploys.rules.summary import DeploymentSummary
+from tidegate.ports import Enrolled, Ports
+from tidegate.rules.errors import NotFound
+
+#: Members that are looked up: ten reads.
+SHOWN_MEMBERS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeView:
+    """The newest deployment of each root in each stack of a change; ``left_out`` more are too many to be shown.
+
+    ``replacements`` are, by the id of a member that was not applied itself, the deployment of a newer revision that
+    contains it and is applied.
+    """
+
+    id: str
+    deployments: tuple[Deployment, ...]
+    left_out: int = 0
+    replacements: Mapping[str, Deployment] = field(default_factory=dict)
+
+    @property
+    def is_over(self) -> bool:
+        return all(is_final(one.state) for one in self.deployments)
+
+
+def get_change(ports: Ports, change: str) -> ChangeView:
+    """Return a change as it is now. Raise NotFound when none has this id, or none of it is enqueued yet."""
+    enrolled = ports.change_sets.deployments(change)
+    found = _records(ports, enrolled)
+    if not found:
+        raise NotFound("change", change)
+    return ChangeView(change, found, max(0, len(enrolled) - SHOWN_MEMBERS), _replacements(ports, found))
+
+
+def replacement_of(ports: Ports, deployment: Deployment) -> Deployment | None:
+    """Return the deployment of a newer revision that contains this one and is applied; None if none is known."""
+    return _replacements(ports, [deployment]).get(deployment.id) if deployment.contained_by else None
+
+
+def replaced_by(ports: Ports, listed: Iterable[DeploymentSummary]) -> dict[str, Deployment]:
+    """Return, by id, what of a list a newer revision replaced: one read, none where all was applied or goes on."""
+    ended = {one.id for one in listed if is_final(one.state) and one.state not in DONE}
+    known = ports.deployments.many(ended) if ended else {}
+    return {name: one for name, one in known.items() if one.contained_by is not None}
+
+
+def awaited_by(ports: Ports, deployment: Deployment) -> tuple[DependencyMember, ...]:
+    """Return what a deployment still waits for of its change."""
+    waits = deployment.waits
+    stacks = {*waits.plan_after, *waits.apply_after, *((deployment.stack,) if waits.roots else ())}
+    if not deployment.change_set or not stacks or is_final(deployment.state):
+        return ()
+    enrolled = ports.change_sets.deployments(deployment.change_set)
+    return awaited(deployment, _records(ports, (one for one in enrolled if one.stack in stacks)))
+
+
+def _replacements(ports: Ports, members: Iterable[Deployment]) -> dict[str, Deployment]:
+    """Return what replaced members: at most as many reads as these took, and mostly none."""
+    newer = {one.id: one.contained_by for one in members if one.contained_by is not None}
+    known = ports.deployments.many(set(newer.values()))
+    return {replaced: known[identifier] for replaced, identifier in newer.items() if identifier in known}
+
+
+def _records(ports: Ports, enrolled: Iterable[Enrolled]) -> tuple[Deployment, ...]:
+    wanted = [one.deployment for one in enrolled][:SHOWN_MEMBERS]
+    known = ports.deployments.many(wanted)
+    return tuple(known[one] for one in wanted if one in known)

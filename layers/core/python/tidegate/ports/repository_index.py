@@ -1,0 +1,58 @@
+"""What there is to look at: repositories, their roots, and the deployments of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:  # Functions import this, and their starts count.
+    from tidegate.deploys.rules.queue import QueueHead
+    from tidegate.deploys.rules.summary import DeploymentSummary
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRepository:
+    """A repository that Tidegate was told of: where its App is installed, and the newest commit it was told of.
+
+    ``seen_at`` is when that was (ISO 8601 in UTC).
+    """
+
+    name: str
+    installation: int
+    default_branch: str
+    seen: str
+    seen_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPage:
+    """Deployments, newest first, and what to ask the next page with (None: there is none)."""
+
+    deployments: tuple[DeploymentSummary, ...]
+    next: str | None = None
+
+
+class RepositoryIndex(Protocol):
+    """What there is to look at: repositories, their roots, and the deployments of each, newest first."""
+
+    def remember(self, repository: KnownRepository) -> None:
+        """Store what is known of a repository; what was told later (``seen_at``) stands."""
+
+    def repositories(self) -> Sequence[KnownRepository]:
+        """Return all repositories by name."""
+
+    def repository(self, name: str) -> KnownRepository:
+        """Return one repository. Raise NotFound."""
+
+    def roots(self, repository: str) -> Sequence[QueueHead]:
+        """Return the heads of all queues of a repository, by root name. It may be behind by a second."""
+
+    def of_queue(self, queue: str, limit: int, after: str | None = None) -> HistoryPage:
+        """Return deployments of one root. ``after`` is a page's ``next``; one that is not raises NotFound."""
+
+    def of_repository(self, repository: str, limit: int, after: str | None = None) -> HistoryPage:
+        """Return deployments of all roots of a repository. ``after`` is a page's ``next``."""
+
+    def after(self, history: str, deployment: DeploymentSummary) -> str:
+        """Return what asks for the deployments before this one. ``history`` is a queue's or a repository's name."""

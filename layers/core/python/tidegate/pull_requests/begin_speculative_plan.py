@@ -1,0 +1,104 @@
+"""Begin the speculative plan of a temporary layer: take a place and a slot, and create the job that a runner takes.
+
+Called again with the same message, it changes nothing more and answers the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tidegate.deploys.jobs.choose_plan_runner import choose_plan_runner, needs_fargate
+from tidegate.deploys.jobs.stop_runner import stop_runner
+from tidegate.deploys.rules.job import Job, JobKind, job_id
+from tidegate.deploys.rules.plan_slots import asked
+from tidegate.deploys.rules.runner_size import size_of
+from tidegate.deploys.rules.speculative_plan import Checkout, LayerState, SpeculativePlan
+from tidegate.deploys.slots.assign_plan_slots import release_all_slots
+from tidegate.deploys.slots.keep_slots import release_slots, take_slot
+from tidegate.messages import BeginSpeculativePlan, JobBegun
+from tidegate.ports import Ports
+from tidegate.rules.errors import Conflict, NoFreePlanSlot, NotFound, WrongState
+
+#: Attempts to plan in all; the number is the pull-request machine's.
+SPECULATIVE_ATTEMPTS = 2
+
+
+def begin_speculative_plan(ports: Ports, message: BeginSpeculativePlan) -> JobBegun:
+    """Take a place and a slot, create the job and move the layer on. It keeps both from one attempt to the next.
+
+    Raise NotFound when the layer is gone, WrongState when it has ended, and NoFreePlanSlot or NoFreeSlot when it has
+    to wait: then no job was begun. Who waits for a place has no slot, so that nobody waits for each other.
+    Raise Conflict when somebody else changed the layer meanwhile, and RunnerNotOffered when the root asks for more
+    than the installation allows.
+    """
+    layer = _undone(ports, message.layer)
+    places = ports.plan_slots.take(layer.repository, layer.id, ports.place_limit)
+    if layer.id not in places.held:
+        release_slots(ports, [layer.id])
+        raise NoFreePlanSlot(layer.id, asked(places, layer.id, ports.place_limit).reason)
+    job = choose_plan_runner(ports, _job(ports, layer, job_id(layer.id, JobKind.SPECULATE, message.attempt)))
+    if needs_fargate(job):
+        take_slot(ports, layer.id)
+    try:
+        return _begin(ports, layer, job, message)
+    except Conflict:
+        _give_back(ports, layer)
+        raise
+
+
+def _undone(ports: Ports, identifier: str) -> SpeculativePlan:
+    layer = ports.speculative_plans.get(identifier)
+    if layer.is_done:
+        raise WrongState(layer.id, layer.state, "a plan")
+    return layer
+
+
+def _give_back(ports: Ports, layer: SpeculativePlan) -> None:
+    """Give the place back if the layer was cancelled while it took one: who cancelled it could not know."""
+    try:
+        _undone(ports, layer.id)
+    except (NotFound, WrongState):
+        release_all_slots(ports, layer.repository, [layer.id])
+
+
+def _begin(ports: Ports, layer: SpeculativePlan, job: Job, message: BeginSpeculativePlan) -> JobBegun:
+    ports.jobs.create(job)
+    if layer.job != job.id:
+        stop_runner(ports, layer.job)
+        reason, at = _reason(message.tries, job.note), ports.clock.now()
+        layer = ports.speculative_plans.save(
+            replace(layer, state=LayerState.PLANNING, reason=reason, job=job.id, changed_at=at)
+        )
+    if not layer.schedule:
+        ports.event_publisher.layer_changed(layer)
+    return JobBegun.of(job)
+
+
+def _job(ports: Ports, layer: SpeculativePlan, job: str) -> Job:
+    return Job(
+        id=job,
+        deployment=layer.id,
+        kind=JobKind.SPECULATE,
+        repository=layer.repository,
+        sha=layer.base_sha if layer.gone else layer.sha,
+        clone_url=ports.addresses.clone_url(layer.repository),
+        root=layer.root,
+        installation=layer.installation,
+        stack=layer.stack,
+        run=layer.run,
+        allowed_providers=layer.allowed_providers,
+        allowed_modules=layer.allowed_modules,
+        base_sha=layer.base_sha,
+        merges=layer.checkout is Checkout.MERGE and not layer.gone,
+        fork_sha=layer.fork_sha,
+        destroy=layer.destroy,
+        drift=bool(layer.schedule),
+        size=size_of(layer.run.runner, ports.runner_offer),
+        ref=ports.addresses.pull_request_ref(layer.pull_request) if layer.pull_request else "",
+    )
+
+
+def _reason(tries: int, note: str) -> str:
+    if tries == 1:
+        return ""
+    return note or f"This is attempt {tries} of {SPECULATIVE_ATTEMPTS}: the one before was interrupted."

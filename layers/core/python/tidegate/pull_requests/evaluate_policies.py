@@ -1,0 +1,83 @@
+"""Judge where the policy sets of a pull request stand, by its reviews and who their authors are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from tidegate.deploys.rules.approval import SetState, Standing, asked_for, policy_statuses
+from tidegate.deploys.rules.speculative_plan import SpeculativePlan
+from tidegate.deploys.texts.policies import dismissal
+from tidegate.policies.rules.policy import SAME_RULES, PolicySetStatus, RuleChanges
+from tidegate.ports import Ports
+from tidegate.rules.access import Person, matches, teams_among
+from tidegate.rules.errors import AppLacksPermission, ForgeRefused
+from tidegate.rules.permission import Permission
+from tidegate.vcs.find_makers import makers
+from tidegate.vcs.rules.approvals import Approvals, ToApprove, approvals, outdated
+from tidegate.vcs.rules.pull_request import PullRequestReview, PullRequestSpec
+
+
+def evaluate_policies(
+    ports: Ports, spec: PullRequestSpec, layers: Sequence[SpeculativePlan], rules: RuleChanges = SAME_RULES
+) -> tuple[Standing, ...]:
+    """Return where each set stands that the layers are held against, or whose owners must approve ``rules``.
+
+    Raise ForgeUnavailable and ForgeRefused.
+    """
+    sets = asked_for(layers, rules)
+    if not any(held.owners for held in sets):
+        return policy_statuses(layers, spec.head_sha, Approvals(), {}, rules)
+    given = _given(ports, spec)
+    people = {login: _person(ports, spec.where, login, sets) for login in given.of_head}
+    return policy_statuses(layers, spec.head_sha, given, people, rules)
+
+
+def _given(ports: Ports, spec: PullRequestSpec) -> Approvals:
+    """Return who approves. Who made the commits says how many must, also before anybody does."""
+    made_by = makers(ports.forge, spec.where, spec.base_sha, spec.head_sha, spec.pushes)
+    wanted = replace(_to_approve(spec), made_by=made_by)
+    return approvals(ports.forge.reviews(*spec.where, spec.number), wanted)
+
+
+def dismiss_outdated(ports: Ports, spec: PullRequestSpec, policy_statuses: Sequence[Standing]) -> None:
+    """Dismiss approvals by owners of a set that waits for one, if they are of earlier commits or of another base.
+
+    Where the forge refuses, they stay: they are named as what does not count. Raise ForgeUnavailable.
+    """
+    sets = [each.policy_set for each in policy_statuses if each.state is SetState.FAILED and each.policy_set.owners]
+    if not sets:
+        return
+    reviews = ports.forge.reviews(*spec.where, spec.number)
+    for review in outdated(reviews, _to_approve(spec)):
+        person = _person(ports, spec.where, review.by, sets) if review.id else None
+        names = [held.name for held in sets if person and any(matches(owner, person) for owner in held.owners)]
+        if names:
+            _dismiss(ports, spec, review, names)
+
+
+def _dismiss(ports: Ports, spec: PullRequestSpec, review: PullRequestReview, names: Sequence[str]) -> None:
+    with suppress(ForgeRefused):
+        ports.forge.dismiss_review(*spec.where, spec.number, review.id, dismissal(review.sha, _to_approve(spec), names))
+
+
+def _person(ports: Ports, where: tuple[int, str], login: str, sets: Sequence[PolicySetStatus]) -> Person:
+    """Return what the forge says of somebody. Who cannot read the repository counts nowhere."""
+    permission = ports.forge.permission(*where, login)
+    if permission < Permission.READ:
+        return Person(login, permission)
+    teams = teams_among([owner for held in sets for owner in held.owners])
+    return Person(login, permission, frozenset(team for team in teams if _is_member(ports, where, team, login)))
+
+
+def _is_member(ports: Ports, where: tuple[int, str], team: str, login: str) -> bool:
+    """Ask who is in a team. Where the App may not know, nobody is."""
+    try:
+        return ports.forge.is_team_member(where[0], where[1].partition("/")[0], team, login)
+    except AppLacksPermission:
+        return False
+
+
+def _to_approve(spec: PullRequestSpec) -> ToApprove:
+    return ToApprove(spec.head_sha, spec.author, spec.base, spec.base_since)

@@ -1,0 +1,69 @@
+"""Look at pull requests: those that are open, and one with its layers. Nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from tidegate.deploys.rules.query import Searched
+from tidegate.deploys.rules.speculative_plan import SpeculativePlan
+from tidegate.deploys.slots.check_plan_slots import get_waiting_plans
+from tidegate.ports import Ports
+from tidegate.pull_requests.rules.query import PULL_REQUESTS, is_found
+from tidegate.pull_requests.rules.record import PullRequestRecord, judged
+from tidegate.roots.rules.root_query import TagQuery
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestView:
+    """A pull request, and those of its layers that exist, in the order in which a merge would deploy them.
+
+    An open one has its conditions as they are by its layers now, and layers that wait for a place say behind what.
+    """
+
+    record: PullRequestRecord
+    layers: tuple[SpeculativePlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPullRequests:
+    """Pull requests that match, newest first; where none does, ``hint`` tells of a stack or tag that none has."""
+
+    records: list[PullRequestRecord]
+    hint: str = ""
+
+
+def open_pull_requests(ports: Ports, repositories: Collection[str]) -> Sequence[PullRequestRecord]:
+    """Return the open pull requests of these repositories, newest first."""
+    keys = [key for key in ports.pull_requests.opened() if key[0] in repositories]
+    found = [record for record in ports.pull_requests.many(keys) if record.is_open]
+    return sorted(found, key=lambda record: (record.opened_at, record.spec.number), reverse=True)
+
+
+def search_pull_requests(ports: Ports, repositories: Collection[str], query: TagQuery) -> FoundPullRequests:
+    """Return those of the open ones that match: it takes a read for each hundred roots that they affect."""
+    known, found = Searched(PULL_REQUESTS), []
+    opened = open_pull_requests(ports, repositories)
+    layers = {
+        each.id: each for each in ports.speculative_plans.many({name for record in opened for name in record.layers})
+    }
+    for record in opened:
+        its = [layers[name] for name in record.layers if name in layers]
+        for each in its:
+            known.add((each.stack, *each.within), each.tags)
+        if is_found(record, its, query):
+            found.append(record)
+    return FoundPullRequests(found, "" if found else known.missing(query))
+
+
+def get_pull_request(ports: Ports, repository: str, number: int) -> PullRequestView:
+    """Return a pull request as it is now, also for some time after it was closed. Raise NotFound."""
+    record = ports.pull_requests.get(repository, number)
+    known = {layer.id: layer for layer in ports.speculative_plans.many(record.layers)}
+    layers = tuple(known[each] for each in record.layers if each in known)
+    if not record.is_open:
+        return PullRequestView(record, layers)
+    at = max((layer.changed_at for layer in layers), default=record.opened_at)
+    waiting = get_waiting_plans(ports, repository, layers)
+    shown = tuple(replace(each, reason=waiting.reasons.get(each.id, each.reason)) for each in layers)
+    return PullRequestView(judged(record, layers, at), shown)

@@ -1,0 +1,32 @@
+"""Say in the comments of a pull request that it is closed: their next steps are none any more.
+
+Once more is harmless.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from tidegate.ports import Ports
+from tidegate.pull_requests.pull_request_view import pull_request_page
+from tidegate.pull_requests.rules.comment import MARKER, render_closed
+from tidegate.pull_requests.rules.record import PullRequestRecord
+from tidegate.rules.errors import ForgeRefused, NotFound
+
+
+def notify_closed(ports: Ports, record: PullRequestRecord, *, merged: bool) -> None:
+    """Change our comments in place. What somebody deleted or locked stays as it is. Raise ForgeUnavailable."""
+    if record.is_deploying:  # Whoever shows that writes the whole end: two would overwrite each other's.
+        ports.event_publisher.pull_request_deployed(record.spec.id)
+    elif record.comments:
+        _end(ports, record, merged=merged)
+
+
+def _end(ports: Ports, record: PullRequestRecord, *, merged: bool) -> None:
+    spec, ours = record.spec, {comment for _, comment in record.comments}
+    with suppress(ForgeRefused):
+        for comment, text in ports.forge.our_comments(*spec.where, spec.number, MARKER).items():
+            closed = render_closed(text, pull_request_page(ports, spec), merged=merged, applied=bool(record.applies))
+            if comment in ours and closed != text:
+                with suppress(NotFound):
+                    ports.forge.update_comment(*spec.where, spec.number, comment, closed)

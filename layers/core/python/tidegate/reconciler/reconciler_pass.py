@@ -1,0 +1,53 @@
+"""A repair's turn in one run of the reconciler: what it looks at, for how long, and what failed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from tidegate.ports import Clock
+
+#: Seconds from one run of the reconciler to the next.
+RUNS_EVERY = 300
+
+Item = TypeVar("Item")
+
+
+@dataclass(slots=True)
+class ReconcilerPass:
+    """One run. It ends at ``until`` (ISO 8601 in UTC); ``failures`` are what went wrong in it."""
+
+    clock: Clock
+    until: str
+    failures: list[Exception] = field(default_factory=list)
+
+    @property
+    def number(self) -> int:
+        """The number of the run, counted from the clock's beginning."""
+        return int(datetime.fromisoformat(self.clock.now()).timestamp()) // RUNS_EVERY
+
+    def ago(self, seconds: float) -> str:
+        """Return the time that was so many seconds before now."""
+        then = datetime.fromisoformat(self.clock.now()) - timedelta(seconds=seconds)
+        return then.isoformat(timespec="microseconds")
+
+    def each(self, items: Iterable[Item], repair: Callable[[Item], bool], at_most: int) -> int:
+        """Repair one after the other while there is time, in another order in each run. Return how many needed it.
+
+        An item that cannot be repaired keeps no other from it.
+        """
+        repaired = 0
+        order = random.Random(self.number)  # noqa: S311  # Chance shares the time fairly; nobody gains by guessing it.
+        found = list(items)
+        for item in order.sample(found, min(at_most, len(found))):
+            if self.clock.now() >= self.until:
+                break
+            try:
+                repaired += repair(item)
+            except Exception as error:  # noqa: BLE001  # Whatever is wrong with one must not hold back the others.
+                error.add_note(f"while repairing {item}")
+                self.failures.append(error)
+        return repaired

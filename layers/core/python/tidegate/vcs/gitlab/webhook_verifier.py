@@ -1,0 +1,55 @@
+"""What GitLab itself says of what its webhooks told: their token shows only that somebody knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tidegate.ports.webhook_verifier import Pushed, WrittenComment
+from tidegate.vcs.gitlab.access import PER_PAGE, moment, project
+from tidegate.vcs.gitlab.comments import notes
+from tidegate.vcs.gitlab.commits import GitLabCommits
+
+
+class GitLabWebhookVerifier(GitLabCommits):
+    """The port ``WebhookVerifier``. An installation is a project's number: one path may have had several projects."""
+
+    def written_comment(
+        self, installation: int, repository: str, pull_request: int, comment: int
+    ) -> WrittenComment | None:
+        found = self._access.find(f"{notes(repository, pull_request)}/{comment}")
+        if found is None or found["system"] or found["project_id"] != installation:
+            return None
+        author = (found["author"] or {}).get("username", "")
+        return WrittenComment(author, found["body"], moment(found["created_at"]), moment(found["updated_at"]))
+
+    def pushed(self, installation: int, repository: str, branch: str, commit: str) -> Pushed | None:
+        known = self._access.find(project(repository)) or {}
+        names = known.get("id"), known.get("path_with_namespace"), known.get("default_branch")
+        if names != (installation, repository, branch) or self.merge_base(repository, commit, branch) != commit:
+            return None
+        return self._push(repository, branch, commit)
+
+    def pusher(self, installation: int, repository: str, commit: str) -> str | None:
+        known = self._access.find(project(repository)) or {}
+        if (known.get("id"), known.get("path_with_namespace")) != (installation, repository):
+            return None
+        return next((str(event["author_username"]) for event, _ in self._pushes(repository, commit)), None)
+
+    def _push(self, repository: str, branch: str, commit: str) -> Pushed:
+        """Return the push that brought it to a branch, if it is among the newest."""
+        for event, push in self._pushes(repository, commit):
+            if push.get("ref") == branch:
+                return Pushed(str(event["author_username"]), push.get("commit_from"))
+        return Pushed(None)
+
+    def _pushes(self, repository: str, commit: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """Yield those of the newest pushes that brought a commit to a branch.
+
+        Of one that moved many branches at once, GitLab keeps only how many.
+        """
+        newest = self._access.call("GET", f"{project(repository)}/events", {"action": "pushed", "per_page": PER_PAGE})
+        for event in newest:
+            push: dict[str, Any] = event.get("push_data") or {}
+            if (push.get("ref_type"), push.get("commit_to")) == ("branch", commit):
+                yield event, push

@@ -1,0 +1,35 @@
+"""Whether what a webhook told of a comment is what the forge itself has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from tidegate.vcs.rules.events import command_in
+
+#: How long after it was written a comment may still be told of: forges send webhooks again for a while.
+LONGEST_WAY = timedelta(days=1)
+#: A comment that was changed later than this was edited by somebody.
+_SETTLED = timedelta(seconds=5)
+
+
+def comment_mismatch(sender: str, text: str, author: str, written: str, prefixes: Sequence[str]) -> str:
+    """Return why a comment that ``author`` has ``written`` is not the command ``text`` of ``sender``, empty if it is.
+
+    ``prefixes`` are the words that commands begin with.
+    """
+    if author != sender:
+        return "It was told of in the name of somebody who did not write it."
+    if command_in(written, prefixes) != text:
+        return "It says something else than what was told of it."
+    return ""
+
+
+def age_mismatch(written_at: str, edited_at: str, received_at: str) -> str:
+    """Return why a comment (moments in ISO 8601) does not count any more, empty if it does."""
+    written, edited, received = map(datetime.fromisoformat, (written_at, edited_at, received_at))
+    if edited - written > _SETTLED:
+        return "It was edited since it was written."
+    if received - written > LONGEST_WAY:
+        return "It was told of more than a day after it was written."
+    return ""

@@ -1,0 +1,65 @@
+"""The catalog in memory, over the stores in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tests.fakes.stores import MemoryDeployments, MemoryDeployQueues
+from tidegate.aws.cursor import cursor, place
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.queue import QueueHead
+from tidegate.deploys.rules.summary import DeploymentSummary, summary_of
+from tidegate.ports import HistoryPage, KnownRepository
+from tidegate.rules.errors import NotFound
+
+
+class MemoryRepositoryIndex:
+    """The port ``Catalog``."""
+
+    def __init__(self, deployments: MemoryDeployments, queues: MemoryDeployQueues) -> None:
+        self._deployments = deployments
+        self._queues = queues
+        self._repositories: dict[str, KnownRepository] = {}
+
+    def remember(self, repository: KnownRepository) -> None:
+        known = self._repositories.get(repository.name)
+        if known is None or known.seen_at <= repository.seen_at:
+            self._repositories[repository.name] = repository
+
+    def repositories(self) -> Sequence[KnownRepository]:
+        return [self._repositories[name] for name in sorted(self._repositories)]
+
+    def repository(self, name: str) -> KnownRepository:
+        if name not in self._repositories:
+            raise NotFound("repository", name)
+        return self._repositories[name]
+
+    def roots(self, repository: str) -> Sequence[QueueHead]:
+        heads = [head for head in self._queues.heads() if head.home == repository]
+        return [replace(head, token=None) for head in sorted(heads, key=lambda head: head.root_name)]
+
+    def of_queue(self, queue: str, limit: int, after: str | None = None) -> HistoryPage:
+        found = [deployment for deployment in self._deployments.all() if deployment.queue == queue]
+        return _page(queue, found, limit, after)
+
+    def of_repository(self, repository: str, limit: int, after: str | None = None) -> HistoryPage:
+        found = [deployment for deployment in self._deployments.all() if deployment.repository == repository]
+        return _page(repository, found, limit, after)
+
+    def after(self, history: str, deployment: DeploymentSummary) -> str:
+        return cursor(history, deployment.requested_at, deployment.id)
+
+
+def _page(history: str, found: list[Deployment], limit: int, after: str | None) -> HistoryPage:
+    newest = sorted(found, key=_age, reverse=True)
+    if after is not None:
+        end = place(history, after)
+        newest = [deployment for deployment in newest if _age(deployment) < end]
+    shown = newest[:limit]
+    following = cursor(history, *_age(shown[-1])) if len(newest) > limit and shown else None
+    return HistoryPage(tuple(map(summary_of, shown)), following)
+
+
+def _age(deployment: Deployment) -> tuple[str, str]:
+    return deployment.requested_at, deployment.id
