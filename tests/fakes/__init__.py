@@ -13,7 +13,6 @@ from tests.fakes.lines import MemoryQueueSnapshots
 from tests.fakes.organization import MemoryOrganizationFile
 from tests.fakes.plan_slots import MemoryPlanSlots
 from tests.fakes.pull_requests import (
-    MemoryPullRequestChecks,
     MemoryPullRequests,
     MemorySpeculativePlans,
 )
@@ -62,7 +61,6 @@ __all__ = [
     "MemoryPlanFunctions",
     "MemoryPlanRunners",
     "MemoryPlanSlots",
-    "MemoryPullRequestChecks",
     "MemoryPullRequests",
     "MemoryQueueSnapshots",
     "MemoryRepositoryIndex",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.pull_requests.rules.record import PullRequestRecord
-from tidegate.rules.errors import Conflict, InvalidConfiguration, NotFound, TidegateError
+from tidegate.rules.errors import Conflict, NotFound
 
 
 class MemoryPullRequests:
@@ -84,34 +84,3 @@ class MemorySpeculativePlans:
         with self._lock:
             for name in layers:
                 self._layers.pop(name, None)
-
-
-@dataclass(slots=True)
-class MemoryPullRequestChecks:
-    """The port ``PullRequestChecks``: what was asked for, in order, as (verb, record, layers, what else was said).
-
-    ``failures`` are raised by the next calls, one each.
-    """
-
-    asked: list[tuple[str, PullRequestRecord, tuple[SpeculativePlan, ...], str]] = field(default_factory=list)
-    failures: list[TidegateError] = field(default_factory=list)
-
-    def show(self, record: PullRequestRecord, layers: Sequence[SpeculativePlan] = ()) -> None:
-        self._take("show", record, layers, "")
-
-    def configuration(
-        self, record: PullRequestRecord, mistakes: InvalidConfiguration | None, warnings: Sequence[str] = ()
-    ) -> None:
-        if mistakes is not None:
-            self._take("configuration", record, (), str(mistakes))
-
-    def stop(self, record: PullRequestRecord, layers: Sequence[SpeculativePlan], reason: str) -> None:
-        self._take("stop", record, layers, reason)
-
-    def repeat(self, record: PullRequestRecord, layers: Sequence[SpeculativePlan], sha: str) -> None:
-        self._take("repeat", record, layers, sha)
-
-    def _take(self, verb: str, record: PullRequestRecord, layers: Sequence[SpeculativePlan], said: str) -> None:
-        if self.failures:
-            raise self.failures.pop(0)
-        self.asked.append((verb, record, tuple(layers), said))

@@ -58,7 +58,7 @@ def _messages(error: Any) -> list[str]:
 
 
 def domain_error(error: Any, what: str) -> Any:
-    """Return what a refusal means to use cases, such as Conflict or CloudUnavailable; else the refusal itself."""
+    """Return what a refusal means to verbs, such as Conflict or CloudUnavailable; else the refusal itself."""
     codes = set(reasons(error))
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if codes & (_CONFLICTS | _CONFLICTING_CALLS):

@@ -20,7 +20,7 @@ from tidegate.rules.permission import Permission
 
 
 def destroy_by_comment(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome:
-    """Have the destruction planned, and answer. Raise as ``CommentWork`` and ``RootDestroyer.destroy`` do."""
+    """Have the destruction planned, and answer. Raise as ``receive_comment`` and ``destroy_roots`` do."""
     refusal = _refusal(ports, comment, command)
     if refusal:
         return refused(ports.forge, ports.deliveries, comment, refusal)

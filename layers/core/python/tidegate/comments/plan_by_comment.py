@@ -34,7 +34,7 @@ _FORK = (
 
 
 def plan_by_comment(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome:
-    """Have it planned, and answer. Raise as ``CommentWork`` and ``PullRequestFollower.follow`` do."""
+    """Have it planned, and answer. Raise as ``receive_comment`` and ``follow_pull_request`` do."""
     seen = ports.forge.seen_pull_request(*comment.where, comment.pull_request)
     request = _request(comment, command)
     refusal = plan_refusal(ports, comment.where, request, seen)

@@ -30,7 +30,7 @@ def save_policies_of_pull_request(
 def save_policies(
     ports: Ports, where: tuple[int, str], granted: Granted, members: Sequence[Deployable]
 ) -> Mapping[Key, tuple[PolicySetStatus, ...]]:
-    """Return the sets that hold for each member, by its root and stack. Raise as ``RepositorySource.fetch`` does.
+    """Return the sets that hold for each member, by its root and stack. Raise as ``fetch_commit`` does.
 
     ``where`` is an installation of the App and a repository. A root that the default branch does not have, by its
     name and place, may be any of its roots, renamed: every set holds for it, so that a pull request leaves none

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from tidegate.deploys.rules.cancelling import not_cancelled
-from tidegate.deploys.rules.issued import Issued
-from tidegate.deploys.rules.job import Job
 from tidegate.jobs.issue_tokens import issue_tokens
 from tidegate.messages import DispatchJob
 from tidegate.ports import Ports
 from tidegate.rules.errors import JobGone
-
-
-class Issue(Protocol):
-    """Makes the tokens of a job."""
-
-    def __call__(self, job: Job, digest: str) -> Issued:
-        """Return the tokens that a job needs, or why it gets none."""
 
 
 def dispatch_job(ports: Ports, message: DispatchJob) -> None:

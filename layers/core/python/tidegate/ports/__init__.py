@@ -1,4 +1,4 @@
-"""What use cases need from the world, in the domain's words. Adapters fulfil these.
+"""What verbs need from outside, as protocols, and `Ports`, which makes and keeps it. Adapters fulfil these.
 
 Every method may raise what its adapter's service raises when that service is down; what is named
 at it is what callers are meant to handle.
@@ -48,7 +48,7 @@ _MODULES = {
     "jobs": "JobLogs Jobs LogChunk PlanRunners",
     "plan_slots": "PlanSlots",
     "policies": "OrganizationPolicies PolicyEngine",
-    "pull_requests": "PullRequestChecks PullRequests SpeculativePlans",
+    "pull_requests": "PullRequests SpeculativePlans",
     "queues": "DeployQueues Deployments",
     "sign_outs": "SignOuts",
     "source": "FileChange Merged OrganizationFile PushedTrees SourceHistory",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:  # Functions import this, and their starts count.
     from tidegate.deploys.rules.speculative_plan import SpeculativePlan
     from tidegate.pull_requests.rules.record import PullRequestRecord
-    from tidegate.rules.errors import InvalidConfiguration
 
 
 class PullRequests(Protocol):
@@ -50,27 +49,3 @@ class SpeculativePlans(Protocol):
 
     def remove(self, layers: Collection[str]) -> None:
         """Remove layers; those that are gone already count as removed."""
-
-
-class PullRequestChecks(Protocol):
-    """What the forge shows of a pull request besides its comments. Asking for the same again is harmless."""
-
-    def show(self, record: PullRequestRecord, layers: Sequence[SpeculativePlan] = ()) -> None:
-        """Bring the check run ``tidegate/plan`` of the head to what the record says, and those of layers and policies.
-
-        Not discovered yet, it says that planning begins; without roots and notice, it is green.
-        """
-
-    def configuration(
-        self, record: PullRequestRecord, mistakes: InvalidConfiguration | None, warnings: Sequence[str] = ()
-    ) -> None:
-        """Say on the head which mistakes its configuration file has, or what of it fits nothing (``warnings``).
-
-        Without any, say that one which had some is in order. A head that never had any gets nothing for that.
-        """
-
-    def stop(self, record: PullRequestRecord, layers: Sequence[SpeculativePlan], reason: str) -> None:
-        """End the check runs of this head that still run. ``reason`` is a sentence: a newer commit came, …"""
-
-    def repeat(self, record: PullRequestRecord, layers: Sequence[SpeculativePlan], sha: str) -> None:
-        """Say on another commit, which a merge queue made, what the checks of the head say."""

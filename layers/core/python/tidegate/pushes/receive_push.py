@@ -113,7 +113,7 @@ def _outcome(ports: Ports, push: Push) -> DeliveryOutcome:
 def _lost(ports: Ports, push: Push) -> str:
     """Store a delivery for pushes before this one that nobody told of. Return the commit that they begin at.
 
-    It is not queued at once, as for heads (``CatchUpHeads``): such a push may only have been overtaken. What it
+    It is not queued at once, as for heads (``catch_up_heads``): such a push may only have been overtaken. What it
     deploys comes before what this push deploys, if that still waits; if not, what is contained is superseded.
     """
     known = _seen_before(ports, push)

@@ -1,7 +1,7 @@
 """Find pushes that no webhook told of: the default branch is at another commit than the newest that was received.
 
 It is not queued at once, as the push's own webhook may be under way: a delivery that lies unqueued for a minute is
-sent by the next run (``ResendDeliveries``).
+sent by the next run (``resend_deliveries``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compare open pull requests with the records, and see that something works on those that wait for it.
 
 It is not queued at once, as the event's own webhook may be under way: a delivery that lies unqueued for a minute is
-sent by the next run (``ResendDeliveries``).
+sent by the next run (``resend_deliveries``).
 """
 
 from __future__ import annotations
