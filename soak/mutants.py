@@ -7,16 +7,16 @@ from pathlib import Path
 
 _CORE = "layers/core/python/tidegate"
 _QUEUE, _ENSURE = f"{_CORE}/deploys/rules/queue.py", f"{_CORE}/deploys/queue/ensure_worker.py"
-_NOBODY_WAKES = (_ENSURE, "            self._wake(head.token)", "            pass")
+_NOBODY_WAKES = (_ENSURE, "        _wake(ports, head.token)", "        pass")
 _NOBODY_LOOKS = (
     f"{_CORE}/reconciler/start_workers.py",
-    "        if not has_work(head, first):",
-    "        if head or first:",
+    "    if not has_work(head, first):",
+    "    if head or first:",
 )
 _NO_HEAD_IS_MISSED = (
     f"{_CORE}/reconciler/catch_up_heads.py",
-    "        if not known.seen:",
-    "        if known.seen or not known.seen:",
+    "    if not known.seen:",
+    "    if known.seen or not known.seen:",
 )
 
 
@@ -65,8 +65,8 @@ MUTANTS = (
             ),
             (
                 _ENSURE,
-                "        if head.worker is None:",
-                "        if head.worker is None or head.in_flight is not None:",
+                "    if head.worker is None:",
+                "    if head.worker is None or head.in_flight is not None:",
             ),
         ),
         ("push quickly", "push several", "decide all"),
@@ -91,8 +91,8 @@ MUTANTS = (
         (
             (
                 f"{_CORE}/deploys/queue/close_worker.py",
-                "        if has_work(head, first):",
-                "        if has_work(head, None):",
+                "    if has_work(head, first):",
+                "    if has_work(head, None):",
             ),
             _NOBODY_WAKES,
             _NOBODY_LOOKS,
@@ -118,8 +118,8 @@ MUTANTS = (
         (
             (
                 f"{_CORE}/deploys/jobs/check_branch.py",
-                "        if head == revision.sha or",
-                "        if head or head == revision.sha or",
+                "    if head == revision.sha or",
+                "    if head or head == revision.sha or",
             ),
         ),
         ("force push", "go back", "decide all"),
@@ -167,8 +167,8 @@ MUTANTS = (
         (
             (
                 f"{_CORE}/jobs/begin_job.py",
-                "        self.audit.publish(running)",
-                "        try:\n            self.audit.publish(running)\n        except Exception:\n            pass",
+                "    ports.audit.publish(running)",
+                "    try:\n        ports.audit.publish(running)\n    except Exception:\n        pass",
             ),
         ),
         ("audit is out", "decide all"),
