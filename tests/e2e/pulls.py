@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.e2e.patience import eventually
 from tests.e2e.project import Project
-from tests.stepfunctions.world import OperatorWiring
+from tests.stepfunctions.world import OperatorPorts
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestState
 from tidegate.rules.errors import NotFound
@@ -23,8 +23,8 @@ class Pull:
     number: int
 
     @cached_property
-    def tidegate(self) -> OperatorWiring:
-        return OperatorWiring(self.project.tidegate.cloud)
+    def tidegate(self) -> OperatorPorts:
+        return OperatorPorts(self.project.tidegate.cloud)
 
     @property
     def record(self) -> PullRequestRecord | None:

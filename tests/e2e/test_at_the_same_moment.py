@@ -13,7 +13,7 @@ from tests.e2e.pages import SECONDS
 from tests.e2e.patience import eventually
 from tests.e2e.project import title
 from tests.e2e.pulls import open_pull
-from tests.stepfunctions.world import OperatorWiring
+from tests.stepfunctions.world import OperatorPorts
 from tidegate.deploys.rules.deployment import Trigger
 from tidegate.roots.rules.root import queue_id
 
@@ -42,7 +42,7 @@ def at_once(do, people=PEOPLE):
 def by_hand(project):
     """Return the deployments that somebody asked for by hand."""
     found = (
-        OperatorWiring(project.tidegate.cloud).repository_index.of_queue(queue_id(project.name, "app"), 10).deployments
+        OperatorPorts(project.tidegate.cloud).repository_index.of_queue(queue_id(project.name, "app"), 10).deployments
     )
     return {one.id for one in found if one.trigger is Trigger.MANUAL}
 

@@ -14,7 +14,7 @@ from tests.e2e.modules import thing
 from tests.e2e.pages import run_tidegate, sign_in
 from tests.e2e.patience import eventually
 from tests.e2e.project import Project, rests
-from tests.stepfunctions.world import OperatorWiring
+from tests.stepfunctions.world import OperatorPorts
 from tidegate.config.rules.drift import DriftRecord, DriftState
 from tidegate.deploys.rules.deployment import State, Trigger, is_final
 from tidegate.roots.rules.root import schedule_name
@@ -29,8 +29,8 @@ class Schedule:
     name: str = "nightly"
 
     @cached_property
-    def tidegate(self) -> OperatorWiring:
-        return OperatorWiring(self.project.tidegate.cloud)
+    def tidegate(self) -> OperatorPorts:
+        return OperatorPorts(self.project.tidegate.cloud)
 
     @property
     def record(self) -> DriftRecord | None:
@@ -94,13 +94,13 @@ def deploy(project, schedule):
     sha = project.push({"app": thing(), "db": thing()}, **{"tidegate.yaml": file})
     for root in ("app", "db"):
         project.ended(sha, root)
-        rests(OperatorWiring(project.tidegate.cloud), project.name, root)
+        rests(OperatorPorts(project.tidegate.cloud), project.name, root)
     return sha
 
 
 def newest(project, root, trigger):
     """Return the newest deployment of a root that something asked for."""
-    tidegate = OperatorWiring(project.tidegate.cloud)
+    tidegate = OperatorPorts(project.tidegate.cloud)
     found = tidegate.repository_index.of_queue(f"{project.name}||{root}", 10).deployments
     return next((one for one in found if one.trigger is trigger), None)
 

@@ -12,7 +12,7 @@ from tests.e2e.modules import FAILS_TO_APPLY
 from tests.e2e.patience import eventually
 from tests.e2e.policies import POLICY, SETS
 from tests.e2e.project import rests
-from tests.stepfunctions.world import OperatorWiring
+from tests.stepfunctions.world import OperatorPorts
 from tidegate.roots.rules.root import schedule_name
 from tidegate.rules.errors import NotFound
 from tidegate_local.client import LocalCloud
@@ -158,7 +158,7 @@ class Schedule:
     """The schedule of a project that looks for drift."""
 
     def __init__(self, project: Project) -> None:
-        self.project, self.tidegate = project, OperatorWiring(project.cloud)
+        self.project, self.tidegate = project, OperatorPorts(project.cloud)
 
     @property
     def record(self):

@@ -10,7 +10,7 @@ from tests.e2e.installation import job_of
 from tests.e2e.modules import thing
 from tests.e2e.patience import eventually
 from tests.e2e.pulls import Pull, edit, open_pull
-from tests.stepfunctions.world import OperatorWiring
+from tests.stepfunctions.world import OperatorPorts
 from tidegate.deploys.rules.speculative_plan import LayerState
 
 PLANNED = LayerState.PLANNED
@@ -18,7 +18,7 @@ PLANNED = LayerState.PLANNED
 
 def jobs(project):
     """Return the roots of a repository that runners were started for so far."""
-    tidegate = OperatorWiring(project.tidegate.cloud)
+    tidegate = OperatorPorts(project.tidegate.cloud)
     started = {job_of(task) for task in project.tidegate.cloud.read("tasks")}
     found = [tidegate.jobs.get(name) for name in started if name]
     return {job.id for job in found if job.repository == project.name}

@@ -12,7 +12,7 @@ from tests.e2e.installation import Installation
 from tests.e2e.modules import gated, thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import Project, gate_of, words
-from tests.stepfunctions.world import OperatorWiring, events_of
+from tests.stepfunctions.world import OperatorPorts, events_of
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.slots import INSTALLATION
 from tidegate_local.client import LocalCloud
@@ -40,7 +40,7 @@ def project(narrow):
 
 @pytest.fixture
 def tidegate(narrow):
-    return OperatorWiring(narrow.cloud)
+    return OperatorPorts(narrow.cloud)
 
 
 def starts_and_ends(narrow, deployment):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import attrgetter
+
+from cachetools import cachedmethod
 
 from tidegate.changes.rules.change_set import Key
 from tidegate.config.resolution import configure
@@ -16,11 +19,13 @@ from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import CyclicChange, InvalidConfiguration, NotFound
 
-#: Comparisons that are remembered: roots of one push mostly ask for the same one.
-_REMEMBERED = 20
+
+def _commits(_self: object, deployment: Deployment, applied: Deployment) -> tuple[str, ...]:
+    """Return what a comparison is of: roots of one push mostly ask for the same one."""
+    return deployment.repository, applied.revision.sha, applied.base_sha, deployment.revision.sha
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AppliedBefore:
     """Compares what was applied with what a merge made of it, root by root, and remembers what it compared."""
 
@@ -63,14 +68,10 @@ class AppliedBefore:
         return applied if (applied.root, applied.run) == (deployment.root, deployment.run) else None
 
     def _is_same(self, deployment: Deployment, applied: Deployment) -> bool:
-        asked = deployment.repository, applied.revision.sha, applied.base_sha, deployment.revision.sha
-        if asked not in self._differing:
-            if len(self._differing) >= _REMEMBERED:
-                self._differing.clear()
-            self._differing[asked] = self._compared(deployment, applied)
-        differing = self._differing[asked]
+        differing = self._compared(deployment, applied)
         return differing is not None and (deployment.root.name, deployment.stack) not in differing
 
+    @cachedmethod(attrgetter("_differing"), key=_commits)
     def _compared(self, deployment: Deployment, applied: Deployment) -> frozenset[Key] | None:
         """Return the roots in which a merge's files differ from what was applied; None if that cannot be known.
 
