@@ -59,27 +59,27 @@ def test_a_push_whose_workers_could_not_be_started_comes_back_and_starts_them(wi
     wires.workflows.refusals = 2
     assert failures(call("discover_roots", sqs_event(push()))) == ["message-0"]
     assert (waiting(wires), wires.workflows.starts) == (QUEUES, [])
-    assert wires.patience.postponed[1:] == [("https://sqs.example/pushes", "receipt-0", 1)]
+    assert wires.visibility.postponed[1:] == [("https://sqs.example/pushes", "receipt-0", 1)]
     assert failures(call("discover_roots", sqs_event(push()))) == []
     assert [queue for _, queue in wires.workflows.starts] == QUEUES
 
 
 def test_a_message_is_held_for_seconds_while_it_is_looked_at(wires, push):
     assert failures(call("discover_roots", sqs_event(push()))) == []
-    assert wires.patience.postponed == [("https://sqs.example/pushes", "receipt-0", 30)]
+    assert wires.visibility.postponed == [("https://sqs.example/pushes", "receipt-0", 30)]
 
 
 def test_what_the_cloud_refuses_for_longer_comes_back_after_longer(wires, push):
     for receives in (1, 4, 5, 9):
         wires.workflows.refusals = 2
         assert failures(call("discover_roots", sqs_event(push(), receives=receives))) == ["message-0"]
-    assert [seconds for _, _, seconds in wires.patience.postponed[1::2]] == [1, 8, 900, 900]
+    assert [seconds for _, _, seconds in wires.visibility.postponed[1::2]] == [1, 8, 900, 900]
 
 
 def test_what_the_forge_puts_off_comes_back_when_it_said(wires, push):
     wires.forge.failures = [ForgeUnavailable("secondary limit", 77)]
     assert failures(call("discover_roots", sqs_event(push()))) == ["message-0"]
-    assert wires.patience.postponed[1:] == [("https://sqs.example/pushes", "receipt-0", 77)]
+    assert wires.visibility.postponed[1:] == [("https://sqs.example/pushes", "receipt-0", 77)]
     assert waiting(wires) == []
     assert failures(call("discover_roots", sqs_event(push()))) == []
     assert waiting(wires) == QUEUES

@@ -74,7 +74,7 @@ def test_a_look_that_fails_comes_back_with_what_stands_behind_it(wires, dev, wai
     applied(wires, dev)
     wires.workflows.refusals = 1
     assert failures(call("open_gates", message(CHANGE, CHANGE))) == ["message-0", "message-1"]
-    assert wires.patience.postponed == [("https://sqs.example/changes.fifo", f"receipt-{n}", 1) for n in (0, 1)]
+    assert wires.visibility.postponed == [("https://sqs.example/changes.fifo", f"receipt-{n}", 1) for n in (0, 1)]
     assert failures(call("open_gates", message(CHANGE))) == []
     assert wires.workflows.settled["token"] == {"next": "review"}
 

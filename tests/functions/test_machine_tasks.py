@@ -161,7 +161,7 @@ def test_a_publication_is_postponed_for_as_long_as_the_forge_asks(wires):
     wires.forge.failures = [ForgeUnavailable("limit", 17)]
     answer = call("publish_check_run", check_run_message(any_deployment().id))
     assert failures(answer) == ["message-0"]
-    assert wires.patience.postponed == [("https://sqs.example/check-runs.fifo", "receipt-0", 17)]
+    assert wires.visibility.postponed == [("https://sqs.example/check-runs.fifo", "receipt-0", 17)]
 
 
 def test_without_a_time_the_pause_grows_with_each_attempt(wires):
@@ -169,7 +169,7 @@ def test_without_a_time_the_pause_grows_with_each_attempt(wires):
     for receives in (1, 2, 5, 50):
         wires.forge.failures = [ForgeUnavailable("down")]
         call("publish_check_run", check_run_message(any_deployment().id, receives=receives))
-    assert [seconds for _, _, seconds in wires.patience.postponed] == [1, 2, 16, 900]
+    assert [seconds for _, _, seconds in wires.visibility.postponed] == [1, 2, 16, 900]
 
 
 def test_a_group_stops_at_its_first_failure_and_others_go_on(wires):
@@ -190,13 +190,13 @@ def test_what_stands_behind_a_postponed_message_comes_back_with_it_and_holds_not
     wires.forge.failures = [ForgeUnavailable("limit", 17)]
     call("publish_check_run", check_run_message(first.id, first.id, second.id, first.id))
     queue = "https://sqs.example/check-runs.fifo"
-    assert wires.patience.postponed == [(queue, f"receipt-{number}", 17) for number in (0, 1, 3)]
+    assert wires.visibility.postponed == [(queue, f"receipt-{number}", 17) for number in (0, 1, 3)]
 
 
 def test_a_message_that_cannot_be_taken_is_left_to_the_queue(wires):
     answer = call("publish_check_run", check_run_message("no-such-deployment"))
     assert failures(answer) == ["message-0"]
-    assert wires.patience.postponed == []
+    assert wires.visibility.postponed == []
 
 
 def test_a_press_is_postponed_while_the_forge_is_down_and_others_are_answered(wires):
@@ -208,7 +208,7 @@ def test_a_press_is_postponed_while_the_forge_is_down_and_others_are_answered(wi
     wires.forge.failures = [ForgeUnavailable("down", 3)]
     answer = call("answer_button", event)
     assert failures(answer) == ["message-0"]
-    assert wires.patience.postponed == [("https://sqs.example/actions", "receipt-0", 3)]
+    assert wires.visibility.postponed == [("https://sqs.example/actions", "receipt-0", 3)]
     assert wires.deployments.get(deployment_in(State.AWAITING_REVIEW).id).state is State.APPROVED
 
 

@@ -50,7 +50,7 @@ def test_all_of_a_revision_is_shown(wires, layer):
 
 def test_progress_that_comes_too_early_comes_back(wires, layer):
     assert len(say(PublishProgress(pull_request=PULL.id, not_before=4102444800))["batchItemFailures"]) == 1
-    ((_, receipt, seconds),) = wires.patience.postponed
+    ((_, receipt, seconds),) = wires.visibility.postponed
     assert (receipt, seconds) == ("receipt-0", 900)
     assert say(PublishProgress(pull_request=PULL.id, not_before=0)) == {"batchItemFailures": []}
 
@@ -58,7 +58,7 @@ def test_progress_that_comes_too_early_comes_back(wires, layer):
 def test_what_the_forge_puts_off_comes_back_when_it_said(wires, layer):
     wires.forge.failures.append(ForgeUnavailable("secondary limit", 60))
     say(PublishRevision(pull_request=PULL.id, revision=PULL.revision))
-    assert [seconds for _, _, seconds in wires.patience.postponed] == [60]
+    assert [seconds for _, _, seconds in wires.visibility.postponed] == [60]
     assert not wires.pull_requests.get(PULL.repository, PULL.number).commented
 
 

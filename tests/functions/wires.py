@@ -27,7 +27,7 @@ VERBS = {
 DEPLOY_MACHINE = ENVIRONMENT["TIDEGATE_DEPLOY_STATE_MACHINE"]
 
 
-class MemoryPatience:
+class MemoryVisibility:
     """Remembers what was postponed: queue, receipt, seconds."""
 
     def __init__(self):
@@ -41,7 +41,7 @@ class Wires:
     """The ports of functions, all in memory, at hand by their names."""
 
     def __init__(self, settings=None, **given):
-        self.ports = memory_ports(settings, patience=MemoryPatience(), **given)
+        self.ports = memory_ports(settings, visibility=MemoryVisibility(), **given)
 
     def put(self, settings=None, **given):
         """Put other ports, or other settings, in place."""

@@ -1,7 +1,7 @@
 """The parent of every Lambda and task process: starts them, and leaves none behind.
 
 It is a process of its own because the local cloud may die by SIGKILL: its end of the socket then
-closes, and the warden ends every descendant, also those that a task started and forgot. (A child
+closes, and the supervisor ends every descendant, also those that a task started and forgot. (A child
 subreaper inherits orphans; without Linux's prctl only direct children's groups are ended.)
 
 Protocol, one JSON object a message: ``{"id", "argv", "env", "cwd"}`` with the write end of a pipe for
@@ -34,7 +34,7 @@ _MARK = "TIDEGATE_LOCAL_PROCESS"
 
 @dataclass(slots=True)
 class Process:
-    """A process under the warden. ``wait`` returns its return code; ``output`` is its stdout and stderr."""
+    """A process under the supervisor. ``wait`` returns its return code; ``output`` is its stdout and stderr."""
 
     mark: str
     output: int
@@ -57,7 +57,7 @@ class Process:
 
 
 class ProcessSupervisor:
-    """The local cloud's side: starts the warden process and talks to it."""
+    """The local cloud's side: starts the supervisor process and talks to it."""
 
     def __init__(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -72,7 +72,7 @@ class ProcessSupervisor:
             start_new_session=True,
         )
         theirs.close()
-        self._listener = threading.Thread(target=self._listen, name="warden", daemon=True)
+        self._listener = threading.Thread(target=self._listen, name="supervisor", daemon=True)
         self._listener.start()
 
     def start(self, mark: str, argv: list[str], env: Mapping[str, str], cwd: Path) -> Process:
@@ -87,16 +87,16 @@ class ProcessSupervisor:
         process.started.wait(30)
         if process.error or not process.pid:
             os.close(read)
-            raise OSError(process.error or "the warden does not answer")
+            raise OSError(process.error or "the supervisor does not answer")
         return process
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Send a message to the warden process."""
+        """Send a message to the supervisor process."""
         with self._lock, contextlib.suppress(OSError):
             self._socket.send(json.dumps(message).encode())
 
     def close(self) -> None:
-        """End every process and the warden itself."""
+        """End every process and the supervisor itself."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
         try:
@@ -177,7 +177,7 @@ def _reap(ended: Callable[[int, int], None]) -> None:
 
 
 def _end_marked(mark: str | None) -> None:
-    """Kill every process that was started under this mark (all marks of this warden: None)."""
+    """Kill every process that was started under this mark (all marks of this supervisor: None)."""
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, ValueError):
             environ = (entry / "environ").read_bytes().split(b"\0")

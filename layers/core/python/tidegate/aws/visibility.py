@@ -1,4 +1,4 @@
-"""Patience with what fails for now: a message of an SQS queue comes back after as long as the forge asks for."""
+"""What fails for now is put off: a message of an SQS queue comes back after as long as the forge asks for."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def _take(function: str, queue: Queue, url: str, event: Mapping[str, Any], conte
 
     def postpone(receipt: str, seconds: int) -> None:
         if queue.soon:
-            wiring().patience.postpone(url, receipt, seconds)
+            wiring().visibility.postpone(url, receipt, seconds)
 
     how = {"any": take_all, "held": release_held_slot, "in order": take_in_order}
     return how[queue.how](event, context, take, postpone)

@@ -55,7 +55,7 @@ def prepare(function: str, ports: Ports) -> None:
     if function not in FIRST:
         return
     import tidegate.aws.batches  # noqa: PLC0415  # Only a function that is prepared needs both.
-    import tidegate.bootstrap.table  # noqa: F401, PLC0415
+    import tidegate.bootstrap.table  # noqa: F401, PLC0415  # Imported for its first use, which comes at once.
 
     verbs, made = FIRST[function]
     for verb in verbs:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tidegate.comments.texts.replies import answering
-from tidegate.ports import Deliveries, DeliveryOutcome, Forge
+from tidegate.ports import DeliveryOutcome, Forge, Ports
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
 from tidegate.rules.permission import Permission
 
@@ -105,54 +105,54 @@ def outcome(text: str, *problems: str, deployments: tuple[str, ...] = ()) -> Del
     return DeliveryOutcome(" ".join(filter(None, (text, *problems))), deployments)
 
 
-def unseen(forge: Forge, deliveries: Deliveries, comment: Comment) -> DeliveryOutcome | None:
+def unseen(ports: Ports, comment: Comment) -> DeliveryOutcome | None:
     """Return what becomes of a comment of an outsider who wrote too many of late, None for all that are looked at.
 
     Raise ForgeUnavailable.
     """
     turn = f"look at {comment.sender.lower()} in {comment.repository} at {comment.received_at[:_TEN_MINUTES]}"
-    if _has_turn(deliveries, comment, turn, _CHECKED) or _is_chosen(forge, comment):
+    if _has_turn(ports, comment, turn, _CHECKED) or _is_chosen(ports, comment):
         return None
     return outcome(_UNSEEN, _UNANSWERED)
 
 
-def refused(forge: Forge, deliveries: Deliveries, comment: Comment, reply: str) -> DeliveryOutcome:
+def refused(ports: Ports, comment: Comment, reply: str) -> DeliveryOutcome:
     """Refuse a comment: ``reply`` says why, in Markdown. Raise ForgeUnavailable."""
-    if not _is_answered(forge, deliveries, comment):
+    if not _is_answered(ports, comment):
         return outcome(f"Refused: {reply}", _UNANSWERED)
-    return outcome(f"Refused: {reply}", answerer(forge, comment).refuse(reply))
+    return outcome(f"Refused: {reply}", answerer(ports.forge, comment).refuse(reply))
 
 
-def explained(forge: Forge, deliveries: Deliveries, comment: Comment, text: str, reply: str) -> DeliveryOutcome:
+def explained(ports: Ports, comment: Comment, text: str, reply: str) -> DeliveryOutcome:
     """Answer a comment that nothing is done about with a ``reply``; ``text`` is the outcome. Raise ForgeUnavailable."""
-    if not _is_answered(forge, deliveries, comment):
+    if not _is_answered(ports, comment):
         return outcome(text, _UNANSWERED)
-    return outcome(text, answerer(forge, comment).reply(reply))
+    return outcome(text, answerer(ports.forge, comment).reply(reply))
 
 
-def _is_answered(forge: Forge, deliveries: Deliveries, comment: Comment) -> bool:
+def _is_answered(ports: Ports, comment: Comment) -> bool:
     """Tell whether a comment about which nothing is done is answered: those of outsiders a few times an hour.
 
     Each person has so many answers in a repository, and so have all of them together.
     """
-    if _is_chosen(forge, comment):
+    if _is_chosen(ports, comment):
         return True
     at = f"answer in {comment.repository} at {comment.received_at[:_HOUR]}"
     turns = ((f"{at} to {comment.sender.lower()}", _TO_ONE), (at, _TO_ALL))
-    return all(_has_turn(deliveries, comment, turn, number) for turn, number in turns)
+    return all(_has_turn(ports, comment, turn, number) for turn, number in turns)
 
 
-def _is_chosen(forge: Forge, comment: Comment) -> bool:
+def _is_chosen(ports: Ports, comment: Comment) -> bool:
     """Tell whether who comments is no outsider. What is not known of somebody grants nothing."""
     try:
-        return forge.permission(*comment.where, comment.sender) >= _CHOSEN
+        return ports.forge.permission(*comment.where, comment.sender) >= _CHOSEN
     except ForgeRefused:
         return False
 
 
-def _has_turn(deliveries: Deliveries, comment: Comment, turn: str, number: int) -> bool:
+def _has_turn(ports: Ports, comment: Comment, turn: str, number: int) -> bool:
     """Tell whether a comment has one of so many turns. One that comes again has the same."""
-    return any(deliveries.claim(f"{turn}: {each}", comment.delivery) for each in range(number))
+    return any(ports.deliveries.claim(f"{turn}: {each}", comment.delivery) for each in range(number))
 
 
 def tell(forge: Forge, where: tuple[int, str], pull_request: int, text: str) -> str:

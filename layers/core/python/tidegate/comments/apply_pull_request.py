@@ -69,7 +69,7 @@ def apply_pull_request(ports: Ports, comment: Comment, command: Command) -> Deli
     asked = _Asked(comment, command, pull_request, granted)
     reply = _not_here(asked, bound)
     if reply:
-        return refused(ports.forge, ports.deliveries, comment, reply)
+        return refused(ports, comment, reply)
     missing = _always(ports, asked)
     if missing:
         return _refuse(ports, asked, missing)
@@ -80,7 +80,7 @@ def apply_pull_request(ports: Ports, comment: Comment, command: Command) -> Deli
     head = Head(comment.where, pull_request.head_sha, change.after)
     members = chosen_roots(ports, head, granted, PlanRequest("", comment.sender, names), by_hand=bool(names))
     if isinstance(members, str):
-        return refused(ports.forge, ports.deliveries, comment, _both(_lacks_of_all(ports, asked), members))
+        return refused(ports, comment, _both(_lacks_of_all(ports, asked), members))
     pushed = pushed_by(ports.pull_requests, comment.repository, comment.pull_request, pull_request.head_sha)
     deployments = new_deployments(_request(asked, change, base, pushed), members)
     return _applied(ports, asked, deployments)
@@ -118,7 +118,7 @@ def _applied(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> 
 
 def _refuse(ports: Ports, asked: _Asked, missing: Sequence[str]) -> DeliveryOutcome:
     reply = apply_replies.apply_missing(asked.pull_request, missing, asked.comment.prefix)
-    return refused(ports.forge, ports.deliveries, asked.comment, reply)
+    return refused(ports, asked.comment, reply)
 
 
 def _always(ports: Ports, asked: _Asked) -> Sequence[str]:

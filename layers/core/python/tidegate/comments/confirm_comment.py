@@ -28,7 +28,7 @@ def refuse_unconfirmed(ports: Ports, comment: Comment) -> DeliveryOutcome | None
     ports.audit.publish(unconfirmed_message(*said))
     if written is None:  # A reply would stand below nothing.
         return outcome(f"Refused: {doubt}")
-    return refused(ports.forge, ports.deliveries, comment, not_confirmed(doubt))
+    return refused(ports, comment, not_confirmed(doubt))
 
 
 def _doubt(comment: Comment, written: WrittenComment) -> str:

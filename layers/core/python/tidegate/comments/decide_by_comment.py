@@ -39,22 +39,22 @@ def decide_by_comment(ports: Ports, delivery: Delivery) -> str:
 def _outcome(ports: Ports, comment: Comment) -> DeliveryOutcome:
     command = read_comment(comment.text, comment.prefix)
     if isinstance(command, Misread):
-        return refused(ports.forge, ports.deliveries, comment, command.reply)
+        return refused(ports, comment, command.reply)
     record = next(iter(ports.pull_requests.many([(comment.repository, comment.pull_request)])), None)
     plans = _told(comment)
     try:
         found = meant(command, _open(ports, comment, record), comment.prefix)
     except replies.ANSWERED as error:
-        return refused(ports.forge, ports.deliveries, comment, _paragraphs(replies.why_not(error), plans))
+        return refused(ports, comment, _paragraphs(replies.why_not(error), plans))
     if isinstance(found, Unclear):
         if comment.plans_cancelled:
             return outcome(comment.plans, answerer(ports.forge, comment).reply(plans))
-        return refused(ports.forge, ports.deliveries, comment, _paragraphs(found.reply, plans))
+        return refused(ports, comment, _paragraphs(found.reply, plans))
     asking = person_asking(ports, comment.where, comment.sender)
     told = [(each.root.name, _decided(ports, each, comment, command, asking)) for each in found]
     reply = _paragraphs(replies.locks_changed(told, _SIGNS[command.verb]), plans)
     if not comment.plans_cancelled and not any(decision.done for _, decision in told):
-        return refused(ports.forge, ports.deliveries, comment, f"**Nothing was done.**\n\n{reply}")
+        return refused(ports, comment, f"**Nothing was done.**\n\n{reply}")
     text = " ".join([*(f"{name}: {decision.reason}" for name, decision in told), comment.plans]).rstrip()
     return outcome(text, answerer(ports.forge, comment).reply(reply), deployments=tuple(each.id for each in found))
 

@@ -23,18 +23,18 @@ def destroy_by_comment(ports: Ports, comment: Comment, command: Command) -> Deli
     """Have the destruction planned, and answer. Raise as ``receive_comment`` and ``destroy_roots`` do."""
     refusal = _refusal(ports, comment, command)
     if refusal:
-        return refused(ports.forge, ports.deliveries, comment, refusal)
+        return refused(ports, comment, refusal)
     branch = ports.forge.default_branch(*comment.where)
     head = ports.deliveries.bind(comment.delivery, ports.forge.branch_head(*comment.where, branch))
     told = f"comment {comment.comment}"
     asked = Destroy(comment.where, command.roots, comment.sender, comment.received_at, told, comment.pull_request)
     made, problems, repeats = destroy_roots(ports, asked, Revision(head, branch))
     if problems:
-        return refused(ports.forge, ports.deliveries, comment, chosen_roots_texts.roots_refused(problems))
+        return refused(ports, comment, chosen_roots_texts.roots_refused(problems))
     if repeats:
         checks = ports.forge.pull_request_checks_url(comment.repository, comment.pull_request)
         lines = [replies.already_queued(each, earlier, checks) for each, earlier in repeats]
-        return refused(ports.forge, ports.deliveries, comment, replies.not_destroyed(lines))
+        return refused(ports, comment, replies.not_destroyed(lines))
     return _accepted(ports, comment, made)
 
 

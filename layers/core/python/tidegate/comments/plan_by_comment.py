@@ -39,7 +39,7 @@ def plan_by_comment(ports: Ports, comment: Comment, command: Command) -> Deliver
     request = _request(comment, command)
     refusal = plan_refusal(ports, comment.where, request, seen)
     if refusal:
-        return refused(ports.forge, ports.deliveries, comment, refusal)
+        return refused(ports, comment, refusal)
     followed = follow_pull_request(ports, *comment.where, comment.pull_request, request=request)
     return outcome(followed, answerer(ports.forge, comment).accept())
 

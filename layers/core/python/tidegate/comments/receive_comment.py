@@ -69,7 +69,7 @@ def receive_comment(ports: Ports, delivery: Delivery) -> str:
 
 
 def _outcome(ports: Ports, comment: Comment) -> DeliveryOutcome:
-    ignored = refuse_unconfirmed(ports, comment) or unseen(ports.forge, ports.deliveries, comment)
+    ignored = refuse_unconfirmed(ports, comment) or unseen(ports, comment)
     if ignored:
         return ignored
     command = read_comment(comment.text, comment.prefix)
@@ -85,7 +85,7 @@ def _carried_out(ports: Ports, comment: Comment, command: Command) -> DeliveryOu
     match command.verb:
         case Verb.HELP:
             reply = help_text(comment.prefix)
-            return explained(ports.forge, ports.deliveries, comment, "The commands were explained.", reply)
+            return explained(ports, comment, "The commands were explained.", reply)
         case Verb.LOCK | Verb.UNLOCK:
             return _change_locks(ports, comment, command)
         case Verb.DEPLOY:
@@ -95,7 +95,7 @@ def _carried_out(ports: Ports, comment: Comment, command: Command) -> DeliveryOu
 
 
 def _refuse(ports: Ports, comment: Comment, reply: str) -> DeliveryOutcome:
-    return refused(ports.forge, ports.deliveries, comment, reply)
+    return refused(ports, comment, reply)
 
 
 def _deploy(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome:
@@ -226,7 +226,7 @@ def _change_named(ports: Ports, comment: Comment, command: Command, permission: 
     reply = replies.locks_changed(told, "🔒" if command.verb is Verb.LOCK else "🔓")
     if any(decision.done for _, decision in told):
         return outcome(text, answerer(ports.forge, comment).reply(reply))
-    return explained(ports.forge, ports.deliveries, comment, text, reply)
+    return explained(ports, comment, text, reply)
 
 
 def _change_scope(ports: Ports, comment: Comment, command: Command, permission: Permission) -> DeliveryOutcome:
@@ -242,7 +242,7 @@ def _change_scope(ports: Ports, comment: Comment, command: Command, permission: 
     reply = escaped(decision.reason)
     if decision.done:
         return outcome(decision.reason, answerer(ports.forge, comment).reply(reply))
-    return explained(ports.forge, ports.deliveries, comment, decision.reason, reply)
+    return explained(ports, comment, decision.reason, reply)
 
 
 def _elsewhere(ports: Ports, comment: Comment) -> str:

@@ -6,7 +6,6 @@ Who may decide at all, the caller has looked up before.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from tidegate.deploys.authorize import may_act
 from tidegate.deploys.rules.deployment import DONE, AfterGate, Deployment, State, is_final, where_it_is
@@ -30,8 +29,9 @@ def decide_gate(ports: Ports, deployment: str, answer: GateAnswer, by: str, at: 
     """
     if answer in {GateAnswer.APPROVE, GateAnswer.OVERRIDE}:
         return decide_requirements(ports, deployment, answer, by, at, reason)
-    act = partial(retry_gate, ports) if answer is GateAnswer.RETRY else partial(reject_gate, ports)
-    return act(deployment, by, at)
+    if answer is GateAnswer.RETRY:
+        return retry_gate(ports, deployment, by, at)
+    return reject_gate(ports, deployment, by, at)
 
 
 def reject_gate(ports: Ports, deployment: str, by: str, at: str) -> Decision:

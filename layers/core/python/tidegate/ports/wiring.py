@@ -313,7 +313,7 @@ class Ports:
         return KmsPublicKeys(self.client("kms"), keys.split(","))
 
     @cached_property
-    def patience(self) -> QueueVisibility:
+    def visibility(self) -> QueueVisibility:
         from tidegate.aws.visibility import QueueVisibility
 
         return QueueVisibility(self._sqs)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 
 from tidegate.deploys.authorize import may_act
 from tidegate.deploys.jobs.cancel_deployment import cancel_deployment
@@ -78,8 +77,8 @@ def _answer(ports: Ports, press: ButtonClick, deployment: Deployment) -> str:
     if not judged.done:
         return _refuse(ports, deployment, judged.reason)
     if press.identifier in {Button.UNLOCK, Button.CANCEL}:
-        act = partial(_unlock, ports) if press.identifier == Button.UNLOCK else partial(_cancel, ports)
-        return act(press, deployment)
+        act = _unlock if press.identifier == Button.UNLOCK else _cancel
+        return act(ports, press, deployment)
     if press.identifier == Button.RETRY or (press.identifier == Button.REJECT and _is_at_gate(deployment)):
         return _decide_gate(ports, press, deployment)
     return _decide(ports, press, deployment)
