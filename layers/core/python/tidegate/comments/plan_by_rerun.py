@@ -11,7 +11,8 @@ from tidegate.comments.answer_comment import tell
 from tidegate.comments.plan_by_comment import plan_refusal
 from tidegate.comments.texts.replies import ANSWERED, why_not
 from tidegate.ports import Delivery, DeliveryOutcome, Ports
-from tidegate.pull_requests.receive_pull_request import follow_pull_request, known_record
+from tidegate.pull_requests.find_record import known_record
+from tidegate.pull_requests.receive_pull_request import follow_pull_request
 from tidegate.pull_requests.rules.record import PullRequestState
 from tidegate.roots.rules.plan_request import PlanRequest
 from tidegate.vcs.conclude import conclude

@@ -20,17 +20,13 @@ from tidegate.deploys.rules.deployment import Deployment, Trigger
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.discovery.repository_source import Granted
 from tidegate.discovery.root_index import Deployable
-from tidegate.policies.rules.policy import PolicySetStatus
+from tidegate.discovery.save_policies import save_policies
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Enrolled, Ports
 from tidegate.roots.rules.root import Revision, change_set_id, deployment_id
 from tidegate.rules.access import Access
 from tidegate.rules.timestamp import later
 from tidegate.vcs.rules.authors import UNKNOWN, Authors
-
-#: Stores the policy sets that hold for roots, and returns them by root and stack. It is called with an installation and
-#: a repository, and may raise NotFound, ForgeUnavailable and ForgeRefused.
-Hold = Callable[[tuple[int, str], Granted, Sequence[Deployable]], Mapping[Key, tuple[PolicySetStatus, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +93,19 @@ def required_of(
 
 
 def holding(
-    hold: Hold, request: Request, loaded: LoadedConfiguration, members: Sequence[Deployable], made: Iterable[Deployment]
+    ports: Ports,
+    request: Request,
+    loaded: LoadedConfiguration,
+    members: Sequence[Deployable],
+    made: Iterable[Deployment],
 ) -> list[Deployment]:
     """Return deployments of a commit of the default branch with the policy sets that hold for their roots there.
 
-    ``loaded`` is what the commit's file says. Raise as ``hold`` does.
+    ``loaded`` is what the commit's file says. Raise as ``save_policies`` does.
     """
     branch, roots = request.revision.branch, tuple(each.member.root for each in members)
     granted = Granted(loaded, roots, branch, branch, main=branch, commit=request.revision.sha)
-    held = hold((request.installation, request.repository), granted, members)
+    held = save_policies(ports, (request.installation, request.repository), granted, members)
     return [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in made]
 
 

@@ -23,7 +23,7 @@ from tidegate.vcs.rules.pull_request import PullRequestSpec
 def save_policies_of_pull_request(
     ports: Ports, spec: PullRequestSpec, granted: Granted, members: Sequence[Deployable]
 ) -> Mapping[Key, tuple[PolicySetStatus, ...]]:
-    """Return the sets that hold for each member of a pull request, as ``hold``."""
+    """Return the sets that hold for each member of a pull request, as ``save_policies``."""
     return save_policies(ports, spec.where, granted, members)
 
 

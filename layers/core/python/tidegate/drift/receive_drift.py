@@ -22,7 +22,6 @@ from tidegate.discovery.new_deployments import (
 )
 from tidegate.discovery.repository_source import fetch_commit, reading_of
 from tidegate.discovery.root_index import Selection
-from tidegate.discovery.save_policies import save_policies
 from tidegate.drift.conclude_drift import drift_request
 from tidegate.ports import Delivery, DeliveryOutcome, Ports
 from tidegate.roots.rules.root import Revision
@@ -69,7 +68,7 @@ def _deployments(ports: Ports, delivery: Delivery) -> list[Deployment]:
     )
     why = f"The schedule {given['schedule']} found drift."
     deployments = requiring(new_deployments(request, members), required_of(known.configuration, members))
-    held = holding(partial(save_policies, ports), request, known.configuration, members, deployments)
+    held = holding(ports, request, known.configuration, members, deployments)
     return [_judged(replace(each, why=why)) for each in held]
 
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import partial
 
 from tidegate.ports import Ports
+from tidegate.pull_requests.find_record import record_of
 from tidegate.pull_requests.publish_pull_request import show_again
-from tidegate.pull_requests.pull_request_view import known
 from tidegate.pull_requests.rules.apply_progress import applied_digest, apply_progress, is_head_applied
 from tidegate.pull_requests.rules.apply_replies import merge_refused
 from tidegate.pull_requests.rules.record import PullRequestRecord
@@ -26,7 +26,7 @@ def merge_applied(ports: Ports, pull_request: str) -> None:
     A refusal of the forge is told in a comment, once for all that was applied. Raise ForgeUnavailable and
     ForgeRefused.
     """
-    record = known(ports.pull_requests, pull_request)
+    record = record_of(ports, pull_request)
     if record is None or not record.is_open:
         return
     show_again(ports, pull_request)

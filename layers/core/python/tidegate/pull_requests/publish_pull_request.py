@@ -16,8 +16,9 @@ from tidegate.deploys.rules.approval import Standing
 from tidegate.deploys.rules.failure import in_words, read_cause
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.deploys.texts.lock_text import keeps_out
-from tidegate.ports import Ports, PullRequests
+from tidegate.ports import Ports
 from tidegate.pull_requests.evaluate_policies import dismiss_outdated
+from tidegate.pull_requests.find_record import record_of
 from tidegate.pull_requests.keep_check_run import made_check_run
 from tidegate.pull_requests.notify_closed import notify_closed
 from tidegate.pull_requests.pull_request_checks import (
@@ -26,7 +27,7 @@ from tidegate.pull_requests.pull_request_checks import (
     show_pull_request,
     show_verdict,
 )
-from tidegate.pull_requests.pull_request_view import known, pull_request_page, queue_page, whole_plan
+from tidegate.pull_requests.pull_request_view import pull_request_page, queue_page, whole_plan
 from tidegate.pull_requests.rules.ahead import Ahead
 from tidegate.pull_requests.rules.apply import ApplyView
 from tidegate.pull_requests.rules.apply_progress import apply_progress, is_head_applied
@@ -53,7 +54,7 @@ Outcome = Literal["shown", "overtaken"]
 
 def ask_for_publication(ports: Ports, pull_request: str, revision: str, error: str = "", cause: str = "") -> Outcome:
     """Ask, unless the revision is not the newest any more. ``error`` and ``cause`` tell that Tidegate failed."""
-    if newest(ports.pull_requests, pull_request, revision) is None:
+    if newest(ports, pull_request, revision) is None:
         return "overtaken"
     ports.event_publisher.pull_request_ended(pull_request, revision, error, cause)
     return "shown"
@@ -65,7 +66,7 @@ def show_again(ports: Ports, pull_request: str) -> None:
     It is asked for as often as something ends, so what comments say already is not written once more. What the
     forge refuses of that is left. Raise ForgeUnavailable.
     """
-    record = known(ports.pull_requests, pull_request)
+    record = record_of(ports, pull_request)
     if record is not None and record.is_open and record.commented == record.spec.revision:
         layers = ports.speculative_plans.many(record.layers)
         there = _ours(ports, record.spec)
@@ -88,13 +89,13 @@ def publish_pull_request(ports: Ports, pull_request: str, revision: str, error: 
 
 def _end_closed(ports: Ports, pull_request: str) -> None:
     """Tell the end of a pull request that closed as its comments were written: whoever closed it came before."""
-    record = known(ports.pull_requests, pull_request)
+    record = record_of(ports, pull_request)
     if record is not None and not record.is_open:
         notify_closed(ports, record, merged=record.merged)
 
 
 def _publish(ports: Ports, pull_request: str, revision: str, error: str, cause: str) -> Outcome:
-    record = newest(ports.pull_requests, pull_request, revision)
+    record = newest(ports, pull_request, revision)
     if record is None or (record.discovered != revision and not error):
         return "overtaken"
     if record.commented == revision and not error:
@@ -127,7 +128,7 @@ def _checks(
     unwritten: str,
 ) -> Outcome:
     """Show the check runs, then record that all is shown. What Tidegate could not find out is not shown."""
-    record = newest(ports.pull_requests, pull_request, revision)
+    record = newest(ports, pull_request, revision)
     if record is None:
         return "overtaken"
     _ask_for(ports, layers)
@@ -224,7 +225,7 @@ def _applied(
 
 def _comment(ports: Ports, pull_request: str, revision: str, stack: str, text: str, there: Mapping[int, str]) -> bool:
     """Write a stack's comment unless it is ``there``; return False if a newer revision has come before it."""
-    record = newest(ports.pull_requests, pull_request, revision)
+    record = newest(ports, pull_request, revision)
     if record is None:
         return False
     if there.get(dict(record.comments).get(stack, 0)) == text:
@@ -279,7 +280,7 @@ def _commented(
     layers: Sequence[SpeculativePlan],
     verdict: PullRequestVerdict | None,
 ) -> PullRequestRecord | None:
-    record = newest(ports.pull_requests, pull_request, revision)
+    record = newest(ports, pull_request, revision)
     if record is None or record.discovered != revision:
         return record
     return _save(ports, replace(record, commented=revision, verdict=verdict), layers)
@@ -297,7 +298,7 @@ def _own(comments: Mapping[str, int], stack: str) -> int | None:
     return comments.get(stack, comments.get(NO_STACK))
 
 
-def newest(records: PullRequests, pull_request: str, revision: str) -> PullRequestRecord | None:
+def newest(ports: Ports, pull_request: str, revision: str) -> PullRequestRecord | None:
     """Return the record if the pull request is open, and this is its newest revision."""
-    record = known(records, pull_request)
+    record = record_of(ports, pull_request)
     return record if record is not None and record.is_open and record.spec.revision == revision else None

@@ -21,9 +21,9 @@ from tidegate.discovery.texts.configuration_check import (
 )
 from tidegate.ports import Ports
 from tidegate.pull_requests.evaluate_policies import evaluate_policies
+from tidegate.pull_requests.find_record import record_of
 from tidegate.pull_requests.keep_check_run import is_check_run_open, made_check_run, show_check_run
 from tidegate.pull_requests.pull_request_view import (
-    known,
     plan_row,
     pull_request_page,
     shown_plan,
@@ -129,7 +129,7 @@ def show_progress(ports: Ports, pull_request: str, not_before: float) -> None:
     early = not_before - datetime.fromisoformat(ports.clock.now()).timestamp()
     if early > 0:
         raise NotYet(max(1, round(early)))
-    record = known(ports.pull_requests, pull_request)
+    record = record_of(ports, pull_request)
     if record is None or not record.is_open or record.discovered != record.spec.revision:
         return
     layers = ports.speculative_plans.many(record.layers)

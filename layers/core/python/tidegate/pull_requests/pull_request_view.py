@@ -7,9 +7,8 @@ from dataclasses import replace
 from urllib.parse import quote, urlencode
 
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
-from tidegate.ports import Ports, PullRequests
+from tidegate.ports import Ports
 from tidegate.pull_requests.rules.blocks import ROWS, LayerView
-from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.check_run import MAXIMUM_TEXT
 from tidegate.vcs.rules.pull_request import PullRequestSpec
@@ -59,12 +58,3 @@ def shown_plan(ports: Ports, layer: SpeculativePlan) -> LayerView:
     if start.sha256 and start.sha256 != layer.plan.text.sha256:
         return row
     return replace(row, plan_text=start.content.decode(errors="replace"), plan_size=start.size)
-
-
-def known(records: PullRequests, pull_request: str) -> PullRequestRecord | None:
-    """Return the record of ``OWNER/REPO#NUMBER``, None if there is none."""
-    repository, _, number = pull_request.rpartition("#")
-    try:
-        return records.get(repository, int(number))
-    except NotFound:
-        return None

@@ -29,6 +29,7 @@ from tidegate.pull_requests.close_pull_request import (
     close_pull_request,
     stop_pull_request,
 )
+from tidegate.pull_requests.find_record import known_record
 from tidegate.pull_requests.notify_base_moved import BASE_MOVED
 from tidegate.pull_requests.notify_closed import notify_closed
 from tidegate.pull_requests.pull_request_checks import repeat_verdict, show_pull_request
@@ -92,14 +93,6 @@ def follow_pull_request(
     Raise ForgeUnavailable and ForgeRefused, and Conflict when others write all the time.
     """
     return deciding_again(partial(_follow, ports, installation, repository, number, _Wish(again, request, pushes)))
-
-
-def known_record(ports: Ports, repository: str, number: int) -> PullRequestRecord | None:
-    """Return the record, None if there is none."""
-    try:
-        return ports.pull_requests.get(repository, number)
-    except NotFound:
-        return None
 
 
 def _follow(ports: Ports, installation: int, repository: str, number: int, wish: _Wish) -> str:

@@ -16,7 +16,8 @@ from tidegate.ports import (
     Ports,
     PublishedCheckRun,
 )
-from tidegate.pull_requests.pull_request_view import deployment_page, known, pull_request_page
+from tidegate.pull_requests.find_record import record_of
+from tidegate.pull_requests.pull_request_view import deployment_page, pull_request_page
 from tidegate.pull_requests.rules.comment import MARKER, render_closed
 from tidegate.pull_requests.rules.merged import MergedRoot, is_settled, render_merged, with_end
 from tidegate.pull_requests.rules.record import Applying, PullRequestRecord
@@ -50,7 +51,7 @@ def show_deploys(ports: Ports, pull_request: str, not_before: float) -> None:
     early = not_before - datetime.fromisoformat(ports.clock.now()).timestamp()
     if early > 0:
         raise NotYet(max(1, round(early)))
-    record = known(ports.pull_requests, pull_request)
+    record = record_of(ports, pull_request)
     if record is None or not record.is_deploying:
         return
     own = _own(ports, record)

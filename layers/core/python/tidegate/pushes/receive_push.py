@@ -29,7 +29,6 @@ from tidegate.discovery.new_deployments import (
     requiring,
 )
 from tidegate.discovery.root_index import Deployable
-from tidegate.discovery.save_policies import save_policies
 from tidegate.discovery.texts.configuration_check import (
     external_id,
     render_invalid,
@@ -217,7 +216,7 @@ def _deployments(ports: Ports, push: Push, discovery: Discovery) -> list[Deploym
         changes = tuple(dict.fromkeys((*changes, *_rules_lost(ports, push))))
     required = required_of(discovery.configuration, discovery.members)
     deployments = requiring(new_deployments(request, discovery.members), required)
-    held = holding(partial(save_policies, ports), request, discovery.configuration, discovery.members, deployments)
+    held = holding(ports, request, discovery.configuration, discovery.members, deployments)
     pushed = push.pushed
     if any(map(demanded, held)):
         where = push.installation, push.repository

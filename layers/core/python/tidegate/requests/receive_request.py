@@ -25,7 +25,6 @@ from tidegate.discovery.new_deployments import (
     requiring,
 )
 from tidegate.discovery.repository_source import fetch_commit, reading_of
-from tidegate.discovery.save_policies import save_policies
 from tidegate.ports import Delivery, DeliveryOutcome, Ports
 from tidegate.requests.destroy_roots import Destroy, destroy_roots
 from tidegate.roots.rules.nearest import meant_tag, unknown_roots
@@ -114,7 +113,7 @@ def _deployed(ports: Ports, request: DeployRequest) -> DeliveryOutcome:
     problems += _denied(ports, request, deployments)
     if problems:
         return DeliveryOutcome(f"{' '.join(problems)} Nothing is deployed.")
-    deployments = holding(partial(save_policies, ports), asked, known.configuration, members, deployments)
+    deployments = holding(ports, asked, known.configuration, members, deployments)
     repeats = _enqueued(ports, request, deployments)
     if repeats:
         return _repeated(repeats, " Nothing is deployed anew: follow that, or ask with force.")
