@@ -117,7 +117,7 @@ MUTANTS = (
         "what a forced push took away is applied",
         (
             (
-                f"{_CORE}/deploys/jobs/check_branch.py",
+                f"{_CORE}/deploys/check_branch.py",
                 "    if head == revision.sha or",
                 "    if head or head == revision.sha or",
             ),

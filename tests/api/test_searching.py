@@ -7,8 +7,8 @@ from urllib.parse import quote
 import pytest
 
 from tests.builders import REPOSITORY, any_deployment, any_root, deployment_in
-from tidegate.deploys.jobs.search_deployments import SEARCHED
 from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.search_deployments import SEARCHED
 from tidegate.ports import KnownRepository
 
 LIST = f"/repositories/{REPOSITORY}/deployments"

@@ -13,7 +13,7 @@ from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.contract.stores import Stores
 from tests.fakes import MemoryEventPublisher
 from tests.fakes.ports import memory_ports
-from tidegate.deploys.jobs.cancel_deployment import cancel_deployment
+from tidegate.deploys.cancel_deployment import cancel_deployment
 from tidegate.deploys.rules.deployment import State, is_final
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.deploys.rules.slots import INSTALLATION

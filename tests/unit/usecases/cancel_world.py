@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.builders import NOW, any_job, deployment_in
 from tests.fakes.ports import changed
 from tests.unit.usecases.terraform_world import World
-from tidegate.deploys.jobs.cancel_deployment import cancel_deployment
+from tidegate.deploys.cancel_deployment import cancel_deployment
 from tidegate.deploys.rules.deployment import Gate, State
 from tidegate.deploys.rules.job import JobKind, job_id
 

@@ -18,7 +18,7 @@ from tests.builders import (
 from tests.fakes.ports import changed
 from tests.unit.usecases.gate_world import GateWorld
 from tests.unit.usecases.terraform_world import World
-from tidegate.deploys.jobs.check_branch import left_branch
+from tidegate.deploys.check_branch import left_branch
 from tidegate.deploys.rules.deployment import AfterGate, Approval, Gate, Override, State, Step, Trigger
 from tidegate.deploys.rules.job import JobKind
 from tidegate.deploys.rules.origin import Destruction

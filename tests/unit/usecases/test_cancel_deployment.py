@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import any_deployment, deployment_in
 from tests.unit.usecases.cancel_world import LATER, RUNNER, CancelWorld
-from tidegate.deploys.jobs.cancel_deployment import cancel_deployment, go_on_cancelling
+from tidegate.deploys.cancel_deployment import cancel_deployment, go_on_cancelling
 from tidegate.deploys.rules.cancelling import answer_given, can_be_cancelled, cancelled, not_cancelled
 from tidegate.deploys.rules.deployment import Ending, State, is_final
 from tidegate.deploys.texts.presentation import View

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import NOW, any_job
 from tests.fakes.ports import memory_ports
-from tidegate.deploys.jobs.choose_plan_runner import choose_plan_runner
+from tidegate.deploys.choose_plan_runner import choose_plan_runner
 from tidegate.deploys.rules.job import JobKind, job_id
 from tidegate.deploys.rules.plan_runner import Limit, OnFargate, PlanRunner, form_of
 from tidegate.deploys.rules.runner_size import RunnerOffer

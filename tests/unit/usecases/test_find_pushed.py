@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import any_deployed, any_deployment, any_revision, sha
 from tests.fakes import MemoryDeployments, MemoryDeployQueues
-from tidegate.deploys.jobs.find_pushed import find_pushed
+from tidegate.deploys.find_pushed import find_pushed
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.queue import Deployed, Standing

@@ -6,9 +6,9 @@ import pytest
 
 from tests.builders import REPOSITORY, any_deployment, any_root
 from tests.fakes.ports import memory_ports
-from tidegate.deploys.jobs.search_deployments import SEARCHED, search_all_deployments, search_deployments
 from tidegate.deploys.rules.query import parse_deployment_query
 from tidegate.deploys.rules.summary import summary_of
+from tidegate.deploys.search_deployments import SEARCHED, search_all_deployments, search_deployments
 from tidegate.rules.errors import NotFound
 
 

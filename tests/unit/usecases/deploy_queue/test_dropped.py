@@ -9,7 +9,7 @@ import pytest
 from tests.builders import NOW, any_deployed, any_deployment, any_root, deployment_in, sha
 from tests.unit.usecases.deploy_queue.world import LATER
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.jobs.cancel_deployment import cancel_deployment
+from tidegate.deploys.cancel_deployment import cancel_deployment
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.oversized import reduced

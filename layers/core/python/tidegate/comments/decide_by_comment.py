@@ -12,7 +12,7 @@ from tidegate.comments.rules.command import Command, Misread, Verb, read_comment
 from tidegate.comments.texts import replies
 from tidegate.comments.texts.decisions import Unclear, meant, written_too_early
 from tidegate.deploys.authorize import Asking, person_asking
-from tidegate.deploys.jobs.cancel_deployment import cancel_deployment
+from tidegate.deploys.cancel_deployment import cancel_deployment
 from tidegate.deploys.reviews.decide_review import decide_review
 from tidegate.deploys.rules.deployment import Deployment, State, is_final
 from tidegate.deploys.rules.gate import GateAnswer

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegate.deploys.jobs.check_branch import left_branch
-from tidegate.deploys.jobs.choose_plan_runner import choose_plan_runner, needs_fargate
-from tidegate.deploys.jobs.stop_runner import stop_runner
+from tidegate.deploys.check_branch import left_branch
+from tidegate.deploys.choose_plan_runner import choose_plan_runner, needs_fargate
 from tidegate.deploys.rules.audit import RUNNING, audit_message, with_audited
 from tidegate.deploys.rules.cancelling import not_cancelled
 from tidegate.deploys.rules.deployment import AfterGate, Deployment, Ending, Gate, State
@@ -21,6 +20,7 @@ from tidegate.deploys.rules.job import Job, JobKind, job_id
 from tidegate.deploys.rules.requirements_gate import waiting, waits
 from tidegate.deploys.rules.runner_size import RunnerSize, size_of
 from tidegate.deploys.slots.keep_slots import release_slot, take_slot
+from tidegate.deploys.stop_runner import stop_runner
 from tidegate.gates.apply_requirements import missing_requirements
 from tidegate.gates.evaluate_gate import is_blocked
 from tidegate.messages import BeginJob, JobBegun

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
-from tidegate.deploys.jobs.finish import finish
-from tidegate.deploys.jobs.stop_runner import GIVEN_UP, stop_runner
+from tidegate.deploys.finish import finish
 from tidegate.deploys.rules.deployment import Deployment, Ending, State, ends_without_result, is_final
 from tidegate.deploys.rules.failure import KEPT_LAST_LINES, Failure, in_words, read_cause
 from tidegate.deploys.rules.review import missing_approvals
 from tidegate.deploys.rules.runner_size import took_too_long
 from tidegate.deploys.slots.keep_slots import release_slot
+from tidegate.deploys.stop_runner import GIVEN_UP, stop_runner
 from tidegate.messages import RecordResult, ResultRecorded
 from tidegate.ports import Ports
 from tidegate.rules.errors import GateBlocked

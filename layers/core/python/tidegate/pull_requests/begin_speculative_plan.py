@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegate.deploys.jobs.choose_plan_runner import choose_plan_runner, needs_fargate
-from tidegate.deploys.jobs.stop_runner import stop_runner
+from tidegate.deploys.choose_plan_runner import choose_plan_runner, needs_fargate
 from tidegate.deploys.rules.job import Job, JobKind, job_id
 from tidegate.deploys.rules.plan_slots import asked
 from tidegate.deploys.rules.runner_size import size_of
 from tidegate.deploys.rules.speculative_plan import Checkout, LayerState, SpeculativePlan
 from tidegate.deploys.slots.assign_plan_slots import release_all_slots
 from tidegate.deploys.slots.keep_slots import release_slots, take_slot
+from tidegate.deploys.stop_runner import stop_runner
 from tidegate.messages import BeginSpeculativePlan, JobBegun
 from tidegate.ports import Ports
 from tidegate.rules.errors import Conflict, NoFreePlanSlot, NotFound, WrongState

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegate.deploys.jobs.stop_runner import GIVEN_UP, stop_runner
 from tidegate.deploys.rules.failure import Failure, in_words, read_cause
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.deploys.slots.assign_plan_slots import release_all_slots
+from tidegate.deploys.stop_runner import GIVEN_UP, stop_runner
 from tidegate.messages import RecordSpeculativePlan, SpeculativePlanRecorded
 from tidegate.plans.rules.plan import Plan
 from tidegate.ports import Ports

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tidegate.deploys.jobs.cancel_deployment import go_on_cancelling
+from tidegate.deploys.cancel_deployment import go_on_cancelling
 from tidegate.ports import Ports
 from tidegate.pull_requests.cancel_applies import go_on_withdrawing
 from tidegate.reconciler.reconciler_pass import ReconcilerPass

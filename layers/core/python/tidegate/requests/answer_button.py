@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tidegate.deploys.authorize import may_act
-from tidegate.deploys.jobs.cancel_deployment import cancel_deployment
+from tidegate.deploys.cancel_deployment import cancel_deployment
 from tidegate.deploys.queue.unlock import unlock_queue
 from tidegate.deploys.reviews.decide_review import decide_review
 from tidegate.deploys.rules.deployment import AfterGate, Deployment, State, Unlocking

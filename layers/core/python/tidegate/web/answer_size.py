@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import TypeVar
 
-from tidegate.deploys.jobs.read_log import LogPage
+from tidegate.deploys.read_log import LogPage
 
 Made = TypeVar("Made")
 

@@ -11,12 +11,11 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver
 from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
 
 from tidegate.check_runs.get_deployment import describe_deployment
-from tidegate.deploys.jobs.cancel_deployment import cancel_deployment
-from tidegate.deploys.jobs.read_log import read_log
-from tidegate.deploys.jobs.search_deployments import SEARCHED, search_all_deployments, search_deployments
+from tidegate.deploys.cancel_deployment import cancel_deployment
 from tidegate.deploys.queue.get_queue import get_queue, search_queues
 from tidegate.deploys.queue.lock import lock_queue
 from tidegate.deploys.queue.unlock import unlock_queue
+from tidegate.deploys.read_log import read_log
 from tidegate.deploys.reviews.decide_review import decide_review
 from tidegate.deploys.rules.deployment import Deployment, Unlocking
 from tidegate.deploys.rules.gate import GateAnswer
@@ -25,6 +24,7 @@ from tidegate.deploys.rules.query import parse_deployment_query
 from tidegate.deploys.rules.review import Answer
 from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
 from tidegate.deploys.rules.summary import summary_of
+from tidegate.deploys.search_deployments import SEARCHED, search_all_deployments, search_deployments
 from tidegate.gates.decide_gate import decide_gate
 from tidegate.gates.get_change import awaited_by, get_change, replacement_of
 from tidegate.ports import Ports

@@ -10,7 +10,7 @@ from typing import Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
-from tidegate.deploys.jobs.read_log import LogPage, Subject, read_log, read_whole_log
+from tidegate.deploys.read_log import LogPage, Subject, read_log, read_whole_log
 from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.ports import Ports
 from tidegate.web.answer_size import LONGEST_ANSWER, fits, fitting

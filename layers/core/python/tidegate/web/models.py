@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tidegate.deploys.jobs.read_log import LogState
+from tidegate.deploys.read_log import LogState
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.gate import Point
 from tidegate.deploys.rules.job import JobKind

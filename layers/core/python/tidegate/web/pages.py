@@ -11,8 +11,7 @@ from urllib.parse import quote
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 
 from tidegate.check_runs.get_deployment import describe_deployment
-from tidegate.deploys.jobs.cancel_deployment import cancel_deployment
-from tidegate.deploys.jobs.search_deployments import Found, search_deployments
+from tidegate.deploys.cancel_deployment import cancel_deployment
 from tidegate.deploys.queue.get_queue import FoundRoots, get_queue, queue_glances, search_queues
 from tidegate.deploys.queue.unlock import unlock_queue
 from tidegate.deploys.reviews.decide_review import decide_review
@@ -24,6 +23,7 @@ from tidegate.deploys.rules.query import parse_deployment_query
 from tidegate.deploys.rules.review import Answer
 from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
 from tidegate.deploys.rules.summary import DeploymentSummary
+from tidegate.deploys.search_deployments import Found, search_deployments
 from tidegate.deploys.texts.advice import advice_on
 from tidegate.gates.get_change import awaited_by, replaced_by, replacement_of
 from tidegate.ports import HistoryPage, Ports

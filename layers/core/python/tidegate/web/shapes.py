@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from urllib.parse import quote, urlencode
 
 from tidegate.check_runs.get_deployment import DeploymentView
-from tidegate.deploys.jobs.read_log import LogPage, Subject
-from tidegate.deploys.jobs.search_deployments import Found
 from tidegate.deploys.queue.get_queue import Place, QueueView, RootView
+from tidegate.deploys.read_log import LogPage, Subject
 from tidegate.deploys.rules.deployment import Cancellation, Deployment, Review, Unlocking
 from tidegate.deploys.rules.gate import Point
 from tidegate.deploys.rules.job import job_parts
@@ -20,6 +19,7 @@ from tidegate.deploys.rules.review import excluded, expires_at, needed_approvals
 from tidegate.deploys.rules.slots import SlotWait
 from tidegate.deploys.rules.summary import DeploymentSummary
 from tidegate.deploys.rules.unapproved import asked_here
+from tidegate.deploys.search_deployments import Found
 from tidegate.gates.get_change import ChangeView
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.ports import HistoryPage, KnownRepository

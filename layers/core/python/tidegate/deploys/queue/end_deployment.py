@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from tidegate.deploys.jobs.finish import finish
+from tidegate.deploys.finish import finish
 from tidegate.deploys.rules.deployment import DONE, Deployment, Ending, State, is_final
 from tidegate.deploys.rules.dropped import after_end
 from tidegate.deploys.rules.queue import QueueHead, Worker, head_after, lock_at_end, locks_queue

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tidegate.deploys.jobs.find_authors import find_authors
-from tidegate.deploys.jobs.find_not_applied import (
+from tidegate.deploys.find_authors import find_authors
+from tidegate.deploys.find_not_applied import (
     behind,
     carrying,
     contained_rule_changes,
     dropped_merges,
     is_held_up_by,
 )
-from tidegate.deploys.jobs.find_pushed import find_pushed
+from tidegate.deploys.find_pushed import find_pushed
 from tidegate.deploys.queue.find_former_root import former_root
 from tidegate.deploys.rules.cancelling import is_cancelled
 from tidegate.deploys.rules.deployment import DONE, Deployment, State, Trigger, is_final

@@ -5,7 +5,7 @@ Doing so again is harmless, and repairs what the death of whoever recorded one l
 
 from __future__ import annotations
 
-from tidegate.deploys.jobs.finish import finish
+from tidegate.deploys.finish import finish
 from tidegate.deploys.reviews.settle_review import settle_review
 from tidegate.deploys.rules.deployment import Deployment, is_final
 from tidegate.deploys.rules.review import is_decided

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from tidegate.deploys.jobs.check_branch import left_branch
+from tidegate.deploys.check_branch import left_branch
 from tidegate.deploys.reviews.carry_out_review import carry_out_review, go_on_with_review
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.review import Answer, Followup, answer_given, check_click, decided

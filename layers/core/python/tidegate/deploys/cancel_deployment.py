@@ -11,7 +11,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from tidegate.deploys.audit_first import audit_first
-from tidegate.deploys.jobs.finish import finish
+from tidegate.deploys.finish import finish
 from tidegate.deploys.queue.end_deployment import announce_end
 from tidegate.deploys.rules.audit import CANCELLING, audit_message, with_audited
 from tidegate.deploys.rules.cancelling import (

@@ -1,1 +1,0 @@
-"""Jobs of a deployment: where they run, what stops and ends them."""
