@@ -119,7 +119,7 @@ class Inspection:
         if not told:
             return
         more = [f"And {len(told) - _TOLD} more."] if len(told) > _TOLD else []
-        raise CodeRefused("\n".join(["This is not planned in a pull request:", *told[:_TOLD], *more]))
+        raise CodeRefused("\n".join(["This is not planned before the merge:", *told[:_TOLD], *more]))
 
 
 def _configuration(directory: Path) -> list[Path]:

@@ -117,8 +117,8 @@ class _Speculating(Planning):
             if "doesn't exist" not in last_lines(log.path, log.masker, count=10):
                 raise
             raise WorkspaceMissing(
-                f"The workspace {workspace!a} does not exist yet, and a pull request's plan makes none. Nothing was "
-                "planned. The first deploy of this root makes it, after the merge."
+                f"The workspace {workspace!a} does not exist yet, and a plan before the merge creates none. Nothing "
+                "was planned. The first deploy of this root creates it, after the merge."
             ) from fault
 
 
@@ -178,7 +178,7 @@ class _Guard:
                 raise CodeRefused(_not_as_before(f"would run {word!a}"))
             if file is not None and self._is_written(file) and self._is_of_commit(file):
                 raise CodeRefused(
-                    f"The step would run {word!a}, which the plan has written: a pull request brings no programs. "
+                    f"The step would run {word!a}, which the plan has written: unreviewed programs do not run. "
                     "Nothing was planned. Let no data source write to files of the repository."
                 )
             if file is not None and file.suffix == _PYTHON:
@@ -205,7 +205,6 @@ class _Guard:
 
 def _not_as_before(what: str) -> str:
     return (
-        f"The step {what}, which is not as the base branch has it: a pull request's programs run after the merge only. "
-        "Nothing was planned. Change them in a pull request of their own, and merge the base branch into this one "
-        "afterwards."
+        f"The step {what}, which differs from the base branch: unreviewed programs run after the merge only. "
+        "Nothing was planned. Merge the change of the programs first, and then the base branch into this branch."
     )

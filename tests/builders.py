@@ -98,7 +98,7 @@ def deployment_in(state: State, number: int = 1, **fields: Any) -> Deployment:
     if state in _AT_A_GATE:
         deployment = replace(deployment, stack="prod", change_set="change-1", waits=Waits(apply_after=("dev",)))
     if state is State.AWAITING_REQUIREMENTS:
-        wanted, missing = Requirements(approvals=1), ("Pull request #5: 1 approval is required.",)
+        wanted, missing = Requirements(approvals=1), ("1 approval is required.",)
         deployment = replace(deployment, requires=(wanted,), missing=missing, gate=Gate("requirements", NOW))
     if state in _APPLIED:
         job = job_id(deployment.id, JobKind.APPLY, 1)

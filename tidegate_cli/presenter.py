@@ -13,7 +13,7 @@ from rich.text import Text
 from tidegate.deploys.rules.left_behind import stays
 from tidegate.deploys.rules.needs import Need, needs, runs
 from tidegate.deploys.texts.advice import REPLACED_SENTENCE, advice
-from tidegate.vcs.rules.forge_terms import words_of
+from tidegate.vcs.rules.forge_terms import terms_of
 from tidegate_cli import screen
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def deployment(shown: DeploymentDetails) -> RenderableType:
                 ("Layer", f"{shown.layer} of {shown.layers}" if shown.layers > 1 else ""),
                 ("Change", shown.change_set or ""),
                 ("Waits for", awaited(shown.gated_by, shown.stack)),
-                (words_of(reference).pull_request.capitalize(), reference),
+                (terms_of(reference).pull_request.capitalize(), reference),
                 ("Plan", changes(shown.changes)),
                 ("Review", _review(shown)),
                 *(("Missing", sentence) for sentence in shown.requirements.missing if _lacks(shown)),

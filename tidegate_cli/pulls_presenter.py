@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tidegate.comments.rules.command import MAXIMUM_ROOTS
 from tidegate.deploys.rules.left_behind import stays
-from tidegate.vcs.rules.forge_terms import words_of
+from tidegate.vcs.rules.forge_terms import terms_of
 from tidegate_cli import presenter, screen
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def pulls(listed: PullRequestsList, *, with_repository: bool, query: str = "") -
         return screen.text(f"No open pull or merge request matches. {listed.hint}".rstrip())
     if not listed.pull_requests:
         return screen.text("No pull or merge request is open.")
-    number = words_of(listed.pull_requests[0].reference).pull_request.upper()
+    number = terms_of(listed.pull_requests[0].reference).pull_request.upper()
     # A repository's name stays whole for who copies it; without it, the head of the column is all that is long.
     whole = ("HEAD", "OPENED", number) if with_repository else ("HEAD", "OPENED")
     with_stacks = any(set(one.stacks) - {"default"} for one in listed.pull_requests)

@@ -235,7 +235,7 @@ def test_an_operator_overrides_what_is_required(wires, gates, browser, reviewer)
     assert reviewer.post_json(f"/api/v1/deployments/{one}/gate", given).status == 200
     assert gates.asked == [(one, GateAnswer.OVERRIDE, "reviewer", "an outage")] * 2
     told = reviewer.get(f"/api/v1/deployments/{one}").json["requirements"]
-    assert told["missing"] == ["Pull request #5: 1 approval is required."]
+    assert told["missing"] == ["1 approval is required."]
     assert told["override"] == {"by": "other", "at": NOW, "reason": "a test"}
 
 

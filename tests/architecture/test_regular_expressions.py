@@ -12,9 +12,6 @@ from tests.architecture.regular_expressions import Found, expressions, problem
 MATCHED = ("layers/core/python/tidegate/web/log_lines.py",)
 #: Why an expression may stay that is not linear by its form, by its file and its first letters.
 HARMLESS = {
-    ("layers/core/python/tidegate/vcs/rules/forge_terms.py", "^ {0,3}```"): (
-        "Each length of a run of backticks is searched for once, and few lengths fit into a text."
-    ),
     ("layers/core/python/tidegate/policies/rules/results.py", "(?<![\\w-])[A-Za-z_]"): "4,000 letters are searched.",
     ("layers/core/python/tidegate/policies/rego/", ""): (
         "Policies are the default branch's, and are read in a process with a time limit (docs/decisions/0113)."

@@ -287,16 +287,6 @@ def test_no_line_of_a_comment_is_a_command_to_the_forge(world, number):
     assert world.forge.seen_pull_request(*world.where, number).is_open
 
 
-def test_what_is_written_is_in_the_words_of_the_forge(world, number, head):
-    world.forge.comment(*world.where, number, "Our pull request #5, and `pull request #5`.")
-    (text,) = world.forge.our_comments(*world.where, number, "Our").values()
-    assert text == f"Our {'merge request !5' if world.is_gitlab else 'pull request #5'}, and `pull request #5`."
-    world.forge.create_check_run(*world.where, shown(head, "Pull request 5 was closed"))
-    if world.is_gitlab:
-        (status,) = world.person().statuses(world.repository, head)
-        assert status["description"] == "Merge request !5 was closed"
-
-
 def test_a_pull_request_of_a_fork_is_told_apart_and_can_be_answered(world, base):
     number, head = world.open_from_fork({"network/main.tf": "# offered\n"})
     seen = world.forge.seen_pull_request(*world.where, number)

@@ -70,7 +70,7 @@ def test_an_approved_pull_request_is_applied_merged_and_not_deployed_again(proje
     commit = merged(pull)
     settled = project.wait(commit, "app", has_ended)
     assert (title(settled), settled["conclusion"]) == ("Applied before the merge", "success")
-    assert f"Pull request {pull.number} applied this" in words(settled)
+    assert f"#{pull.number} applied this" in words(settled)
     assert project.tidegate.executions("terraform", settled["external_id"]) == []
     # Nothing is locked any more.
     later = project.push({"app": thing("three")})
@@ -120,7 +120,7 @@ def test_closing_an_applied_pull_request_says_that_what_it_applied_stays(project
     project.confirmed(pull.head, "app")
     project.ended(pull.head, "app")
     project.tidegate.maintainer.edit_pull_request(project.name, pull.number, state="closed")
-    told = pull.reply("closed without being merged")
+    told = pull.reply("Closed without a merge")
     assert "tidegate unlock -p app" in told
     assert f"`app`, from `{pull.head[:7]}`" in told
     undo = project.push_files({"app/more.tf": 'output "more" {\n  value = 1\n}\n'}, "Say more")
@@ -137,7 +137,7 @@ def test_closing_cancels_what_waits_for_its_review(project, branch):
     project.wait(pull.head, "app", lambda run: title(run).startswith("Review the plan"))
     project.tidegate.maintainer.edit_pull_request(project.name, pull.number, state="closed")
     cancelled = project.wait(pull.head, "app", has_ended)
-    assert (title(cancelled), cancelled["conclusion"]) == ("Cancelled: the pull request was closed", "cancelled")
+    assert (title(cancelled), cancelled["conclusion"]) == ("Cancelled: closed without a merge", "cancelled")
     assert f"`app`, from `{pull.head[:7]}`" in pull.reply("so this is not applied any more")
     # Nothing was applied, so nothing is locked.
     later = project.push({"app": thing("three")})

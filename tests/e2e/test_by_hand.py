@@ -46,7 +46,7 @@ def test_a_pull_requests_head_is_deployed_by_hand_once_its_requirements_are_met(
     # Merges wait now, until somebody unlocks.
     merged = project.push({"app": thing("three")})
     project.wait(merged, "app", lambda shown: "locked" in words(shown))
-    told = pull.reply("The queue of `app` is locked by this pull request: ")
+    told = pull.reply("The queue of `app` is locked by `")
     assert "`tidegate unlock -p app`" in told
     pull.comment("tidegate unlock")
     assert "`app`" in pull.reply("🔓")

@@ -151,10 +151,7 @@ class TestWhileItIsPlanned:
     def test_what_is_closed_leaves_no_runner_and_its_status_says_so(self, project, change):
         iid, head, job = change
         project.person("developer").close(project.name, iid)
-        assert (
-            project.status(head, "tidegate/plan", lambda state, _: state == "canceled")[1]
-            == "The merge request was closed."
-        )
+        assert project.status(head, "tidegate/plan", lambda state, _: state == "canceled")[1] == f"!{iid} was closed."
         eventually(lambda: not running(project, job), what="the runner to stop")
         eventually(lambda: self.layers(project, iid) == [], what="the end of its layers")
 

@@ -74,7 +74,7 @@ def test_a_lock_holds_merges_back_says_who_put_it_there_and_anybody_unlocks_on_w
     project.press(project.newest(head, "app"), "Reject")
     assert title(project.reviewed(merged, "app")).startswith("Review the plan")
     first = project.check_runs(merged, "tidegate/deploy: app")[-1]
-    project.wait_for(merged, first["id"], lambda run: title(run) == "Continued in a newer check run")
+    project.wait_for(merged, first["id"], lambda run: title(run) == "Continued in a newer check")
 
 
 def test_a_press_on_an_outdated_check_run_changes_nothing_and_says_who_decided(project):

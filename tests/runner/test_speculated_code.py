@@ -56,7 +56,7 @@ def refuse_to_run(bench: Bench) -> str:
         ),
         (
             'provider "aws" {\n  shared_config_files = ["./aws"]\n}\n',
-            ("network/evil.tf:2:", "shared_config_files may name a file of the pull request", "Nothing allows it"),
+            ("network/evil.tf:2:", "shared_config_files may name a file of the branch", "Nothing allows it"),
         ),
     ],
 )
@@ -125,7 +125,7 @@ def test_a_provider_that_only_a_resource_names_does_not_run(bench: Bench, commit
     path = fake_engine(bench, "1.11.4", "init", f"{installs};; plan) touch {bench.directory}/started")
     bench.environ["PATH"] = path
     message = refused(bench, commit('resource "kubernetes_namespace" "x" {}\n'))
-    assert "the provider 'hashicorp/kubernetes' may not run in pull requests." in message
+    assert "the provider 'hashicorp/kubernetes' may not run before the merge." in message
     assert not (bench.directory / "started").exists()
 
 
@@ -156,7 +156,7 @@ def test_the_lists_of_the_job_allow_what_is_refused_else(bench: Bench) -> None:
             "modules/shared/main.tf": resource("shared"),
         }
     )
-    assert "is not allowed in pull requests" in refused(bench, sha)
+    assert "is not allowed before the merge" in refused(bench, sha)
     assert planned(bench, sha, allowed_modules=(f"git::{bench.forge.url}/acme/*",))["changes"]["add"] == 1
 
 
@@ -168,7 +168,7 @@ def test_an_engine_that_starts_what_lies_in_a_root_plans_no_pull_request(
     sha = commit("", **{"network/terraform-provider-null_v99.0.0_x4": "#!/bin/sh\n"})
     engine = Engine(EngineName.TERRAFORM, "0.12.31")
     bench.run(bench.job(JobKind.SPECULATE, sha, engine=engine, base_sha="" if changes else sha), PATH=path)
-    assert ("terraform 0.12.31 plans no pull request" in bench.result()["message"]) is changes
+    assert ("terraform 0.12.31 plans nothing before the merge" in bench.result()["message"]) is changes
     assert (bench.directory / "started").exists() is not changes
 
 

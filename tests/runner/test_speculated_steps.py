@@ -26,7 +26,7 @@ def test_a_program_that_the_pull_request_changes_does_not_run(bench: Bench, *, m
     )
     same, changed = (WorkflowStep(StepKind.RUN, command=("sh", name)) for name in ("same.sh", "../check.sh"))
     message = refused(bench, head, base_sha=base, merges=merges, run=RunSettings(plan=(same, changed, *DEFAULT_PLAN)))
-    assert "'../check.sh', which is not as the base branch has it" in message
+    assert "'../check.sh', which differs from the base branch" in message
     assert "same old words" in bench.result()["last_lines"]
     assert not (bench.directory / "ran").exists()
 
@@ -51,7 +51,7 @@ def test_a_link_of_the_pull_request_leads_to_no_program(bench: Bench, links: dic
     )
     step = WorkflowStep(StepKind.RUN, command=("sh", named), env=(("SLASH", "/"),))
     message = refused(bench, head, base_sha=base, run=RunSettings(plan=(step, *DEFAULT_PLAN)))
-    assert "which is not as the base branch has it" in message
+    assert "which differs from the base branch" in message
     assert not (bench.directory / "ran").exists()
 
 
@@ -65,7 +65,7 @@ def test_a_program_that_git_would_write_in_another_form_does_not_run(bench: Benc
     )
     step = WorkflowStep(StepKind.RUN, command=("python3", "-I", "../tools/judge.py"))
     message = refused(bench, head, base_sha=base, run=RunSettings(plan=(step, *DEFAULT_PLAN)))
-    assert "'../tools/judge.py', which is not as the base branch has it" in message
+    assert "'../tools/judge.py', which differs from the base branch" in message
 
 
 def test_a_word_may_be_longer_than_any_name_of_a_file(bench: Bench, commit: Commit) -> None:
@@ -97,7 +97,7 @@ def test_a_program_does_not_import_what_the_pull_request_adds(
     )
     step = WorkflowStep(StepKind.RUN, command=command)
     message = refused(bench, head, base_sha=base, run=RunSettings(plan=(step, *DEFAULT_PLAN)))
-    assert f"may import '{added}', which is not as the base branch has it" in message
+    assert f"may import '{added}', which differs from the base branch" in message
     assert not (bench.directory / "ran").exists()
 
 

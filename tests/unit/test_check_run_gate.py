@@ -156,7 +156,7 @@ def test_a_blocked_deployment_says_what_failed_and_offers_to_retry_and_to_reject
 def test_what_a_pull_request_s_head_is_blocked_by_cannot_be_retried():
     check_run = shown(State.BLOCKED, holds(awaited("app", state=State.PLAN_FAILED)), pull_request=7)
     assert [action.button for action in check_run.actions] == [Button.REJECT]
-    assert "of the pull request #7: ask there for a deploy again, or merge it." in check_run.summary
+    assert "What failed is not merged: comment `tidegate deploy` again, or merge it." in check_run.summary
     assert "Retry" not in check_run.summary
 
 

@@ -85,7 +85,7 @@ def test_a_review_offers_both_buttons_and_says_until_when():
     [
         (None, "on the pull request of this change, or `tidegate reject -p network`"),
         (Destruction(), "on the pull request of this change"),
-        (Destruction("last", asked_on=6), "on pull request 6, or `tidegate reject -p network`"),
+        (Destruction("last", asked_on=6), "on #6, or `tidegate reject -p network`"),
         (Destruction("last"), "Or use `tidegate approve "),
     ],
 )
@@ -241,7 +241,7 @@ def test_while_a_deployment_runs_that_locked_the_queue_it_says_so_and_its_review
 
 def test_a_forced_deployment_of_a_pull_request_says_so():
     summary = shown(State.PLANNING, trigger=Trigger.MANUAL, pull_request=12, forced=True).summary
-    assert "`main`, pull request 12" in summary
+    assert "`main`, #12" in summary
     assert "**Forced**" in summary
 
 
@@ -380,7 +380,7 @@ def test_an_unknown_check_run_is_told_what_is_wrong():
 
 def test_what_waits_for_its_requirements_lists_what_is_missing_and_who_approved_here():
     summary = shown(State.AWAITING_REQUIREMENTS, approved_here=(Approval("ann", NOW),)).summary
-    assert "* Pull request #5: 1 approval is required." in summary
+    assert "* 1 approval is required." in summary
     assert "Approved here by `ann`" in summary
     without = shown(State.AWAITING_REQUIREMENTS, requires=(), gate=None)
     assert [action.button.value for action in without.actions] == ["Reject"]

@@ -111,6 +111,6 @@ def test_comments_say_what_is_to_be_done_next_at_each_stage():
 def test_comments_say_how_roots_are_applied_and_that_the_merge_deploys_nothing_twice():
     first, second = how_applied(ApplyView(HERE))
     assert "`tidegate apply` in a comment plans each root anew" in first
-    assert "the pull request is merged" not in first
+    assert "Tidegate merges it" not in first
     assert second.startswith("The merge deploys nothing again")
-    assert "the pull request is merged" in how_applied(ApplyView(replace(HERE, merge_after=MergeMethod.MERGE)))[0]
+    assert "Tidegate merges it" in how_applied(ApplyView(replace(HERE, merge_after=MergeMethod.MERGE)))[0]

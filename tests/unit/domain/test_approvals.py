@@ -31,7 +31,7 @@ def wanted(**fields):
 def test_who_made_a_commit_does_not_approve_it():
     given = approvals([review("ANN"), review("bob")], wanted(made_by=Authors(("ann",))))
     assert given.of_head == ("bob",)
-    assert given.disregarded == (Disregarded("ANN", "made or pushed a commit of the pull request"),)
+    assert given.disregarded == (Disregarded("ANN", "made or pushed one of the commits"),)
     assert given.besides == 0
 
 

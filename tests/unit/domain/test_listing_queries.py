@@ -9,6 +9,7 @@ from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.root_query_of_deployments import parse_root_query, root_tags
 from tidegate.pull_requests.rules.query import is_found, parse_pull_request_query
 from tidegate.roots.rules.query_words import InvalidTagQuery
+from tidegate.vcs.rules.forge_terms import GITHUB_TERMS
 
 PLACE = any_root(name="orders", dir="live/orders", workspace="blue")
 IN_PROD = any_deployment(root=PLACE, stack="prod", within=("live",), tags=("team:sre",), state=State.APPLIED)
@@ -55,7 +56,7 @@ LAYERS = [
 
 
 def finds(query, layers=LAYERS):
-    return is_found(any_pull_request_record(), layers, parse_pull_request_query(query))
+    return is_found(any_pull_request_record(), layers, parse_pull_request_query(query, GITHUB_TERMS))
 
 
 @pytest.mark.parametrize(
@@ -85,4 +86,4 @@ def test_a_pull_request_that_affects_no_root_is_found_by_what_it_is_itself():
 @pytest.mark.parametrize("query", ["state:waiting", "reversion:0123456"])
 def test_what_no_pull_request_can_have_is_refused(query):
     with pytest.raises(InvalidTagQuery, match="Tags of pull requests begin with repository:"):
-        parse_pull_request_query(query)
+        parse_pull_request_query(query, GITHUB_TERMS)

@@ -9,7 +9,6 @@ from tidegate.texts.markdown import code, escaped
 
 def test_a_lock_names_who_put_it_there_and_why():
     assert locked_by("app", any_lock()) == "The queue of app is locked by maintainer: Somebody looks."
-    assert "is locked by pull request 7: " in locked_by("app", any_lock(pull_request=7))
 
 
 def test_what_ends_a_lock_is_said_as_its_reader_needs_it():

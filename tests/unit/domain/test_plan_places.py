@@ -23,6 +23,7 @@ from tidegate.deploys.rules.plan_slots import (
     taken,
 )
 from tidegate.deploys.texts.plan_slots import waiting_plans
+from tidegate.vcs.rules.forge_terms import GITHUB_TERMS
 
 
 def places(held=(), line=(), version=0):
@@ -140,7 +141,7 @@ def holder(number, schedule=""):
 
 
 def test_who_waits_reads_how_many_go_before_and_whose_plans_are_under_way():
-    told = waiting_plans(places("abcd", "efgh"), ["e", "g", "z"], [holder(12), holder(13), holder(12)])
+    told = waiting_plans(places("abcd", "efgh"), ["e", "g", "z"], [holder(12), holder(13), holder(12)], GITHUB_TERMS)
     assert told.reasons == {
         "e": "It waits for a free place as the next: 4 plans of the repository are under way, of #12 and #13.",
         "g": "It waits for a free place after 2 others: 4 plans of the repository are under way, of #12 and #13.",
@@ -150,13 +151,13 @@ def test_who_waits_reads_how_many_go_before_and_whose_plans_are_under_way():
 
 
 def test_a_schedule_that_looks_for_drift_is_named_and_of_very_many_only_some_are():
-    told = waiting_plans(places("a", "b"), ["b"], [holder(0, "nightly")])
+    told = waiting_plans(places("a", "b"), ["b"], [holder(0, "nightly")], GITHUB_TERMS)
     expected = "1 plan waits for a free place: 1 plan of the repository is under way, of the schedule nightly."
     assert str(told) == expected
-    many = waiting_plans(places("abcdefg", "h"), ["h"], [holder(number) for number in range(1, 8)])
+    many = waiting_plans(places("abcdefg", "h"), ["h"], [holder(number) for number in range(1, 8)], GITHUB_TERMS)
     assert many.behind.endswith("of #1, #2, #3, #4, #5 and 2 more")
 
 
 def test_plans_whose_layers_are_gone_are_only_counted_and_where_nobody_waits_nothing_is_said():
-    assert waiting_plans(places("a", "b"), ["b"], []).behind == "1 plan of the repository is under way"
-    assert str(waiting_plans(places("a", "b"), ["c"], [])) == ""
+    assert waiting_plans(places("a", "b"), ["b"], [], GITHUB_TERMS).behind == "1 plan of the repository is under way"
+    assert str(waiting_plans(places("a", "b"), ["c"], [], GITHUB_TERMS)) == ""

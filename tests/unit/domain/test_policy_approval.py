@@ -66,7 +66,7 @@ def test_approvals_that_do_not_count_are_named_with_their_reasons():
     assert found.state is SetState.FAILED
     assert found.disregarded == (
         Disregarded("ann", f"approved {OLD[:7]}, which is not the head any more"),
-        Disregarded(AUTHOR, "is the author of the pull request"),
+        Disregarded(AUTHOR, "is the author"),
         Disregarded("eve", "is not among its owners"),
         Disregarded("mallory", "is not among its owners"),
     )

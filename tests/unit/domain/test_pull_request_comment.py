@@ -360,7 +360,7 @@ def test_a_notice_leads_to_the_page_of_the_pull_request():
     page = "https://tidegate.example/pulls/acme/infra/5"
     for notice in ("Why", ""):
         text = render_notice("", "a" * 40, notice, page)
-        assert text.endswith(f"\n\n[All of this pull request]({page})")
+        assert text.endswith(f"\n\n[All roots]({page})")
         assert text.startswith(render_notice("", "a" * 40, notice))
 
 

@@ -13,7 +13,7 @@ def test_it_says_behind_which_locks_the_merge_waits_and_what_ends_them():
     locks = {each.layer.root.name: any_lock(reason="1234567 is deployed by hand.", pull_request=3) for each in views}
     text = render_comment(comment_of(*views, ahead=Ahead(5, locks)))
     assert (
-        "* As of this comment: The queue of `app09` is locked by pull request 3: 1234567 is deployed by hand\\. Wait "
+        "* As of this comment: The queue of `app09` is locked by `maintainer`: 1234567 is deployed by hand\\. Wait "
         "for that, or comment `tidegate unlock -p app09` if it may be undone. Until then, the merge deploys nothing "
         "there."
     ) in text
@@ -27,8 +27,8 @@ def test_it_speaks_of_its_own_lock_as_such():
     locks = {"app": any_lock(reason="1234567 is deployed by hand.", pull_request=5)}
     text = render_comment(comment_of(planned("app"), ahead=Ahead(5, locks)))
     assert (
-        "The queue of `app` is locked by this pull request: 1234567 is deployed by hand\\. Comment "
-        "`tidegate unlock -p app` to take that lock away."
+        "The queue of `app` is locked by `maintainer`: 1234567 is deployed by hand\\. Comment "
+        "`tidegate unlock -p app` to unlock it."
     ) in text
 
 

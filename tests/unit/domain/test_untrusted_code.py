@@ -113,14 +113,14 @@ REQUIREMENT = 'terraform {\n  required_providers {\n    x = {\n      source = "e
 
 
 def test_a_required_provider_is_told_with_its_line() -> None:
-    assert told(REQUIREMENT) == ["4: the provider 'evil/x' may not run in pull requests."]
+    assert told(REQUIREMENT) == ["4: the provider 'evil/x' may not run before the merge."]
     assert told(REQUIREMENT, allowed=Allowed(providers=("evil/x",))) == []
     assert told('required_providers { x = { source = "hashicorp/aws" } }\nsource = "some text"\n') == []
     document = {"terraform": [{"required_providers": {"x": {"source": "evil/x"}, "y": {"source": "hashicorp/aws"}}}]}
-    assert told_of(document) == ["0: the provider 'evil/x' may not run in pull requests."]
+    assert told_of(document) == ["0: the provider 'evil/x' may not run before the merge."]
     assert told_of({"terraform": {"required_providers": {"x": {"source": 3}}}}) == []
     assert told_of({"terraform": [{"required_providers": [{"aws": "5", "external": "~> 2.0"}, 3]}]}) == [
-        "0: the provider 'hashicorp/external' may not run in pull requests."
+        "0: the provider 'hashicorp/external' may not run before the merge."
     ]
 
 
@@ -165,7 +165,7 @@ def test_modules_of_the_repository_are_followed_and_others_told() -> None:
     assert examined.local_modules == {"../a"}
     assert examined.uses_modules
     assert [(finding.line, finding.what) for finding in examined.findings] == [
-        (3, "the module source 'evil/x/y' is not allowed in pull requests.")
+        (3, "the module source 'evil/x/y' is not allowed before the merge.")
     ]
     document = {"module": {"a": {"source": "./a"}, "b": [{"source": "evil/x/y"}], "c": {"source": ["./x"]}}}
     examined = examine("main.tf.json", json.dumps(document).encode(), DEFAULTS)
@@ -281,9 +281,7 @@ def test_no_key_is_computed_beside_another_state(key: str) -> None:
 
 def test_an_escape_hides_no_key() -> None:
     found = told(REMOTE.format('backend = "s3"\n  config = {\n    "shared_config\\u005ffiles" = ["./x"]\n  }'))
-    assert found == [
-        "4: shared_config_files may name a file of the pull request, and such a file can name a program to run."
-    ]
+    assert found == ["4: shared_config_files may name a file of the branch, and such a file can name a program to run."]
 
 
 def test_ordinary_reading_of_another_state_is_left_alone() -> None:
@@ -412,7 +410,7 @@ def test_what_cannot_be_read_is_refused_at_once_and_never_searched_for_ever(host
 
 def test_a_provider_without_a_source_is_hashicorp_s_of_its_name() -> None:
     assert told('terraform {\n  required_providers {\n    external = "~> 2.0"\n    aws = "5"\n  }\n}\n') == [
-        "3: the provider 'hashicorp/external' may not run in pull requests."
+        "3: the provider 'hashicorp/external' may not run before the merge."
     ]
     assert told("terraform {\n  required_providers {\n    x = { source = var.x }\n  }\n}\n") == [
         "3: the source of a provider is not a plain string, so it cannot be judged."

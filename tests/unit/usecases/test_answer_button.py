@@ -115,7 +115,7 @@ def test_an_old_check_run_that_is_told_to_go_on_says_who_decided():
     world.press(Button.CONFIRM)
     world.press(Button.REJECT, by="maintainer")
     world.publish()
-    assert world.shown.title == "Continued in a newer check run"
+    assert world.shown.title == "Continued in a newer check"
     assert "Confirmed by `reviewer` on 2026-03-02 10:00 UTC." in world.shown.summary
 
 
@@ -194,7 +194,7 @@ def test_a_button_of_an_outdated_check_run_points_to_the_newest():
     before = world.now
     assert world.press(Button.UNLOCK, by="maintainer") == "refused: outdated"
     assert world.now == before
-    assert "This check run is outdated" in world.shown.summary
+    assert "This check is outdated" in world.shown.summary
     assert "https://github.com/acme/infra/runs/2" in world.shown.summary
     assert world.shown.actions == ()
 
@@ -204,7 +204,7 @@ def test_an_old_button_does_not_decide_a_review_that_waits_on_a_newer_check_run(
     world.check_runs.remember(replace(world.check_runs.published(world.deployment.id), id=2))
     assert world.press(Button.CONFIRM) == "refused: outdated"
     assert world.now.state is State.AWAITING_REVIEW
-    assert "This check run is outdated" in world.shown.summary
+    assert "This check is outdated" in world.shown.summary
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_what_was_applied_counts_as_deployed_by_the_merge_and_the_queue_is_unloc
     settled = world.of(MERGED)
     assert settled.state is State.NO_CHANGES
     assert settled.reason == (
-        f"Pull request {NUMBER} applied this before it was merged, from {HEAD[:7]}, and the merge has the same files "
+        f"#{NUMBER} applied this before its merge, from {HEAD[:7]}. The merge has the same files "
         "for this root. Nothing was deployed again."
     )
     assert (world.line(), world.head().lock, world.workflows.starts) == ([], None, world.workflows.starts[:1])

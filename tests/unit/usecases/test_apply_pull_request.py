@@ -91,7 +91,7 @@ def test_where_changes_are_applied_on_merge_it_is_said_how_that_works(world):
     world.say("version: 1\n")
     outcome = world.comment("tidegate apply")
     assert outcome.startswith("Refused: ")
-    assert "Merge the pull request" in world.reply
+    assert "Each root is planned again then" in world.reply
     assert "`tidegate deploy`" in world.reply
     assert world.names == []
 
@@ -100,7 +100,7 @@ def test_nobody_is_told_to_deploy_a_fork_by_hand(world):
     world.file(MAIN, "version: 1\n")
     world.pull(from_fork=True)
     world.comment("tidegate apply")
-    assert "Merge the pull request" in world.reply
+    assert "Each root is planned again then" in world.reply
     assert "code of forks is not run before it is merged" in world.reply
     assert "deploy`" not in world.reply
 
@@ -186,7 +186,7 @@ def test_access_control_says_who_may_apply(world):
 def test_a_pull_request_to_a_branch_that_does_not_count_is_not_applied(world):
     world.pull(base_branch="other")
     world.comment("tidegate apply")
-    assert "neither deployed nor unlock" in world.reply
+    assert "neither deploy nor unlock" in world.reply
 
 
 def test_a_head_that_moved_since_the_comment_came_is_not_applied(world):
@@ -200,7 +200,7 @@ def test_a_head_that_moved_since_the_comment_came_is_not_applied(world):
 @pytest.mark.parametrize(
     ("lock", "words"),
     [
-        (any_lock(pull_request=7), "locked by pull request 7"),
+        (any_lock(pull_request=7), "locked by `maintainer`"),
         (any_lock(), "locked by `maintainer`"),
         (any_lock(by="tidegate", reason="It is not known what the last apply changed."), "is not known"),
         (any_lock(pull_request=NUMBER), ""),

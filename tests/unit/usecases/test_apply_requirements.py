@@ -68,7 +68,7 @@ def here(*logins):
 
 def test_a_merge_lacks_the_approvals_that_its_pull_request_lacked(forge):
     (told,) = missing(forge, merge(TWO))
-    assert told.startswith("Pull request #5: 2 approvals")
+    assert told.startswith("#5: 2 approvals")
     approve(forge, "ann")
     assert "there is 1 (by `ann`)" in missing(forge, merge(TWO))[0]
     approve(forge, "ben")
@@ -115,7 +115,7 @@ def test_who_confirmed_the_plan_approved_it(forge):
 def test_a_commit_that_came_with_no_pull_request_meets_no_requirement(forge):
     forge.came_with = {MERGED: (), HEAD: ()}
     (told,) = missing(forge, merge(Requirements(mergeable=True)))
-    assert told == "Commit `0000000`, `0000000` came with no pull request, so it meets no requirement."
+    assert told == "Commit `0000000`, `0000000` was pushed directly, so it meets no requirement."
     told = missing(forge, merge(replace(TWO, checks=True, all_of=("user:ben",))))
     assert len(told) == 3
     assert "2 approvals by people among" in told[0]
@@ -136,7 +136,7 @@ def test_each_commit_of_a_push_must_come_with_a_pull_request(forge):
     forge.came_with[stray] = ()
     approve(forge, "ann", "ben")
     (told,) = missing(forge, merge(TWO))
-    assert "came with no pull request" in told
+    assert "was pushed directly" in told
 
 
 def test_all_pull_requests_of_a_push_are_judged_and_each_is_read_once(forge):
@@ -147,7 +147,7 @@ def test_all_pull_requests_of_a_push_are_judged_and_each_is_read_once(forge):
     forge.came_with[sha(8)] = (6,)
     approve(forge, "ann", "ben")
     (told,) = missing(forge, merge(TWO))
-    assert told.startswith("Pull request #6: ")
+    assert told.startswith("#6: ")
 
 
 def test_a_pull_request_that_is_open_or_went_to_another_branch_brought_nothing(forge):
@@ -157,21 +157,21 @@ def test_a_pull_request_that_is_open_or_went_to_another_branch_brought_nothing(f
         replace(seen(any_pull_request(5, base="next")), is_open=False, merged=True),
     ):
         forge.seen[5] = other
-        assert "came with no pull request" in missing(forge, merge(TWO))[0]
+        assert "was pushed directly" in missing(forge, merge(TWO))[0]
 
 
 @pytest.mark.parametrize("before", ["", "0" * 40, sha(6)])
 def test_where_it_is_not_known_what_a_push_brought_something_is_missing(forge, before):
     approve(forge, "ann", "ben")
     told = missing(forge, merge(TWO, pushed=(Pushed(before, MERGED, "main"),)))
-    assert "it is not known which pull request" in told[-1]
+    assert "The origin of some commits is unknown" in told[-1]
     assert missing(forge, merge(TWO, pushed=()))
 
 
 def test_what_a_merge_holds_besides_its_pull_request_is_vouched_for_by_people_here(forge):
     approve(forge, "ann", "ben")
     altered = merge(TWO, pushed=(Pushed(BEFORE, MERGED, "main", (MERGED,)),))
-    assert "holds more than the pull request that it merged" in missing(forge, altered)[0]
+    assert "changes more than the branch that it merged" in missing(forge, altered)[0]
     assert missing(forge, merge(TWO)) == ()
 
 
@@ -180,9 +180,9 @@ def test_of_very_many_commits_not_all_are_looked_at(forge):
     forge.changes[BEFORE, MERGED] = Change(BEFORE, AUTHORS, commits=many)
     forge.came_with |= dict.fromkeys(many, (5,))
     approve(forge, "ann", "ben")
-    assert "it is not known which pull request" in missing(forge, merge(TWO))[0]
+    assert "The origin of some commits is unknown" in missing(forge, merge(TWO))[0]
     forge.changes[BEFORE, MERGED] = Change(BEFORE, AUTHORS, commits=None)
-    assert "it is not known which pull request" in missing(forge, merge(TWO))[0]
+    assert "The origin of some commits is unknown" in missing(forge, merge(TWO))[0]
 
 
 def test_a_commit_that_is_deployed_again_is_judged_on_its_own_pull_request(forge):
@@ -211,8 +211,8 @@ def test_what_the_forge_refuses_to_tell_is_missing_and_what_it_cannot_tell_now_i
 
 def test_what_was_withdrawn_while_it_waits_is_not_applied_whatever_is_there(forge):
     approve(forge, "ann", "ben")
-    withdrawn = merge(TWO, withdrawn="Pull request 5 was closed.", state=State.AWAITING_REQUIREMENTS)
-    assert missing(forge, withdrawn) == ("Pull request 5 was closed.",)
+    withdrawn = merge(TWO, withdrawn="#5 was closed.", state=State.AWAITING_REQUIREMENTS)
+    assert missing(forge, withdrawn) == ("#5 was closed.",)
 
 
 def test_what_destroys_is_approved_here_whatever_brought_its_files(forge):

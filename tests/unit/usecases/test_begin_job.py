@@ -345,11 +345,11 @@ def test_the_head_of_a_pull_request_is_applied_while_that_contains_it(world):
     deployment = world.put(deployment_in(State.APPROVED, trigger=Trigger.MANUAL, pull_request=5))
     world.forge.seen[5] = seen(any_pull_request(5, head_sha=sha(9)))
     world.forge.comparisons[deployment.revision.sha, sha(9)] = Comparison.DIVERGED
-    assert "pull request 5" in left_branch(world.ports, deployment)
+    assert "#5" in left_branch(world.ports, deployment)
     world.forge.comparisons.clear()
     assert left_branch(world.ports, deployment) == ""
     world.forge.seen.clear()
-    assert "There is no pull request 5" in left_branch(world.ports, deployment)
+    assert "#5, which" in left_branch(world.ports, deployment)
 
 
 def test_what_destroys_is_planned_with_the_engine_and_the_lock_file_of_what_is_deployed(world):

@@ -21,7 +21,7 @@ from tidegate.reconciler.cancel_withdrawn import cancel_withdrawn
 from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import Conflict
 
-WHY = f"Pull request {NUMBER} was closed without being merged."
+WHY = f"#{NUMBER} was closed without a merge."
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_what_waits_in_line_leaves_it_and_the_comment_and_check_run_say_so(world
     assert "so this is not applied any more" in world.reply
     assert f"- `live/app`, from `{HEAD[:7]}`" in world.reply
     face = presentation_of(cancelled, View())
-    assert (face.title, face.conclusion) == ("Cancelled: the pull request was closed", "cancelled")
+    assert (face.title, face.conclusion) == ("Cancelled: closed without a merge", "cancelled")
     assert "comment `tidegate apply` again" in face.paragraphs[1]
 
 
@@ -85,7 +85,7 @@ def test_a_plan_that_waits_for_its_review_is_rejected_and_audited(world):
     assert world.audit.states == ["REJECTED"]
     assert "not applied any more" in world.reply
     face = presentation_of(cancelled, View())
-    assert face.title == "Cancelled: the pull request was closed"
+    assert face.title == "Cancelled: closed without a merge"
     assert "Nothing was applied." in face.paragraphs[0]
 
 

@@ -111,7 +111,7 @@ def test_who_made_or_committed_a_commit_of_it_does_not_approve_it(forge, change)
     approve(forge, "writer")
     forge.changes[PULL.base_branch, HEAD] = change
     (told,) = missing(forge, Requirements(approvals=1))
-    assert "made or pushed a commit of it" in told
+    assert "made or pushed one of the commits" in told
     approve(forge, "admin")
     assert missing(forge, Requirements(approvals=1)) == ()
 

@@ -47,7 +47,7 @@ def test_closed_unmerged_it_says_once_that_what_was_applied_stays_and_how_it_is_
     world.end()
     close_applied(world.ports, world.record, merged=False)
     close_applied(world.ports, world.record, merged=False)
-    assert "closed without being merged, and what it applied stays" in world.reply
+    assert "Closed without a merge, and what it applied stays" in world.reply
     assert f"- `live/app`, from `{HEAD[:7]}`" in world.reply
     assert "`tidegate unlock -p live/app`" in world.reply
     assert "merge a change that touches these roots" in world.reply

@@ -106,7 +106,7 @@ access_control:
     def test_a_branch_of_the_authors_own_choice_is_no_way_around_rules_for_another(self, world, command):
         world.comment(command)
         assert world.names == []
-        assert "**Nothing was done**: pull requests from `feature` to `anything`" in world.reply
+        assert "**Nothing was done**: changes from `feature` to `anything`" in world.reply
 
     def test_branches_that_the_default_branch_names_count(self, world):
         world.file(MAIN, f"destination_branches: [main, {{branch: any*, source_branches: [feature]}}]\n{self.RULES}")

@@ -45,7 +45,7 @@ def test_a_retry_says_of_a_pull_requests_head_how_it_is_deployed_again(world):
     blocked = world.waits(world.planned("web", trigger=Trigger.MANUAL, pull_request=7))
     decision = retry_gate(world.ports, blocked.id, "reviewer", AT)
     assert not decision.done
-    assert "app (dev): it is of the pull request #7: ask there for a deploy again" in decision.reason
+    assert "app (dev): deploy it again from #7, or merge that" in decision.reason
     assert [each.id for each in world.deployments.all() if each.rerun_of == failed.id] == []
     assert world.now(blocked).state is State.BLOCKED
 

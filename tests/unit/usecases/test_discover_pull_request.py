@@ -205,7 +205,7 @@ class TestWhatIsGone:
         app, db = sorted(world.found, key=lambda layer: layer.root.name)
         assert (app.gone, db.gone, db.root.name, db.is_extra, db.policy_sets) == (False, True, "live/db", True, ())
         assert db.run.plan[-1].extra_args == ("-refresh=false",)
-        assert db.why == "The pull request takes this root away."
+        assert db.why == "The branch removes this root."
 
     def test_a_root_that_keeps_its_backends_file_elsewhere_may_be_moved(self, world):
         backend = 'terraform {\n  backend "s3" {\n    key = "db"\n  }\n}\n'

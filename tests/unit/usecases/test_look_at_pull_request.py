@@ -11,6 +11,7 @@ from tidegate.pull_requests.get_pull_request import get_pull_request, open_pull_
 from tidegate.pull_requests.rules.query import parse_pull_request_query
 from tidegate.pull_requests.rules.record import PullRequestState, judged
 from tidegate.rules.errors import NotFound
+from tidegate.vcs.rules.forge_terms import GITHUB_TERMS
 
 LATER = "2026-03-02T08:15:00.000000+00:00"
 
@@ -39,9 +40,9 @@ def test_open_ones_are_searched_by_the_roots_that_they_affect(ports):
     ports.speculative_plans.create(layers)
     for number, ids in ((5, (layers[0].id,)), (6, (layers[1].id, "gone")), (7, ())):
         ports.pull_requests.save(any_pull_request_record(number, layers=ids))
-    found = search_pull_requests(ports, ["acme/infra"], parse_pull_request_query("stack_name:prod"))
+    found = search_pull_requests(ports, ["acme/infra"], parse_pull_request_query("stack_name:prod", GITHUB_TERMS))
     assert ([each.spec.number for each in found.records], found.hint) == ([5], "")
-    nothing = search_pull_requests(ports, ["acme/infra"], parse_pull_request_query("stack_name:prood"))
+    nothing = search_pull_requests(ports, ["acme/infra"], parse_pull_request_query("stack_name:prood", GITHUB_TERMS))
     assert (nothing.records, "Did you mean stack_name:prod?" in nothing.hint) == ([], True)
 
 

@@ -110,7 +110,7 @@ def test_a_refusal_is_told_once_with_the_forges_words_and_what_to_do(world):
     world.forge.unmergeable = ForgeRefused(405, "At least 2 approving reviews are required")
     merge_applied(world.ports, ID)
     merge_applied(world.ports, ID)
-    assert "could not be merged" in world.reply
+    assert "the merge failed" in world.reply
     assert "At least 2 approving reviews are required" in world.reply
     assert "`tidegate apply` again" in world.reply
     assert "The merge deploys nothing again." in world.reply

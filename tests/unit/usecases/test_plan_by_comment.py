@@ -241,11 +241,11 @@ class TestRefusals:
             ("-d live/ap", "None is in `live/ap`. Did you mean `live/app`?"),
             ("-d liv", "Did you mean `live`?"),
             ("-d modules", "It changes:\n\n- of stack `default`: `live/app`, `live/db`\n\nName a root"),
-            ("staging", "None of the roots that this pull request changes is meant. None has the tag `staging`."),
+            ("staging", "None of the changed roots matches. None has the tag `staging`."),
             ("stack_name:defualt", "None has the tag `stack_name:defualt`. Did you mean `stack_name:default`?"),
             ("default", "Did you mean `stack_name:default`?"),
             ("stack_nam:default", "Did you mean `stack_name:default`?"),
-            ("name:live/app and name:live/db", "is meant.\n\nIt changes:"),
+            ("name:live/app and name:live/db", "matches.\n\nIt changes:"),
         ],
     )
     def test_what_cannot_be_planned_is_said_with_what_can(self, world, command, words):
@@ -288,7 +288,7 @@ class TestRefusals:
     def test_what_is_merged_is_not_planned_and_nobody_is_told_to_reopen_it(self, world):
         world.pull(is_open=False, merged=True)
         reply = self.refused(world)
-        assert "is merged already. Open a new one" in reply
+        assert "is merged already. Push a new branch" in reply
         assert "Reopen" not in reply
 
     def test_a_file_that_cannot_be_used_is_told(self, world):

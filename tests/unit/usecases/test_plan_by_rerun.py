@@ -39,7 +39,7 @@ def test_all_of_the_pull_request_is_planned_again_without_a_word(world):
 def test_several_checks_of_one_commit_plan_it_once(world):
     world.again()
     execution = world.record.execution
-    assert world.again() == f"Pull request {NUMBER} is being planned."
+    assert world.again() == f"#{NUMBER} is being planned."
     assert world.record.execution == execution
 
 
@@ -56,12 +56,12 @@ def test_the_same_demand_once_more_plans_nothing_again(world):
 
 def test_an_older_commits_checks_plan_nothing(world):
     execution = world.record.execution
-    assert "another commit by now" in world.again(head=sha(8))
+    assert "a newer head" in world.again(head=sha(8))
     assert world.record.execution == execution
 
 
 def test_a_commit_of_no_pull_request_is_told_so(world):
-    assert world.again(numbers=()) == "The commit is the head of no open pull request."
+    assert world.again(numbers=()) == "The commit is no open head."
 
 
 def test_who_may_not_plan_is_told_in_the_pull_request(world):

@@ -303,7 +303,7 @@ def test_an_owner_who_made_a_commit_of_it_lets_nothing_pass():
     forge.changes[RECORD.spec.base_sha, RECORD.spec.head_sha] = Change(sha(1), Authors(), Authors(("Ann",)))
     (found,) = evaluate_policies(memory_ports(forge=forge), RECORD.spec, [layer_with(DENIED)])
     assert found.state is SetState.FAILED
-    assert [each.reason for each in found.disregarded] == ["made or pushed a commit of the pull request"]
+    assert [each.reason for each in found.disregarded] == ["made or pushed one of the commits"]
 
 
 def test_before_anybody_approves_it_is_told_how_many_must_and_whom_the_forge_does_not_know():

@@ -172,6 +172,6 @@ def test_what_the_root_requires_and_what_policies_refuse_are_both_told(world):
     world.approve("eve")
     two = Requirements(approvals=2)
     told = world.missing(requires=(two,))
-    assert [sentence.split(":")[0].partition(" ")[0] for sentence in told] == ["Pull", "Policy"]
+    assert [sentence.split(":")[0].partition(" ")[0] for sentence in told] == ["#5", "Policy"]
     assert len(world.missing(unmatched=True)) == 2
     assert world.missing(requires=(two,), approved_here=here("ann")) == ()

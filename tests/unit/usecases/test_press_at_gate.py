@@ -80,5 +80,5 @@ def test_a_press_at_a_gate_on_an_outdated_check_run_points_to_the_newest(button)
     world.check_runs.remember(replace(world.check_runs.published(world.deployment.id), id=2))
     assert world.press(button) == "refused: outdated"
     assert (world.waiting, world.now.rejected_by) == ([], None)
-    assert "This check run is outdated: the newer one counts" in world.shown.summary
+    assert "This check is outdated: the newer one counts" in world.shown.summary
     assert "https://github.com/acme/infra/runs/2" in world.shown.summary

@@ -21,7 +21,7 @@ def test_a_comment_says_what_the_merge_finds_in_the_queues_of_its_roots():
     world.queues.commit(head, replace(head, lock=any_lock(pull_request=3)))
     world.publish()
     assert "[`network`](https://tidegate.example/queue?repository=acme%2Finfra&root=network) is being" in world.texts[0]
-    assert "The queue of `network` is locked by pull request 3: Somebody looks" in world.texts[0]
+    assert "The queue of `network` is locked by `maintainer`: Somebody looks" in world.texts[0]
 
 
 def test_what_a_pull_request_applies_itself_is_not_before_its_merge():

@@ -61,7 +61,7 @@ def test_a_completed_check_run_is_never_reopened(world):
     publish(world, deployment)
     move(world, deployment, State.APPROVED)
     publish(world, deployment)
-    assert titles(world) == {1: "Continued in a newer check run", 2: "Approved"}
+    assert titles(world) == {1: "Continued in a newer check", 2: "Approved"}
     old = world.forge.check_runs[1]
     assert (old.status, old.conclusion, old.actions) == ("completed", Conclusion.NEUTRAL, ())
     assert "https://github.com/acme/infra/runs/2" in old.summary
@@ -109,7 +109,7 @@ def test_a_second_check_run_that_was_made_and_not_remembered_is_gone_on_with(wor
     publish(world, deployment)
     world.check_runs.remember(before)
     publish(world, deployment)
-    assert titles(world) == {1: "Continued in a newer check run", 2: "Approved"}
+    assert titles(world) == {1: "Continued in a newer check", 2: "Approved"}
     assert world.check_runs.published(deployment.id).id == 2
 
 
@@ -123,7 +123,7 @@ def test_a_deployment_that_ended_before_the_next_attempt_ends_on_the_newest_chec
     for state in (State.APPLYING, State.APPLIED):
         move(world, deployment, state)
     publish(world, deployment)
-    assert titles(world) == {1: "Continued in a newer check run", 2: "Applied"}
+    assert titles(world) == {1: "Continued in a newer check", 2: "Applied"}
 
 
 @pytest.mark.parametrize("calls", range(3))
@@ -151,7 +151,7 @@ def test_after_a_forge_that_fails_at_any_call_the_next_attempt_gets_it_right(wor
     with pytest.raises(ForgeUnavailable):
         publish_check_run(changed(world.ports, forge=FailsAfter()), deployment.id)
     publish(world, deployment)
-    assert titles(world) == {1: "Continued in a newer check run", 2: "Approved"}
+    assert titles(world) == {1: "Continued in a newer check", 2: "Approved"}
 
 
 def test_an_unknown_deployment_is_not_published(world):
@@ -376,7 +376,7 @@ def test_one_that_is_hidden_by_the_check_run_of_an_older_deployment_gets_another
     assert world.event_publisher.refreshed == [new.id]
     publish(world, new, again=True)
     shown = world.forge.check_runs
-    assert (titles(world)[1], shown[3].external_id) == ("Continued in a newer check run", new.id)
+    assert (titles(world)[1], shown[3].external_id) == ("Continued in a newer check", new.id)
     assert shown[3].actions
     assert world.check_runs.published(new.id).id == 3
     publish(world, new, again=True)

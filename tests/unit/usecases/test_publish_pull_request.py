@@ -293,7 +293,7 @@ def test_a_merge_conflict_is_one_comment_that_says_so_and_what_to_do():
     (text,) = world.texts
     assert text.partition("\n")[2] == (
         f"## Tidegate\n\n**Commit `{HEAD[:7]}` is not planned.**\n\nBoth change a\\.tf\\. Rebase it\\.\n\nNot logs\\."
-        "\n\n[All of this pull request](https://tidegate.example/pulls/acme/infra/5)"
+        "\n\n[All roots](https://tidegate.example/pulls/acme/infra/5)"
     )
     assert world.check("tidegate/plan").title == "Conflicts with main"
     verdict = world.record.verdict

@@ -296,14 +296,14 @@ class TestClosing:
         kept = "plans/other/plan.tfplan"
         world.artifacts.objects = dict.fromkeys([plan.file.key, plan.text.key, plan.lock_file.key, kept], b"")
         world.pull(is_open=False, merged=merged)
-        assert world.receive(action="closed") == "The pull request is closed. Its layers were removed."
+        assert world.receive(action="closed") == "It is closed. Its layers were removed."
         record = world.record
         assert not record.is_open
         assert (record.merged, record.layers) == (merged, ())
         assert list(world.layers.many([planned.id, waits.id])) == []
         assert list(world.artifacts.objects) == [kept]
         assert world.workflows.endings == {record.execution: "ABORTED"}
-        assert world.checks == [(HEAD, f"The pull request was {'merged' if merged else 'closed'}.")]
+        assert world.checks == [(HEAD, f"#5 was {'merged' if merged else 'closed'}.")]
         assert list(world.records.opened()) == []
 
     def test_the_commit_that_a_merge_made_is_kept_until_it_is_open_again(self, world):
@@ -321,12 +321,12 @@ class TestClosing:
         world.pull(is_open=False)
         world.receive()
         before = world.record
-        assert world.receive() == "The pull request is closed."
+        assert world.receive() == "It is closed."
         assert world.record == before
 
     def test_what_was_never_seen_open_is_not_recorded(self, world):
         world.pull(is_open=False)
-        assert world.receive() == "The pull request is closed."
+        assert world.receive() == "It is closed."
         assert list(world.records.opened()) == []
 
     def test_one_that_the_forge_does_not_have_any_more_is_closed(self, world):
@@ -401,13 +401,13 @@ class TestReviews:
         assert world.event_publisher.ended == []
 
     def test_a_review_of_what_is_not_known_yet_is_looked_at_later(self, world):
-        assert world.receive("pull_request_review") == "Nothing is known of the pull request."
+        assert world.receive("pull_request_review") == "Nothing is known of it."
         world.receive()
-        assert "is looked at then" in world.receive("pull_request_review")
+        assert "is checked once they are" in world.receive("pull_request_review")
         world.pull(is_open=False)
         world.receive()
-        assert world.receive("pull_request_review") == "Nothing is known of the pull request."
-        assert world.checks == [(HEAD, "The pull request was closed.")]
+        assert world.receive("pull_request_review") == "Nothing is known of it."
+        assert world.checks == [(HEAD, "#5 was closed.")]
 
 
 class TestMergeQueues:
@@ -439,7 +439,7 @@ class TestMergeQueues:
 
     def test_a_commit_of_no_pull_request_gets_none(self, world):
         world.forge.seen.clear()
-        assert world.receive("merge_group", sha=self.QUEUED) == "There is no such pull request, and no verdict."
+        assert world.receive("merge_group", sha=self.QUEUED) == "It does not exist, so there is no verdict."
 
 
 def test_conditions_are_told_with_the_record(world):

@@ -40,7 +40,7 @@ def test_an_apply_whose_requirements_are_not_met_does_not_begin_and_says_what_is
     with pytest.raises(RequirementsMissing):
         world.begin()
     assert world.now.state is State.AWAITING_REQUIREMENTS
-    assert "came with no pull request" in world.now.missing[0]
+    assert "was pushed directly" in world.now.missing[0]
     assert (world.audit.published, world.now.apply_job) == ([], None)
     with pytest.raises(RequirementsMissing):  # The call comes again.
         world.begin()
@@ -132,12 +132,12 @@ def test_what_goes_on_or_does_not_wait_has_nothing_to_decide(waiting):
 
 def test_what_is_withdrawn_can_only_be_rejected(waiting):
     assert may_be_withdrawn(waiting.now)
-    waiting.deployments.save(replace(waiting.now, withdrawn="Pull request 5 was closed."))
+    waiting.deployments.save(replace(waiting.now, withdrawn="#5 was closed."))
     assert not may_be_withdrawn(waiting.now)
     assert is_waiting_for_people(waiting.now)
     assert "closed" in waiting.decide(GateAnswer.APPROVE).reason
     assert waiting.decide(GateAnswer.REJECT, "tidegate").done
-    assert waiting.now.ending.reason == "Pull request 5 was closed."
+    assert waiting.now.ending.reason == "#5 was closed."
 
 
 def test_a_look_lets_it_go_on_once_all_is_there_and_tells_what_else_is_missing_now(waiting):

@@ -153,4 +153,4 @@ class TestPlanningAgain:
 
     def test_nobody_knows_a_pull_request_that_is_gone(self, world):
         world.pull(is_open=False)
-        assert world.receive(action="base_moved", pull_request=NUMBER).startswith("The pull request is closed.")
+        assert world.receive(action="base_moved", pull_request=NUMBER).startswith("It is closed.")

@@ -67,9 +67,9 @@ def test_what_another_pull_request_has_applied_meanwhile_is_not_undone(world, ap
 
 def test_one_whose_pull_request_was_closed_meanwhile_is_not_let_in(world, applying):
     claimed = world.deployments.get(applying.id)
-    world.deployments.save(replace(claimed, withdrawn="Pull request 5 was closed without being merged."))
+    world.deployments.save(replace(claimed, withdrawn="#5 was closed without a merge."))
     answer = world.validate(applying)
-    assert (answer.allowed, answer.reason) == (False, "Pull request 5 was closed without being merged.")
+    assert (answer.allowed, answer.reason) == (False, "#5 was closed without a merge.")
     assert world.deployments.get(applying.id).state is State.REFUSED
     assert world.head.lock is None
 
@@ -90,6 +90,6 @@ def test_its_check_run_says_what_it_is_merged_with():
     deployment = any_deployment(
         3, trigger=Trigger.MANUAL, pull_request=5, base_sha=sha(BASE), revision=any_revision(3, branch="feature")
     )
-    facts = f"`{sha(3)[:7]}` of `feature`, merged with `{sha(BASE)[:7]}`, pull request 5"
+    facts = f"`{sha(3)[:7]}` of `feature`, merged with `{sha(BASE)[:7]}`, #5"
     assert facts in render(deployment, View()).summary
     assert "merged with" not in render(replace(deployment, base_sha=""), View()).summary

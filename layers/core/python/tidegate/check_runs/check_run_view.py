@@ -69,7 +69,7 @@ def present_check_run(ports: Ports, deployment: Deployment, notice: str = "", re
         view = _waiting(ports, deployment, notice)
     else:
         view = _begun(ports, deployment, notice, repeated_by)
-    return render(deployment, replace(view, slot=get_slot_wait(ports, deployment)))
+    return render(deployment, replace(view, slot=get_slot_wait(ports, deployment), terms=ports.terms))
 
 
 def _waiting(ports: Ports, deployment: Deployment, notice: str) -> View:

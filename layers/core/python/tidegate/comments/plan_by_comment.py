@@ -16,7 +16,7 @@ from tidegate.deploys.authorize import access_refusals
 from tidegate.discovery.repository_source import Granted, read_granted
 from tidegate.discovery.root_index import Deployable
 from tidegate.discovery.texts import chosen_roots as chosen_roots_texts
-from tidegate.policies.rules.apply_requirements import may_not_write
+from tidegate.policies.rules.apply_requirements import FORK, may_not_write
 from tidegate.ports import DeliveryOutcome, Ports
 from tidegate.pull_requests.affected_layers import elsewhere
 from tidegate.pull_requests.plannable_roots import Plannable, PlannableFinder
@@ -26,11 +26,6 @@ from tidegate.rules.access import Access, Action
 from tidegate.rules.permission import Permission
 from tidegate.texts.markdown import escaped
 from tidegate.vcs.rules.pull_request import PullRequestSpec, SeenPullRequest
-
-_FORK = (
-    "The pull request comes from a fork, and code of forks never runs with this repository's credentials. "
-    "Push the branch to this repository and open a pull request from there."
-)
 
 
 def plan_by_comment(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome:
@@ -80,10 +75,10 @@ def _request(comment: Comment, command: Command) -> PlanRequest:
 
 def _always_missing(seen: SeenPullRequest) -> Sequence[str]:
     if seen.merged:
-        return ("The pull request is merged already. Open a new one to have something planned.",)
+        return ("It is merged already. Push a new branch to plan something else.",)
     if not seen.is_open:
-        return ("The pull request is closed. Reopen it to have it planned.",)
-    return (_FORK,) if seen.spec.from_fork else ()
+        return ("It is closed. Reopen it to plan it.",)
+    return (FORK,) if seen.spec.from_fork else ()
 
 
 def _not_meant(plannable: Plannable, request: PlanRequest, chosen: Sequence[Deployable]) -> str:

@@ -25,18 +25,19 @@ def plan_by_rerun(ports: Ports, delivery: Delivery) -> str:
 
 def _all(ports: Ports, delivery: Delivery) -> DeliveryOutcome:
     told = [_planned(ports, delivery, number) for number in delivery.fields["pull_requests"]]
-    return DeliveryOutcome("\n".join(told) or "The commit is the head of no open pull request.")
+    return DeliveryOutcome("\n".join(told) or "The commit is no open head.")
 
 
 def _planned(ports: Ports, delivery: Delivery, number: int) -> str:
     where = delivery.fields["installation"], delivery.fields["repository"]
+    reference = ports.terms.reference(number)
     try:
         seen = ports.forge.seen_pull_request(*where, number)
         if seen.spec.head_sha != delivery.fields["head_sha"]:
-            return f"Pull request {number} has another commit by now, which is planned."
+            return f"{reference} has a newer head, which is planned."
         known = known_record(ports, where[1], number)
         if known is not None and known.state is not PullRequestState.IDLE:
-            return f"Pull request {number} is being planned."
+            return f"{reference} is being planned."
         request = PlanRequest(delivery.id, delivery.fields["sender"])
         refusal = plan_refusal(ports, where, request, seen)
     except ANSWERED as error:

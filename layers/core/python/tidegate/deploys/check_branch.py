@@ -20,11 +20,11 @@ def left_branch(ports: Ports, deployment: Deployment) -> str:
     head, what = revision.branch, revision.branch
     if is_of_head(deployment):
         number = deployment.pull_request or 0
-        what = f"pull request {number}"
+        what = ports.terms.reference(number)
         try:
             head = ports.forge.seen_pull_request(*where, number).spec.head_sha
         except NotFound:
-            return f"There is no {what} any more, which {revision.short} came from. Reject this deployment."
+            return f"{what}, which {revision.short} came from, does not exist any more. Reject this deployment."
     if head == revision.sha or is_on_branch(ports.forge.compare(*where, revision.sha, head)):
         return ""
     again = "deploy its new head" if is_of_head(deployment) else "merge what is to be deployed"

@@ -50,7 +50,7 @@ def _required(ports: Ports, deployment: Deployment) -> tuple[str, ...]:
     try:
         origin = _origin(ports, deployment, asking) if asking else Origin()
         of_policies = unapproved(origin, refused, _same(ports, deployment, origin))
-        return (*told, *missing_before_apply(origin, wanted), *of_policies)
+        return (*told, *missing_before_apply(origin, wanted, ports.terms), *of_policies)
     except (ForgeRefused, NotFound) as error:
         return (f"It could not be checked: {code(str(error), _CHARACTERS)}",)
 

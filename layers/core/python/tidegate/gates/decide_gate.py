@@ -75,7 +75,7 @@ def _retry_refusal(ports: Ports, old: Deployment, by: str) -> str | None:
         return reason
     if old.pull_request is not None:
         # What is run again must be on the default branch: it would be refused, and block this anew.
-        return f"it is of the pull request #{old.pull_request}: ask there for a deploy again, or merge it."
+        return f"deploy it again from {ports.terms.reference(old.pull_request)}, or merge that."
     allowed = may_act(ports, old, Action.APPLY, by)
     return None if allowed.done else allowed.reason
 

@@ -75,7 +75,7 @@ def _verdict(ports: Ports, held: PolicySetStatus, plan: bytes, seconds: int) -> 
         return PolicyVerdict(held.name, error=held.problem)
     files = _files(ports, held)
     if files is None:
-        return PolicyVerdict(held.name, error=f"The policy set {_CHANGED.format('pull request was looked at')}")
+        return PolicyVerdict(held.name, error=f"The policy set {_CHANGED.format('roots were discovered')}")
     return ports.policy_engine.check(held.name, files, held.namespaces, plan, seconds)
 
 

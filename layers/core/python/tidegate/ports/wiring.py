@@ -326,11 +326,11 @@ class Ports:
         return GitLabUrls(settings.url) if settings.is_gitlab else GitHubUrls(settings.url)
 
     @cached_property
-    def words(self) -> ForgeTerms:
-        """What the forge's people call things."""
-        from tidegate.vcs.rules.forge_terms import GITHUB_WORDS, GITLAB_WORDS
+    def terms(self) -> ForgeTerms:
+        """What the VCS provider calls things."""
+        from tidegate.vcs.rules.forge_terms import GITHUB_TERMS, GITLAB_TERMS
 
-        return GITLAB_WORDS if UrlSettings.from_env(self.environ).is_gitlab else GITHUB_WORDS
+        return GITLAB_TERMS if UrlSettings.from_env(self.environ).is_gitlab else GITHUB_TERMS
 
     @cached_property
     def gitlab(self) -> GitLabForge | None:
@@ -528,7 +528,7 @@ class Ports:
         """Where pages lead to."""
         from tidegate.web.parts import WebLinks
 
-        return WebLinks(self.addresses, LinkSettings.from_env(self.environ).execution, self.words)
+        return WebLinks(self.addresses, LinkSettings.from_env(self.environ).execution, self.terms)
 
     @cached_property
     def operators_team(self) -> str:

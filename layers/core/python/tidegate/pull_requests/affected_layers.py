@@ -15,6 +15,7 @@ from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.discovery.repository_source import Granted, read_granted
 from tidegate.discovery.root_index import Deployable
 from tidegate.discovery.save_policies import save_policies_of_pull_request
+from tidegate.policies.rules.apply_requirements import FORK
 from tidegate.policies.rules.policy import PolicySetStatus, RuleChanges
 from tidegate.ports import Ports
 from tidegate.pull_requests.plannable_roots import Plannable, PlannableFinder
@@ -30,13 +31,9 @@ MOST_LAYERS = 400
 #: Sentences that a record keeps of one kind, and letters of each: comments show fewer, and a directory may be long.
 MOST_LINES, MOST_LETTERS = 200, 400
 
-_FORK = (
-    "The pull request comes from a fork: a plan would run its code with credentials, so nothing of it is run. "
-    "Push its branch to this repository, and open a pull request from there."
-)
-_DRAFT = "The pull request is a draft: it is planned once it is ready for review, or when `tidegate plan` asks for it."
+_DRAFT = "It is a draft: it is planned once it is ready for review. To plan it now, comment `tidegate plan`."
 _GUARDED = "As the default branch has policy sets, the check holds up the merge until its plans were held against them."
-_UNRELATED = "The pull request's branch and the base branch have no commit in common. Rebase the branch."
+_UNRELATED = "The branch and its base branch have no commit in common. Rebase the branch."
 _BY_HAND = "A comment `tidegate plan` plans also what is not planned by itself."
 
 _DEFAULT_BRANCH = "The default branch's tidegate.yaml cannot be used. Nothing is planned until a merge corrects it."
@@ -91,7 +88,7 @@ def _of_fork(ports: Ports, spec: PullRequestSpec) -> Affected:
     """Return that nothing of a fork is run. Only the default branch is read."""
     granted = read_granted(ports, *spec.where, spec.branch, spec.base)
     guarded = bool(granted.configuration.policy_sets)
-    return Affected(notice=_unplanned(_FORK, guarded=guarded), pressing=True, guarded=guarded)
+    return Affected(notice=_unplanned(FORK, guarded=guarded), pressing=True, guarded=guarded)
 
 
 def _granted(ports: Ports, record: PullRequestRecord, at: str, layers: Sequence[SpeculativePlan]) -> Affected:
@@ -151,8 +148,8 @@ def _unplanned(why: str, *, guarded: bool) -> str:
 def elsewhere(branch: str, base: str) -> str:
     """Return that pull requests between these branches are not planned."""
     return (
-        f"Pull requests from {quoted(branch)} to {quoted(base)} are not planned. "
-        "What is planned is said by destination_branches in the default branch's tidegate.yaml."
+        f"Changes from {quoted(branch)} to {quoted(base)} are not planned. "
+        "The key destination_branches of the default branch's tidegate.yaml names the branches to plan for."
     )
 
 
@@ -220,8 +217,8 @@ def _key(layer: SpeculativePlan) -> Key:
 
 def _too_many(number: int) -> str:
     return (
-        f"The pull request affects {number} roots in their stacks, and at most {MOST_LAYERS} are planned at once: "
-        "none is. Split it."
+        f"This change affects {number} roots in their stacks. At most {MOST_LAYERS} are planned together, so none is. "
+        "Split it."
     )
 
 

@@ -24,7 +24,7 @@ from tidegate.rules.errors import NotFound
 
 def cancel_applies(ports: Ports, record: PullRequestRecord) -> None:
     """Cancel what ``tidegate apply`` asked for and is not applied yet. Raise Conflict or CloudUnavailable."""
-    reason = withdrawal(record.spec.number)
+    reason = withdrawal(ports.terms.reference(record.spec.number))
     for each in record.applies:
         deciding_again(partial(_withdraw, ports, each.deployment, reason))
         go_on_withdrawing(ports, each.deployment)

@@ -25,7 +25,7 @@ _WHOLE = (
     "The plans that show what a merge would do go on: they are cancelled all at once only, by `cancel` without a root."
 )
 _NOT_KNOWN = (
-    "What this pull request changes is not known yet, so no plan is cancelled. "
+    "The changed roots are not known yet, so no plan is cancelled. "
     "Once it is planned, comment again, or push another commit."
 )
 

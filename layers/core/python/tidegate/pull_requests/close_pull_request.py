@@ -47,7 +47,7 @@ def close_pull_request(
 
     ``merge_sha`` is the commit that its merge made, if one did.
     """
-    reason = f"The pull request was {'merged' if merged else 'closed'}."
+    reason = f"{ports.terms.reference(record.spec.number)} was {'merged' if merged else 'closed'}."
     layers = stop_pull_request(ports, record, reason)
     if merged:
         record = _keep(ports, record, layers)

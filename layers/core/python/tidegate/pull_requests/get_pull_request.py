@@ -9,7 +9,7 @@ from tidegate.deploys.rules.query import Searched
 from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.deploys.slots.check_plan_slots import get_waiting_plans
 from tidegate.ports import Ports
-from tidegate.pull_requests.rules.query import PULL_REQUESTS, is_found
+from tidegate.pull_requests.rules.query import is_found, pull_request_vocabulary
 from tidegate.pull_requests.rules.record import PullRequestRecord, judged
 from tidegate.roots.rules.root_query import TagQuery
 
@@ -42,7 +42,7 @@ def open_pull_requests(ports: Ports, repositories: Collection[str]) -> Sequence[
 
 def search_pull_requests(ports: Ports, repositories: Collection[str], query: TagQuery) -> FoundPullRequests:
     """Return those of the open ones that match: it takes a read for each hundred roots that they affect."""
-    known, found = Searched(PULL_REQUESTS), []
+    known, found = Searched(pull_request_vocabulary(ports.terms)), []
     opened = open_pull_requests(ports, repositories)
     layers = {
         each.id: each for each in ports.speculative_plans.many({name for record in opened for name in record.layers})

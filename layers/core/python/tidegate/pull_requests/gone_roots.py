@@ -15,7 +15,7 @@ from tidegate.ports import PushedTrees
 from tidegate.roots.rules.discovery import directory_of, is_module_file
 from tidegate.roots.rules.module_file import read_module_file
 
-_GONE = "The pull request takes this root away."
+_GONE = "The branch removes this root."
 #: The state is read as it is: nothing is asked of what it describes.
 _READING = ("-refresh=false",)
 

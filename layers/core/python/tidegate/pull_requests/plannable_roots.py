@@ -18,7 +18,7 @@ from tidegate.roots.rules.plan_request import PlanRequest
 from tidegate.rules.errors import InvalidConfiguration
 from tidegate.vcs.rules.pull_request import PullRequestSpec
 
-_PREVIEW = "The pull request brings the first tidegate.yaml. This is its plan by that; the merge does not deploy it."
+_PREVIEW = "The branch adds the first tidegate.yaml. This plan follows it; the merge does not deploy the root."
 _CONFLICT = "it conflicts with the base branch's"
 _MERGE = "Merge the base branch into this one, resolve the conflict and push"
 

@@ -103,7 +103,7 @@ def _follow(ports: Ports, installation: int, repository: str, number: int, wish:
     except NotFound as error:
         return _closed(ports, record, str(error), merged=False)
     if not seen.is_open:
-        return _closed(ports, record, "The pull request is closed.", merged=seen.merged, merge_sha=seen.merge_sha)
+        return _closed(ports, record, "It is closed.", merged=seen.merged, merge_sha=seen.merge_sha)
     return _opened(ports, record, seen, wish)
 
 
@@ -237,16 +237,16 @@ def _review(ports: Ports, delivery: Delivery) -> str:
 def _policies(ports: Ports, delivery: Delivery) -> str:
     record = known_record(ports, delivery.fields["repository"], delivery.fields["pull_request"])
     if record is None or not record.is_open:
-        return "Nothing is known of the pull request."
+        return "Nothing is known of it."
     if record.discovered != record.spec.revision:
-        return "What the pull request changes is not known yet: the review is looked at then."
+        return "The changed roots are not known yet. The review is checked once they are."
     layers = ports.speculative_plans.many(record.layers)
     if not any(held.owners for held in asked_for(layers, record.rule_changes)):
-        return "No policy set asks for a review of the pull request."
+        return "No policy set asks for a review."
     saved = deciding_again(partial(_reviewed, ports, record))
     if saved is not None:
         ports.event_publisher.pull_request_ended(saved.spec.id, saved.spec.revision)
-    return "The pull request's comments and checks are checked again."
+    return "Comments and checks are checked again."
 
 
 def _reviewed(ports: Ports, seen: PullRequestRecord) -> PullRequestRecord | None:
@@ -265,7 +265,7 @@ def _queue(ports: Ports, delivery: Delivery) -> str:
         follow_pull_request(ports, *where)
     record = deciding_again(partial(_queued, ports, *where[1:], sha))
     if record is None:
-        return "There is no such pull request, and no verdict."
+        return "It does not exist, so there is no verdict."
     repeat_verdict(ports, record, ports.speculative_plans.many(record.layers), sha)
     return f"The verdict for {record.spec.id} is shown on {sha[:7]} as well."
 

@@ -18,6 +18,7 @@ from tidegate.discovery.discover_roots import Reading, discover_roots
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import CyclicChange, InvalidConfiguration, NotFound
+from tidegate.vcs.rules.forge_terms import ForgeTerms
 
 
 def _commits(_self: object, deployment: Deployment, applied: Deployment) -> tuple[str, ...]:
@@ -104,7 +105,7 @@ class AppliedBefore:
         stands = deployed is not None and deployed.deployment == applied.id and head.in_flight is None
         if deployment.state is not State.QUEUED or not stands:
             return
-        ended = deployment.moved(State.NO_CHANGES, self.ports.clock.now(), _reason(applied))
+        ended = deployment.moved(State.NO_CHANGES, self.ports.clock.now(), _reason(applied, self.ports.terms))
         lock = lock_after(head.lock, ended.changed_at) if head.lock and _is_of(applied, head.lock) else head.lock
         after = replace(head_after(head, ended), lock=lock)
         self.ports.queues.commit(head, after, take=waiting_for(deployment), deployment=ended)
@@ -115,8 +116,8 @@ def _is_of(applied: Deployment, lock: Lock) -> bool:
     return lock.pull_request == applied.pull_request
 
 
-def _reason(applied: Deployment) -> str:
+def _reason(applied: Deployment, terms: ForgeTerms) -> str:
     return (
-        f"Pull request {applied.pull_request} applied this before it was merged, from {applied.revision.short}, and "
-        "the merge has the same files for this root. Nothing was deployed again."
+        f"{terms.reference(applied.pull_request or 0)} applied this before its merge, from {applied.revision.short}. "
+        "The merge has the same files for this root. Nothing was deployed again."
     )

@@ -283,7 +283,7 @@ def _show(ports: Ports, push: Push, check_run: CheckRun) -> str:
         else:
             ports.forge.update_check_run(*where, shown, replace(check_run, annotations=()))  # It has them.
     except ForgeRefused as error:
-        return f"The check run could not be shown: {error}"
+        return f"The check could not be shown: {error}"
     return ""
 
 

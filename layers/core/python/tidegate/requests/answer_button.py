@@ -149,7 +149,7 @@ def _why_outdated(press: ButtonClick, deployment: Deployment) -> str:
         verdict = check_click(deployment, answer, press.by, press.at)
         if verdict.followup is Followup.REFUSE:
             return verdict.reason
-    return "This check run is outdated: the newer one counts."
+    return "This check is outdated: the newer one counts."
 
 
 def _is_at_gate(deployment: Deployment) -> bool:

@@ -81,7 +81,7 @@ def _check(ports: Ports, check: RerunCheck) -> DeliveryOutcome:
         return DeliveryOutcome("The configuration of a commit stays as it is: push a corrected file.")
     old = ports.deployments.many([check.external_id]).get(check.external_id)
     if old is None or not _is_shown(old, demand) or check.name != check_run_name(old):
-        problem = "This check run belongs to no deployment that Tidegate knows here, so nothing is run again."
+        problem = "This check belongs to no deployment that Tidegate knows here, so nothing is run again."
         shown = render_foreign(check.name, demand.sha, check.external_id, problem)
         ports.forge.update_check_run(*demand.where, check.check_run, shown)
         return DeliveryOutcome(problem)

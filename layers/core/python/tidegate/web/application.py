@@ -79,7 +79,7 @@ class WebApplication:
         self._ports = ports
         self._authorization = Authorization(ports)
         shapes = Shapes(ports.web_url, ports.web_links)
-        self._rendering = Rendering(ports.web_url, ports.web_links.words)
+        self._rendering = Rendering(ports.web_url, ports.web_links.terms)
         self._signing_in = SigningIn(ports, self._rendering)
         self.app = APIGatewayHttpResolver(enable_validation=True)
         self.app.use([self._guard])
@@ -217,14 +217,11 @@ class WebApplication:
         if path.startswith(_API) or path.endswith("/lines"):
             if problem.status is HTTPStatus.UNAUTHORIZED:
                 headers["WWW-Authenticate"] = 'Bearer realm="tidegate"'
-            refused = models.Refused(error=models.Problem(code=problem.code, message=self._said(problem.message)))
+            refused = models.Refused(error=models.Problem(code=problem.code, message=problem.message))
             return Response(problem.status, _JSON, refused.model_dump_json(), headers)
         response = self._rendering.problem(problem, *self._person())
         response.headers.update(headers)
         return response
-
-    def _said(self, text: str) -> str:
-        return self._ports.web_links.words.said(text)
 
     def _person(self) -> tuple[str, str]:
         """Return who is signed in, for the top of a page, and the token of its forms; nobody if that cannot be told."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.ports import ForgeUrls, Ports
-from tidegate.vcs.rules.forge_terms import GITHUB_WORDS, ForgeTerms
+from tidegate.vcs.rules.forge_terms import GITHUB_TERMS, ForgeTerms
 from tidegate.web.refusals import UnknownRoot
 
 
 @dataclass(frozen=True, slots=True)
 class WebLinks:
-    """Where more is to be seen: on the forge, and an execution's URL with ``{deployment}`` in it; and its words."""
+    """Where more is to be seen: on the forge, and an execution's URL with ``{deployment}`` in it; and its terms."""
 
     forge: ForgeUrls
     execution: str = ""
-    words: ForgeTerms = GITHUB_WORDS
+    terms: ForgeTerms = GITHUB_TERMS
 
 
 def unknown_root(ports: Ports, repository: str, root: str) -> UnknownRoot:

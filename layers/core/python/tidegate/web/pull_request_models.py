@@ -146,7 +146,7 @@ def details(shapes: Shapes, view: PullRequestView) -> PullRequestDetails:
             type=each.type,
             status=each.status,
             reason=each.reason,
-            message=shapes.said(each.message),
+            message=each.message,
             lastTransitionTime=each.since,
         )
         for each in record.conditions
@@ -204,7 +204,7 @@ def _brief(shapes: Shapes, record: PullRequestRecord) -> dict[str, object]:
         "opened_at": record.opened_at,
         "closed_at": record.closed_at or None,
         "merged": record.merged,
-        "notice": shapes.said(record.notice),
+        "notice": record.notice,
         "url": shapes.pull_url(spec.repository, spec.number),
         "forge_url": shapes.pull_request_url(spec.repository, spec.number),
     }
@@ -227,8 +227,8 @@ def _layer(shapes: Shapes, layer: SpeculativePlan) -> LayerModel:
         within=list(layer.within),
         tags=list(layer.tags),
         state=layer.state,
-        reason=shapes.said(layer.reason),
-        why=shapes.said(layer.why),
+        reason=layer.reason,
+        why=layer.why,
         tier=layer.tier,
         changed_at=layer.changed_at,
         changes=changes_of(layer.plan.changes) if layer.plan and not layer.gone else None,

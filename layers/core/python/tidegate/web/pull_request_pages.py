@@ -83,7 +83,7 @@ class PullRequestPages:
     def _opened(self, app: APIGatewayHttpResolver, query: str) -> tuple[FoundPullRequests, int]:
         """Return the open ones that match, and how many repositories are not checked yet. Raise InvalidTagQuery."""
         access, ports = app.context["access"], self._ports
-        asked, names, unchecked = parse_pull_request_query(query), [access.repository], 0
+        asked, names, unchecked = parse_pull_request_query(query, self._ports.terms), [access.repository], 0
         if not access.repository:
             allowed = readable(self._ports.repository_index, self._authorization, access.login)
             names, unchecked = [known.name for known in allowed.repositories], allowed.unchecked

@@ -27,7 +27,7 @@ from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestSt
 from tidegate.roots.rules.query_words import MAXIMUM_LENGTH
 from tidegate.texts.markdown import plain, without_marks
 from tidegate.vcs.rules.check_run import Conclusion
-from tidegate.vcs.rules.forge_terms import GITHUB_WORDS, ForgeTerms
+from tidegate.vcs.rules.forge_terms import GITHUB_TERMS, ForgeTerms
 from tidegate.web.grouping import grouped
 from tidegate.web.picture import progress
 from tidegate.web.problems import Answered
@@ -102,9 +102,9 @@ VERDICT_TONES: dict[Conclusion, str] = {
 
 
 class Rendering:
-    """Renders templates. ``url`` is where the pages are, ``words`` are those of the forge."""
+    """Renders templates. ``url`` is where the pages are, ``terms`` are those of the forge."""
 
-    def __init__(self, url: str, words: ForgeTerms = GITHUB_WORDS) -> None:
+    def __init__(self, url: str, terms: ForgeTerms = GITHUB_TERMS) -> None:
         self._environment = Environment(
             loader=FileSystemLoader(HERE / "templates"),
             autoescape=select_autoescape(default=True, default_for_string=True),
@@ -113,7 +113,7 @@ class Rendering:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.globals.update(url=url, words=words, static=static_address, address=address)
+        self._environment.globals.update(url=url, terms=terms, static=static_address, address=address)
         self._environment.globals.update(is_held_back=is_held_back)
         self._environment.globals.update(
             LONGEST_QUERY=MAXIMUM_LENGTH, LONGEST_REASON=LONGEST_REASON, MAXIMUM_REASON=MAXIMUM_REASON
@@ -128,7 +128,6 @@ class Rendering:
             drift_tone=lambda state: DRIFT_STATES[state][1],
             pull_state=lambda record: _pull_look(record)[0],
             pull_tone=lambda record: _pull_look(record)[1],
-            said=words.said,
             stays=stays,
             without_marks=without_marks,
             moment=_moment,

@@ -58,11 +58,10 @@ class Shapes:
 
     def __init__(self, url: str, links: WebLinks) -> None:
         self._url, self._links = url, links
-        self.said = links.words.said
 
     def reference(self, number: int | None) -> str | None:
         """Return how the forge's people write a request's number."""
-        return self._links.words.reference(number) if number else None
+        return self._links.terms.reference(number) if number else None
 
     def deployment_url(self, identifier: str) -> str:
         return f"{self._url}/deployments/{quote(identifier)}"
@@ -104,7 +103,7 @@ class Shapes:
             "requested_by": one.requested_by,
             "requested_at": one.requested_at,
             "state": one.state,
-            "reason": self.said(one.reason),
+            "reason": one.reason,
             "error": one.error,
             "changed_at": one.changed_at,
             "changes": changes_of(one.plan.changes) if one.plan else None,
@@ -124,7 +123,7 @@ class Shapes:
     def _requirements(self, one: Deployment) -> RequirementsModel:
         override = one.override
         return RequirementsModel(
-            missing=[self.said(without_marks(sentence)) for sentence in one.missing],
+            missing=[without_marks(sentence) for sentence in one.missing],
             approvable=waits(one) and bool(asked_here(one)),
             approved_here=[ApprovalModel(by=each.by, at=each.at) for each in one.approved_here],
             override=OverrideModel(by=override.by, at=override.at, reason=override.reason) if override else None,
@@ -160,8 +159,7 @@ class Shapes:
                 "cancelled": _done_by(one.cancelled),
                 "jobs": [self.job_link(job) for job in view.jobs],
                 "history": [
-                    StepModel(state=step.state, at=step.at, by=step.by, reason=self.said(step.reason))
-                    for step in one.history
+                    StepModel(state=step.state, at=step.at, by=step.by, reason=step.reason) for step in one.history
                 ],
                 "audited": [AuditedModel(event=item.event, state=item.state, at=item.at) for item in one.audited],
                 "last_lines": one.last_lines,
@@ -294,12 +292,11 @@ class Shapes:
     def _lock(self, lock: Lock | None) -> LockModel | None:
         if lock is None:
             return None
-        said = self.said(lock.reason)
         return LockModel(
             by=lock.by,
             at=lock.at,
             revision=lock.revision,
-            reason=said,
+            reason=lock.reason,
             deployment=lock.deployment,
             expires_at=lock.expires_at or None,
             scope=lock.scope or None,

@@ -46,9 +46,7 @@ _ENGINE_WORDS = frozenset({"init", "import", "state", "taint", "validate", "refr
 _ENGINES = frozenset({"terraform", "tofu", "opentofu"})
 #: Words with which people would answer a review, or let a policy set pass, and what does that instead.
 _REVIEW_HINT = "`confirm` confirms a plan that waits for its review, and `reject` rejects it."
-_POLICY_HINT = (
-    "No comment lets a policy set pass: those who own it approve this pull request, at its newest commit, in a review."
-)
+_POLICY_HINT = "No comment overrides a policy set: its owners approve the newest commit in a review."
 _INSTEAD = {
     **dict.fromkeys(("approve", "accept"), _REVIEW_HINT),
     **dict.fromkeys(("approve_policies", "approve-policies"), _POLICY_HINT),

@@ -18,9 +18,9 @@ from tidegate.texts.sentences import listed
 #: Deployments that a reply names, and roots.
 _NAMED = 20
 _WAITS_FOR = {
-    Verb.CONFIRM: "No plan of this pull request waits for a review",
-    Verb.REJECT: "Nothing of this pull request waits for a review, its requirements, or others of its change",
-    Verb.CANCEL: "No deployment of this pull request waits, plans or applies",
+    Verb.CONFIRM: "No plan waits for a review here",
+    Verb.REJECT: "Nothing here waits for a review, its requirements, or others of its change",
+    Verb.CANCEL: "No deployment waits, plans or applies here",
 }
 
 

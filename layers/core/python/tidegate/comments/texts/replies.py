@@ -64,10 +64,9 @@ def merged_already(repository: str, pull_request: PullRequest) -> str:
     """Return that a pull request is deployed by its merge, and how a root of it is deployed once more."""
     command = code(f"tidegate deploy {repository} ROOT")
     return (
-        f"**Nothing of {code(pull_request.head_sha[:7])} is deployed**: the pull request is merged already, and what "
-        f"it changes is deployed by its merge. What failed is run again by *Re-run* at its check on the commit of the "
-        f"merge, if the forge has that button. To deploy a root as the default branch is now, ask an operator for "
-        f"{command} on the command line."
+        f"**Nothing of {code(pull_request.head_sha[:7])} is deployed**: it is merged already, and the merge deploys "
+        "its changes. To retry what failed, use *Re-run* at its check on the merge commit, if there is that button. To "
+        f"deploy a root as the default branch is now, ask an operator to run {command}."
     )
 
 
@@ -83,7 +82,7 @@ def destroying(deployments: Sequence[Deployment]) -> str:
 def not_merged(prefix: str) -> str:
     """Return that nothing is destroyed that is there as long as the pull request is not merged."""
     return (
-        "**Nothing is destroyed**: the pull request is not merged, so what it deletes is still there. Merge it first. "
+        "**Nothing is destroyed**: this is not merged, so what it deletes still exists. Merge it first. "
         f"Then comment {code(f'{prefix} destroy -p ROOT')}."
     )
 
@@ -147,10 +146,9 @@ def app_lacks(permissions: Sequence[str]) -> str:
 def base_does_not_count(pull_request: PullRequest, main: str) -> str:
     """Return that nothing is done for a pull request that goes where changes do not count."""
     return (
-        f"**Nothing was done**: pull requests from {code(pull_request.head_branch)} to "
-        f"{code(pull_request.base_branch)} are neither deployed nor unlock queues, as anybody who "
-        "may push can make such a branch, and no rule that asks for the branch of a change would hold. "
-        f"Open it against {code(main)}, or add the branch to "
+        f"**Nothing was done**: changes from {code(pull_request.head_branch)} to {code(pull_request.base_branch)} "
+        "neither deploy nor unlock queues, as anybody who may push can make such a branch, and no rule about the "
+        f"branch of a change would hold. Change the base branch to {code(main)}, or add the branch to "
         "`destination_branches` in the default branch's `tidegate.yaml`."
     )
 
@@ -162,7 +160,7 @@ def may_not_unlock(by: str, verb: str = "unlock") -> str:
 
 def already_queued(wanted: Deployment, earlier: Deployment, where: str) -> str:
     """Return that another deployment is what is asked for. ``where`` is the address of its check run."""
-    return f"{repeats.already_queued(wanted, earlier, code)}. Go on with [its check run]({where})."
+    return f"{repeats.already_queued(wanted, earlier, code)}. Go on with [its check]({where})."
 
 
 def locks_changed(told: Sequence[tuple[str, Decision]], sign: str) -> str:

@@ -160,7 +160,7 @@ def aws_target(account: str, plan_role: str, apply_role: str, region: str, ident
     roles = _arn(plan_role, account, region), _arn(apply_role, account, region)
     target = AwsTarget(*roles, region, identity == WEB_IDENTITY)
     if target.plan_role == target.apply_role:
-        advice = "Name a role that can only read as plan_role: pull requests are planned with it"
+        advice = "Name a role that can only read as plan_role: unreviewed code is planned with it"
         raise InvalidTarget(f"plan_role and apply_role are both {target.plan_role!r}", advice)
     for role in (target.plan_role, target.apply_role):
         _check(role, account or target.account, region)

@@ -379,8 +379,8 @@ def _why_locked(deployment: Deployment) -> str:
         return "What the root made is destroyed by hand. Merges wait until that has ended, or the queue is unlocked."
     if deployment.base_sha:
         return (
-            f"{short} of pull request {deployment.pull_request} is applied before it is merged. Other merges wait "
-            "until it is merged, or the queue is unlocked."
+            f"{short} of {deployment.revision.branch} is applied before its merge. Other merges wait until it is "
+            "merged, or the queue is unlocked."
         )
     return f"{short} is deployed by hand. Merges wait until the queue is unlocked."
 

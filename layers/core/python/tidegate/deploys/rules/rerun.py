@@ -45,7 +45,7 @@ def attempt_refusal(deployment: Deployment, attempted: Deployed | None) -> str |
     """
     if attempted is None or attempted.deployment == deployment.id or deployment.state in _NEVER_LET_IN:
         return None
-    return "This deployment was run again already: the newest check run of this root on this commit counts."
+    return "This deployment was run again already: the newest check of this root on this commit counts."
 
 
 def run_again(old: Deployment, branch: str, by: str, at: str, request: str) -> Deployment:

@@ -13,8 +13,8 @@ from tidegate.vcs.rules.comparison import Comparison
 #: How a branch relates to a commit that it contains.
 _CONTAINS = frozenset({Comparison.AHEAD, Comparison.IDENTICAL})
 _MOVED_ON = (
-    "What is deployed by now was merged after this was asked for, and the pull request does not contain it: it would "
-    "be undone. Bring the branch up to date with its base, and comment tidegate apply again."
+    "The deployed revision was merged after this was requested, and the branch does not contain it: applying this "
+    "would undo it. Update the branch from its base, and comment tidegate apply again."
 )
 _DEPLOYED_SINCE = (
     "Another revision was deployed to this root after its destruction was asked for, so nothing is destroyed. "

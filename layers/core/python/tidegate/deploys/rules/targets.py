@@ -116,4 +116,4 @@ def _check_complete(section: str, said: Mapping[str, str], needed: tuple[str, ..
 def _check_apart(section: str, kind: str, target: GoogleTarget | AzureTarget) -> None:
     if target.role(Phase.PLAN) == target.role(Phase.APPLY):
         problem = f"plan_{kind} and apply_{kind} of {section} are both {target.role(Phase.PLAN)!r}"
-        raise IncompleteTarget(problem, f"Name one that only reads as plan_{kind}: pull requests are planned with it")
+        raise IncompleteTarget(problem, f"Name one that only reads as plan_{kind}: unreviewed code is planned with it")

@@ -21,7 +21,7 @@ def get_waiting_plans(ports: Ports, repository: str, layers: Sequence[Speculativ
     places = ports.plan_slots.read(repository)
     found = NOBODY_WAITS
     if not waiting.isdisjoint(places.line):
-        found = waiting_plans(places, waiting, ports.speculative_plans.many(places.held))
+        found = waiting_plans(places, waiting, ports.speculative_plans.many(places.held), ports.terms)
     if waiting.isdisjoint(places.held):
         return found
     return waiting_for_slots(ports.plan_slots.read(INSTALLATION), waiting, ports.slot_limit, found)

@@ -88,7 +88,7 @@ def _held_up(deployment: Deployment) -> Presentation:
         one_line(f"Policies refuse the plan: {', '.join(failed)}", MAXIMUM_TITLE),
         (
             f"**Policies refuse the plan, and nothing was applied.** {escaped(deployment.reason)}",
-            "This plan was made to be applied. It may differ from the one that the pull request shows.",
+            "This plan was made for the apply. It may differ from the plan that was shown before.",
             bounded(verdict_lines(failed.values()), _SHOWN, "- {} more.".format),
             f"Change the code and push, {instead}. Then comment `tidegate {verb}` again.",
         ),
@@ -127,10 +127,10 @@ def rejected(deployment: Deployment, _: View) -> Presentation:
 
 def _cancelled(deployment: Deployment) -> Presentation:
     return Presentation(
-        "Cancelled: the pull request was closed",
+        "Cancelled: closed without a merge",
         (
             f"**Cancelled.** {escaped(deployment.withdrawn)} Nothing was {what_was_not(deployment)}.",
-            "To apply it after all, reopen the pull request and comment `tidegate apply` again.",
+            "To apply it after all, reopen it and comment `tidegate apply` again.",
         ),
         conclusion=Conclusion.CANCELLED,
     )

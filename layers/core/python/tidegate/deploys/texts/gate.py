@@ -165,9 +165,7 @@ def _choices(deployment: Deployment) -> tuple[str, ...]:
         f"**Reject** ends this deployment. Nothing is {what_was_not(deployment)}, and later revisions go on as usual."
     )
     if not _can_retry(deployment):
-        asked = (
-            f"What failed is of the pull request #{deployment.pull_request}: ask there for a deploy again, or merge it."
-        )
+        asked = "What failed is not merged: comment `tidegate deploy` again, or merge it."
         return asked, f"{rejecting} {reject} press it. {_at_most(deployment)}"
     may = f"{retry} press them." if retry == reject else f"{retry} retry, {_lower(reject)} reject."
     return (

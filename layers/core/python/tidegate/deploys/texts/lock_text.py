@@ -27,8 +27,7 @@ def apply_refusal(root: str, pull_request: int | None, lock: Lock | None) -> str
 
 def locked_by(root: str, lock: Lock, *, name: Written = str, prose: Written = str) -> str:
     """Return who has locked the queue of a root, and why; ``name`` and ``prose`` write names and sentences."""
-    by = f"pull request {lock.pull_request}" if lock.pull_request is not None else name(lock.by)
-    return _locked(by, root, lock, name, prose)
+    return f"The queue of {name(root)} is locked by {name(lock.by)}: {prose(lock.reason)}"
 
 
 def locked_until(root: str, lock: Lock, prefix: str = "tidegate", *, name: Written = str, prose: Written = str) -> str:
@@ -39,9 +38,4 @@ def locked_until(root: str, lock: Lock, prefix: str = "tidegate", *, name: Writt
 
 def locked_by_itself(root: str, lock: Lock, *, name: Written, prose: Written) -> str:
     """Return the same to the pull request that holds the lock."""
-    unlock = name(f"tidegate unlock -p {root}")
-    return f"{_locked('this pull request', root, lock, name, prose)} Comment {unlock} to take that lock away."
-
-
-def _locked(by: str, root: str, lock: Lock, name: Written, prose: Written) -> str:
-    return f"The queue of {name(root)} is locked by {by}: {prose(lock.reason)}"
+    return f"{locked_by(root, lock, name=name, prose=prose)} Comment {name(f'tidegate unlock -p {root}')} to unlock it."

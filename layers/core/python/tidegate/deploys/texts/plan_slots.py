@@ -10,6 +10,7 @@ from tidegate.deploys.rules.slots import busy_words
 from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.deploys.texts.presentation import many
 from tidegate.texts.sentences import listed
+from tidegate.vcs.rules.forge_terms import ForgeTerms
 
 #: Pull requests and schedules that a sentence names.
 _NAMED = 5
@@ -39,9 +40,11 @@ class WaitingPlans:
 NOBODY_WAITS = WaitingPlans()
 
 
-def waiting_plans(places: SlotUsage, layers: Collection[str], holders: Iterable[SpeculativePlan]) -> WaitingPlans:
+def waiting_plans(
+    places: SlotUsage, layers: Collection[str], holders: Iterable[SpeculativePlan], terms: ForgeTerms
+) -> WaitingPlans:
     """Return what there is to say of these layers. ``holders`` are the layers that have a place."""
-    behind = f"{many(len(places.held), 'plan')} of the repository {_verb(places)} under way{_of(holders)}"
+    behind = f"{many(len(places.held), 'plan')} of the repository {_verb(places)} under way{_of(holders, terms)}"
     reasons = {
         each: f"It waits for a free place{_after(before)}: {behind}."
         for before, each in enumerate(places.line)
@@ -69,8 +72,8 @@ def _after(before: int) -> str:
     return f" after {many(before, 'other')}" if before else " as the next"
 
 
-def _of(holders: Iterable[SpeculativePlan]) -> str:
+def _of(holders: Iterable[SpeculativePlan], terms: ForgeTerms) -> str:
     """Return whose plans they are."""
     found = {(each.pull_request, each.schedule) for each in holders}
-    names = [f"the schedule {schedule}" if schedule else f"#{number}" for number, schedule in sorted(found)]
+    names = [f"the schedule {schedule}" if schedule else terms.reference(number) for number, schedule in sorted(found)]
     return f", of {listed(names, _NAMED)}" if names else ""

@@ -62,7 +62,7 @@ def dismissal(approved: str, wanted: ToApprove, policy_sets: Sequence[str]) -> s
     why = (
         f"This approved {approved[:7]}, and the head is {head} now."
         if approved != wanted.head
-        else f"This approved {head} before the pull request was pointed at {plain(wanted.base)}."
+        else f"This approved {head} before the base branch became {plain(wanted.base)}."
     )
     return f"{why} Policy {names} of Tidegate refuses its plan: look at that, and approve again."
 
@@ -146,7 +146,7 @@ def _explained(standing: Standing) -> Iterator[str]:
         yield f"The policy set {code(held.name)} refuses the {'plan' if len(failing) == 1 else 'plans'} of {roots}."
     if standing.rules:
         changes = _some([code(each) for each in standing.rules])
-        yield f"The pull request changes what runs or who may do what: {changes}. Owners of policy sets approve that."
+        yield f"This changes what runs or who may do what: {changes}. Owners of policy sets must approve that."
     if failing or standing.rules:
         yield _approving(standing)
     elif standing.state in {SetState.PASSED, SetState.WARNED}:
@@ -175,8 +175,8 @@ def _approving(standing: Standing) -> str:
     return (
         f"{change} for a review: {_count(standing.needed, 'approval')} of the "
         f"current head {code(standing.head[:7])} by {_owners(standing)} {'is' if standing.needed == 1 else 'are'} "
-        f"needed.{_why_more(standing)}{by} Approvals by who opened the pull request or made or pushed a commit of it, "
-        "and those of earlier commits or of another base branch, do not count."
+        f"needed.{_why_more(standing)}{by} Approvals by the author, by whoever made or pushed one of the commits, of "
+        "earlier commits, or for another base branch do not count."
     )
 
 

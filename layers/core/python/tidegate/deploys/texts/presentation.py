@@ -13,6 +13,7 @@ from tidegate.rules import access
 from tidegate.texts.markdown import code
 from tidegate.texts.sentences import listed
 from tidegate.vcs.rules.check_run import Action, Button, Conclusion
+from tidegate.vcs.rules.forge_terms import GITHUB_TERMS, ForgeTerms
 
 CONFIRM = Action(Button.CONFIRM, "Apply exactly this plan")
 REJECT = Action(Button.REJECT, "Apply nothing and end this deployment")
@@ -93,9 +94,11 @@ class View:
     ``log_url`` is the log of its newest job, ``plan_url`` that of its plan. ``repeats`` is the deployment
     that this one runs again, ``repeated_by`` the one that runs this again; ``supersedes`` the one that gave up
     waiting for this one, ``superseded_by`` the one that this gave up for. ``waited_for`` is what holds its gate.
-    ``slot`` says why no runner starts yet, ``notice`` answers a press that had no effect.
+    ``slot`` says why no runner starts yet, ``notice`` answers a press that had no effect. ``terms`` are the VCS
+    provider's.
     """
 
+    terms: ForgeTerms = GITHUB_TERMS
     place: QueuePosition | None = None
     lock: Lock | None = None
     locker: Mark | None = None

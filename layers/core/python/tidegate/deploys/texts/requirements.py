@@ -56,9 +56,8 @@ def awaiting_requirements(deployment: Deployment, _: View) -> Presentation:
 
 def _how(deployment: Deployment, *, approves: bool) -> str:
     here = (
-        "* **Approve**, here or by a review of the pull request's head, if your approval is among those that are "
-        "required. What a policy set refuses is approved here: the pull request may have shown another plan. "
-        "It goes on by itself once enough is there.\n"
+        "* **Approve**, here or by a review of the head, if your approval is among those that are required. Approve "
+        "what a policy set refuses here: an earlier plan may differ. The deployment goes on once enough is there.\n"
         if approves
         else ""
     )

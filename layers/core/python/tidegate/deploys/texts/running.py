@@ -23,6 +23,7 @@ from tidegate.deploys.texts.presentation import (
 from tidegate.rules.access import Action
 from tidegate.texts.markdown import bounded, code, escaped
 from tidegate.vcs.rules.check_run import Conclusion
+from tidegate.vcs.rules.forge_terms import ForgeTerms
 
 #: Bytes of what policies say of a plan.
 _SHOWN = 10_000
@@ -43,7 +44,7 @@ def planning(deployment: Deployment, view: View) -> Presentation:
     )
 
 
-def awaiting_review(deployment: Deployment, _: View) -> Presentation:
+def awaiting_review(deployment: Deployment, view: View) -> Presentation:
     """Return how a deployment looks while people review its plan."""
     review, must = deployment.review, deployment.must_review
     given, wanted = _given(review), needed_approvals(deployment)
@@ -57,7 +58,7 @@ def awaiting_review(deployment: Deployment, _: View) -> Presentation:
             (
                 "* **Confirm** applies exactly this plan: the same plan file, commit and engine version.\n"
                 "* **Reject** ends this deployment. Nothing is applied, and later revisions go on as usual.\n"
-                f"* {_in_words(deployment)}"
+                f"* {_in_words(deployment, view.terms)}"
             ),
             _who(deployment),
         ),
@@ -66,12 +67,13 @@ def awaiting_review(deployment: Deployment, _: View) -> Presentation:
     )
 
 
-def _in_words(deployment: Deployment) -> str:
+def _in_words(deployment: Deployment, terms: ForgeTerms) -> str:
     """Return how to decide without the buttons: by a comment, or in a terminal where no pull request asked for it."""
     destroy, name = deployment.destroy, deployment.root.name
     if destroy is not None and destroy.deployment and destroy.asked_on is None:
         return f"Or use {code(f'tidegate approve {deployment.id}')} or {code(f'tidegate reject {deployment.id}')}."
-    where = f"pull request {destroy.asked_on}" if destroy and destroy.asked_on else "the pull request of this change"
+    asked_on = destroy.asked_on if destroy else deployment.pull_request
+    where = terms.reference(asked_on) if asked_on else f"the {terms.pull_request} of this change"
     return f"Or comment {code(confirm_command(deployment))} on {where}, or {code(f'tidegate reject -p {name}')}."
 
 

@@ -17,6 +17,7 @@ from tidegate.deploys.texts.presentation import View, approval, many, place
 from tidegate.deploys.texts.states import presentation_of
 from tidegate.texts.markdown import code, escaped, fenced, folded, one_line, size
 from tidegate.vcs.rules.check_run import MAXIMUM_TEXT, MAXIMUM_TITLE, CheckRun, Conclusion
+from tidegate.vcs.rules.forge_terms import ForgeTerms
 
 #: Bytes of the engine's last lines that are shown at most, so that the plan has room beside them.
 LAST_LINES = 20_000
@@ -70,15 +71,15 @@ def render_continued(deployment: Deployment, url: str, answer: str = "") -> Chec
         check_run_name(deployment),
         deployment.revision.sha,
         deployment.id,
-        "Continued in a newer check run",
-        f"{notice}{decided}This deployment goes on in [a newer check run]({url}). "
+        "Continued in a newer check",
+        f"{notice}{decided}This deployment goes on in [a newer check]({url}). "
         "The buttons here have no effect any more.",
     )
 
 
 def render_foreign(name: str, sha: str, external_id: str, problem: str) -> CheckRun:
     """Return what a check run says when it shows no deployment that is known here."""
-    return _closed(name, sha, external_id, "This check run is not known", escaped(problem))
+    return _closed(name, sha, external_id, "Unknown check", escaped(problem))
 
 
 def _closed(name: str, sha: str, external_id: str, title: str, summary: str) -> CheckRun:
@@ -89,7 +90,7 @@ def _summary(deployment: Deployment, view: View, paragraphs: Iterable[str]) -> s
     """Join what the summary says: what destroys comes right after where it is. Long lists of addresses are cut."""
     notice = (_notice(view.notice),) if view.notice else ()
     first, *others = paragraphs
-    head, tail = (*notice, first), (*others, _facts(deployment), _links(view))
+    head, tail = (*notice, first), (*others, _facts(deployment, view.terms), _links(view))
     room = MAXIMUM_TEXT - size("\n\n".join((*head, *tail))) - 10
     return "\n\n".join(part for part in (*head, *_changes(deployment, room), *tail) if part)
 
@@ -136,10 +137,10 @@ def _addresses(verb: str, count: int, addresses: tuple[str, ...]) -> Iterable[st
     yield "\n".join(lines)
 
 
-def _facts(deployment: Deployment) -> str:
+def _facts(deployment: Deployment, terms: ForgeTerms) -> str:
     root, plan = deployment.root, deployment.plan
     engine = f"{root.engine.name.value} {plan.engine_version if plan else root.engine.version or ''}".strip()
-    pull_request = f", pull request {deployment.pull_request}" if deployment.pull_request else ""
+    pull_request = f", {terms.reference(deployment.pull_request)}" if deployment.pull_request else ""
     merged = f", merged with {code(deployment.base_sha[:7])}" if deployment.base_sha else ""
     forced = " **Forced**: its apply requirements were passed over." if deployment.forced else ""
     rows = [

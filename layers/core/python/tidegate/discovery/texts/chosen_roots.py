@@ -25,7 +25,7 @@ def nothing_meant(request: PlanRequest, affected: Sequence[Candidate], done: str
 
     ``done`` is what would be done.
     """
-    why = " ".join(("None of the roots that this pull request changes is meant.", *_unknown_parts(request, affected)))
+    why = " ".join(("None of the changed roots matches.", *_unknown_parts(request, affected)))
     there = f"It changes:\n\n{bullets(_by_stack(affected))}" if affected else "It changes no root."
     otherwise = f"Name a root with `-p ROOT` to have it {done.split(maxsplit=1)[0]} in any case."
     return f"**Nothing is {done}.** {why}\n\n{there}\n\n{otherwise}"
@@ -58,7 +58,7 @@ def _by_stack(affected: Sequence[Candidate]) -> Iterator[str]:
 def nothing_changed(notes: Iterable[str]) -> str:
     """Return that there is nothing to deploy or unlock; ``notes`` are sentences on what was seen besides."""
     told = bullets([prose(note) for note in notes])
-    base = "**This pull request changes no root**, so there is nothing to do. Name one with `-p ROOT` to choose it."
+    base = "**This changes no root**, so there is nothing to do. Name one with `-p ROOT` to choose it."
     return f"{base}\n\n{told}" if told else base
 
 

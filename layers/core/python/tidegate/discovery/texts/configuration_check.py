@@ -14,9 +14,7 @@ NAME = "tidegate/config"
 _LISTED = 50
 _OWN = "tidegate.yaml"
 _AFTER = "Correct the file and merge that: every root is then planned, so that nothing is missed."
-_PROPOSED = (
-    "Nothing of this pull request is planned, and merged as it is, nothing is deployed. Correct the file and push."
-)
+_PROPOSED = "Nothing is planned, and a merge would deploy nothing. Correct the file and push."
 _OF_ORGANIZATION = (
     "This is not a file of this repository: an operator corrects it with `tidegate organization set FILE`. "
     "After that, merge again what should be deployed, or deploy it by hand."

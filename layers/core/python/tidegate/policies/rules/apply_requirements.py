@@ -13,6 +13,7 @@ from tidegate.rules.access import EVERYBODY, Person, matches, spelled
 from tidegate.texts.markdown import code
 from tidegate.vcs.rules.approvals import ToApprove, approvals, why_more
 from tidegate.vcs.rules.authors import Authors
+from tidegate.vcs.rules.forge_terms import ForgeTerms
 from tidegate.vcs.rules.pull_request import PullRequest, PullRequestReview
 
 #: Failing checks, and people, that a reply names; who wants to know all of them looks at the pull request.
@@ -20,6 +21,10 @@ _NAMED = 10
 UNMATCHED = (
     "No check of `apply_requirements` matches, so nobody said what is required. "
     "Add a last check with `tag_query: ''`, which matches every root, on the default branch."
+)
+FORK = (
+    "The branch comes from a fork, whose code never runs with this repository's credentials. Push the branch to this "
+    "repository, and merge it from there."
 )
 
 
@@ -68,7 +73,7 @@ class Origin:
         return self.complete and not (self.without or self.altered)
 
 
-def missing_before_apply(origin: Origin, required: Sequence[Requirements]) -> tuple[str, ...]:
+def missing_before_apply(origin: Origin, required: Sequence[Requirements], terms: ForgeTerms) -> tuple[str, ...]:
     """Return what is missing before changes are applied that are on the branch already, in Markdown.
 
     That there are no conflicts and that nothing of the base is missing is settled by the merge: what is applied is
@@ -82,7 +87,7 @@ def missing_before_apply(origin: Origin, required: Sequence[Requirements]) -> tu
             made_by = (pull_request.author, *pull_request.made_by.logins)
             approving = _together(each.approving, _others(origin.here, made_by))
             lacking = _lacking(pull_request, approving, (wanted.after_merge,))
-            found += [f"Pull request #{pull_request.number}: {sentence}" for sentence in lacking]
+            found += [f"{terms.reference(pull_request.number)}: {sentence}" for sentence in lacking]
         found += _missing_without(origin, wanted)
     return tuple(dict.fromkeys(found))
 
@@ -102,10 +107,10 @@ def _missing_without(origin: Origin, wanted: Requirements) -> Iterator[str]:
 
 def _stray(origin: Origin) -> str:
     if origin.without:
-        return f"Commit {_commits(origin.without)} came with no pull request"
+        return f"Commit {_commits(origin.without)} was pushed directly"
     if origin.altered:
-        return f"Commit {_commits(origin.altered)} holds more than the pull request that it merged"
-    return "Of some commits it is not known which pull request they came with"
+        return f"Commit {_commits(origin.altered)} changes more than the branch that it merged"
+    return "The origin of some commits is unknown"
 
 
 def _commits(commits: Sequence[str]) -> str:
@@ -161,12 +166,9 @@ def always_missing(pull_request: PullRequest) -> tuple[str, ...]:
     """Return what a deploy of the pull request's head lacks whatever is configured."""
     missing = []
     if not pull_request.is_open:
-        missing.append("The pull request is closed. Reopen it, or deploy by merging.")
+        missing.append("It is closed. Reopen it, or deploy by merging.")
     if pull_request.from_fork:
-        missing.append(
-            "The pull request comes from a fork, and code of forks never runs with this repository's credentials. "
-            "Push the branch to this repository and open a pull request from there."
-        )
+        missing.append(FORK)
     return tuple(missing)
 
 
@@ -238,8 +240,8 @@ def _too_few(pull_request: PullRequest, wanted: Requirements, besides: int, give
     return (
         f"{_counted(asked)}{by} of the current head {code(pull_request.head_sha[:7])} "
         f"{'are' if asked > 1 else 'is'} required, and {_there_are(given)}.{why} Ask for a review by {whom}. "
-        "Those by who opened the pull request or made or pushed a commit of it, and those of earlier commits or of "
-        "another base branch, do not count."
+        "Approvals by the author, by whoever made or pushed one of the commits, of earlier commits, or for another "
+        "base branch do not count."
     )
 
 

@@ -33,7 +33,7 @@ NEVER_BY_DEFAULT = frozenset(
 )
 _BUILT_IN = "terraform.io/builtin/terraform"
 _REGISTRIES = ("registry.terraform.io/", "registry.opentofu.org/")
-NOTHING_ALLOWS = "Nothing allows it in a pull request."
+NOTHING_ALLOWS = "Nothing allows it before the merge."
 
 
 #: Terraform before 0.13 starts providers that lie in the root's directory, and until 1.5.6 a configuration could have
@@ -48,8 +48,8 @@ def engine_problem(engine: EngineName, version: str) -> str | None:
         return None
     floor = ".".join(map(str, _FLOOR))
     return (
-        f"terraform {version} plans no pull request, as code that nobody has reviewed could run programs with it. "
-        f"Choose {floor} or a later one."
+        f"terraform {version} plans nothing before the merge: unreviewed code could run programs with it. "
+        f"Choose {floor} or later."
     )
 
 
@@ -103,13 +103,13 @@ class Allowed:
             return None
         name = _short(address)
         remedy = allow_by_name(name) if name in NEVER_BY_DEFAULT else _allow(PROVIDERS_KEY)
-        return Finding(line, f"the provider {name!a} may not run in pull requests.", remedy)
+        return Finding(line, f"the provider {name!a} may not run before the merge.", remedy)
 
     def refused_module(self, source: str, line: int = 0) -> Finding | None:
         """Return why a module that is not the repository's own is refused; None when it is allowed."""
         if self.module(source):
             return None
-        return Finding(line, f"the module source {source!a} is not allowed in pull requests.", _allow(MODULES_KEY))
+        return Finding(line, f"the module source {source!a} is not allowed before the merge.", _allow(MODULES_KEY))
 
 
 def patterns_of(url: str) -> tuple[str, ...]:

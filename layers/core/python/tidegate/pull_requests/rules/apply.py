@@ -37,7 +37,7 @@ class ApplyView:
 
 def how_applied(view: ApplyView) -> Sequence[str]:
     """Return how roots come to be deployed, a sentence each."""
-    then = " Once all is applied, the pull request is merged." if view.rules.merge_after else ""
+    then = " Once all is applied, Tidegate merges it." if view.rules.merge_after else ""
     return (f"{_ON_APPLY}{then}", _ON_MERGE)
 
 

@@ -17,13 +17,13 @@ _LISTED = 50
 def applied_on_merge(prefix: str, *, from_fork: bool = False) -> str:
     """Return how changes are applied where that is not asked for in pull requests; nothing of a fork is before."""
     base = (
-        "**Nothing was applied**: here, changes are applied once they are merged. Merge the pull request: each root is "
-        "planned anew then and applied as its review says."
+        "**Nothing was applied**: here, changes are applied once they are merged. Each root is planned again then, "
+        "and applied as its review says."
     )
     if from_fork:
         return f"{base} It comes from a fork, and code of forks is not run before it is merged."
     return (
-        f"{base} To try the head out before, comment {code(f'{prefix} deploy')}. To apply in pull requests, add "
+        f"{base} To try the head out before, comment {code(f'{prefix} deploy')}. To apply before the merge, add "
         "`apply: in_pull_request` to the default branch's `tidegate.yaml`."
     )
 
@@ -60,7 +60,7 @@ def held_up(standing: Standing) -> str:
     owners, wanted = standing.policy_set.owners, many(standing.policy_set.approvals, "approving review")
     instead = f"get {wanted} by its owners, {people(owners)}" if owners else "ask who may change it: nobody owns it"
     if standing.rules and not any(verdict.failed for _, verdict in standing.judged):
-        return f"The pull request changes what runs or who may do what: {instead} (policy set {name})."
+        return f"This changes what runs or who may do what: {instead} (policy set {name})."
     return f"Policy set {name} fails. Change the plan, or {instead}."
 
 
@@ -73,7 +73,7 @@ def merge_refused(head: str, problem: str, lacks: Sequence[str] = ()) -> str:
         else "Do what it asks for, then merge, or comment `tidegate apply` again."
     )
     return (
-        f"**All of {code(head[:7])} is applied, and the pull request could not be merged.** The forge says: "
+        f"**All of {code(head[:7])} is applied, but the merge failed.** The forge says: "
         f"{escaped(problem, 300)}\n\n{what} The queues of its roots stay locked until then. The merge deploys nothing "
         "again."
     )
@@ -87,14 +87,14 @@ def closed_unmerged(
     """Return what is so once a pull request is closed that is to be applied: pairs of a root and a commit.
 
     What waited is ``cancelled``; what is being applied is ``going_on``, and stays as what is applied does. The first
-    line is a marker by which it is found again: a forge may show the rest in its own words.
+    line is a marker by which it is found again.
     """
-    closed = "This pull request was closed without being merged"
+    closed = "Closed without a merge"
     parts = [_stays(f"**{closed}, and what it applied stays:**", applied)] if applied else []
     if going_on:
         parts.append(f"**{closed}, and this is being applied:** it goes on, and stays.\n\n{_list(_commits(going_on))}")
     if cancelled:
-        again = "To apply it after all, reopen the pull request and comment `tidegate apply` again."
+        again = "To apply it after all, reopen it and comment `tidegate apply` again."
         parts.append(f"**{closed}, so this is not applied any more.** {again}\n\n{_list(_commits(cancelled))}")
     text = "\n\n".join(parts)
     return f"<!-- tidegate:applied-and-closed {hashlib.sha256(text.encode()).hexdigest()[:16]} -->\n{text}"
@@ -109,9 +109,9 @@ def _stays(title: str, applied: Sequence[tuple[str, str]]) -> str:
     roots = " ".join(f"-p {root}" for root, _ in applied[:_LISTED])
     return (
         f"{title}\n\n{_list(_commits(applied))}\n\n"
-        "* To keep it, reopen the pull request and merge it: nothing is deployed again.\n"
+        "* To keep it, reopen and merge: nothing is deployed again.\n"
         "* To undo it, merge a change that touches these roots, and unlock their queues: its plan takes back what only "
-        "this pull request had, and waits for people whatever `plan_review` says.\n"
+        "this branch had, and waits for people whatever `plan_review` says.\n"
         f"* To unlock, comment {code(f'tidegate unlock {roots}', 2000)}. Until then the queues stay locked: merges "
         "wait, so that none undoes unseen what was applied. Who may unlock a root is said by `access_control`, else "
         "whoever may write."
@@ -129,6 +129,6 @@ def _list(lines: Iterable[str]) -> str:
 def otherwise_shown(root: str) -> str:
     """Return that a root would not be applied as it is shown."""
     return (
-        f"The pull request changes how {code(root)} runs, by its tidegate.yaml: the plan that is shown has its engine "
-        "and variables, and before the merge those of the default branch hold. Merge it, and the merge deploys that."
+        f"The branch's tidegate.yaml changes how {code(root)} runs: the plan that is shown has its engine and "
+        "variables, but before the merge those of the default branch hold. Merge it, and the merge deploys that."
     )

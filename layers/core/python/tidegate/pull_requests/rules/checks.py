@@ -136,7 +136,7 @@ def _whole(
         why = f"Before all was planned: {escaped(fault, 500)} {again}"
         return "Tidegate failed", f"{why}\n\n{_roots(views, everything)}".strip(), Conclusion.FAILURE
     if record.discovered != record.spec.revision:
-        return "Planning begins", "Tidegate looks for the roots that this pull request changes.", None
+        return "Planning begins", "Tidegate looks for the changed roots.", None
     if not record.layers:
         return _unplanned(record, blocking)
     return _counted(record, views, everything, blocking, waiting)

@@ -98,7 +98,7 @@ def render_comment(view: CommentView) -> str:
     middle = _joined(
         *alarms([each.layer for each in views], _DESTROYED), missing, *_policies(views, view.policy_statuses)
     )
-    end = _joined(_unchanged(views), *_outlook(view), link("All of this pull request", view.page_url))
+    end = _joined(_unchanged(views), *_outlook(view), link("All roots", view.page_url))
     room = MAXIMUM_COMMENT - size(head) - size(middle) - size(end) - _GLUE
     failures, plans = blocks(shown, room, link("this page", view.page_url)) if shown else ("", "")
     return _joined(head, failures, middle, f"{_PLANS}{plans}" if plans else "", end)
@@ -117,9 +117,9 @@ def render_notice(stack: str, sha: str, notice: str, page_url: str = "") -> str:
     """
     lines = [prose(line) for line in notice.splitlines() if line.strip()]
     why = bounded([f"{line}\n" for line in lines], _NOTICE, lambda count: f"… and {count} more lines.")
-    what = f"Commit {code(sha[:7])}" if sha else "This pull request"
+    what = f"Commit {code(sha[:7])}" if sha else "This"
     head = f"{marker(stack)}\n{_heading(stack)}\n\n**{what} is not planned.**"
-    return _joined(head, why.rstrip(), link("All of this pull request", page_url))
+    return _joined(head, why.rstrip(), link("All roots", page_url))
 
 
 def render_closed(text: str, page_url: str, *, merged: bool, applied: bool) -> str:

@@ -9,15 +9,19 @@ from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.roots.rules.root_query import TagQuery
 from tidegate.roots.rules.terms import Tagged, tagged
+from tidegate.vcs.rules.forge_terms import ForgeTerms
 
 _KINDS = ("repository", "root", "name", "dir", "workspace", "stack_name", "by", "revision")
-#: What queries about pull requests may ask for.
-PULL_REQUESTS = Vocabulary("pull request", {name: KINDS[name] for name in _KINDS})
 
 
-def parse_pull_request_query(text: str) -> TagQuery:
+def pull_request_vocabulary(terms: ForgeTerms) -> Vocabulary:
+    """Return what queries about pull requests may ask for."""
+    return Vocabulary(terms.pull_request, {name: KINDS[name] for name in _KINDS})
+
+
+def parse_pull_request_query(text: str, terms: ForgeTerms) -> TagQuery:
     """Return the query that a text says about pull requests, as ``parse_query`` does."""
-    return parse_query(text, PULL_REQUESTS)
+    return parse_query(text, pull_request_vocabulary(terms))
 
 
 def is_found(record: PullRequestRecord, layers: Iterable[SpeculativePlan], query: TagQuery) -> bool:

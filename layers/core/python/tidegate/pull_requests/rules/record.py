@@ -343,6 +343,6 @@ def _commented(record: PullRequestRecord, at: str) -> Condition:
     if not record.discovered:
         return Condition(kind, Status.UNKNOWN, "NothingDiscovered", "There is nothing to comment yet.", at)
     if record.commented == record.discovered:
-        return Condition(kind, Status.TRUE, "UpToDate", "The pull request shows all that is known.", at)
+        return Condition(kind, Status.TRUE, "UpToDate", "The comments show all results.", at)
     reason = "OlderCommented" if record.commented else "NothingCommented"
-    return Condition(kind, Status.FALSE, reason, "The pull request does not show yet what is known.", at)
+    return Condition(kind, Status.FALSE, reason, "The comments do not show all results yet.", at)

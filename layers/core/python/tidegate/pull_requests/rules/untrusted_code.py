@@ -28,7 +28,7 @@ _DATA = {
 _FILES_OF_CREDENTIALS = re.compile(r"shared_config_files?|shared_credentials_files?|credential_process")
 #: Another state is read by a backend of the file's choice, with settings of its choice: both are to be read here.
 _REMOTE_STATE = "terraform_remote_state"
-_OWN_TEXT = "Nothing allows it in a pull request. Write it out."
+_OWN_TEXT = "Nothing allows it before the merge. Write it out."
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,4 +298,4 @@ _CORRECT = "What cannot be read cannot be judged: correct it."
 
 
 def _credentials(name: str) -> str:
-    return f"{name} may name a file of the pull request, and such a file can name a program to run."
+    return f"{name} may name a file of the branch, and such a file can name a program to run."

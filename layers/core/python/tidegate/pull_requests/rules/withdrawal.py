@@ -10,9 +10,9 @@ from tidegate.deploys.rules.requirements_gate import waits
 _BEFORE = frozenset({State.QUEUED, State.PLANNING, State.AWAITING_REVIEW, *WAITING})
 
 
-def withdrawal(pull_request: int) -> str:
-    """Return why deployments of a pull request are withdrawn."""
-    return f"Pull request {pull_request} was closed without being merged."
+def withdrawal(reference: str) -> str:
+    """Return why deployments of a pull request, such as ``#12``, are withdrawn."""
+    return f"{reference} was closed without a merge."
 
 
 def may_be_withdrawn(deployment: Deployment) -> bool:

@@ -16,7 +16,6 @@ from tidegate.vcs.adapters.addresses import GitLabUrls
 from tidegate.vcs.gitlab.access import BAD_REQUEST, NOT_FOUND, GitLabAccess, project
 from tidegate.vcs.gitlab.deploy_notes import DEPLOYS, notify_deployments
 from tidegate.vcs.rules.check_run import CheckRun, Conclusion
-from tidegate.vcs.rules.forge_terms import GITLAB_WORDS
 
 #: Characters of a status' words and link.
 MAXIMUM_DESCRIPTION = MAXIMUM_LINK = 255
@@ -118,7 +117,7 @@ class GitLabChecks(GitLabUrls):
         body = {
             "state": state,
             "name": check_run.name,
-            "description": _shortened(GITLAB_WORDS.said(check_run.title)),
+            "description": _shortened(check_run.title),
             "target_url": self._link(repository, check_run),
         }
         pipeline = _pipeline(every)

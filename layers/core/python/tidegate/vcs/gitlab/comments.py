@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from tidegate.rules.errors import ForgeRefused, NotFound
 from tidegate.vcs.gitlab.access import NOT_FOUND, GitLabAccess, project
-from tidegate.vcs.rules.forge_terms import GITLAB_WORDS
 
 #: GitLab's words for reactions, by GitHub's; the others are the same.
 _EMOJI = {"+1": "thumbsup", "-1": "thumbsdown", "hooray": "tada", "laugh": "laughing"}
@@ -53,12 +52,12 @@ class GitLabComments:
 
 
 def written(text: str) -> str:
-    """Return a text as it is written on GitLab: in its words, and without quick actions.
+    """Return a text as it is written on GitLab: without quick actions.
 
     A line that begins with a slash would have GitLab do something. What is shown looks the same: an invisible
     character stands before the slash.
     """
-    return _QUICK_ACTION.sub(f"{_INVISIBLE}/", GITLAB_WORDS.said(text))
+    return _QUICK_ACTION.sub(f"{_INVISIBLE}/", text)
 
 
 def notes(repository: str, number: int) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from tidegate.rules.errors import ForgeRefused, NotFound
 from tidegate.vcs.gitlab.access import NOT_FOUND, GitLabAccess, project
 from tidegate.vcs.gitlab.comments import written
-from tidegate.vcs.rules.forge_terms import GITLAB_WORDS
 
 
 class GitLabIssues:
@@ -16,7 +15,7 @@ class GitLabIssues:
     _access: GitLabAccess
 
     def open_issue(self, installation: int, repository: str, title: str, text: str) -> int:
-        wanted = {"title": GITLAB_WORDS.said(title), "description": written(text)}
+        wanted = {"title": title, "description": written(text)}
         return int(self._access.call("POST", _issues(repository), body=wanted)["iid"])
 
     def write_issue(self, installation: int, repository: str, issue: int, text: str, *, is_open: bool) -> None:

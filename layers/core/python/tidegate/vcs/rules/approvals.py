@@ -109,9 +109,9 @@ def _approving(reviews: Sequence[PullRequestReview]) -> list[PullRequestReview]:
 
 def _reason(review: PullRequestReview, wanted: ToApprove) -> str:
     if _is(review.by, wanted.author):
-        return "is the author of the pull request"
+        return "is the author"
     if any(_is(review.by, each) for each in wanted.made_by.logins):
-        return "made or pushed a commit of the pull request"
+        return "made or pushed one of the commits"
     if review.sha != wanted.head:
         return f"approved {review.sha[:7]}, which is not the head any more"
     if is_of_other_base(review, wanted):
