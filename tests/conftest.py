@@ -36,7 +36,12 @@ _SECOND_CLOUD = frozenset(
     for name in ("function_deaths", "held_up", "large_plans", "lines", "plan_command", "pull_request_hostile")
 )
 _ON_THEIR_OWN = frozenset(
-    {"tests/e2e/test_hand_over.py", "tests/e2e/test_two_installations.py", "tests/local/test_command.py"}
+    {
+        "tests/e2e/test_hand_over.py",
+        "tests/e2e/test_tutorial.py",
+        "tests/e2e/test_two_installations.py",
+        "tests/local/test_command.py",
+    }
 )
 #: What takes longest begins first, so that no worker is left alone with it in the end.
 _LONGEST_FIRST = (

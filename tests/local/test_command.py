@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +12,8 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+
+from tests.local.ports import free_ports
 
 TOP = Path(__file__).parents[2]
 PATIENCE = 420.0
@@ -27,22 +27,6 @@ def poll(condition, what):
         assert time.monotonic() < end, f"{what} did not come about within {PATIENCE:.0f} s"
         time.sleep(0.1)
     return found
-
-
-def free_ports():
-    """Return a port that is free together with the two after it.
-
-    They are below those that Linux gives to whoever names none (32768 on): they are free until they are bound, too.
-    """
-    while True:
-        first = random.randrange(12_000, 32_000, 4)
-        with socket.socket() as one, socket.socket() as two, socket.socket() as three:
-            try:
-                for number, each in enumerate((one, two, three)):
-                    each.bind(("127.0.0.1", first + number))
-            except OSError:
-                continue
-            return first
 
 
 def tidegate(*arguments, **options):
