@@ -237,18 +237,18 @@ def _rest(setting: str) -> str:
 
 _INTRODUCTION = """# Costs
 
-Generated from the template and `tidegate_cdk/prices.toml` by `make docs`; a test fails when this page is stale. Dollars
-in {region} on {date}; other regions differ by up to a third. What a deploy costs is in
-[Performance](performance.md#figures).
+Generated from the template and `tidegate_cdk/prices.toml` by `make docs`; a test fails when this page is stale.
+Prices are US dollars in {region} on {date}; other regions differ by up to a third. `make bench ONLY=deploys` counts
+the cost of one deploy ([Performance](performance.md#what-each-benchmark-measures)).
 
 ## A month in which nothing happens
 
-**${total:.2f}** with the defaults in an account of its own (*Alone*), where AWS takes nothing for the first units of
-some services in each month, without an end. **${everything:.2f}** in one where others have used these up
-(*With others*). A test holds the first below $3. What AWS gives for the first year, or as credits, is not counted.
+**${total:.2f}** with the defaults in an account of its own (*Alone*): AWS does not charge for the first units of some
+services in each month, without an end date. **${everything:.2f}** in an account where other workloads have used these
+up (*With others*). A test keeps the first below $3. Free tiers of an account's first year and credits are not counted.
 
-Most of it is for secrets, and for what Lambda asks empty queues: it has five pollers for each, and AWS takes the
-price of a request for each answer, also for one that is empty. No setting of a queue makes it fewer.
+Secrets and polling are most of it. Lambda has five pollers per queue, and AWS charges for each of their requests, also
+if the queue is empty. No setting of a queue reduces this.
 """
 _OPT_IN = """
 ## What is off by default
