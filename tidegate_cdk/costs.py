@@ -253,9 +253,8 @@ if the queue is empty. No setting of a queue reduces this.
 _OPT_IN = """
 ## What is off by default
 
-Each of these costs more by itself than fits below $3, so that you ask for it in `cdk.json`
-([all keys](../tidegate_cdk/README.md)). The first three dashboards of an account cost nothing as long as they have at
-most 50 metrics, as Tidegate's has.
+You enable each of these in `cdk.json` ([all keys](../tidegate_cdk/README.md)), because they would exceed $3. The first
+three dashboards of an account cost nothing if they have at most 50 metrics, as Tidegate's has.
 """
 _NOTHING = """
 ## What costs nothing while nothing happens
