@@ -143,6 +143,19 @@ def test_the_readme_fits_on_two_screens():
     assert len(README.splitlines()) <= 90
 
 
+def test_what_belongs_to_a_numbered_step_is_indented_by_four_spaces():
+    """Else the site ends the list there, and the next step is 1 again."""
+    loose = [
+        f"{document.relative_to(TOP)}: {found[1]}"
+        for document in DOCUMENTS
+        if document.parent.name != "decisions"
+        for found in re.finditer(
+            r"^\d+\. .*\n(?:   .*\n)*\n   (\S.*)", document.read_text(encoding="utf-8"), re.MULTILINE
+        )
+    ]
+    assert not loose, "\n".join(loose)
+
+
 def test_the_index_of_decisions_is_what_make_docs_writes():
     assert INDEX.read_text(encoding="utf-8") == index()
 
