@@ -15,17 +15,17 @@ PAGE = HERE / "README.md"
 NAMES = ("deploy", "terraform", "pull_request", "drift")
 _INTRODUCTION = """# State machines
 
-Four Standard state machines in JSONata, each one file of YAML. What they have in common, such as retries, has names in
-`shared.yaml`. What is deployed, linted and run locally is the JSON that is rendered from both. To open it in Workflow
-Studio, print it: `.venv/bin/python -m stepfunctions.render stepfunctions/deploy.asl.yaml`.
+Four Standard state machines in JSONata, each in one YAML file. `shared.yaml` defines what they share, such as retries.
+Both are rendered to JSON, which is deployed, linted and run locally. To open a machine in Workflow Studio, print it:
+`.venv/bin/python -m stepfunctions.render stepfunctions/deploy.asl.yaml`.
 
 This page is generated from the files by `make docs`; a test fails when it is stale.
 
-- Names of states are short sentences, choices are questions, every state has a `Comment`.
-- Expressions select and compare. What needs thought is a function.
-- Placeholders (`${…}`) are filled by `tidegate_cdk/asl_state_machine.py`, which refuses one without a value.
-- Expected ends (rejected, failed plan) succeed with their state recorded; only faults of Tidegate's own fail.
-- Dotted arrows are failures: what a state catches. A box around states is what each item of a Map goes through.
+- State names are short sentences, choices are questions, every state has a `Comment`.
+- Expressions select and compare. Anything more is a function.
+- `tidegate_cdk/asl_state_machine.py` replaces placeholders (`${…}`), and refuses one without a value.
+- Executions with an expected outcome (rejected, failed plan) succeed and record their state; only internal errors fail.
+- Dotted arrows are caught errors. A box around states is the processing of each item of a Map.
 """
 
 

@@ -20,16 +20,17 @@ _HASH = re.compile(r"[0-9A-F]{8}$")
 _PSEUDO = {"AWS::Partition": "aws", "AWS::Region": "REGION", "AWS::AccountId": "ACCOUNT"}
 _INTRODUCTION = """# Permissions
 
-Every role of an installation and all that it may do, generated from the template by `make docs`; a test fails when
+All roles of an installation and their permissions, generated from the template by `make docs`; a test fails when
 this page is stale. Names in angle brackets, like `<StorageTable>`, are resources of the stack; `REGION` and `ACCOUNT`
 are the installation's.
 
-A function has the rights that its verbs need together: a verb is what a message or an event is for. Before the rights
-of a function stands what each of its verbs needs by itself. None of them knows the forge's secret, answers task tokens
-or starts executions without needing that ([decision 0218](decisions/0218-functions-by-what-they-may-do.md)).
+A function handles several kinds of messages and events, each with a verb, and has the permissions of all its verbs. A
+table above the permissions shows what each verb needs. No function can read the VCS provider's secret, answer task
+tokens or start executions without a verb that needs it
+([decision 0218](decisions/0218-functions-by-what-they-may-do.md)).
 
-These actions know no resource, so they are allowed on `*`: X-Ray's, vended log deliveries, `ecr:GetAuthorizationToken`.
-Nothing else is. Denials of the engines' roles stand on `*` too: they say
+AWS cannot limit these actions to a resource, so they are allowed on `*`: X-Ray's, vended log deliveries,
+`ecr:GetAuthorizationToken`. No others are. The engines' roles also have denials on `*`:
 [what no engine may touch](security.md#what-no-engine-may-touch).
 """
 
