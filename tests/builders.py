@@ -78,7 +78,6 @@ def any_deployment(number: int = 1, **fields: Any) -> Deployment:
         trigger=Trigger.MERGE,
         requested_by="maintainer",
         requested_at=f"2026-03-02T08:00:{number % 60:02}.000000+00:00",
-        installation=7,
     )
     return replace(deployment, **fields)
 
@@ -152,7 +151,7 @@ def any_delivery(number: int = 1, **fields: Any) -> Delivery:
 
 def any_pull_request(number: int = 5, **fields: Any) -> PullRequestSpec:
     """Return an open pull request from ``feature`` to ``main``: its head is commit 3, its base commit 2."""
-    spec = PullRequestSpec(REPOSITORY, number, 42, "feature", "main", sha(3), sha(2), "author", "Grow the network")
+    spec = PullRequestSpec(REPOSITORY, number, "feature", "main", sha(3), sha(2), "author", "Grow the network")
     changed = replace(spec, **fields)
     # Whoever opened it pushed its head, unless said otherwise.
     return changed if "pushes" in fields else replace(changed, pushes=(HeadPush("", changed.head_sha, changed.author),))
@@ -172,16 +171,14 @@ def any_layer(root: str = "network", **fields: Any) -> SpeculativePlan:
     spec, stack = any_pull_request(), fields.get("stack", "default")
     name = layer_id(spec.id, root, stack, spec.revision, 1)
     place = any_root(name=root, dir=f"roots/{root}")
-    layer = SpeculativePlan(
-        name, spec.repository, spec.number, spec.installation, place, spec.head_sha, spec.base_sha, changed_at=NOW
-    )
+    layer = SpeculativePlan(name, spec.repository, spec.number, place, spec.head_sha, spec.base_sha, changed_at=NOW)
     return replace(layer, **fields)
 
 
 def any_drift(name: str = "nightly", **fields: Any) -> DriftRecord:
     """Return the record of a schedule that has never run."""
     entry = DriftEntry(name, "", timetable(f"{REPOSITORY} {name}", Interval.DAILY))
-    return replace(DriftRecord(REPOSITORY, 42, "main", entry), **fields)
+    return replace(DriftRecord(REPOSITORY, "main", entry), **fields)
 
 
 def any_drift_finding(root: str = "network", **fields: Any) -> DriftFinding:

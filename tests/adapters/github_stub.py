@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 REPOSITORY, INSTALLATION = "acme/infrastructure", 7
+INSTALLED = f"/repos/{REPOSITORY}/installation"
 TOKENS = f"/app/installations/{INSTALLATION}/access_tokens"
 NOW = 1_800_000_000.0
 
@@ -36,6 +37,8 @@ class GitHubStub:
         if (request.method, path) == ("POST", TOKENS) and ("POST", TOKENS) not in self.script:
             self.tokens += 1
             return 201, {"token": f"token-{self.tokens}", "expires_at": "2027-01-15T09:00:00Z"}, {}
+        if request.method == "GET" and path.endswith("/installation") and ("GET", path) not in self.script:
+            return 200, {"id": INSTALLATION, "account": {"login": path.split("/")[2]}}, {}
         answers = self.script[request.method, path]
         answer = answers.popleft() if len(answers) > 1 else answers[0]
         return answer if len(answer) == 3 else (*answer, {})

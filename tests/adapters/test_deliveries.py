@@ -23,7 +23,7 @@ from tidegate.vcs.adapters.deliveries import (
 from tidegate_cdk.indexes import INDEXES
 
 KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "eu-west-1"}
-FIELDS = {"repository": "acme/infra", "branch": "🚀 $(x)\udcff", "forced": True, "installation": 1 << 53}
+FIELDS = {"repository": "acme/infra", "branch": "🚀 $(x)\udcff", "forced": True}
 
 
 @pytest.fixture(scope="module")

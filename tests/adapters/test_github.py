@@ -5,7 +5,7 @@ from __future__ import annotations
 import jwt
 import pytest
 
-from tests.adapters.github_stub import INSTALLATION, NOW, REPOSITORY, TOKENS, repo
+from tests.adapters.github_stub import INSTALLED, NOW, REPOSITORY, TOKENS, repo
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
 from tidegate.rules.permission import Permission
 from tidegate.vcs.github.forge import AppCredentials, GitHubForge
@@ -30,7 +30,7 @@ COMPARE = repo(f"compare/{BASE}...{HEAD}")
 
 
 def compare(forge):
-    return forge.compare(INSTALLATION, REPOSITORY, BASE, HEAD)
+    return forge.compare(REPOSITORY, BASE, HEAD)
 
 
 @pytest.mark.parametrize("status", ["ahead", "identical", "behind", "diverged"])
@@ -59,14 +59,14 @@ def test_a_missing_head_is_not_concluded_from_another_refusal(forge, github):
 def test_the_token_is_limited_to_the_repository_and_to_what_the_call_needs(forge, github):
     github.on("GET", COMPARE, (200, {"status": "ahead"}))
     compare(forge)
-    forge.clone_token(INSTALLATION, REPOSITORY)
+    forge.clone_token(REPOSITORY)
     (asked,) = github.asked("POST", TOKENS)
     assert asked.body == {"repositories": ["infrastructure"], "permissions": {"contents": "read", "metadata": "read"}}
     assert github.asked("GET", COMPARE)[0].authorization == "token token-1"
 
 
 def test_the_apps_own_token_is_backdated_by_a_minute(forge, github, private_key):
-    forge.clone_token(INSTALLATION, REPOSITORY)
+    forge.clone_token(REPOSITORY)
     (asked,) = github.asked("POST", TOKENS)
     claims = jwt.decode(asked.authorization.removeprefix("Bearer "), private_key[1], algorithms=["RS256"])
     assert claims["iss"] == "123"
@@ -86,22 +86,62 @@ def test_a_token_is_used_again_until_shortly_before_its_end(forge, github, now):
 
 
 def test_a_clone_token_is_good_for_half_an_hour_at_least(forge, github, now):
-    assert forge.clone_token(INSTALLATION, REPOSITORY) == "token-1"
+    assert forge.clone_token(REPOSITORY) == "token-1"
     now[0] = 1_800_003_600.0 - 1799
-    assert forge.clone_token(INSTALLATION, REPOSITORY) == "token-2"
+    assert forge.clone_token(REPOSITORY) == "token-2"
 
 
 def test_permissions_and_repositories_do_not_share_a_token(forge, github):
     github.on("GET", COMPARE, (200, {"status": "ahead"}))
     compare(forge)
     github.on("GET", repo("collaborators/octocat/permission"), (200, {"permission": "write"}))
-    forge.permission(INSTALLATION, REPOSITORY, "octocat")
-    forge.clone_token(INSTALLATION, "acme/other")
+    forge.permission(REPOSITORY, "octocat")
+    forge.clone_token("acme/other")
     assert [request.body["repositories"] for request in github.asked("POST", TOKENS)] == [
         ["infrastructure"],
         ["infrastructure"],
         ["other"],
     ]
+
+
+def test_repositories_of_an_account_share_the_number_of_its_installation(forge, github):
+    forge.clone_token(REPOSITORY)
+    forge.clone_token("acme/other")
+    assert [request.path for request in github.received] == [INSTALLED, TOKENS, TOKENS]
+
+
+@pytest.mark.parametrize("status", [401, 404])
+def test_an_app_that_was_installed_anew_is_found_by_its_new_number(forge, github, status):
+    forge.clone_token(REPOSITORY)
+    github.on("POST", TOKENS, (status, {"message": "Not Found"}))
+    github.on("GET", "/repos/acme/other/installation", (200, {"id": 8, "account": {"login": "acme"}}))
+    github.on(
+        "POST", "/app/installations/8/access_tokens", (201, {"token": "new", "expires_at": "2027-01-15T09:00:00Z"})
+    )
+    assert forge.clone_token("acme/other") == "new"
+    assert forge.clone_token("acme/third") == "new"
+    assert len(github.asked("POST", TOKENS)) == 2
+
+
+def test_an_app_that_is_not_installed_any_more_is_refused_with_one_call(forge, github):
+    forge.clone_token(REPOSITORY)
+    github.on("POST", TOKENS, (404, {"message": "Not Found"}))
+    github.on("GET", "/repos/acme/other/installation", (404, {"message": "Not Found"}))
+    for _ in range(2):
+        with pytest.raises(ForgeRefused, match="404"):
+            forge.clone_token("acme/other")
+    assert len(github.asked("POST", TOKENS)) == 2
+
+
+def test_what_another_account_has_by_now_is_refused(forge, github):
+    github.on("GET", INSTALLED, (200, {"id": 9, "account": {"login": "mallory"}}))
+    with pytest.raises(ForgeRefused, match="acme does not have the repository any more"):
+        forge.clone_token(REPOSITORY)
+
+
+def test_an_account_is_the_same_in_other_letters(forge, github):
+    github.on("GET", INSTALLED, (200, {"id": 7, "account": {"login": "Acme"}}))
+    assert forge.clone_token(REPOSITORY) == "token-1"
 
 
 @pytest.mark.parametrize(
@@ -120,19 +160,19 @@ def test_permissions_and_repositories_do_not_share_a_token(forge, github):
 def test_a_persons_role_is_the_forges_or_the_one_that_it_is_made_from(forge, github, permission, role, meant):
     answer = {"permission": permission, "role_name": role}
     github.on("GET", repo("collaborators/octocat/permission"), (200, answer))
-    assert forge.permission(INSTALLATION, REPOSITORY, "octocat") is meant
+    assert forge.permission(REPOSITORY, "octocat") is meant
 
 
 def test_a_stranger_may_nothing(forge, github):
     github.on("GET", repo("collaborators/octo%5Bbot%5D/permission"), (404, {"message": "Not Found"}))
-    assert forge.permission(INSTALLATION, REPOSITORY, "octo[bot]") is Permission.NONE
+    assert forge.permission(REPOSITORY, "octo[bot]") is Permission.NONE
 
 
 def test_a_check_run_is_created_with_its_buttons_in_one_request(forge, github):
     github.on("POST", repo("check-runs"), (201, {"id": 42}))
-    assert forge.create_check_run(INSTALLATION, REPOSITORY, CHECK_RUN) == 42
-    assert [request.method for request in github.received] == ["POST", "POST"]
-    assert github.received[1].body == {
+    assert forge.create_check_run(REPOSITORY, CHECK_RUN) == 42
+    assert [request.method for request in github.received] == ["GET", "POST", "POST"]
+    assert github.received[2].body == {
         "name": "tidegate/deploy: network",
         "head_sha": HEAD,
         "external_id": "network-1",
@@ -149,11 +189,11 @@ def test_a_check_run_is_created_with_its_buttons_in_one_request(forge, github):
 def test_a_check_run_is_updated_without_being_read_first(forge, github):
     github.on("PATCH", repo("check-runs/42"), (200, {"id": 42}))
     running = CheckRun("n", HEAD, "network-1", "in_progress", "t", "s", details_url="https://x.example")
-    forge.update_check_run(INSTALLATION, REPOSITORY, 42, running)
-    assert [request.method for request in github.received] == ["POST", "PATCH"]
-    assert github.received[1].body["actions"] == []
-    assert github.received[1].body["details_url"] == "https://x.example"
-    assert "conclusion" not in github.received[1].body
+    forge.update_check_run(REPOSITORY, 42, running)
+    assert [request.method for request in github.received] == ["GET", "POST", "PATCH"]
+    assert github.received[2].body["actions"] == []
+    assert github.received[2].body["details_url"] == "https://x.example"
+    assert "conclusion" not in github.received[2].body
 
 
 def test_the_newest_check_run_of_our_own_is_found(forge, github):
@@ -164,10 +204,9 @@ def test_the_newest_check_run_of_our_own_is_found(forge, github):
         {"id": 12, "external_id": "dns-1", "app": {"id": 123}},
     ]
     github.on("GET", repo(f"commits/{HEAD}/check-runs"), (200, {"total_count": 4, "check_runs": runs}))
-    assert forge.find_check_run(INSTALLATION, REPOSITORY, HEAD, "network-1") == 9
-    assert forge.find_check_run(INSTALLATION, REPOSITORY, HEAD, "app-1") is None
-    assert {request.method for request in github.received[1:]} == {"GET"}
-    assert len(github.received) == 3
+    assert forge.find_check_run(REPOSITORY, HEAD, "network-1") == 9
+    assert forge.find_check_run(REPOSITORY, HEAD, "app-1") is None
+    assert [request.method for request in github.received] == ["GET", "POST", "GET", "GET"]
 
 
 LIMITS = [
@@ -201,7 +240,7 @@ def test_what_passes_by_itself_says_how_long_to_wait(forge, github, status, body
 def test_what_does_not_pass_is_refused_with_the_forges_words(forge, github, status):
     github.on("POST", repo("check-runs"), (status, {"message": "Resource not accessible by integration"}))
     with pytest.raises(ForgeRefused, match="Resource not accessible") as refusal:
-        forge.create_check_run(INSTALLATION, REPOSITORY, CHECK_RUN)
+        forge.create_check_run(REPOSITORY, CHECK_RUN)
     assert refusal.value.status == status
 
 
@@ -222,7 +261,7 @@ def test_a_second_refusal_of_the_token_is_final(forge, github):
 def test_a_token_that_is_not_given_is_a_refusal_like_any_other(forge, github, status, kind):
     github.on("POST", TOKENS, (status, {"message": "no"}))
     with pytest.raises(kind):
-        forge.clone_token(INSTALLATION, REPOSITORY)
+        forge.clone_token(REPOSITORY)
     with pytest.raises(kind):
         compare(forge)
 
@@ -231,9 +270,9 @@ def test_a_forge_that_does_not_answer_is_unavailable(private_key):
     app = AppCredentials("123", private_key[0])
     forge = GitHubForge(lambda: app, url="https://forge.example", api_url="http://127.0.0.1:1")
     with pytest.raises(ForgeUnavailable, match="no answer"):
-        forge.permission(INSTALLATION, REPOSITORY, "octocat")
+        forge.permission(REPOSITORY, "octocat")
     with pytest.raises(ForgeUnavailable, match="no answer"):
-        forge.clone_token(INSTALLATION, REPOSITORY)
+        forge.clone_token(REPOSITORY)
 
 
 def test_addresses_are_the_forges(forge):

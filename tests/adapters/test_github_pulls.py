@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.adapters.github_stub import INSTALLATION, NOW, REPOSITORY, TOKENS, repo
+from tests.adapters.github_stub import NOW, REPOSITORY, TOKENS, repo
 from tests.builders import sha
 from tidegate.ports import Change, FailedDelivery
 from tidegate.rules.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable, NotFound
@@ -15,7 +15,6 @@ from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.pull_request import PullRequest, PullRequestReview, ReviewVerdict
 
 BASE, HEAD = "a" * 40, "b" * 40
-WHERE = INSTALLATION, REPOSITORY
 PULL = {
     "number": 5,
     "state": "open",
@@ -44,12 +43,14 @@ def pull(github):
 
 def test_a_pull_request_is_read_as_it_is_now(forge, pull):
     pull()
-    assert forge.pull_request(*WHERE, 5) == PullRequest(5, HEAD, "feature/x", "main", "author", True, False, True, ())
+    assert forge.pull_request(REPOSITORY, 5) == PullRequest(
+        5, HEAD, "feature/x", "main", "author", True, False, True, ()
+    )
 
 
 def test_the_token_for_a_pull_request_may_read_only(forge, github, pull):
     pull()
-    forge.pull_request(*WHERE, 5)
+    forge.pull_request(REPOSITORY, 5)
     for asked in github.asked("POST", TOKENS):
         assert asked.body["repositories"] == ["infrastructure"]
         assert set(asked.body["permissions"].values()) == {"read"}
@@ -60,28 +61,28 @@ def test_a_permission_that_the_app_was_not_given_is_named(forge, github):
     given = {"metadata": "read", "pull_requests": "read", "checks": "write"}
     github.on("GET", TOKENS.rpartition("/")[0], (200, {"permissions": given}))
     with pytest.raises(AppLacksPermission) as reading:
-        forge.pull_request(*WHERE, 5)
+        forge.pull_request(REPOSITORY, 5)
     assert reading.value.permissions == ("statuses: read",)
     with pytest.raises(AppLacksPermission, match="pull_requests: write"):
-        forge.comment(*WHERE, 5, "Hello")
+        forge.comment(REPOSITORY, 5, "Hello")
 
 
 def test_a_token_that_is_refused_for_another_reason_is_refused_as_ever(forge, github):
     github.on("POST", TOKENS, (422, {"message": "There is at least one repository that does not exist."}))
     github.on("GET", TOKENS.rpartition("/")[0], (200, {"permissions": {"metadata": "read", "contents": "read"}}))
     with pytest.raises(ForgeRefused, match="does not exist"):
-        forge.branch_head(*WHERE, "main")
+        forge.branch_head(REPOSITORY, "main")
 
 
 @pytest.mark.parametrize("head", [{"full_name": "stranger/infrastructure"}, None])
 def test_a_head_in_another_repository_or_in_none_any_more_is_a_fork(forge, pull, head):
     pull(head={**PULL["head"], "repo": head})
-    assert forge.pull_request(*WHERE, 5).from_fork
+    assert forge.pull_request(REPOSITORY, 5).from_fork
 
 
 def test_what_github_does_not_know_yet_is_not_known(forge, pull):
     pull(mergeable=None, user=None, state="closed")
-    read = forge.pull_request(*WHERE, 5)
+    read = forge.pull_request(REPOSITORY, 5)
     assert (read.mergeable, read.author, read.is_open) == (None, "ghost", False)
 
 
@@ -95,19 +96,19 @@ def test_failed_and_running_checks_of_others_hold_up(forge, pull):
     ]
     statuses = [{"context": "ci/old", "state": "pending"}, {"context": "ci/good", "state": "success"}]
     pull((200, {"total_count": 5, "check_runs": runs}), (200, {"statuses": statuses, "total_count": 2}))
-    assert forge.pull_request(*WHERE, 5).failing_checks == ("build", "ci/old", "test", "tidegate/forged")
+    assert forge.pull_request(REPOSITORY, 5).failing_checks == ("build", "ci/old", "test", "tidegate/forged")
 
 
 def test_statuses_of_all_pages_hold_up(forge, pull):
     good = [{"context": f"ci/{number}", "state": "success"} for number in range(100)]
     pages = [(200, {"statuses": page, "total_count": 101}) for page in (good, [{"context": "late", "state": "error"}])]
     pull(statuses=pages)
-    assert forge.pull_request(*WHERE, 5).failing_checks == ("late",)
+    assert forge.pull_request(REPOSITORY, 5).failing_checks == ("late",)
 
 
 def test_more_statuses_than_are_read_hold_up(forge, pull):
     pull(statuses=(200, {"statuses": [], "total_count": 1001}))
-    assert forge.pull_request(*WHERE, 5).failing_checks == ("more statuses than are read",)
+    assert forge.pull_request(REPOSITORY, 5).failing_checks == ("more statuses than are read",)
 
 
 def test_a_check_that_the_branch_requires_holds_up_before_it_has_begun(forge, pull):
@@ -118,34 +119,34 @@ def test_a_check_that_the_branch_requires_holds_up_before_it_has_begun(forge, pu
         statuses=(200, {"statuses": [{"context": "lint", "state": "success"}], "total_count": 1}),
         base=(200, {"protection": {"required_status_checks": required}}),
     )
-    assert forge.pull_request(*WHERE, 5).failing_checks == ("ci/unit",)
+    assert forge.pull_request(REPOSITORY, 5).failing_checks == ("ci/unit",)
 
 
 def test_a_branch_that_is_gone_requires_no_checks(forge, pull):
     pull(base=(404, {"message": "Branch not found"}))
-    assert forge.pull_request(*WHERE, 5).failing_checks == ()
+    assert forge.pull_request(REPOSITORY, 5).failing_checks == ()
 
 
 def test_a_branch_that_may_not_be_read_lets_nothing_pass(forge, pull):
     pull(base=(403, {"message": "no"}))
     with pytest.raises(ForgeRefused):
-        forge.pull_request(*WHERE, 5)
+        forge.pull_request(REPOSITORY, 5)
 
 
 def test_a_pull_request_that_is_none_is_not_found(forge, github):
     github.on("GET", repo("pulls/5"), (404, {"message": "Not Found"}))
     with pytest.raises(NotFound):
-        forge.pull_request(*WHERE, 5)
+        forge.pull_request(REPOSITORY, 5)
     github.on("GET", repo("pulls/5"), (403, {"message": "Resource not accessible by integration"}))
     with pytest.raises(ForgeRefused):
-        forge.pull_request(*WHERE, 5)
+        forge.pull_request(REPOSITORY, 5)
 
 
 def test_reviews_are_read_without_those_that_were_not_sent(forge, github):
     review = {"id": 1, "user": {"login": "reviewer"}, "commit_id": HEAD, "submitted_at": "2026-03-02T10:00:00+01:00"}
     states = ["APPROVED", "PENDING", "CHANGES_REQUESTED"]
     github.on("GET", repo("pulls/5/reviews"), (200, [{**review, "state": state} for state in states]))
-    approved, changes = forge.reviews(*WHERE, 5)
+    approved, changes = forge.reviews(REPOSITORY, 5)
     at = "2026-03-02T09:00:00.000000+00:00"
     assert approved == PullRequestReview("reviewer", ReviewVerdict.APPROVED, HEAD, at, 1)
     assert changes.verdict is ReviewVerdict.CHANGES_REQUESTED
@@ -154,10 +155,10 @@ def test_reviews_are_read_without_those_that_were_not_sent(forge, github):
 def test_a_comment_and_a_reaction_are_one_request_each(forge, github):
     github.on("POST", repo("issues/5/comments"), (201, {"id": 1}))
     github.on("POST", repo("issues/comments/77/reactions"), (200, {"id": 2}))
-    forge.comment(*WHERE, 5, "text")
-    forge.react(*WHERE, 5, 77, "rocket")
-    assert [request.body for request in github.received[1:]] == [{"body": "text"}, {"content": "rocket"}]
-    assert github.received[0].body["permissions"] == {"pull_requests": "write", "metadata": "read"}
+    forge.comment(REPOSITORY, 5, "text")
+    forge.react(REPOSITORY, 5, 77, "rocket")
+    assert [request.body for request in github.received[2:]] == [{"body": "text"}, {"content": "rocket"}]
+    assert github.received[1].body["permissions"] == {"pull_requests": "write", "metadata": "read"}
 
 
 @pytest.mark.parametrize(
@@ -166,15 +167,15 @@ def test_a_comment_and_a_reaction_are_one_request_each(forge, github):
 )
 def test_githubs_word_is_a_permission(forge, github, word, permission):
     github.on("GET", repo("collaborators/octocat/permission"), (200, {"permission": word}))
-    assert forge.permission(*WHERE, "octocat") is permission
+    assert forge.permission(REPOSITORY, "octocat") is permission
 
 
 def test_somebody_who_does_not_exist_may_do_nothing(forge, github):
     github.on("GET", repo("collaborators/nobody/permission"), (404, {"message": "nobody is not a user"}))
-    assert forge.permission(*WHERE, "nobody") is Permission.NONE
+    assert forge.permission(REPOSITORY, "nobody") is Permission.NONE
     github.on("GET", repo("collaborators/nobody/permission"), (403, {"message": "no"}))
     with pytest.raises(ForgeRefused):
-        forge.permission(*WHERE, "nobody")
+        forge.permission(REPOSITORY, "nobody")
 
 
 MEMBERSHIP = "/orgs/acme/teams/operators/memberships/octocat"
@@ -183,41 +184,41 @@ MEMBERSHIP = "/orgs/acme/teams/operators/memberships/octocat"
 @pytest.mark.parametrize(("state", "member"), [("active", True), ("pending", False)])
 def test_only_active_members_are_in_a_team(forge, github, state, member):
     github.on("GET", MEMBERSHIP, (200, {"state": state, "role": "member"}))
-    assert forge.is_team_member(INSTALLATION, "acme", "operators", "octocat") is member
+    assert forge.is_team_member(REPOSITORY, "operators", "octocat") is member
     (asked,) = github.asked("POST", TOKENS)
     assert asked.body == {"permissions": {"members": "read"}}
 
 
 def test_who_is_not_in_a_team_is_not_found_there(forge, github):
     github.on("GET", MEMBERSHIP, (404, {"message": "Not Found"}))
-    assert forge.is_team_member(INSTALLATION, "acme", "operators", "octocat") is False
+    assert forge.is_team_member(REPOSITORY, "operators", "octocat") is False
     github.on("GET", MEMBERSHIP, (500, {"message": "oops"}))
     with pytest.raises(ForgeUnavailable):
-        forge.is_team_member(INSTALLATION, "acme", "operators", "octocat")
+        forge.is_team_member(REPOSITORY, "operators", "octocat")
 
 
 @pytest.mark.parametrize(("branch", "path"), [("main", "heads%2Fmain"), ("feature/x#1", "heads%2Ffeature%2Fx%231")])
 def test_a_branchs_head_is_asked_for_by_its_full_name(forge, github, branch, path):
     github.on("GET", repo(f"commits/{path}"), (200, {"sha": HEAD}))
-    assert forge.branch_head(*WHERE, branch) == HEAD
+    assert forge.branch_head(REPOSITORY, branch) == HEAD
 
 
 @pytest.mark.parametrize("status", [404, 422])
 def test_a_branch_that_is_none_is_not_found(forge, github, status):
     github.on("GET", repo("commits/heads%2Fgone"), (status, {"message": "No commit found"}))
     with pytest.raises(NotFound):
-        forge.branch_head(*WHERE, "gone")
+        forge.branch_head(REPOSITORY, "gone")
 
 
 def test_a_branch_that_may_not_be_read_is_refused(forge, github):
     github.on("GET", repo("commits/heads%2Fmain"), (403, {"message": "no"}))
     with pytest.raises(ForgeRefused):
-        forge.branch_head(*WHERE, "main")
+        forge.branch_head(REPOSITORY, "main")
 
 
 def test_the_default_branch_is_the_repositorys(forge, github):
     github.on("GET", f"/repos/{REPOSITORY}", (200, {"full_name": REPOSITORY, "default_branch": "trunk"}))
-    assert forge.default_branch(*WHERE) == "trunk"
+    assert forge.default_branch(REPOSITORY) == "trunk"
 
 
 def made_by(author, committer=None, *, sha=HEAD, parents=(), verified=False, **commit):
@@ -244,7 +245,7 @@ def change_of(forge, github, *commits):
         "total_commits": len(commits),
     }
     github.on("GET", repo(f"compare/main...{HEAD}"), (200, answer))
-    return forge.change(*WHERE, "main", HEAD)
+    return forge.change(REPOSITORY, "main", HEAD)
 
 
 def test_what_a_branch_changes_comes_after_what_it_has_in_common_and_has_authors(forge, github):
@@ -252,15 +253,15 @@ def test_what_a_branch_changes_comes_after_what_it_has_in_common_and_has_authors
     commits = [made_by(author, parents=[sha(9)]) for author in ("b", "a", "b", "b")]
     answer = {"status": "diverged", "merge_base_commit": {"sha": BASE}, "commits": commits, "total_commits": 4}
     github.on("GET", compare, (200, answer))
-    assert forge.change(*WHERE, "main", HEAD) == Change(
+    assert forge.change(REPOSITORY, "main", HEAD) == Change(
         BASE, Authors(("b", "a")), Authors(("b", "a")), commits=(HEAD,) * 4
     )
     github.on("GET", compare, (404, {"message": "No common ancestor"}))
     with pytest.raises(NotFound):
-        forge.change(*WHERE, "main", HEAD)
+        forge.change(REPOSITORY, "main", HEAD)
     github.on("GET", compare, (500, {"message": "oops"}))
     with pytest.raises(ForgeUnavailable):
-        forge.change(*WHERE, "main", HEAD)
+        forge.change(REPOSITORY, "main", HEAD)
 
 
 def test_who_committed_a_change_is_told_but_not_that_github_itself_did(forge, github):
@@ -315,7 +316,7 @@ def test_two_branches_are_known_to_fork_once_where_no_commit_comes_after_another
     listed = [made_by("a", sha=one, parents=parents) for one, parents in commits.items()]
     answer = {"status": status, "merge_base_commit": {"sha": BASE}, "commits": listed, "total_commits": total}
     github.on("GET", repo(f"compare/main...{HEAD}"), (200, answer), (200, {"commits": []}))
-    change = forge.change(*WHERE, "main", HEAD)
+    change = forge.change(REPOSITORY, "main", HEAD)
     assert (change.after, change.forks_once) == (BASE, forks_once)
     assert change.fork_sha == (BASE if forks_once else "")
 
@@ -326,7 +327,7 @@ def test_authors_are_those_of_all_pages_of_a_change(forge, github):
     compared = {"status": "ahead", "merge_base_commit": {"sha": BASE}}
     more = [(200, {**compared, "commits": page, "total_commits": 150}) for page in pages]
     github.on("GET", compare, *more)
-    assert forge.change(*WHERE, "main", HEAD).authors == Authors(("a", "b"))
+    assert forge.change(REPOSITORY, "main", HEAD).authors == Authors(("a", "b"))
     assert [request.path.partition("?")[2] for request in github.asked("GET", compare)] == [
         "per_page=100",
         "page=2&per_page=100",
@@ -337,7 +338,7 @@ def test_of_a_change_of_more_commits_than_are_read_not_all_authors_are_known(for
     commits = [made_by("a")] * 100
     answer = {"status": "ahead", "merge_base_commit": {"sha": BASE}, "commits": commits, "total_commits": 1001}
     github.on("GET", repo(f"compare/main...{HEAD}"), (200, answer))
-    assert forge.change(*WHERE, "main", HEAD).authors == Authors(("a",), known=False)
+    assert forge.change(REPOSITORY, "main", HEAD).authors == Authors(("a",), known=False)
 
 
 LISTED = {
@@ -353,21 +354,21 @@ LISTED = {
 def test_the_pull_requests_that_a_commit_came_with_are_told(forge, github):
     pulls = repo(f"commits/{HEAD}/pulls")
     github.on("GET", pulls, (200, [LISTED]))
-    (found,) = forge.pull_requests_of(*WHERE, HEAD)
+    (found,) = forge.pull_requests_of(REPOSITORY, HEAD)
     assert found.spec.number == 5
     for status in (404, 422):
         github.on("GET", pulls, (status, {"message": "No commit found"}))
         with pytest.raises(NotFound):
-            forge.pull_requests_of(*WHERE, HEAD)
+            forge.pull_requests_of(REPOSITORY, HEAD)
     github.on("GET", pulls, (403, {"message": "no"}))
     with pytest.raises(ForgeRefused):
-        forge.pull_requests_of(*WHERE, HEAD)
+        forge.pull_requests_of(REPOSITORY, HEAD)
 
 
 def test_check_runs_of_a_commit_are_our_own(forge, github):
     runs = [{"id": 5, "external_id": "a-1", "app": {"id": 123}}, {"id": 6, "external_id": "x", "app": {"id": 666}}]
     github.on("GET", repo(f"commits/{HEAD}/check-runs"), (200, {"total_count": 2, "check_runs": runs}))
-    assert forge.commit_check_runs(*WHERE, HEAD) == {5: "a-1"}
+    assert forge.commit_check_runs(REPOSITORY, HEAD) == {5: "a-1"}
 
 
 DELIVERIES = "/app/hook/deliveries"

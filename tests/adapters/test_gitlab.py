@@ -12,7 +12,7 @@ from tidegate.vcs.adapters.accounts import GitLabAccounts, OAuthClient
 from tidegate.vcs.gitlab.forge import GitLabCredentials, GitLabDeliveries, GitLabForge
 from tidegate.vcs.rules.authors import UNKNOWN, Authors
 
-WHERE, HEAD, OLDER = (7, "acme/platform/infra"), "c" * 40, "b" * 40
+REPOSITORY, HEAD, OLDER = "acme/platform/infra", "c" * 40, "b" * 40
 PROJECT = "/projects/acme%2Fplatform%2Finfra"
 REQUEST = f"{PROJECT}/merge_requests/5"
 
@@ -41,7 +41,7 @@ def forge(gitlab):
 def test_what_gitlab_does_not_take_for_now_is_tried_later(gitlab, forge, answer, seconds):
     gitlab.on("GET", PROJECT, answer)
     with pytest.raises(ForgeUnavailable) as refused:
-        forge.default_branch(*WHERE)
+        forge.default_branch(REPOSITORY)
     assert refused.value.retry_after == seconds
 
 
@@ -49,14 +49,14 @@ def test_a_server_that_is_not_there_is_tried_later():
     tokens = GitLabCredentials("api-token", "clone-token")
     forge = GitLabForge(lambda: tokens, url="https://gitlab.example", api_url="http://127.0.0.1:9")
     with pytest.raises(ForgeUnavailable):
-        forge.default_branch(*WHERE)
+        forge.default_branch(REPOSITORY)
 
 
 @pytest.mark.parametrize("content", ["<html>", ""])
 def test_an_answer_that_is_none_is_tried_later(gitlab, forge, content):
     gitlab.on("GET", "/user", (200, content))
     with pytest.raises(ForgeUnavailable):
-        forge.our_comments(*WHERE, 5, "x")
+        forge.our_comments(REPOSITORY, 5, "x")
 
 
 @pytest.mark.parametrize(
@@ -73,13 +73,13 @@ def test_an_answer_that_is_none_is_tried_later(gitlab, forge, content):
 def test_a_refusal_has_gitlabs_words(gitlab, forge, status, said, words):
     gitlab.on("GET", PROJECT, (status, said))
     with pytest.raises(ForgeRefused, match=words):
-        forge.default_branch(*WHERE)
+        forge.default_branch(REPOSITORY)
 
 
 def test_a_token_without_the_scope_lacks_a_permission(gitlab, forge):
     gitlab.on("GET", PROJECT, (403, {"error": "insufficient_scope", "error_description": "…", "scope": "api"}))
     with pytest.raises(AppLacksPermission, match="scope api"):
-        forge.default_branch(*WHERE)
+        forge.default_branch(REPOSITORY)
 
 
 def test_tokens_are_never_shown():
@@ -89,7 +89,7 @@ def test_tokens_are_never_shown():
 
 
 def test_runners_get_the_token_that_only_reads(forge):
-    assert forge.clone_token(*WHERE) == "clone-token"
+    assert forge.clone_token(REPOSITORY) == "clone-token"
 
 
 VERSIONS = [
@@ -109,7 +109,7 @@ def approved(at=None, user_id=11):
 def test_an_approval_is_of_the_head_at_its_time(gitlab, forge, at, sha):
     gitlab.on("GET", f"{REQUEST}/approvals", (200, {"approved_by": [approved(at)]}))
     gitlab.on("GET", f"{REQUEST}/versions", (200, VERSIONS))
-    (review,) = forge.reviews(*WHERE, 5)
+    (review,) = forge.reviews(REPOSITORY, 5)
     assert (review.by, review.sha) == ("user-11", sha)
 
 
@@ -127,7 +127,7 @@ def test_older_versions_tell_of_approvals_in_notes_of_their_own(gitlab, forge):
     gitlab.on("GET", f"{REQUEST}/approvals", (200, {"approved_by": given}))
     gitlab.on("GET", f"{REQUEST}/versions", (200, VERSIONS))
     gitlab.on("GET", f"{REQUEST}/notes", (200, notes))
-    assert {review.by: review.sha for review in forge.reviews(*WHERE, 5)} == {"user-11": HEAD, "user-12": ""}
+    assert {review.by: review.sha for review in forge.reviews(REPOSITORY, 5)} == {"user-11": HEAD, "user-12": ""}
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_authors_are_known_as_far_as_gitlab_tells(gitlab, forge, addresses, foun
     commits = [{"id": HEAD, "author_email": address} for address in addresses]
     gitlab.on("GET", f"{PROJECT}/repository/compare", (200, {"commits": commits}))
     gitlab.on("GET", "/users", (200, found))
-    assert forge.change(*WHERE, "main", HEAD).authors == authors
+    assert forge.change(REPOSITORY, "main", HEAD).authors == authors
 
 
 def test_who_committed_is_known_as_far_as_gitlab_tells(gitlab, forge):
@@ -155,7 +155,7 @@ def test_who_committed_is_known_as_far_as_gitlab_tells(gitlab, forge):
     commits = [{"id": HEAD, "author_email": private, "committer_email": each} for each in both]
     gitlab.on("GET", f"{PROJECT}/repository/compare", (200, {"commits": commits}))
     gitlab.on("GET", "/users", (200, []))
-    assert forge.change(*WHERE, "main", HEAD).committers == Authors(("developer",), known=False)
+    assert forge.change(REPOSITORY, "main", HEAD).committers == Authors(("developer",), known=False)
     assert len(gitlab.asked("GET", "/users")) == 1
 
 
@@ -165,7 +165,7 @@ def test_whom_a_message_names_besides_is_an_author_too(gitlab, forge):
     message = f"Grow\n\nCo-authored-by: Ann <{address.format('ann')}>"
     commits = [{"id": HEAD, "author_email": address.format("ben"), "message": message}]
     gitlab.on("GET", f"{PROJECT}/repository/compare", (200, {"commits": commits}))
-    assert set(forge.change(*WHERE, "main", HEAD).authors.logins) == {"ann", "ben"}
+    assert set(forge.change(REPOSITORY, "main", HEAD).authors.logins) == {"ann", "ben"}
 
 
 @pytest.mark.parametrize(
@@ -185,13 +185,13 @@ def test_access_levels_are_permissions(gitlab, forge, member, permission):
     gitlab.on("GET", "/users", (200, [{"id": 11, "username": "Developer"}]))
     gitlab.on("GET", f"{PROJECT}/members/all/11", (200, member))
     gitlab.on("GET", PROJECT, (200, {"visibility": "internal"}))
-    assert forge.permission(*WHERE, "developer") is permission
+    assert forge.permission(REPOSITORY, "developer") is permission
 
 
 def test_everybody_reads_what_is_public(gitlab, forge):
     gitlab.on("GET", "/users", (200, []))
     gitlab.on("GET", PROJECT, (200, {"visibility": "public"}))
-    assert forge.permission(*WHERE, "stranger") is Permission.READ
+    assert forge.permission(REPOSITORY, "stranger") is Permission.READ
 
 
 def test_checks_of_others_hold_up_unless_they_may_fail(gitlab, forge):
@@ -219,7 +219,7 @@ def test_checks_of_others_hold_up_unless_they_may_fail(gitlab, forge):
     gitlab.on("GET", REQUEST, (200, request))
     gitlab.on("GET", "/user", (200, {"id": 1, "username": "tidegate-bot"}))
     gitlab.on("GET", f"{PROJECT}/repository/commits/{HEAD}/statuses", (200, statuses))
-    read = forge.pull_request(*WHERE, 5)
+    read = forge.pull_request(REPOSITORY, 5)
     assert read.failing_checks == ("test", "tidegate/forged")
     assert (read.mergeable, read.author) == (None, "ghost")
 
@@ -234,9 +234,7 @@ def test_checks_of_others_hold_up_unless_they_may_fail(gitlab, forge):
     ],
 )
 def test_who_pushed_is_told_by_the_newest_push_of_the_commit_to_the_branch(gitlab, forge, pushes, by):
-    gitlab.on(
-        "GET", PROJECT, (200, {"id": WHERE[0], "path_with_namespace": "acme/platform/infra", "default_branch": "main"})
-    )
+    gitlab.on("GET", PROJECT, (200, {"id": 7, "path_with_namespace": REPOSITORY, "default_branch": "main"}))
     gitlab.on("GET", f"{PROJECT}/repository/merge_base", (200, {"id": HEAD}))
     events = [
         {
@@ -246,7 +244,7 @@ def test_who_pushed_is_told_by_the_newest_push_of_the_commit_to_the_branch(gitla
         for number, (kind, ref, commit) in enumerate(pushes)
     ]
     gitlab.on("GET", f"{PROJECT}/events", (200, [*events, {"author_username": "another", "push_data": None}]))
-    assert forge.pushed(*WHERE, "main", HEAD) == Pushed(by, OLDER if by else None)
+    assert forge.pushed(7, REPOSITORY, "main", HEAD) == Pushed(by, OLDER if by else None)
 
 
 @pytest.mark.parametrize(
@@ -267,14 +265,14 @@ def test_a_merge_that_is_refused_says_what_is_in_the_way(gitlab, forge, status, 
         "GET", REQUEST, (200, {"references": {"full": "acme/platform/infra!5"}, "detailed_merge_status": detailed})
     )
     with pytest.raises(ForgeRefused, match=words) as refused:
-        forge.merge_pull_request(*WHERE, 5, HEAD, "merge")
+        forge.merge_pull_request(REPOSITORY, 5, HEAD, "merge")
     assert refused.value.status == status
 
 
 def test_a_project_under_another_name_has_no_such_merge_request(gitlab, forge):
     gitlab.on("GET", REQUEST, (200, {"iid": 5, "references": {"full": "Acme/platform/infra!5"}}))
     with pytest.raises(NotFound):
-        forge.seen_pull_request(*WHERE, 5)
+        forge.seen_pull_request(REPOSITORY, 5)
 
 
 def test_no_delivery_is_asked_for_again():

@@ -70,7 +70,7 @@ def prepare(wires, repository=REPOSITORY):
     wires.jobs.create(job)
     wires.pull_requests.save(any_pull_request_record(spec=any_pull_request(repository=repository)))
     wires.drifts.save(replace(any_drift(), repository=repository))
-    request = Delivery("request-1", "manual", {"repository": repository, "installation": 7, "roots": []}, "2026")
+    request = Delivery("request-1", "manual", {"repository": repository, "roots": []}, "2026")
     wires.deliveries.store(request)
     return {"repository": repository, "id": one.id, "job": job.id, "request": request.id, "change": "change-1"}
 

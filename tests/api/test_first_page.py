@@ -78,7 +78,7 @@ def test_where_there_are_many_repositories_only_those_heard_of_last_are_counted(
         ("acme/newer", "2026-03-02T09:00:00.000000+00:00"),
         ("acme/older", "2026-03-02T07:00:00.000000+00:00"),
     ):
-        wires.repository_index.remember(KnownRepository(name, 7, "main", "0" * 40, seen))
+        wires.repository_index.remember(KnownRepository(name, "main", "0" * 40, seen))
         wires.deployed(any_deployment(repository=name))
     text = browser.get("/").text
     assert "acme/newer 1 root" in text

@@ -311,7 +311,7 @@ def test_ten_thousand_deployments_are_listed_page_by_page_with_three_reads(wires
 
 
 def test_what_is_too_large_to_be_shown_is_refused_with_a_page(wires, browser):
-    wires.repository_index.repositories = lambda: [KnownRepository("acme/" + "x" * 7_000_000, 7, "main", "0" * 40, NOW)]
+    wires.repository_index.repositories = lambda: [KnownRepository("acme/" + "x" * 7_000_000, "main", "0" * 40, NOW)]
     refused = browser.get("/")
     assert (refused.status, "too large to be shown at once" in refused.text) == (413, True)
 
@@ -336,7 +336,7 @@ def test_the_first_page_leads_to_all_pull_requests_and_drift(wires, browser):
 
 
 def test_a_repository_without_a_push_says_so(wires, browser):
-    wires.repository_index.remember(KnownRepository("acme/new", 7, "main", "", "1970-01-01T00:00:00.000000+00:00"))
+    wires.repository_index.remember(KnownRepository("acme/new", "main", "", "1970-01-01T00:00:00.000000+00:00"))
     text = browser.get("/").text
     assert "acme/new main: no push was received yet" in text
     assert "1970" not in text

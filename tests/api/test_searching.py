@@ -106,9 +106,7 @@ def test_a_stack_that_is_not_there_is_told_with_the_nearest(made, browser, reade
 
 
 def test_without_a_repository_all_that_one_may_read_are_searched(made, wires, reader, visitor):
-    wires.repository_index.remember(
-        KnownRepository("acme/other", 7, "main", "0" * 40, "2026-03-02T09:00:00.000000+00:00")
-    )
+    wires.repository_index.remember(KnownRepository("acme/other", "main", "0" * 40, "2026-03-02T09:00:00.000000+00:00"))
     other = wires.deployed(any_deployment(7, repository="acme/other", stack="prod")).id
     first = reader.get("/api/v1/deployments?query=stack_name:prod+and+state:waiting&limit=1")
     second = reader.get(

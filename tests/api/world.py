@@ -32,7 +32,7 @@ class WebWorld(Wires):
         self.forge.readers |= {"reader"}
         self.forge.teams[TEAM] = {"reviewer"}
         self.repository_index.remember(
-            KnownRepository(REPOSITORY, 7, "main", "0" * 40, "2026-03-02T08:00:00.000000+00:00")
+            KnownRepository(REPOSITORY, "main", "0" * 40, "2026-03-02T08:00:00.000000+00:00")
         )
 
     def current(self):

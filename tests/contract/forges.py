@@ -30,12 +30,7 @@ class Tried:
     forge: Any
     server: Any
     repository: str
-    installation: int = 1
     made: Any = None
-
-    @property
-    def where(self) -> tuple[int, str]:
-        return self.installation, self.repository
 
     def person(self, name: str = "maintainer") -> Any:
         kind = ForgeClient if isinstance(self.server, GitHub) else GitLabClient
@@ -102,7 +97,7 @@ class Forges:
     """Forges that tests begin with: what a test wants to find there is made once, and each test gets a copy."""
 
     directory: Path
-    _made: dict[tuple[str, Prepare | None], tuple[Path, int, Any]] = field(default_factory=dict)
+    _made: dict[tuple[str, Prepare | None], tuple[Path, Any]] = field(default_factory=dict)
 
     @contextmanager
     def tried(self, kind: str, directory: Path, prepare: Prepare | None = None) -> Iterator[Tried]:
@@ -113,11 +108,11 @@ class Forges:
             (begun / "app-private-key.pem").write_text(self._key)
             with _serve(kind, begun) as world:
                 made = prepare(world) if prepare else None
-                self._made[kind, prepare] = begun, world.installation, made
-        begun, installation, made = self._made[kind, prepare]
+                self._made[kind, prepare] = begun, made
+        begun, made = self._made[kind, prepare]
         shutil.copytree(begun, directory / kind)
         with _serve(kind, directory / kind) as world:
-            world.installation, world.made = installation, made
+            world.made = made
             yield world
 
     @cached_property

@@ -63,7 +63,7 @@ class Mortal:
 class Revisions(MemoryForge):
     """A forge whose commits are numbers: a larger one is ahead, those of branches are diverged."""
 
-    def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:
+    def compare(self, repository: str, base: str, head: str) -> Comparison:
         if head == "main":
             return Comparison.DIVERGED if int(base, 16) >= BRANCHES else Comparison.AHEAD
         return relation(int(base, 16), int(head, 16))

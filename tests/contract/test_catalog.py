@@ -18,7 +18,7 @@ LATER = "2026-03-02T10:00:00.000000+00:00"
 
 
 def known(name: str = REPOSITORY, **fields) -> KnownRepository:
-    return replace(KnownRepository(name, 7, "main", sha(1), NOW), **fields)
+    return replace(KnownRepository(name, "main", sha(1), NOW), **fields)
 
 
 def enqueued(stores, *numbers: int, root: str = "network", **fields):

@@ -20,26 +20,26 @@ def world(tmp_path, forges):
 
 def test_a_status_ends_in_the_pipeline_that_it_began_in(world):
     head = world.push({"network/main.tf": "# one\n"})
-    made = world.forge.create_check_run(*world.where, shown(head))
+    made = world.forge.create_check_run(world.repository, shown(head))
     person = world.person()
     (begun,) = person.statuses(world.repository, head)
     person.start_pipeline(world.repository, "main")
     done = shown(head, "Applied", "completed", Conclusion.SUCCESS)
-    world.forge.update_check_run(*world.where, made, done)
+    world.forge.update_check_run(world.repository, made, done)
     (ended,) = [each for each in person.statuses(world.repository, head) if each["name"] == done.name]
     assert (ended["status"], ended["pipeline_id"]) == ("success", begun["pipeline_id"])
 
 
 def test_an_older_check_run_of_the_same_name_does_not_hide_the_newer_one(world):
     head = world.push({"network/main.tf": "# one\n"})
-    older = world.forge.create_check_run(*world.where, shown(head, "Older"))
-    newer = world.forge.create_check_run(*world.where, shown(head, "Newer", external_id="network-2"))
+    older = world.forge.create_check_run(world.repository, shown(head, "Older"))
+    newer = world.forge.create_check_run(world.repository, shown(head, "Newer", external_id="network-2"))
     assert newer > older
-    world.forge.update_check_run(*world.where, older, shown(head, "Done", "completed", Conclusion.NEUTRAL))
+    world.forge.update_check_run(world.repository, older, shown(head, "Done", "completed", Conclusion.NEUTRAL))
     words = [each["description"] for each in world.person().statuses(world.repository, head)]
     assert words == ["Newer"]
-    world.forge.create_check_run(*world.where, shown(head, "Older, again"))
-    world.forge.update_check_run(*world.where, newer, shown(head, "Newer, again"))
+    world.forge.create_check_run(world.repository, shown(head, "Older, again"))
+    world.forge.update_check_run(world.repository, newer, shown(head, "Newer, again"))
     words = [each["description"] for each in world.person().statuses(world.repository, head)]
     assert words == ["Newer, again"]
 
@@ -52,22 +52,22 @@ def test_a_status_leads_to_the_page_of_what_it_shows_or_else_to_one_of_tidegates
     head = world.push({"network/main.tf": "# one\n"})
     world.forge.web = "https://tidegate.example"
     page = "https://tidegate.example/deployments/network-1"
-    world.forge.create_check_run(*world.where, replace(shown(head), details_url=f"{page}#plan"))
+    world.forge.create_check_run(world.repository, replace(shown(head), details_url=f"{page}#plan"))
     assert links(world, head) == [f"{page}#network-1"]
-    world.forge.create_check_run(*world.where, shown(head, external_id="db-1", name="db"))
+    world.forge.create_check_run(world.repository, shown(head, external_id="db-1", name="db"))
     assert "https://tidegate.example/repositories/acme/infra#db-1" in links(world, head)
 
 
 def test_a_status_leads_to_where_a_plan_is_confirmed_rather_than_to_its_log(world):
     head = world.push({"network/main.tf": "# one\n"})
     log, page = (f"https://tidegate.example/{each}/network-1" for each in ("jobs", "deployments"))
-    world.forge.create_check_run(*world.where, replace(shown(head), details_url=log, page_url=page))
+    world.forge.create_check_run(world.repository, replace(shown(head), details_url=log, page_url=page))
     assert links(world, head) == [f"{page}#network-1"]
 
 
 def test_without_pages_a_status_leads_to_its_commit(world):
     head = world.push({"network/main.tf": "# one\n"})
-    world.forge.create_check_run(*world.where, shown(head))
+    world.forge.create_check_run(world.repository, shown(head))
     assert links(world, head) == [f"{world.forge.commit_url(world.repository, head)}#network-1"]
 
 
@@ -77,14 +77,14 @@ def test_a_check_run_whose_link_would_be_too_long_is_found_again_all_the_same(wo
     head = world.push({"network/main.tf": "# one\n"})
     world.forge.web = "https://tidegate.example"
     begun = replace(shown(head, external_id=external_id), details_url=page)
-    made = world.forge.create_check_run(*world.where, begun)
+    made = world.forge.create_check_run(world.repository, begun)
     (link,) = links(world, head)
     assert len(link) <= 255
     assert link.startswith("https://tidegate.example/repositories/acme/infra#")
-    assert world.forge.find_check_run(*world.where, head, external_id) == made
+    assert world.forge.find_check_run(world.repository, head, external_id) == made
     done = replace(begun, status="completed", title="Applied", conclusion=Conclusion.SUCCESS)
-    world.forge.update_check_run(*world.where, made, done)
-    assert world.forge.create_check_run(*world.where, done) == made
+    world.forge.update_check_run(world.repository, made, done)
+    assert world.forge.create_check_run(world.repository, done) == made
     (ended,) = world.person().statuses(world.repository, head)
     assert (ended["status"], ended["description"]) == ("success", "Applied")
 
@@ -107,6 +107,6 @@ def test_of_two_notes_on_deployments_that_are_begun_at_a_time_one_stays_and_tell
         return told[1]
 
     notify_deployments(access, world.repository, merged, statuses)
-    (note,) = world.forge.our_comments(*world.where, number, "<!-- tidegate:deployments").values()
+    (note,) = world.forge.our_comments(world.repository, number, "<!-- tidegate:deployments").values()
     assert [line.split("|")[1].strip() for line in note.splitlines()[5:]] == ["app", "db"]
     assert access.delete(f"{project(world.repository)}/merge_requests/{number}/notes/1000000") is None

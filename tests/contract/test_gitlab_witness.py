@@ -16,14 +16,14 @@ def with_a_comment(world):
     first = world.push({"network/main.tf": "# one\n"})
     head = world.push({"network/main.tf": "# two\n"}, "feature", by="developer")
     number = world.open("feature")
-    world.installation = world.person().project(world.repository)["id"]
-    return first, head, number, world.say(number, "tidegate apply")
+    project = world.person().project(world.repository)["id"]
+    return (project, world.repository), first, head, number, world.say(number, "tidegate apply")
 
 
 @pytest.fixture
 def world(tmp_path, forges):
     with forges.tried("gitlab-in-groups", tmp_path, with_a_comment) as world:
-        world.first, world.head, world.number, world.note = world.made
+        world.where, world.first, world.head, world.number, world.note = world.made
         yield world
 
 
@@ -63,15 +63,15 @@ def test_who_pushed_a_head_is_told_and_of_others_it_is_not_known(world, witness)
 
 
 def test_who_pushed_to_a_branch_of_a_merge_request_is_told_of_this_project_alone(world):
-    installation, repository = world.where
-    assert world.forge.pusher(installation, repository, world.head) == "developer"
-    assert world.forge.pusher(installation + 1, repository, world.head) is None
-    assert world.forge.pusher(installation, "acme/none", world.head) is None
+    project, repository = world.where
+    assert world.forge.pusher(project, repository, world.head) == "developer"
+    assert world.forge.pusher(project + 1, repository, world.head) is None
+    assert world.forge.pusher(project, "acme/none", world.head) is None
 
 
 def test_what_gitlab_wrote_itself_is_no_comment(world):
     world.approve(world.number)
-    path = f"/projects/{world.installation}/merge_requests/{world.number}/notes?sort=asc"
+    path = f"/projects/{world.where[0]}/merge_requests/{world.number}/notes?sort=asc"
     (own,) = [each["id"] for each in world.person().everything(path + "&") if each["system"]]
     assert world.forge.written_comment(*world.where, world.number, own) is None
 
@@ -84,9 +84,9 @@ def test_an_edited_comment_tells_since_when(world):
 
 
 def test_another_projects_number_or_a_name_in_other_letters_is_no_such_project(world):
-    installation, repository = world.where
-    assert world.forge.written_comment(installation + 1, repository, world.number, world.note) is None
-    for where in ((installation + 1, repository), (installation, repository.upper()), (installation, "acme/none")):
+    project, repository = world.where
+    assert world.forge.written_comment(project + 1, repository, world.number, world.note) is None
+    for where in ((project + 1, repository), (project, repository.upper()), (project, "acme/none")):
         assert world.forge.pushed(*where, "main", world.first) is None
 
 

@@ -17,7 +17,7 @@ MARKER = "<!-- ours -->"
 @dataclass
 class InMemory:
     forge: Any
-    where = 1, "acme/infra"
+    repository = "acme/infra"
 
     def state(self, issue):
         return self.forge.texts[issue], issue in self.forge.opened
@@ -32,8 +32,8 @@ class OnForge:
         return self.tried.forge
 
     @property
-    def where(self):
-        return self.tried.where
+    def repository(self):
+        return self.tried.repository
 
     def read(self, issue):
         person, name = self.tried.person(), self.tried.repository
@@ -55,7 +55,6 @@ class OnForge:
 
 def with_a_commit(world):
     world.push({"network/main.tf": "# one\n"})
-    world.installation = 1 if world.is_gitlab else world.server.installation("acme")
 
 
 def on_forge(kind, directory, forges):
@@ -77,51 +76,51 @@ def real(request, tmp_path, forges):
 
 
 def opened(world, text=f"{MARKER}\nfirst"):
-    return world.forge.open_issue(*world.where, "Drift: nightly", text)
+    return world.forge.open_issue(world.repository, "Drift: nightly", text)
 
 
 def test_an_issue_is_written_in_place_closed_and_opened_again(world):
     issue = opened(world)
     assert world.state(issue) == (f"{MARKER}\nfirst", True)
-    world.forge.write_issue(*world.where, issue, f"{MARKER}\nsecond", is_open=True)
+    world.forge.write_issue(world.repository, issue, f"{MARKER}\nsecond", is_open=True)
     assert world.state(issue) == (f"{MARKER}\nsecond", True)
-    world.forge.write_issue(*world.where, issue, f"{MARKER}\ngone", is_open=False)
-    world.forge.write_issue(*world.where, issue, f"{MARKER}\ngone", is_open=False)
+    world.forge.write_issue(world.repository, issue, f"{MARKER}\ngone", is_open=False)
+    world.forge.write_issue(world.repository, issue, f"{MARKER}\ngone", is_open=False)
     assert world.state(issue) == (f"{MARKER}\ngone", False)
-    world.forge.write_issue(*world.where, issue, f"{MARKER}\nback", is_open=True)
+    world.forge.write_issue(world.repository, issue, f"{MARKER}\nback", is_open=True)
     assert world.state(issue) == (f"{MARKER}\nback", True)
 
 
 def test_open_issues_with_the_marker_are_found_oldest_first(world):
     first, other, second = opened(world), opened(world, "<!-- other -->\nx"), opened(world)
-    assert list(world.forge.our_issues(*world.where, MARKER)) == [first, second]
-    world.forge.write_issue(*world.where, first, f"{MARKER}\nfirst", is_open=False)
-    assert list(world.forge.our_issues(*world.where, MARKER)) == [second]
-    assert list(world.forge.our_issues(*world.where, "<!-- other -->")) == [other]
+    assert list(world.forge.our_issues(world.repository, MARKER)) == [first, second]
+    world.forge.write_issue(world.repository, first, f"{MARKER}\nfirst", is_open=False)
+    assert list(world.forge.our_issues(world.repository, MARKER)) == [second]
+    assert list(world.forge.our_issues(world.repository, "<!-- other -->")) == [other]
 
 
 def test_an_issue_that_is_not_there_is_not_found(world):
     with pytest.raises(NotFound, match="1000000"):
-        world.forge.write_issue(*world.where, 10**6, MARKER, is_open=True)
+        world.forge.write_issue(world.repository, 10**6, MARKER, is_open=True)
 
 
 def test_an_issue_of_somebody_else_is_none_of_ours_whatever_it_says(real):
     real.forge_one(f"{MARKER}\nforged")
-    assert list(real.forge.our_issues(*real.where, MARKER)) == []
+    assert list(real.forge.our_issues(real.repository, MARKER)) == []
     ours = opened(real)
-    assert list(real.forge.our_issues(*real.where, MARKER)) == [ours]
+    assert list(real.forge.our_issues(real.repository, MARKER)) == [ours]
 
 
 def test_more_issues_than_a_page_holds_are_all_found(real):
     made = [opened(real, f"{MARKER}\n{number}") for number in range(102)]
-    assert list(real.forge.our_issues(*real.where, MARKER)) == made
+    assert list(real.forge.our_issues(real.repository, MARKER)) == made
 
 
 def test_no_line_of_an_issue_is_a_command_to_the_forge(real):
     issue = opened(real, f"{MARKER}\n/close\n")
     assert real.state(issue)[1]
     assert "/close" in real.state(issue)[0]
-    real.forge.write_issue(*real.where, issue, f"{MARKER}\n  /close\n", is_open=True)
+    real.forge.write_issue(real.repository, issue, f"{MARKER}\n  /close\n", is_open=True)
     assert real.state(issue)[1]
     assert real.read(issue)["title"] == "Drift: nightly"
 
@@ -129,4 +128,4 @@ def test_no_line_of_an_issue_is_a_command_to_the_forge(real):
 def test_the_address_of_an_issue_is_the_forges_own(real):
     issue = opened(real)
     own = real.read(issue)["web_url" if real.tried.is_gitlab else "html_url"]
-    assert real.forge.issue_url(real.where[1], issue) == own
+    assert real.forge.issue_url(real.repository, issue) == own

@@ -10,7 +10,8 @@ import pytest
 from tests.builders import any_pull_request
 from tests.contract.forges import KINDS, Tried
 from tests.fakes import MemoryForge
-from tidegate.pushes.check_merges import MergeCheck
+from tests.fakes.ports import memory_ports
+from tidegate.pushes.check_merges import check_merges
 from tidegate.rules.errors import ForgeRefused
 from tidegate.vcs.git.trees import GitSource
 from tidegate.vcs.rules.pull_request import MergeMethod, SeenPullRequest
@@ -33,20 +34,20 @@ class OnForge:
         return self.tried.forge
 
     @property
-    def where(self) -> tuple[int, str]:
-        return self.tried.where
+    def repository(self) -> str:
+        return self.tried.repository
 
     def move_head(self) -> None:
-        self.tried.person("developer").push(self.where[1], {"x.tf": "# x\n"}, "More", branch="feature")
+        self.tried.person("developer").push(self.repository, {"x.tf": "# x\n"}, "More", branch="feature")
 
     def conflict(self) -> None:
         self.tried.push({"network/main.tf": "# three\n"})
 
     def protect(self) -> None:
         if self.tried.is_gitlab:
-            self.tried.person().require_approvals(self.where[1], 1)
+            self.tried.person().require_approvals(self.repository, 1)
         else:
-            self.tried.person().protect(self.where[1], approvals=1)
+            self.tried.person().protect(self.repository, approvals=1)
 
     def draft(self) -> None:
         self.tried.draft(self.number, is_draft=True)
@@ -56,8 +57,6 @@ def with_a_pull_request(world):
     world.push({"network/main.tf": "# one\n"})
     world.push({"network/main.tf": "# two\n"}, "feature", by="developer")
     head = world.push({"network/more.tf": "# two\n"}, "feature", by="developer")
-    if not world.is_gitlab:
-        world.installation = world.server.installation("acme")
     return head, world.open("feature")
 
 
@@ -67,7 +66,7 @@ class InMemory:
 
     def __post_init__(self):
         spec = any_pull_request()
-        self.forge, self.where, self.number, self.head = MemoryForge(), spec.where, spec.number, spec.head_sha
+        self.forge, self.repository, self.number, self.head = MemoryForge(), spec.repository, spec.number, spec.head_sha
         self.forge.seen[self.number] = SeenPullRequest(spec, True, False, AT)
 
     def move_head(self) -> None:
@@ -108,11 +107,11 @@ def real(request, tmp_path, forges):
 
 
 def merge(pull, sha=None, method=MergeMethod.MERGE):
-    pull.forge.merge_pull_request(*pull.where, pull.number, sha or pull.head, method)
+    pull.forge.merge_pull_request(pull.repository, pull.number, sha or pull.head, method)
 
 
 def state(pull):
-    seen = pull.forge.seen_pull_request(*pull.where, pull.number)
+    seen = pull.forge.seen_pull_request(pull.repository, pull.number)
     return "merged" if seen.merged else "open" if seen.is_open else "closed"
 
 
@@ -125,11 +124,11 @@ def refused(pull, **arguments):
 @pytest.mark.parametrize("method", MergeMethod)
 def test_the_commit_that_a_merge_brought_to_the_branch_is_told(real, method):
     def told():
-        return real.forge.seen_pull_request(*real.where, real.number).merge_sha
+        return real.forge.seen_pull_request(real.repository, real.number).merge_sha
 
     assert told() == ""
     merge(real, method=method)
-    assert told() == real.forge.branch_head(*real.where, "main")
+    assert told() == real.forge.branch_head(real.repository, "main")
 
 
 @pytest.mark.parametrize("method", MergeMethod)
@@ -142,15 +141,15 @@ def test_a_pull_request_is_merged_at_the_head_that_is_named(pull, method):
 def test_what_a_forge_merges_is_what_git_makes_of_it_upon_a_branch_that_moved_on(real, method):
     before = real.tried.push({"other.tf": "# moved on\n"})
     merge(real, method=method)
-    push = Pushed(before, real.forge.branch_head(*real.where, "main"), "main")
+    push = Pushed(before, real.forge.branch_head(real.repository, "main"), "main")
     source = Merging()
-    assert MergeCheck(real.forge, source).checked(real.where, push).altered == ()
+    assert check_merges(memory_ports(forge=real.forge, history=source), real.repository, push).altered == ()
     assert source.merged == [(before, real.head)]
 
 
 def test_who_asks_for_a_pull_request_is_told_whether_it_is_merged(real):
     def told():
-        one = real.forge.pull_request(*real.where, real.number)
+        one = real.forge.pull_request(real.repository, real.number)
         return one.is_open, one.merged
 
     assert told() == (True, False)
@@ -204,6 +203,6 @@ def test_what_was_in_the_way_may_be_done_and_then_it_is_merged(real):
 @pytest.mark.parametrize(("method", "squashed"), [(MergeMethod.MERGE, False), (MergeMethod.SQUASH, True)])
 def test_a_squash_makes_one_commit_of_all(real, method, squashed):
     merge(real, method=method)
-    new = real.forge.change(*real.where, real.head, "main")
+    new = real.forge.change(real.repository, real.head, "main")
     is_contained = new.after == real.head
     assert is_contained is not squashed

@@ -121,21 +121,21 @@ class MemoryIssues:
     failures: list[TidegateError] = field(default_factory=list)
     calls: int = 0
 
-    def open_issue(self, installation: int, repository: str, title: str, text: str) -> int:
+    def open_issue(self, repository: str, title: str, text: str) -> int:
         self._called()
         number = len(self.texts) + 1
         self.texts[number], self.titles[number] = text, title
         self.opened.add(number)
         return number
 
-    def write_issue(self, installation: int, repository: str, issue: int, text: str, *, is_open: bool) -> None:
+    def write_issue(self, repository: str, issue: int, text: str, *, is_open: bool) -> None:
         self._called()
         if issue in self.gone or issue not in self.texts:
             raise NotFound("issue", str(issue))
         self.texts[issue] = text
         self.opened = self.opened | {issue} if is_open else self.opened - {issue}
 
-    def our_issues(self, installation: int, repository: str, marker: str) -> Sequence[int]:
+    def our_issues(self, repository: str, marker: str) -> Sequence[int]:
         self._called()
         found = [number for number in sorted(self.opened - self.gone) if self.texts[number].startswith(marker)]
         self.gone |= self.hasty

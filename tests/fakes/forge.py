@@ -63,25 +63,25 @@ class MemoryForge:
     people_asked: list[str] = field(default_factory=list)
     teams_asked: list[tuple[str, str]] = field(default_factory=list)
 
-    def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:
-        self._called(installation, repository)
+    def compare(self, repository: str, base: str, head: str) -> Comparison:
+        self._called(repository)
         self.compared.append((base, head))
         return self.comparisons.get((base, head), self.comparison)
 
-    def change(self, installation: int, repository: str, base: str, head: str) -> Change:
-        self._called(installation, repository)
+    def change(self, repository: str, base: str, head: str) -> Change:
+        self._called(repository)
         if (base, head) not in self.changes:
             raise NotFound("common commit of", f"{base} and {head}")
         return self.changes[base, head]
 
-    def authors(self, installation: int, repository: str, head: str) -> Authors:
-        self._called(installation, repository)
+    def authors(self, repository: str, head: str) -> Authors:
+        self._called(repository)
         if head not in self.made_by:
             raise NotFound("commit", head)
         return self.made_by[head]
 
-    def permission(self, installation: int, repository: str, user: str) -> Permission:
-        self._called(installation, repository)
+    def permission(self, repository: str, user: str) -> Permission:
+        self._called(repository)
         self.people_asked.append(user)
         if user in self.roles:
             return self.roles[user]
@@ -89,36 +89,34 @@ class MemoryForge:
             return Permission.WRITE
         return Permission.READ if user in self.readers else Permission.NONE
 
-    def branch_head(self, installation: int, repository: str, branch: str) -> str:
-        self._called(installation, repository)
+    def branch_head(self, repository: str, branch: str) -> str:
+        self._called(repository)
         if branch not in self.branches:
             raise NotFound("branch", branch)
         return self.branches[branch]
 
-    def default_branch(self, installation: int, repository: str) -> str:
-        self._called(installation, repository)
+    def default_branch(self, repository: str) -> str:
+        self._called(repository)
         return self.main
 
-    def pull_request(self, installation: int, repository: str, number: int) -> PullRequest:
-        self._called(installation, repository)
+    def pull_request(self, repository: str, number: int) -> PullRequest:
+        self._called(repository)
         if number not in self.pull_requests:
             raise NotFound("pull request", str(number))
         return self.pull_requests[number]
 
-    def seen_pull_request(self, installation: int, repository: str, number: int) -> SeenPullRequest:
-        self._called(installation, repository)
+    def seen_pull_request(self, repository: str, number: int) -> SeenPullRequest:
+        self._called(repository)
         if number not in self.seen:
             raise NotFound("pull request", str(number))
         return self.seen[number]
 
-    def open_pull_requests(self, installation: int, repository: str) -> Sequence[SeenPullRequest]:
-        self._called(installation, repository)
+    def open_pull_requests(self, repository: str) -> Sequence[SeenPullRequest]:
+        self._called(repository)
         return [self.seen[number] for number in sorted(self.seen) if self.seen[number].is_open]
 
-    def merge_pull_request(
-        self, installation: int, repository: str, number: int, sha: str, method: MergeMethod
-    ) -> None:
-        self._called(installation, repository)
+    def merge_pull_request(self, repository: str, number: int, sha: str, method: MergeMethod) -> None:
+        self._called(repository)
         if self.unmergeable is not None:
             raise self.unmergeable
         if not self.seen[number].is_open or self.seen[number].spec.head_sha != sha:
@@ -126,18 +124,18 @@ class MemoryForge:
         self.merges.append((number, sha, method))
         self.seen[number] = replace(self.seen[number], is_open=False, merged=True)
 
-    def pull_requests_of(self, installation: int, repository: str, sha: str) -> Sequence[SeenPullRequest]:
-        self._called(installation, repository)
+    def pull_requests_of(self, repository: str, sha: str) -> Sequence[SeenPullRequest]:
+        self._called(repository)
         if sha not in self.came_with:
             raise NotFound("commit", sha)
         return [self.seen[number] for number in self.came_with[sha]]
 
-    def reviews(self, installation: int, repository: str, number: int) -> Sequence[PullRequestReview]:
-        self._called(installation, repository)
+    def reviews(self, repository: str, number: int) -> Sequence[PullRequestReview]:
+        self._called(repository)
         return self.reviewed.get(number, [])
 
-    def dismiss_review(self, installation: int, repository: str, number: int, review: int, reason: str) -> None:
-        self._called(installation, repository)
+    def dismiss_review(self, repository: str, number: int, review: int, reason: str) -> None:
+        self._called(repository)
         if self.undismissable:
             raise self.undismissable
         self.dismissed.append((number, review, reason))
@@ -146,56 +144,57 @@ class MemoryForge:
             replace(each, verdict=ReviewVerdict.DISMISSED) if each.id == review else each for each in known
         ]
 
-    def comment(self, installation: int, repository: str, number: int, text: str) -> int:
-        self._called(installation, repository)
+    def comment(self, repository: str, number: int, text: str) -> int:
+        self._called(repository)
         self._spoken()
         self.comments.append((number, text))
         return len(self.comments)
 
-    def update_comment(self, installation: int, repository: str, number: int, comment: int, text: str) -> None:
-        self._called(installation, repository)
+    def update_comment(self, repository: str, number: int, comment: int, text: str) -> None:
+        self._called(repository)
         if comment in self.deleted or comment > len(self.comments) or self.comments[comment - 1][0] != number:
             raise NotFound("comment", str(comment))
         self.comments[comment - 1] = (self.comments[comment - 1][0], text)
         self.edits.append(comment)
 
-    def our_comments(self, installation: int, repository: str, number: int, marker: str) -> Mapping[int, str]:
-        self._called(installation, repository)
+    def our_comments(self, repository: str, number: int, marker: str) -> Mapping[int, str]:
+        self._called(repository)
         return {
             comment: text
             for comment, (where, text) in enumerate(self.comments, 1)
             if where == number and text.startswith(marker) and comment not in self.foreign | self.deleted
         }
 
-    def react(self, installation: int, repository: str, number: int, comment: int, reaction: str) -> None:
-        self._called(installation, repository)
+    def react(self, repository: str, number: int, comment: int, reaction: str) -> None:
+        self._called(repository)
         self._spoken()
         self.reactions.append((comment, reaction))
 
-    def is_team_member(self, installation: int, organization: str, team: str, user: str) -> bool:
-        self._called(installation, organization)
+    def is_team_member(self, repository: str, team: str, user: str) -> bool:
+        self._called(repository)
+        organization = repository.partition("/")[0]
         self.teams_asked.append((f"{organization}/{team}", user))
         return user in self.teams.get(f"{organization}/{team}", ())
 
-    def create_check_run(self, installation: int, repository: str, check_run: CheckRun) -> int:
-        self._called(installation, repository)
+    def create_check_run(self, repository: str, check_run: CheckRun) -> int:
+        self._called(repository)
         identifier = len(self.check_runs) + 1
         self.check_runs[identifier] = check_run
         return identifier
 
-    def update_check_run(self, installation: int, repository: str, check_run_id: int, check_run: CheckRun) -> None:
-        self._called(installation, repository)
+    def update_check_run(self, repository: str, check_run_id: int, check_run: CheckRun) -> None:
+        self._called(repository)
         if check_run_id not in self.check_runs:
             raise NotFound("check run", str(check_run_id))
         self.check_runs[check_run_id] = check_run
         self.updates.append((check_run_id, check_run))
 
-    def find_check_run(self, installation: int, repository: str, sha: str, external_id: str) -> int | None:
-        found = self.commit_check_runs(installation, repository, sha)
+    def find_check_run(self, repository: str, sha: str, external_id: str) -> int | None:
+        found = self.commit_check_runs(repository, sha)
         return max((number for number, other in found.items() if other == external_id), default=None)
 
-    def commit_check_runs(self, installation: int, repository: str, sha: str) -> Mapping[int, str]:
-        self._called(installation, repository)
+    def commit_check_runs(self, repository: str, sha: str) -> Mapping[int, str]:
+        self._called(repository)
         every = self.check_runs.items()
         return {number: check_run.external_id for number, check_run in every if check_run.sha == sha}
 
@@ -220,15 +219,15 @@ class MemoryForge:
     def clone_url(self, repository: str) -> str:
         return f"https://github.com/{repository}.git"
 
-    def clone_token(self, installation: int, repository: str, others: Collection[str] = ()) -> str:
-        self._called(installation, repository)
+    def clone_token(self, repository: str, others: Collection[str] = ()) -> str:
+        self._called(repository)
         return f"clone-token-of-{'-and-'.join((repository, *others))}"
 
     def _spoken(self) -> None:
         if self.silence is not None:
             raise self.silence
 
-    def _called(self, _installation: int, _repository: str) -> None:
+    def _called(self, _repository: str) -> None:
         if self.failures:
             raise self.failures.pop(0)
 

@@ -23,7 +23,7 @@ class MemoryWebhookVerifier:
 
     def written_comment(
         self,
-        installation: int,
+        project: int,
         repository: str,
         pull_request: int,
         comment: int,
@@ -31,11 +31,11 @@ class MemoryWebhookVerifier:
         self._called()
         return self.comments.get((pull_request, comment))
 
-    def pushed(self, installation: int, repository: str, branch: str, commit: str) -> Pushed | None:
+    def pushed(self, project: int, repository: str, branch: str, commit: str) -> Pushed | None:
         self._called()
         return self.pushes.get((branch, commit))
 
-    def pusher(self, installation: int, repository: str, commit: str) -> str | None:
+    def pusher(self, project: int, repository: str, commit: str) -> str | None:
         self._called()
         return next((pushed.by for (_, pushed_commit), pushed in self.pushes.items() if pushed_commit == commit), None)
 

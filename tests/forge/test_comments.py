@@ -29,23 +29,21 @@ def number(developer, sha):
 
 
 def test_what_others_write_with_our_marker_is_not_ours(forge, adapter, developer, number):
-    where = forge.installation("acme"), REPOSITORY
     developer.comment(REPOSITORY, number, f"{MARKER} -->\nforged")
-    adapter.comment(*where, number, "a reply without it")
-    made = adapter.comment(*where, number, f"{MARKER} -->\nfirst")
-    assert adapter.our_comments(*where, number, MARKER) == {made: f"{MARKER} -->\nfirst"}
-    adapter.update_comment(*where, number, made, f"{MARKER} -->\nsecond")
-    assert adapter.our_comments(*where, number, MARKER) == {made: f"{MARKER} -->\nsecond"}
+    adapter.comment(REPOSITORY, number, "a reply without it")
+    made = adapter.comment(REPOSITORY, number, f"{MARKER} -->\nfirst")
+    assert adapter.our_comments(REPOSITORY, number, MARKER) == {made: f"{MARKER} -->\nfirst"}
+    adapter.update_comment(REPOSITORY, number, made, f"{MARKER} -->\nsecond")
+    assert adapter.our_comments(REPOSITORY, number, MARKER) == {made: f"{MARKER} -->\nsecond"}
 
 
 def test_ours_is_found_behind_a_hundred_others(forge, adapter, developer, number):
-    where = forge.installation("acme"), REPOSITORY
     for one in range(100):
         developer.comment(REPOSITORY, number, f"{one}")
-    made = adapter.comment(*where, number, MARKER)
-    assert list(adapter.our_comments(*where, number, MARKER)) == [made]
+    made = adapter.comment(REPOSITORY, number, MARKER)
+    assert list(adapter.our_comments(REPOSITORY, number, MARKER)) == [made]
 
 
 def test_what_is_gone_is_not_found(forge, adapter, number):
     with pytest.raises(NotFound):
-        adapter.update_comment(forge.installation("acme"), REPOSITORY, number, 10**9, "text")
+        adapter.update_comment(REPOSITORY, number, 10**9, "text")

@@ -82,16 +82,16 @@ def test_who_only_reads_opens_issues_and_changes_none_of_others(api, token):
 
 
 def test_the_products_adapter_keeps_an_issue_of_its_own(forge, api, adapter, sha):
-    where = forge.installation("acme"), "acme/infra"
+    repository = "acme/infra"
     opened(api, "developer", body=f"{MARKER} -->")
-    number = adapter.open_issue(*where, "Drift", f"{MARKER} -->\nfirst")
-    assert adapter.our_issues(*where, MARKER) == [number]
-    adapter.write_issue(*where, number, f"{MARKER} -->\nsecond", is_open=False)
-    assert adapter.our_issues(*where, MARKER) == []
-    adapter.write_issue(*where, number, f"{MARKER} -->\nthird", is_open=True)
-    assert adapter.our_issues(*where, MARKER) == [number]
+    number = adapter.open_issue(repository, "Drift", f"{MARKER} -->\nfirst")
+    assert adapter.our_issues(repository, MARKER) == [number]
+    adapter.write_issue(repository, number, f"{MARKER} -->\nsecond", is_open=False)
+    assert adapter.our_issues(repository, MARKER) == []
+    adapter.write_issue(repository, number, f"{MARKER} -->\nthird", is_open=True)
+    assert adapter.our_issues(repository, MARKER) == [number]
     with pytest.raises(NotFound):
-        adapter.write_issue(*where, 99, "text", is_open=True)
+        adapter.write_issue(repository, 99, "text", is_open=True)
 
 
 def test_people_see_issues_on_pages(api, token, forge):

@@ -27,7 +27,6 @@ def push(repository, wires):
             "before": before,
             "after": after,
             "branch": "main",
-            "installation": 42,
             "sender": "reviewer",
             "forced": False,
         }
@@ -109,7 +108,7 @@ def test_an_invalid_file_is_told_on_the_commit_and_its_correction_deploys_what_w
 def test_an_event_of_a_pull_request_starts_its_machine(wires):
     wires.forge.branches["main"] = sha(2)
     wires.forge.seen[5] = seen()
-    fields = {"repository": "acme/infra", "pull_request": 5, "action": "opened", "installation": 42, "sender": "author"}
+    fields = {"repository": "acme/infra", "pull_request": 5, "action": "opened", "sender": "author"}
     delivery = Delivery("delivery-pr", "pull_request", fields, "2026-03-02T08:00:00.000000+00:00")
     wires.deliveries.store(delivery)
     assert failures(call("discover_roots", sqs_event(to_message(delivery)))) == []

@@ -94,7 +94,6 @@ def click_message(wires, deployment, identifier, by="reviewer"):
         "name": f"tidegate/deploy: {record.root.name}",
         "head_sha": record.revision.sha,
         "identifier": identifier,
-        "installation": record.installation,
         "sender": by,
     }
     return sqs_event(to_message(Delivery("delivery-1", "check_run", fields, wires.clock.now())))

@@ -19,7 +19,7 @@ from tidegate.vcs.adapters.deliveries import queues_of_events, to_message
 from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.pull_request import PullRequest
 
-WHERE = {"repository": "acme/infra", "installation": 7}
+WHERE = {"repository": "acme/infra"}
 AT = "2026-03-02T08:00:00.000000+00:00"
 
 

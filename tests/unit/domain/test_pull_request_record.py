@@ -196,4 +196,3 @@ def test_what_is_opened_again_is_open_and_planned_anew():
 def test_a_record_is_open_until_it_is_closed():
     assert any_pull_request_record().is_open
     assert not any_pull_request_record(closed_at=NOW).is_open
-    assert any_pull_request().where == (42, "acme/infra")

@@ -29,7 +29,7 @@ def test_a_push_to_the_default_branch_is_a_push():
         "push",
         {
             "repository": "acme/platform/infra",
-            "installation": 77,
+            "project": 77,
             "before": BEFORE,
             "after": HEAD,
             "branch": "main",
@@ -55,7 +55,7 @@ def test_a_push_to_the_default_branch_is_a_push():
     ],
 )
 def test_a_merge_request_is_a_pull_request(attributes, changes, told):
-    where = {"repository": "acme/platform/infra", "installation": 77, "pull_request": 5, "sender": "developer"}
+    where = {"repository": "acme/platform/infra", "project": 77, "pull_request": 5, "sender": "developer"}
     found = read_event(MERGE, merge_request(changes=changes, **attributes))
     heads = {"opened": {"before": "", "after": HEAD}, "synchronize": {"before": BEFORE, "after": HEAD}}
     assert found == Accepted("pull_request", {**where, "action": told, **heads.get(told, {})})
@@ -91,7 +91,7 @@ def test_a_command_in_a_note_is_a_comment():
         "issue_comment",
         {
             "repository": "acme/platform/infra",
-            "installation": 77,
+            "project": 77,
             "pull_request": 5,
             "comment": 4321,
             "text": "Tidegate deploy network",

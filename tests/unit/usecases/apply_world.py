@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.builders import any_layer, any_pull_request, seen, sha
 from tests.fakes.ports import port
-from tests.unit.usecases.events_world import AT, HEAD, INSTALLATION, MAIN, NUMBER, REPOSITORY, EventsWorld
+from tests.unit.usecases.events_world import AT, HEAD, MAIN, NUMBER, REPOSITORY, EventsWorld
 from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.queue import head_after, lock_when_let_in, waiting_for
@@ -82,7 +82,6 @@ class ApplyWorld(EventsWorld):
         """Let somebody push to ``main``; return what became of it."""
         fields = {
             "repository": REPOSITORY,
-            "installation": INSTALLATION,
             "before": before,
             "after": after,
             "branch": "main",

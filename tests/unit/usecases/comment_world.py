@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.builders import REPOSITORY, any_plan
-from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, INSTALLATION, NUMBER, PullRequestWorld
+from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, NUMBER, PullRequestWorld
 from tidegate.comments.receive_comment import receive_comment
 from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.ports import Change
@@ -24,7 +24,7 @@ class CommentWorld(PullRequestWorld):
         self.forge.readers.add("reader")
 
     def comment(self, text, by="writer", delivery=None):
-        where = {"repository": REPOSITORY, "installation": INSTALLATION, "sender": by}
+        where = {"repository": REPOSITORY, "sender": by}
         fields = {**where, "pull_request": NUMBER, "comment": 70, "text": text}
         stored = delivery or self.delivery("issue_comment", **fields)
         return receive_comment(self.ports, stored)

@@ -20,10 +20,10 @@ from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.ports import KnownRepository
 from tidegate.rules.errors import NotFound
 
-INSTALLATION, HEAD = 42, sha(3)
+HEAD = sha(3)
 NIGHTLY = "drift: {schedules: {nightly: {tag_query: '', schedule: daily}}}\n"
 FILES = {"app/main.tf": "", "db/main.tf": "", "tidegate.yaml": NIGHTLY}
-KNOWN = KnownRepository(REPOSITORY, INSTALLATION, "main", HEAD, NOW)
+KNOWN = KnownRepository(REPOSITORY, "main", HEAD, NOW)
 CHANGED, SAME = any_plan(), any_plan(changes=PlannedChanges())
 
 

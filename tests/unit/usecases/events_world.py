@@ -18,7 +18,7 @@ from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.pull_request import PullRequest, PullRequestReview, ReviewVerdict
 
-REPOSITORY, INSTALLATION, NUMBER = "acme/infra", 42, 5
+REPOSITORY, NUMBER = "acme/infra", 5
 AT = "2026-03-02T08:00:00.000000+00:00"
 BASE, MAIN, HEAD = sha(1), sha(2), sha(3)
 FILES = {"live/app/main.tf": "", "live/db/main.tf": "", "README.md": ""}
@@ -70,13 +70,13 @@ class EventsWorld:
 
     def comment(self, text, by="writer", delivery=None, *, at=AT, number=NUMBER):
         """Let somebody comment on a pull request; return what became of it."""
-        where = {"repository": REPOSITORY, "installation": INSTALLATION, "sender": by}
+        where = {"repository": REPOSITORY, "sender": by}
         fields = {**where, "pull_request": number, "comment": 70 + self.received, "text": text}
         return receive_comment(self.ports, self.stored("issue_comment", fields, delivery, at))
 
     def request(self, *roots, by="operator", delivery=None, **more):
         """Let an operator ask for deploys; return what became of it."""
-        fields = {"repository": REPOSITORY, "installation": INSTALLATION, "roots": list(roots), "by": by, **more}
+        fields = {"repository": REPOSITORY, "roots": list(roots), "by": by, **more}
         return receive_request(self.ports, self.stored("manual", fields, delivery))
 
     @property

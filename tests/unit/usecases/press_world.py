@@ -48,7 +48,6 @@ class PressedWorld(World):
     def press(self, identifier=Button.CONFIRM, by="reviewer", at=LATER, deployments=None, **fields):
         press = ButtonClick(
             repository=self.deployment.repository,
-            installation=self.deployment.installation,
             check_run=1,
             name="tidegate/deploy: network",
             sha=self.deployment.revision.sha,

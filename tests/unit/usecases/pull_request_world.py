@@ -19,7 +19,7 @@ from tidegate.reconciler.resend_deliveries import resend_deliveries
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.authors import Authors
 
-INSTALLATION, NUMBER = 42, 5
+NUMBER = 5
 FORK_POINT, MAIN, HEAD = sha(1), sha(2), sha(3)
 FILES = {"live/app/main.tf": "", "live/db/main.tf": "", "README.md": ""}
 PAGE = f"https://tidegate.example/pulls/{REPOSITORY}/{NUMBER}"
@@ -49,7 +49,7 @@ class PullRequestWorld:
             web_url="https://tidegate.example",
         )
         self.forge.changes[MAIN, HEAD] = Change(FORK_POINT, Authors(("author",)))
-        self.repository_index.remember(KnownRepository(REPOSITORY, INSTALLATION, "main", MAIN, NOW))
+        self.repository_index.remember(KnownRepository(REPOSITORY, "main", MAIN, NOW))
 
     forge = property(lambda self: self.ports.forge)
     repository_index = property(lambda self: self.ports.repository_index)
@@ -114,7 +114,7 @@ class PullRequestWorld:
         self.forge.seen[NUMBER] = seen(spec, is_open=is_open, merged=merged)
 
     def delivery(self, event="pull_request", **fields):
-        where = {"repository": REPOSITORY, "pull_request": NUMBER, "installation": INSTALLATION, "sender": "author"}
+        where = {"repository": REPOSITORY, "pull_request": NUMBER, "sender": "author"}
         self.received += 1
         stored = Delivery(f"delivery-{self.received}", event, {**where, **fields}, self.clock.now())
         self.deliveries.store(stored)
@@ -126,7 +126,7 @@ class PullRequestWorld:
 
     def follow(self, **wish):
         """Let the record follow the forge; return what became of it."""
-        return follow_pull_request(self.ports, INSTALLATION, REPOSITORY, NUMBER, **wish)
+        return follow_pull_request(self.ports, REPOSITORY, NUMBER, **wish)
 
     @property
     def record(self):

@@ -54,7 +54,6 @@ class World:
             "before": sha(1),
             "after": AFTER,
             "branch": "main",
-            "installation": 42,
             **({"sender": "octocat", "forced": False, "authors": ["author"]} if event == "push" else {}),
             **fields,
         }

@@ -75,7 +75,6 @@ class RerunWorld(World):
         """Ask for one check to run again; return what became of it."""
         asked = {
             "repository": deployment.repository,
-            "installation": deployment.installation,
             "id": self.numbers.get(deployment.id, 1),
             "name": f"tidegate/deploy: {deployment.root.name}",
             "external_id": deployment.id,
@@ -89,7 +88,7 @@ class RerunWorld(World):
     def suite(self, revision, by="reviewer", pull_requests=()):
         """Ask for all checks of a commit to run again; return what became of it."""
         deployment = any_deployment()
-        where = {"repository": deployment.repository, "installation": deployment.installation}
+        where = {"repository": deployment.repository}
         asked = {**where, "head_sha": revision, "sender": by, "pull_requests": list(pull_requests)}
         outcome = rerun_suite(self.ports, self.demand("check_suite", asked))
         self.show_answers()

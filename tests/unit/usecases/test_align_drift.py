@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, REPOSITORY, any_drift_finding, sha
-from tests.unit.usecases.drift_world import INSTALLATION, KNOWN, NIGHTLY, DriftWorld
+from tests.unit.usecases.drift_world import KNOWN, NIGHTLY, DriftWorld
 from tidegate.ports import KnownRepository
 from tidegate.rules.errors import CloudUnavailable, ForgeRefused, NotFound
 
@@ -25,7 +25,7 @@ def test_a_schedule_is_made_once(world):
     assert world.align() == ()
     (record,) = world.schedules.entries.values()
     assert world.schedules.writes == 1
-    assert (record.repository, record.installation, record.branch) == (REPOSITORY, INSTALLATION, "main")
+    assert (record.repository, record.branch) == (REPOSITORY, "main")
     assert record.entry == world.record().entry
     assert record.entry.timetable.words.startswith("daily at ")
 
@@ -65,7 +65,7 @@ def test_a_schedule_that_the_file_does_not_name_any_more_goes(world, text):
 @pytest.mark.parametrize("refusal", [None, ForgeRefused(403, "no")])
 def test_its_issue_is_closed_if_the_forge_lets_us(world, refusal):
     world.align()
-    number = world.issues.open_issue(INSTALLATION, REPOSITORY, "Drift", "text")
+    number = world.issues.open_issue(REPOSITORY, "Drift", "text")
     world.put(issue=number, is_reported=True, findings=(any_drift_finding(),), ended_at=NOW)
     world.issues.failures = [refusal] if refusal else []
     world.align("{}\n")
@@ -102,8 +102,8 @@ def test_what_the_cloud_did_not_take_is_done_by_whoever_tries_again(world):
     assert world.schedules.entries == {}
 
 
-def test_a_repository_that_moved_is_known_by_its_new_installation(world):
+def test_a_schedule_follows_the_default_branch(world):
     world.align()
-    moved = KnownRepository(REPOSITORY, 43, "trunk", KNOWN.seen, KNOWN.seen_at)
+    moved = KnownRepository(REPOSITORY, "trunk", KNOWN.seen, KNOWN.seen_at)
     world.align(known=moved)
-    assert (world.record().installation, world.record().branch) == (43, "trunk")
+    assert world.record().branch == "trunk"

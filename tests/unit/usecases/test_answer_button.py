@@ -212,7 +212,6 @@ def test_an_old_button_does_not_decide_a_review_that_waits_on_a_newer_check_run(
     [
         {"external_id": "no-such-deployment"},
         {"repository": "mallory/infra"},
-        {"installation": 666},
         {"sha": "f" * 40},
         {"name": "tidegate/deploy: other"},
     ],

@@ -221,7 +221,7 @@ def test_a_root_of_several_stacks_is_judged_in_each(world):
 def test_commits_are_compared_once_for_the_roots_of_one_push(world):
     applied = world.end()
     comparing = AppliedBefore(world.ports)
-    comparing.enqueue(replace(any_deployment(4), root=applied.root, installation=applied.installation))
+    comparing.enqueue(replace(any_deployment(4), root=applied.root))
     assert world.of(MERGED).state is State.NO_CHANGES
     assert len(comparing._differing) == 1
 

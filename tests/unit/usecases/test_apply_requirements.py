@@ -47,7 +47,7 @@ def forge():
 def merge(*requires, **fields):
     """Return the deployment of the merge of pull request 5."""
     fields = {"pushed": (Pushed(BEFORE, MERGED, "main"),), "authors": ("author",), **fields}
-    return any_deployment(4, installation=42, requires=requires, **fields)
+    return any_deployment(4, requires=requires, **fields)
 
 
 def approve(forge, *logins, head=HEAD, number=5):
@@ -191,7 +191,7 @@ def test_a_commit_that_is_deployed_again_is_judged_on_its_own_pull_request(forge
 
 
 def test_the_head_of_a_pull_request_is_judged_on_its_approvals_alone(forge):
-    head = replace(any_deployment(3, installation=42), trigger=Trigger.MANUAL, pull_request=5, requires=(TWO,))
+    head = replace(any_deployment(3), trigger=Trigger.MANUAL, pull_request=5, requires=(TWO,))
     forge.pull_requests[5] = replace(PULL, is_open=True, merged=False, failing_checks=("build",), head_sha=sha(9))
     wanted = replace(head, requires=(replace(TWO, checks=True),))
     assert missing(forge, wanted)

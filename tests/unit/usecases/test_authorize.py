@@ -86,8 +86,7 @@ def test_a_forge_that_does_not_answer_grants_and_refuses_nothing(world):
 def test_of_several_things_those_that_somebody_may_not_are_told_and_each_fact_is_asked_for_once(world):
     world.forge.teams["acme/dba"] = {"reviewer"}
     accesses = {"root a": SRE_ONLY, "root b": Access(apply=("team:qa", "team:sre")), "root c": Access(apply=())}
-    where = 7, REPOSITORY
-    (told,) = access_refusals(world.ports, accesses, where, Action.APPLY, "reviewer")
+    (told,) = access_refusals(world.ports, accesses, REPOSITORY, Action.APPLY, "reviewer")
     assert "root c" in told
     assert world.forge.people_asked == ["reviewer"]
     assert world.forge.teams_asked == [("acme/sre", "reviewer"), ("acme/qa", "reviewer")]
@@ -96,11 +95,11 @@ def test_of_several_things_those_that_somebody_may_not_are_told_and_each_fact_is
 class TestRefusals:
     def test_one_sentence_names_all_that_is_refused_for_the_same_reason(self, world):
         accesses = {"stack dev": None, "root a": None, "stack prod": Access(apply=("user:ann",))}
-        told = access_refusals(world.ports, accesses, (7, REPOSITORY), Action.APPLY, "visitor")
+        told = access_refusals(world.ports, accesses, REPOSITORY, Action.APPLY, "visitor")
         assert told[0] == f"visitor may not write to {REPOSITORY}, and only who may can deploy stack dev and root a."
         assert told[1].startswith("Only user:ann may deploy stack prod here")
         many = {f"root {number}": None for number in range(12)}
-        (one,) = access_refusals(world.ports, many, (7, REPOSITORY), Action.APPLY, "visitor")
+        (one,) = access_refusals(world.ports, many, REPOSITORY, Action.APPLY, "visitor")
         assert one.endswith("root 8, root 9 and 2 more.")
 
 
@@ -116,7 +115,7 @@ class TestUnlock:
         last = world.put(any_deployment(access=SRE_ONLY))
         head, _ = world.queues.read(last.queue)
         world.queues.commit(head, replace(head, attempted=replace(any_deployed(), deployment=last.id)))
-        assert not may_unlock(world.ports, last.queue, 7, "maintainer").done
+        assert not may_unlock(world.ports, last.queue, "maintainer").done
 
     def test_what_was_locked_by_hand_is_unlocked_by_who_may_in_each_of_its_stacks(self, world):
         dev, prod = any_deployment(1, stack="dev"), any_deployment(2, stack="prod", access=SRE_ONLY)
@@ -126,16 +125,16 @@ class TestUnlock:
         last = {each.stack: any_deployed(deployment=each.id) for each in (dev, prod)}
         stacks = tuple(Standing(stack, attempted=one) for stack, one in last.items())
         world.queues.commit(head, replace(head, lock=any_lock(), attempted=last["dev"], by_stack=stacks))
-        assert "stack prod" in may_unlock(world.ports, dev.queue, 7, "maintainer").reason
+        assert "stack prod" in may_unlock(world.ports, dev.queue, "maintainer").reason
         world.forge.writers.add("reviewer")
-        assert may_unlock(world.ports, dev.queue, 7, "reviewer").done
+        assert may_unlock(world.ports, dev.queue, "reviewer").done
 
     @pytest.mark.parametrize("is_known", [True, False])
     def test_what_was_locked_by_nothing_that_is_known_is_unlocked_by_who_may_write(self, world, is_known):
         if not is_known:
             world.locked_by(any_deployment(access=SRE_ONLY))
-        assert may_unlock(world.ports, any_queue(), 7, "maintainer").done
-        decision = may_unlock(world.ports, any_queue(), 7, "visitor")
+        assert may_unlock(world.ports, any_queue(), "maintainer").done
+        decision = may_unlock(world.ports, any_queue(), "visitor")
         told = f"visitor may not write to {REPOSITORY}, and only who may can unlock the queue of root network."
         assert (decision.done, decision.reason) == (False, told)
 

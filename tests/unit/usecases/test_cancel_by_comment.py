@@ -189,7 +189,7 @@ def test_what_ends_at_the_same_moment_has_its_plan(world, monkeypatch):
 
 
 def test_a_cancel_that_the_forge_put_off_half_way_is_carried_out_when_it_comes_again(world):
-    stored = world.delivery("issue_comment", installation=42, comment=70, text="tidegate cancel", sender="writer")
+    stored = world.delivery("issue_comment", comment=70, text="tidegate cancel", sender="writer")
     with busy(world), pytest.raises(ForgeUnavailable):
         world.comment("", delivery=stored)
     world.comment("", delivery=stored)

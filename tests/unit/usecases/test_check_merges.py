@@ -9,9 +9,10 @@ import pytest
 
 from tests.builders import REPOSITORY, seen, sha
 from tests.fakes import MemoryForge
+from tests.fakes.ports import memory_ports
 from tests.unit.usecases.trees import Trees, merged
 from tidegate.ports import Change
-from tidegate.pushes.check_merges import MergeCheck
+from tidegate.pushes.check_merges import check_merges
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.push import Pushed
@@ -54,7 +55,7 @@ class World:
 
     def altered(self, before=BEFORE, after=MERGE):
         push = Pushed(before, after, "main")
-        return MergeCheck(self.forge, self).checked((7, REPOSITORY), push).altered
+        return check_merges(memory_ports(forge=self.forge, history=self), REPOSITORY, push).altered
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from tests.builders import any_pull_request, sha
 from tests.fakes import MemoryForge, MemoryPullRequests
 from tests.fakes.ports import memory_ports
-from tests.unit.usecases.events_world import AT, BASE, HEAD, INSTALLATION, NUMBER, PULL, REPOSITORY
+from tests.unit.usecases.events_world import AT, BASE, HEAD, NUMBER, PULL, REPOSITORY
 from tidegate.gates.check_requirements import RequirementsChecker
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Change
@@ -18,7 +18,6 @@ from tidegate.vcs.rules.comparison import Comparison
 from tidegate.vcs.rules.pull_request import PullRequestReview, ReviewVerdict
 from tidegate.vcs.rules.pushers import HeadPush
 
-WHERE = INSTALLATION, REPOSITORY
 AFTER_BASE = sha(8)
 ROLES = {"writer": Permission.WRITE, "reader": Permission.READ, "admin": Permission.ADMIN}
 
@@ -46,7 +45,7 @@ def checker(forge, records, **how):
 
 def missing(forge, *wanted, records=None):
     required = {("net", "prod"): wanted}
-    return checker(forge, records or opened()).by_root(WHERE, PULL, required)
+    return checker(forge, records or opened()).by_root(REPOSITORY, PULL, required)
 
 
 @pytest.mark.parametrize(
@@ -79,12 +78,12 @@ def test_only_teams_that_count_and_people_who_approve_are_asked_about_each_once(
 
 
 def test_what_is_required_of_every_root_is_told_without_their_names(forge):
-    (told,) = checker(forge, opened()).for_all(WHERE, PULL, Requirements(approvals=1))
+    (told,) = checker(forge, opened()).for_all(REPOSITORY, PULL, Requirements(approvals=1))
     assert told.startswith("1 approval of the current head")
 
 
 def test_a_root_without_a_matching_check_lacks_one(forge):
-    (told,) = checker(forge, opened()).by_root(WHERE, PULL, {("net", "default"): None})
+    (told,) = checker(forge, opened()).by_root(REPOSITORY, PULL, {("net", "default"): None})
     assert "`net`: No check of `apply_requirements` matches" in told
 
 
@@ -99,9 +98,9 @@ def test_a_root_without_a_matching_check_lacks_one(forge):
 )
 def test_the_head_is_compared_with_its_base_branch_only_where_that_is_required(forge, relation, is_current):
     forge.branches["main"], forge.comparison = "1" * 40, relation
-    assert checker(forge, opened()).for_all(WHERE, PULL, Requirements()) == ()
+    assert checker(forge, opened()).for_all(REPOSITORY, PULL, Requirements()) == ()
     assert forge.compared == []
-    assert (checker(forge, opened()).for_all(WHERE, PULL, Requirements(undiverged=True)) == ()) is is_current
+    assert (checker(forge, opened()).for_all(REPOSITORY, PULL, Requirements(undiverged=True)) == ()) is is_current
     assert (missing(forge, Requirements(undiverged=True)) == ()) is is_current
     assert forge.compared == [("1" * 40, HEAD)] * 2
 
@@ -142,9 +141,9 @@ def test_an_approval_is_of_the_base_branch_that_the_pull_request_went_to_then(fo
     records = opened(base=base, base_since=since)
     approve(forge, "writer")
     required = {("net", "prod"): (Requirements(approvals=1),)}
-    told = checker(forge, records).by_root(WHERE, PULL, required)
+    told = checker(forge, records).by_root(REPOSITORY, PULL, required)
     assert (not told) is counts
-    assert checker(forge, records, merged=False).by_root(WHERE, PULL, required) == ()
+    assert checker(forge, records, merged=False).by_root(REPOSITORY, PULL, required) == ()
 
 
 @pytest.mark.parametrize("pushes", [(), (HeadPush("", BASE, "author"), HeadPush(AFTER_BASE, HEAD, "author"))])

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import any_deployment, any_revision
 from tests.unit.usecases.apply_world import QUEUE, ApplyWorld
-from tests.unit.usecases.events_world import HEAD, INSTALLATION, NUMBER, REPOSITORY
+from tests.unit.usecases.events_world import HEAD, NUMBER, REPOSITORY
 from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.queue import head_after, waiting_for
 from tidegate.pull_requests.close_applied import close_applied
@@ -96,7 +96,7 @@ def test_a_conversation_that_is_locked_is_no_reason_to_fail(world):
 def closed(world, *, merged):
     """Let whoever follows pull requests hear that this one is closed."""
     world.forge.seen[NUMBER] = replace(world.forge.seen[NUMBER], is_open=False, merged=merged)
-    return follow_pull_request(world.ports, INSTALLATION, REPOSITORY, NUMBER)
+    return follow_pull_request(world.ports, REPOSITORY, NUMBER)
 
 
 def test_whoever_follows_pull_requests_ends_what_an_apply_left_as_often_as_it_hears_of_a_merge(world):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import REPOSITORY
 from tests.fakes.ports import changed
-from tests.unit.usecases.drift_world import CHANGED, HEAD, INSTALLATION, NIGHTLY, SAME, DriftWorld
+from tests.unit.usecases.drift_world import CHANGED, HEAD, NIGHTLY, SAME, DriftWorld
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.review_rule import PlanReview
 from tidegate.drift.conclude_drift import fail_drift
@@ -254,4 +254,4 @@ def test_each_stack_of_a_root_is_undone_by_itself(world):
     (deployment,) = world.deployments.all()
     assert deployment.stack == "b"
     assert world.record().drifted[0].deployment == deployment.id
-    assert world.record().where == (INSTALLATION, REPOSITORY)
+    assert world.record().repository == REPOSITORY

@@ -79,7 +79,7 @@ class TestComments:
 
 
 class TestPushes:
-    PUSH = Push("delivery-1", REPOSITORY, BEFORE, AFTER, "main", 7, AT, "owner", forced=None)
+    PUSH = Push("delivery-1", REPOSITORY, BEFORE, AFTER, "main", AT, "owner", forced=None, project=7)
 
     def confirmed(self, *pushed):
         """Return what the push is confirmed as, where the forge knows it as ``pushed``, and the audit log."""

@@ -22,7 +22,6 @@ from tidegate.policies.rules.requirements import Requirements
 from tidegate.roots.rules.root import Engine, EngineName
 from tidegate.rules.access import Access
 
-WHERE = (7, REPOSITORY)
 OLDER = (PolicySetStatus("older"),)
 WORDS = [("words", ("team:sre",), "")]
 NARROWED = """\
@@ -52,7 +51,7 @@ class World:
     def under(self, *old, file=NARROWED):
         self.files["tidegate.yaml"] = file
         again = [run_again(each, "main", "reviewer", NOW, "demand") for each in old]
-        found = under_current_rules(self.ports, WHERE, again)
+        found = under_current_rules(self.ports, REPOSITORY, again)
         return [found[each.id] for each in again]
 
 

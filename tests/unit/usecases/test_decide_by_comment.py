@@ -45,7 +45,7 @@ class DecidedWorld(CancelWorld):
 
     def say(self, text, by="reviewer", written_at=LATER, delivery=None, **fields):
         self.said += 1
-        where = {"repository": REPOSITORY, "installation": 7, "pull_request": NUMBER, "comment": 70 + self.said}
+        where = {"repository": REPOSITORY, "pull_request": NUMBER, "comment": 70 + self.said}
         stored = delivery or Delivery(
             f"decision-{self.said}",
             "decision",
@@ -224,7 +224,6 @@ def test_a_comment_that_is_received_again_is_answered_once(world):
         "decision",
         {
             "repository": REPOSITORY,
-            "installation": 7,
             "pull_request": NUMBER,
             "comment": 71,
             "text": "tidegate reject",
@@ -240,7 +239,7 @@ def test_a_comment_that_is_received_again_is_answered_once(world):
 
 def test_a_comment_is_handed_over_as_it_was_written():
     ports = memory_ports()
-    comment = Comment("guid", REPOSITORY, NUMBER, 70, "tidegate reject", 7, "reviewer", LATER, NOW)
+    comment = Comment("guid", REPOSITORY, NUMBER, 70, "tidegate reject", "reviewer", LATER, NOW)
     told = dispatch_comment(ports, comment, Command(Verb.REJECT))
     (sent,) = ports.events.sent
     assert (sent.id, sent.event, sent.received_at) == ("decision-guid", "decision", LATER)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_plan, any_root, deployment_in
-from tests.unit.usecases.events_world import BASE, FILES, INSTALLATION, MAIN, NUMBER, EventsWorld
+from tests.unit.usecases.events_world import BASE, FILES, MAIN, NUMBER, EventsWorld
 from tidegate.deploys.queue.enqueue import enqueue
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.origin import Destruction
@@ -34,7 +34,7 @@ def world():
 
 def deployed(world, number=1, **fields):
     """Let a root that is gone be deployed."""
-    values = {"root": GONE, "revision": Revision(BASE, "main"), "installation": INSTALLATION, "state": State.APPLIED}
+    values = {"root": GONE, "revision": Revision(BASE, "main"), "state": State.APPLIED}
     one = replace(deployment_in(State.APPLIED, number), **{**values, **fields})
     one = replace(one, id=f"{one.id}-{number}")
     world.deployments.add(one)

@@ -34,7 +34,7 @@ class TestWhatIsAffected:
         assert (what, ids) == ("plan", (layer.id,))
         assert (layer.root.name, layer.stack, layer.state) == ("live/app", "default", LayerState.WAITING)
         assert (layer.sha, layer.base_sha, layer.checkout) == (HEAD, MAIN, Checkout.MERGE)
-        assert (layer.pull_request, layer.installation, layer.why) == (NUMBER, 42, "This commit changes it.")
+        assert (layer.pull_request, layer.why) == (NUMBER, "This commit changes it.")
         assert world.record.state is PullRequestState.PLANNING
         assert world.record.layers == ids
 

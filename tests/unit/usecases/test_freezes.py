@@ -104,7 +104,7 @@ def test_a_root_that_only_a_pull_request_has_waits_for_each_window(world):
 
 
 def test_the_newest_files_windows_are_kept(world):
-    known = KnownRepository(REPOSITORY, 7, "main", sha(2), NOW)
+    known = KnownRepository(REPOSITORY, "main", sha(2), NOW)
     world.repository_index.remember(known)
     keep_freezes(world.ports, replace(known, seen=sha(1)), ())
     assert world.queues.freezes(REPOSITORY).windows == (WINDOW,)

@@ -121,7 +121,7 @@ def test_everything_that_is_stored_is_queued_once(answers):
 
 def test_what_is_taken_is_who_and_which_and_no_words_but_of_commands(answers):
     sent = {delivery.event: set(delivery.fields) for delivery in answers[1]}
-    where = {"repository", "installation", "sender"}
+    where = {"repository", "project", "sender"}
     assert sent["push"] == where | {"before", "after", "branch", "forced", "authors"}
     assert sent["pull_request"] == where | {"pull_request", "action"}
     assert sent["pull_request_review"] == where | {"pull_request"}

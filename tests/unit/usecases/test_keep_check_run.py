@@ -26,7 +26,7 @@ class Keeping:
         self.ports = memory_ports(**mortal)
 
     def show(self, found):
-        show_check_run(self.ports, 42, "acme/infra", found)
+        show_check_run(self.ports, "acme/infra", found)
 
 
 @pytest.fixture

@@ -246,10 +246,10 @@ def test_who_may_not_unlock_one_of_its_roots_may_not_lock_a_stack(world):
     enqueue(world)
     enqueue(world, "live/db", 2, access=nobody)
     enqueue(world, "live/more", 3, access=Access())
-    where = (42, REPOSITORY)
-    assert not may_lock_many(world.ports, where, "prod", "writer").done
-    assert not may_lock_many(world.ports, where, WHOLE, "writer").done
-    assert may_lock_many(world.ports, where, WHOLE, "writer").reason
+
+    assert not may_lock_many(world.ports, REPOSITORY, "prod", "writer").done
+    assert not may_lock_many(world.ports, REPOSITORY, WHOLE, "writer").done
+    assert may_lock_many(world.ports, REPOSITORY, WHOLE, "writer").reason
     world.comment("tidegate lock --stack prod")
     assert "Nothing was locked" in world.reply
     assert world.queues.locks(REPOSITORY).locks == ()
@@ -258,7 +258,7 @@ def test_who_may_not_unlock_one_of_its_roots_may_not_lock_a_stack(world):
 def test_rights_over_roots_of_other_stacks_do_not_matter_for_a_stack(world):
     enqueue(world)
     enqueue(world, "live/db", 2, stack="dev", access=Access(unlock=()))
-    assert may_lock_many(world.ports, (42, REPOSITORY), "prod", "writer").done
+    assert may_lock_many(world.ports, REPOSITORY, "prod", "writer").done
 
 
 def test_a_list_shows_a_root_s_own_lock_before_that_of_its_stack(world):
@@ -271,8 +271,8 @@ def test_a_list_shows_a_root_s_own_lock_before_that_of_its_stack(world):
 
 
 def test_without_any_deployment_who_may_write_locks_the_repository(world):
-    assert may_lock_many(world.ports, (42, REPOSITORY), WHOLE, "writer").done
-    assert not may_lock_many(world.ports, (42, REPOSITORY), WHOLE, "stranger").done
+    assert may_lock_many(world.ports, REPOSITORY, WHOLE, "writer").done
+    assert not may_lock_many(world.ports, REPOSITORY, WHOLE, "stranger").done
     world.comment("tidegate lock --all", by="reader")
     assert "Nothing was locked" in world.reply
 

@@ -28,7 +28,7 @@ class LookingWorld:
 
     def pressed(self, by="writer", schedule="nightly"):
         """Somebody has the schedule's check run again."""
-        fields = {"repository": REPOSITORY, "installation": 7, "sender": by, "schedule": schedule}
+        fields = {"repository": REPOSITORY, "sender": by, "schedule": schedule}
         asked = Delivery("d-1", "detect_drift", fields, NOW)
         self.ports.deliveries.store(asked)
         return rerun_drift(self.ports, asked)

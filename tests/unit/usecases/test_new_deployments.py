@@ -19,7 +19,7 @@ from tidegate.roots.rules.terms import tagged
 from tidegate.rules.access import Access
 from tidegate.rules.errors import CloudUnavailable
 
-REQUEST = Request("acme/infra", 7, any_revision(), Trigger.MERGE, "merge", "maintainer", NOW)
+REQUEST = Request("acme/infra", any_revision(), Trigger.MERGE, "merge", "maintainer", NOW)
 
 
 def deployable(name="app", stack=DEFAULT_STACK, *, shared=False, access=None, **member) -> Deployable:

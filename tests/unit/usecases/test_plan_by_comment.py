@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import REPOSITORY, sha
 from tests.unit.usecases.comment_world import CommentWorld
-from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, INSTALLATION, MAIN, NUMBER
+from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, MAIN, NUMBER
 from tidegate.ports import Change
 from tidegate.pull_requests.restart_pull_request import restart_pull_request
 from tidegate.roots.rules.plan_request import PlanRequest
@@ -44,7 +44,6 @@ class TestAllOfIt:
         stored = world.delivery(
             "issue_comment",
             repository=REPOSITORY,
-            installation=INSTALLATION,
             sender="writer",
             pull_request=NUMBER,
             comment=70,

@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import REPOSITORY, sha
 from tests.unit.usecases.comment_world import CommentWorld
-from tests.unit.usecases.pull_request_world import FILES, HEAD, INSTALLATION, MAIN, NUMBER
+from tests.unit.usecases.pull_request_world import FILES, HEAD, MAIN, NUMBER
 from tidegate.comments.plan_by_rerun import plan_by_rerun
 from tidegate.rules.errors import ForgeUnavailable
 
@@ -15,7 +15,7 @@ class RerunWorld(CommentWorld):
     """A pull request whose plans are shown, on check runs that have a button to run them again."""
 
     def again(self, by="writer", head=HEAD, numbers=(NUMBER,), delivery=None):
-        where = {"repository": REPOSITORY, "installation": INSTALLATION, "sender": by}
+        where = {"repository": REPOSITORY, "sender": by}
         asked = delivery or self.delivery("replan", **where, head_sha=head, pull_requests=list(numbers))
         return plan_by_rerun(self.ports, asked)
 
@@ -44,7 +44,7 @@ def test_several_checks_of_one_commit_plan_it_once(world):
 
 
 def test_the_same_demand_once_more_plans_nothing_again(world):
-    where = {"repository": REPOSITORY, "installation": INSTALLATION, "sender": "writer"}
+    where = {"repository": REPOSITORY, "sender": "writer"}
     asked = world.delivery("replan", **where, head_sha=HEAD, pull_requests=[NUMBER])
     world.again(delivery=asked)
     world.discover()

@@ -69,7 +69,7 @@ class World:
             "plan_digest": DIGEST,
             **fields,
         }
-        deployment = any_deployment(4, installation=42, **wanted)
+        deployment = any_deployment(4, **wanted)
         ports = memory_ports(forge=self.forge, pull_requests=self.records)
         return missing_requirements(ports, deployment).sentences
 

@@ -387,7 +387,7 @@ def test_who_hid_one_and_died_says_so_when_it_comes_again(world, repeated):
     old, new = repeated
     publish(world, new)
     made = CheckRun("any", old.revision.sha, old.id, "queued", "Queued", "It waits.")
-    world.forge.create_check_run(old.installation, old.repository, made)
+    world.forge.create_check_run(old.repository, made)
     publish(world, old)
     assert world.event_publisher.refreshed == [new.id]
 

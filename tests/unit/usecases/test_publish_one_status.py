@@ -17,12 +17,12 @@ from tidegate.deploys.rules.deployment import State
 class StatusForge(MemoryForge):
     """Shows what was created last, under the same number for the same external id."""
 
-    def create_check_run(self, installation, repository, check_run):
+    def create_check_run(self, repository, check_run):
         for number, shown in self.check_runs.items():
             if shown.external_id == check_run.external_id:
                 self.check_runs[number] = check_run
                 return number
-        return MemoryForge.create_check_run(self, installation, repository, check_run)
+        return MemoryForge.create_check_run(self, repository, check_run)
 
 
 @pytest.fixture

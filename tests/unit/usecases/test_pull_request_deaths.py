@@ -15,7 +15,7 @@ from tests.builders import REPOSITORY, any_plan, sha
 from tests.chance import examples
 from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.fakes.ports import changed
-from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, INSTALLATION, MAIN, NUMBER, PullRequestWorld
+from tests.unit.usecases.pull_request_world import FILES, FORK_POINT, HEAD, MAIN, NUMBER, PullRequestWorld
 from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.ports import Change
 from tidegate.pull_requests.cancel_plans import cancel_plans
@@ -169,7 +169,7 @@ def test_plans_that_are_cancelled_end_and_that_is_shown(world, death):
     planning(world)
     execution = world.record.execution
     world.forge.writers.add("writer")
-    cancel = partial(cancel_plans, world.mortal, (INSTALLATION, REPOSITORY), NUMBER, "writer", whole=True)
+    cancel = partial(cancel_plans, world.mortal, REPOSITORY, NUMBER, "writer", whole=True)
     assert world.dies_and_is_done_again(death, cancel).done
     restart_pull_request(world.ports, world.record)
     assert (world.record.execution, world.workflows.endings) == (execution, {execution: "ABORTED"})

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import sha
-from tests.unit.usecases.events_world import AT, BASE, HEAD, INSTALLATION, MAIN, NUMBER, REPOSITORY, EventsWorld
+from tests.unit.usecases.events_world import AT, BASE, HEAD, MAIN, NUMBER, REPOSITORY, EventsWorld
 from tidegate.deploys.rules.audit import FORCED
 from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.queue import waiting_for
@@ -35,7 +35,7 @@ def test_the_roots_that_the_pull_request_changes_are_deployed_by_hand(world):
     assert (deployment.trigger, deployment.pull_request, deployment.forced) == (Trigger.MANUAL, NUMBER, False)
     assert (deployment.requested_by, deployment.requested_at) == ("writer", AT)
     assert deployment.authors == ("author", "helper")
-    assert (deployment.repository, deployment.installation) == (REPOSITORY, INSTALLATION)
+    assert deployment.repository == REPOSITORY
     assert world.forge.reactions == [(70, "rocket")]
     assert world.forge.comments == []
     assert world.deliveries.outcome("delivery-1") == DeliveryOutcome(outcome, (deployment.id,))

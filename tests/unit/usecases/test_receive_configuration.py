@@ -24,7 +24,7 @@ class FailingChecks(MemoryForge):
         super().__init__()
         self.failure = failure
 
-    def create_check_run(self, installation, repository, check_run):
+    def create_check_run(self, repository, check_run):
         raise self.failure
 
 

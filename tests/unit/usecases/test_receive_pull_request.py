@@ -131,8 +131,8 @@ class TestRepositories:
         world.ports = changed(world.ports, repository_index=repository_index)
         world.receive()
         known = world.repository_index.repository(REPOSITORY)
-        assert (known.installation, known.default_branch, known.seen) == (42, "main", "")
-        pushed = KnownRepository(REPOSITORY, 42, "main", MAIN, "2020-01-01T00:00:00.000000+00:00")
+        assert (known.default_branch, known.seen) == ("main", "")
+        pushed = KnownRepository(REPOSITORY, "main", MAIN, "2020-01-01T00:00:00.000000+00:00")
         world.repository_index.remember(pushed)
         assert world.repository_index.repository(REPOSITORY) == pushed, "any push that was received is newer"
 

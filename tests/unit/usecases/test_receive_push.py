@@ -73,12 +73,12 @@ def test_a_deployment_tells_who_asked_for_what_and_when(world):
     first = world.enqueued[0]
     assert (first.repository, first.revision.sha, first.revision.branch) == ("acme/infra", AFTER, "main")
     assert (first.trigger, first.state, first.requested_by) == (Trigger.MERGE, State.QUEUED, "octocat")
-    assert (first.requested_at, first.installation) == ("2026-03-02T08:00:00.000000+00:00", 42)
+    assert first.requested_at == "2026-03-02T08:00:00.000000+00:00"
 
 
 def test_a_push_remembers_its_repository_and_tells_its_deployments(world):
     outcome = world.receive()
-    known = KnownRepository("acme/infra", 42, "main", AFTER, "2026-03-02T08:00:00.000000+00:00")
+    known = KnownRepository("acme/infra", "main", AFTER, "2026-03-02T08:00:00.000000+00:00")
     assert world.repository_index.repositories() == [known]
     ids = tuple(deployment.id for deployment in world.enqueued)
     assert world.deliveries.outcome("delivery-1") == DeliveryOutcome(outcome, ids)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.usecases.events_world import AT, HEAD, INSTALLATION, MAIN, REPOSITORY, EventsWorld
+from tests.unit.usecases.events_world import AT, HEAD, MAIN, REPOSITORY, EventsWorld
 from tidegate.deploys.rules.deployment import Trigger
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.ports import KnownRepository
@@ -21,7 +21,7 @@ def world():
 @pytest.fixture
 def known(world):
     """The world, which knows its repository."""
-    world.repository_index.remember(KnownRepository(REPOSITORY, INSTALLATION, "main", MAIN, AT))
+    world.repository_index.remember(KnownRepository(REPOSITORY, "main", MAIN, AT))
     return world
 
 
@@ -37,7 +37,6 @@ def test_a_request_is_stored_and_queued_before_its_id_is_told(known):
         "repository": REPOSITORY,
         "roots": ["live/app", "live/db"],
         "by": "operator",
-        "installation": INSTALLATION,
     }
     assert known.deliveries.is_queued(identifier)
     assert known.deliveries.outcome(identifier) is None

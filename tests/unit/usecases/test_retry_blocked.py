@@ -61,7 +61,7 @@ def test_what_the_default_branch_does_not_say_is_not_run_and_the_rest_is(world):
 
 
 def _delivery(blocked, *failed):
-    fields = {"repository": blocked.repository, "installation": 1, "blocked": blocked.id, "failed": failed}
+    fields = {"repository": blocked.repository, "blocked": blocked.id, "failed": failed}
     return Delivery("retry-1", RETRY, {**fields, "sender": "maintainer"}, AT)
 
 

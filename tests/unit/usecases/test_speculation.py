@@ -61,7 +61,7 @@ def test_a_layer_that_waits_gets_a_job_that_merges_its_head_into_its_base(world)
     job = world.jobs.get(begun.job)
     assert job_parts(begun.job) == (world.id, JobKind.SPECULATE, 1)
     assert (job.kind, job.sha, job.base_sha, job.merges) == (JobKind.SPECULATE, sha(3), sha(2), True)
-    assert (job.root, job.stack, job.installation) == (world.layer.root, "default", 42)
+    assert (job.root, job.stack) == (world.layer.root, "default")
     assert begun.digest == job_digest(job)
     assert (world.layer.state, world.layer.job, world.layer.reason) == (LayerState.PLANNING, begun.job, "")
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, REPOSITORY, any_plan, seen, sha
-from tests.unit.usecases.pull_request_world import HEAD, INSTALLATION, MAIN, NUMBER, PullRequestWorld
+from tests.unit.usecases.pull_request_world import HEAD, MAIN, NUMBER, PullRequestWorld
 from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
 from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.ports import Change, KnownRepository
@@ -39,7 +39,7 @@ class MovingWorld(PullRequestWorld):
 
     def moved(self, *touched, to=NEWER, branch="main", rules=ON_MERGE, replans=False, every=False):
         self.forge.branches["main"] = to
-        known = KnownRepository(REPOSITORY, INSTALLATION, branch, to, NOW)
+        known = KnownRepository(REPOSITORY, branch, to, NOW)
         notify_base_moved.notify_base_moved(self.ports, known, None if every else touched, rules, replans=replans)
 
     @property

@@ -92,7 +92,7 @@ def test_examples_without_an_installation_are_refused_with_what_to_do(answers):
 
 def test_what_is_taken_of_a_pull_request_is_who_and_which_and_not_its_words(answers):
     sent = {delivery.event: delivery for delivery in answers[1]}
-    known = {"repository", "pull_request", "action", "installation", "sender", "before", "after"}
+    known = {"repository", "pull_request", "action", "sender", "before", "after"}
     assert sent["pull_request"].fields.keys() <= known
-    assert sent["pull_request_review"].fields.keys() == {"repository", "pull_request", "installation", "sender"}
-    assert sent["merge_group"].fields.keys() == {"repository", "pull_request", "sha", "installation", "sender"}
+    assert sent["pull_request_review"].fields.keys() == {"repository", "pull_request", "sender"}
+    assert sent["merge_group"].fields.keys() == {"repository", "pull_request", "sha", "sender"}

@@ -9,7 +9,7 @@ from tidegate.reconciler.catch_up_heads import ASKED, catch_up_heads
 from tidegate.reconciler.resend_deliveries import resend_deliveries
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
 
-KNOWN = KnownRepository(REPOSITORY, installation=7, default_branch="main", seen=sha(1), seen_at=NOW)
+KNOWN = KnownRepository(REPOSITORY, default_branch="main", seen=sha(1), seen_at=NOW)
 
 
 def test_a_push_that_no_webhook_told_of_is_received_after_a_minute(world):
@@ -26,7 +26,6 @@ def test_a_push_that_no_webhook_told_of_is_received_after_a_minute(world):
         "before": sha(1),
         "after": sha(2),
         "branch": "main",
-        "installation": 7,
     }
 
 

@@ -29,7 +29,6 @@ def read_click(delivery: Delivery) -> ButtonClick:
     fields = delivery.fields
     return ButtonClick(
         repository=fields["repository"],
-        installation=fields["installation"],
         check_run=fields["id"],
         name=fields["name"],
         sha=fields["head_sha"],

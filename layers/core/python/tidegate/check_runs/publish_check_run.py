@@ -90,8 +90,7 @@ def _open(
 
     What stays completed stays on the old one, unless there is such a newer one: that would never end.
     """
-    where = deployment.installation, deployment.repository
-    on_commit = ports.forge.commit_check_runs(*where, deployment.revision.sha)
+    on_commit = ports.check_run_publisher.commit_check_runs(deployment.repository, deployment.revision.sha)
     made = max((number for number, other in on_commit.items() if other == deployment.id), default=None)
     if made is not None and (old is None or made != old.id):
         _update(ports, deployment, made, check_run)
@@ -99,12 +98,12 @@ def _open(
         _update(ports, deployment, old.id, check_run)
         return old.id
     else:
-        made = ports.forge.create_check_run(*where, check_run)
+        made = ports.check_run_publisher.create_check_run(deployment.repository, check_run)
         if old is not None and made == old.id:
             return made  # GitLab has one status for each deployment, which goes on where it was.
     _show_newer(ports, deployment, on_commit)
     if old is not None:
-        url = ports.forge.check_run_url(deployment.repository, made)
+        url = ports.addresses.check_run_url(deployment.repository, made)
         _update(ports, deployment, old.id, render_continued(deployment, url, answer))
     elif deployment.rerun_of:
         ports.event_publisher.repeated(deployment.rerun_of, deployment.id)
@@ -113,7 +112,7 @@ def _open(
 
 def _is_hidden(ports: Ports, deployment: Deployment, number: int) -> bool:
     """Tell whether an older deployment's check run came after this one's: the forge shows the newest of a name."""
-    on_commit = ports.forge.commit_check_runs(deployment.installation, deployment.repository, deployment.revision.sha)
+    on_commit = ports.check_run_publisher.commit_check_runs(deployment.repository, deployment.revision.sha)
     later = {other: each for each, other in on_commit.items() if each > number}
     return any(_place(each) < _place(deployment) for each in _namesakes(ports, deployment, later))
 
@@ -134,7 +133,7 @@ def _namesakes(ports: Ports, deployment: Deployment, others: Collection[str]) ->
 
 
 def _update(ports: Ports, deployment: Deployment, check_run_id: int, check_run: CheckRun) -> None:
-    ports.forge.update_check_run(deployment.installation, deployment.repository, check_run_id, check_run)
+    ports.check_run_publisher.update_check_run(deployment.repository, check_run_id, check_run)
 
 
 def _place(deployment: Deployment) -> tuple[str, str]:

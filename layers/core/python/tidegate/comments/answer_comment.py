@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tidegate.comments.texts.replies import answering
-from tidegate.ports import DeliveryOutcome, Forge, Ports
+from tidegate.ports import Comments, DeliveryOutcome, Ports
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
 from tidegate.rules.permission import Permission
 
@@ -35,7 +35,8 @@ class Comment:
     """A comment, as the delivery (its id) tells it. ``pull_request`` and ``comment`` are the forge's numbers.
 
     ``written_at`` is when it was written, as the forge says (ISO 8601 in UTC); empty if it does not. ``plans`` are
-    sentences on what became of the pull request's plans, if that was decided before it was handed over.
+    sentences on what became of the pull request's plans, if that was decided before it was handed over. ``project`` is
+    the number that webhooks name the repository by where they are verified, else 0.
     """
 
     delivery: str
@@ -43,16 +44,12 @@ class Comment:
     pull_request: int
     comment: int
     text: str
-    installation: int
     sender: str
     received_at: str
     written_at: str = ""
     plans: str = ""
     plans_cancelled: bool = False
-
-    @property
-    def where(self) -> tuple[int, str]:
-        return self.installation, self.repository
+    project: int = 0
 
     @property
     def prefix(self) -> str:
@@ -67,8 +64,7 @@ class CommentAnswerer:
     Each method returns sentences for the outcome: empty, or what could not be shown.
     """
 
-    forge: Forge
-    installation: int
+    comments: Comments
     repository: str
     pull_request: int
     comment: int
@@ -84,20 +80,20 @@ class CommentAnswerer:
 
     def reply(self, text: str) -> str:
         """Write a comment (Markdown) that quotes the one that it answers. Raise ForgeUnavailable."""
-        return tell(self.forge, (self.installation, self.repository), self.pull_request, answering(self.text, text))
+        return tell(self.comments, self.repository, self.pull_request, answering(self.text, text))
 
     def _react(self, reaction: str) -> str:
         """React, if the forge can: a reaction is not worth doing all the rest again."""
-        place = self.installation, self.repository, self.pull_request
+        place = self.repository, self.pull_request
         try:
-            return _told(lambda: self.forge.react(*place, self.comment, reaction))
+            return _told(lambda: self.comments.react(*place, self.comment, reaction))
         except ForgeUnavailable as error:
             return f"The reaction could not be shown: {error}"
 
 
-def answerer(forge: Forge, comment: Comment) -> CommentAnswerer:
+def answerer(comments: Comments, comment: Comment) -> CommentAnswerer:
     """Return who answers a comment."""
-    return CommentAnswerer(forge, *comment.where, comment.pull_request, comment.comment, comment.text)
+    return CommentAnswerer(comments, comment.repository, comment.pull_request, comment.comment, comment.text)
 
 
 def outcome(text: str, *problems: str, deployments: tuple[str, ...] = ()) -> DeliveryOutcome:
@@ -120,14 +116,14 @@ def refused(ports: Ports, comment: Comment, reply: str) -> DeliveryOutcome:
     """Refuse a comment: ``reply`` says why, in Markdown. Raise ForgeUnavailable."""
     if not _is_answered(ports, comment):
         return outcome(f"Refused: {reply}", _UNANSWERED)
-    return outcome(f"Refused: {reply}", answerer(ports.forge, comment).refuse(reply))
+    return outcome(f"Refused: {reply}", answerer(ports.comments, comment).refuse(reply))
 
 
 def explained(ports: Ports, comment: Comment, text: str, reply: str) -> DeliveryOutcome:
     """Answer a comment that nothing is done about with a ``reply``; ``text`` is the outcome. Raise ForgeUnavailable."""
     if not _is_answered(ports, comment):
         return outcome(text, _UNANSWERED)
-    return outcome(text, answerer(ports.forge, comment).reply(reply))
+    return outcome(text, answerer(ports.comments, comment).reply(reply))
 
 
 def _is_answered(ports: Ports, comment: Comment) -> bool:
@@ -145,7 +141,7 @@ def _is_answered(ports: Ports, comment: Comment) -> bool:
 def _is_chosen(ports: Ports, comment: Comment) -> bool:
     """Tell whether who comments is no outsider. What is not known of somebody grants nothing."""
     try:
-        return ports.forge.permission(*comment.where, comment.sender) >= _CHOSEN
+        return ports.people.permission(comment.repository, comment.sender) >= _CHOSEN
     except ForgeRefused:
         return False
 
@@ -155,9 +151,9 @@ def _has_turn(ports: Ports, comment: Comment, turn: str, number: int) -> bool:
     return any(ports.deliveries.claim(f"{turn}: {each}", comment.delivery) for each in range(number))
 
 
-def tell(forge: Forge, where: tuple[int, str], pull_request: int, text: str) -> str:
+def tell(comments: Comments, repository: str, pull_request: int, text: str) -> str:
     """Write a comment (Markdown) under a pull request. Return what could not be shown. Raise ForgeUnavailable."""
-    return _told(lambda: forge.comment(*where, pull_request, text))
+    return _told(lambda: comments.comment(repository, pull_request, text))
 
 
 def _told(show: Callable[[], object]) -> str:

@@ -57,15 +57,11 @@ class _Asked:
     pull_request: PullRequest
     granted: Granted
 
-    @property
-    def where(self) -> tuple[int, str]:
-        return self.comment.where
-
 
 def apply_pull_request(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome:
-    pull_request = ports.forge.pull_request(*comment.where, comment.pull_request)
+    pull_request = ports.pull_request_reader.pull_request(comment.repository, comment.pull_request)
     bound = ports.deliveries.bind(comment.delivery, pull_request.head_sha)
-    granted = read_granted(ports, *comment.where, pull_request.head_branch, pull_request.base_branch)
+    granted = read_granted(ports, comment.repository, pull_request.head_branch, pull_request.base_branch)
     asked = _Asked(comment, command, pull_request, granted)
     reply = _not_here(asked, bound)
     if reply:
@@ -74,10 +70,10 @@ def apply_pull_request(ports: Ports, comment: Comment, command: Command) -> Deli
     if missing:
         return _refuse(ports, asked, missing)
     # Where the base branch is now is what it is merged with, whatever comes meanwhile.
-    base = ports.forge.branch_head(*comment.where, pull_request.base_branch)
-    change = ports.forge.change(*comment.where, base, pull_request.head_sha)
+    base = ports.commits.branch_head(comment.repository, pull_request.base_branch)
+    change = ports.commits.change(comment.repository, base, pull_request.head_sha)
     names = command.roots
-    head = Head(comment.where, pull_request.head_sha, change.after)
+    head = Head(comment.repository, pull_request.head_sha, change.after)
     members = chosen_roots(ports, head, granted, PlanRequest("", comment.sender, names), by_hand=bool(names))
     if isinstance(members, str):
         return refused(ports, comment, _both(_lacks_of_all(ports, asked), members))
@@ -111,7 +107,7 @@ def _applied(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> 
         _step_back(ports, asked, deployments, before)
         return _refuse(ports, asked, [*_told(ports, asked, repeats)])
     names = list(dict.fromkeys(each.root.name for each in deployments))
-    accepted = answerer(ports.forge, asked.comment).accept()
+    accepted = answerer(ports.comments, asked.comment).accept()
     ids = tuple(each.id for each in deployments)
     return outcome(f"Enqueued: {', '.join(names)}.", accepted, deployments=ids)
 
@@ -125,13 +121,14 @@ def _always(ports: Ports, asked: _Asked) -> Sequence[str]:
     """Return what is missing whatever the roots are: then it is not told which roots there are."""
     comment, always = asked.comment, always_missing(asked.pull_request)
     least = Permission.WRITE if asked.granted.configuration.policies is None else Permission.READ
-    if ports.forge.permission(*comment.where, comment.sender) < least:
+    if ports.people.permission(comment.repository, comment.sender) < least:
         return (may_not_write(comment.sender), *always)
     return always
 
 
 def _people(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> Iterator[str]:
-    refusals = access_refusals(ports, accesses(deployments), asked.where, Action.APPLY, asked.comment.sender)
+    comment = asked.comment
+    refusals = access_refusals(ports, accesses(deployments), comment.repository, Action.APPLY, comment.sender)
     return map(escaped, refusals)
 
 
@@ -144,9 +141,10 @@ def _lacks_of_all(ports: Ports, asked: _Asked) -> str:
 def _required(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> Sequence[str]:
     checker, configuration = RequirementsChecker(ports), asked.granted.configuration
     if configuration.checks is None:
-        return checker.for_all(asked.where, asked.pull_request, configuration.requirements)
+        return checker.for_all(asked.comment.repository, asked.pull_request, configuration.requirements)
     keys = [(each.root.name, each.stack) for each in deployments]
-    return checker.by_root(asked.where, asked.pull_request, {key: asked.granted.requirements[key] for key in keys})
+    required = {key: asked.granted.requirements[key] for key in keys}
+    return checker.by_root(asked.comment.repository, asked.pull_request, required)
 
 
 def _locks(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> Iterator[str]:
@@ -160,7 +158,7 @@ def _locks(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> It
 def _told(ports: Ports, asked: _Asked, repeats: Sequence[Repeat]) -> Iterator[str]:
     """Yield what of it was asked for before, and has not ended."""
     for each, earlier in repeats:
-        checks = ports.forge.pull_request_checks_url(asked.comment.repository, asked.pull_request.number)
+        checks = ports.addresses.pull_request_checks_url(asked.comment.repository, asked.pull_request.number)
         yield comment_replies.already_queued(each, earlier, checks)
 
 
@@ -207,7 +205,7 @@ def _record(ports: Ports, asked: _Asked) -> PullRequestRecord:
     """Return the pull request's record. One that opened before Tidegate came has none yet."""
     number = asked.pull_request.number
     if not ports.pull_requests.many([(asked.comment.repository, number)]):
-        follow_pull_request(ports, *asked.where, number)
+        follow_pull_request(ports, asked.comment.repository, number)
     return ports.pull_requests.get(asked.comment.repository, number)
 
 
@@ -267,7 +265,6 @@ def _request(asked: _Asked, change: Change, base: str, pushed: Authors) -> Reque
     comment, pull_request = asked.comment, asked.pull_request
     return Request(
         comment.repository,
-        comment.installation,
         Revision(pull_request.head_sha, pull_request.head_branch),
         Trigger.MANUAL,
         f"comment {comment.comment}",

@@ -18,7 +18,7 @@ from tidegate.pull_requests.cancel_plans import cancel_plans
 
 def cancel_by_comment(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome:
     """Cancel plans, and hand the comment over with what became of them. Raise as ``cancel_plans`` does."""
-    told = cancel_plans(ports, comment.where, comment.pull_request, comment.sender, whole=not command.roots)
+    told = cancel_plans(ports, comment.repository, comment.pull_request, comment.sender, whole=not command.roots)
     if told is not None:
         comment = replace(comment, plans=told.reason, plans_cancelled=told.done)
     return dispatch_comment(ports, comment, command)

@@ -20,7 +20,9 @@ def refuse_unconfirmed(ports: Ports, comment: Comment) -> DeliveryOutcome | None
     """
     if ports.webhook_verifier is None:
         return None
-    written = ports.webhook_verifier.written_comment(*comment.where, comment.pull_request, comment.comment)
+    written = ports.webhook_verifier.written_comment(
+        comment.project, comment.repository, comment.pull_request, comment.comment
+    )
     doubt = "The forge has no such comment." if written is None else _doubt(comment, written)
     if not doubt:
         return None

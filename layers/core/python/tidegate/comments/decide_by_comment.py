@@ -48,20 +48,20 @@ def _outcome(ports: Ports, comment: Comment) -> DeliveryOutcome:
         return refused(ports, comment, _paragraphs(replies.why_not(error), plans))
     if isinstance(found, Unclear):
         if comment.plans_cancelled:
-            return outcome(comment.plans, answerer(ports.forge, comment).reply(plans))
+            return outcome(comment.plans, answerer(ports.comments, comment).reply(plans))
         return refused(ports, comment, _paragraphs(found.reply, plans))
-    asking = person_asking(ports, comment.where, comment.sender)
+    asking = person_asking(ports, comment.repository, comment.sender)
     told = [(each.root.name, _decided(ports, each, comment, command, asking)) for each in found]
     reply = _paragraphs(replies.locks_changed(told, _SIGNS[command.verb]), plans)
     if not comment.plans_cancelled and not any(decision.done for _, decision in told):
         return refused(ports, comment, f"**Nothing was done.**\n\n{reply}")
     text = " ".join([*(f"{name}: {decision.reason}" for name, decision in told), comment.plans]).rstrip()
-    return outcome(text, answerer(ports.forge, comment).reply(reply), deployments=tuple(each.id for each in found))
+    return outcome(text, answerer(ports.comments, comment).reply(reply), deployments=tuple(each.id for each in found))
 
 
 def _open(ports: Ports, comment: Comment, record: PullRequestRecord | None) -> Sequence[Deployment]:
     """Return the deployments of the pull request that have not ended: of its head or merge, or asked for on it."""
-    merge = ports.forge.seen_pull_request(*comment.where, comment.pull_request).merge_sha
+    merge = ports.pull_request_reader.seen_pull_request(comment.repository, comment.pull_request).merge_sha
     known = {each.deployment for each in (*record.applies, *record.deploys)} - {""} if record else set()
 
     def is_of_it(each: Deployment) -> bool:

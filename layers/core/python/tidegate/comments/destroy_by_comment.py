@@ -24,33 +24,33 @@ def destroy_by_comment(ports: Ports, comment: Comment, command: Command) -> Deli
     refusal = _refusal(ports, comment, command)
     if refusal:
         return refused(ports, comment, refusal)
-    branch = ports.forge.default_branch(*comment.where)
-    head = ports.deliveries.bind(comment.delivery, ports.forge.branch_head(*comment.where, branch))
+    branch = ports.commits.default_branch(comment.repository)
+    head = ports.deliveries.bind(comment.delivery, ports.commits.branch_head(comment.repository, branch))
     told = f"comment {comment.comment}"
-    asked = Destroy(comment.where, command.roots, comment.sender, comment.received_at, told, comment.pull_request)
+    asked = Destroy(comment.repository, command.roots, comment.sender, comment.received_at, told, comment.pull_request)
     made, problems, repeats = destroy_roots(ports, asked, Revision(head, branch))
     if problems:
         return refused(ports, comment, chosen_roots_texts.roots_refused(problems))
     if repeats:
-        checks = ports.forge.pull_request_checks_url(comment.repository, comment.pull_request)
+        checks = ports.addresses.pull_request_checks_url(comment.repository, comment.pull_request)
         lines = [replies.already_queued(each, earlier, checks) for each, earlier in repeats]
         return refused(ports, comment, replies.not_destroyed(lines))
     return _accepted(ports, comment, made)
 
 
 def _refusal(ports: Ports, comment: Comment, command: Command) -> str:
-    if not ports.forge.pull_request(*comment.where, comment.pull_request).merged:
+    if not ports.pull_request_reader.pull_request(comment.repository, comment.pull_request).merged:
         return replies.not_merged(comment.prefix)
     if not command.roots:
         return replies.name_what_to_destroy(comment.prefix)
-    permission = ports.forge.permission(*comment.where, comment.sender)
+    permission = ports.people.permission(comment.repository, comment.sender)
     if permission < Permission.WRITE:
         return replies.not_destroyed([may_not_write(comment.sender)])
     return ""
 
 
 def _accepted(ports: Ports, comment: Comment, made: Sequence[Deployment]) -> DeliveryOutcome:
-    answer, names = answerer(ports.forge, comment), list(dict.fromkeys(each.root.name for each in made))
+    answer, names = answerer(ports.comments, comment), list(dict.fromkeys(each.root.name for each in made))
     problems = answer.accept(), answer.reply(replies.destroying(made))
     ids = tuple(each.id for each in made)
     return outcome(f"Enqueued to be destroyed: {', '.join(names)}.", *problems, deployments=ids)

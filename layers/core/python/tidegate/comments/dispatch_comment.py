@@ -20,7 +20,6 @@ def dispatch_comment(ports: Ports, comment: Comment, command: Command) -> Delive
         "pull_request": comment.pull_request,
         "comment": comment.comment,
         "text": comment.text,
-        "installation": comment.installation,
         "sender": comment.sender,
         "written_at": comment.written_at,
         "plans": comment.plans,

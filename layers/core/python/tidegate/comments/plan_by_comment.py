@@ -30,24 +30,24 @@ from tidegate.vcs.rules.pull_request import PullRequestSpec, SeenPullRequest
 
 def plan_by_comment(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome:
     """Have it planned, and answer. Raise as ``receive_comment`` and ``follow_pull_request`` do."""
-    seen = ports.forge.seen_pull_request(*comment.where, comment.pull_request)
+    seen = ports.pull_request_reader.seen_pull_request(comment.repository, comment.pull_request)
     request = _request(comment, command)
-    refusal = plan_refusal(ports, comment.where, request, seen)
+    refusal = plan_refusal(ports, comment.repository, request, seen)
     if refusal:
         return refused(ports, comment, refusal)
-    followed = follow_pull_request(ports, *comment.where, comment.pull_request, request=request)
-    return outcome(followed, answerer(ports.forge, comment).accept())
+    followed = follow_pull_request(ports, comment.repository, comment.pull_request, request=request)
+    return outcome(followed, answerer(ports.comments, comment).accept())
 
 
-def plan_refusal(ports: Ports, where: tuple[int, str], request: PlanRequest, seen: SeenPullRequest) -> str:
+def plan_refusal(ports: Ports, repository: str, request: PlanRequest, seen: SeenPullRequest) -> str:
     """Return why nothing of a request is planned, in Markdown, or an empty text. Raise as ``carry_out`` does."""
     if problems := _always_missing(seen):
         return replies.not_planned(problems)
     spec = seen.spec
-    granted = read_granted(ports, *spec.where, spec.branch, spec.base)
+    granted = read_granted(ports, spec.repository, spec.branch, spec.base)
     if not granted.is_destination:
         return replies.not_planned([escaped(elsewhere(spec.branch, spec.base))])
-    permission = ports.forge.permission(*where, request.by)
+    permission = ports.people.permission(repository, request.by)
     least = Permission.WRITE if granted.configuration.policies is None else Permission.READ
     lacks = (may_not_write(request.by),) if permission < least else ()
     problems = (*lacks, *option_problems(request.options, granted.configuration.pull_requests.allowed_plan_args))
@@ -58,12 +58,12 @@ def _about_roots(
     ports: Ports, request: PlanRequest, spec: PullRequestSpec, granted: Granted, permission: Permission
 ) -> str:
     """Return why the roots that are meant are not planned, or an empty text."""
-    change = ports.forge.change(*spec.where, spec.base, spec.head_sha)
+    change = ports.commits.change(spec.repository, spec.base, spec.head_sha)
     plannable = PlannableFinder(ports, granted).find(spec, change.after, request)
     chosen = plannable.chosen(request)
     if refusal := _not_meant(plannable, request, chosen):
         return refusal
-    refusals = access_refusals(ports, _accesses(chosen), spec.where, Action.PLAN, request.by, permission)
+    refusals = access_refusals(ports, _accesses(chosen), spec.repository, Action.PLAN, request.by, permission)
     return replies.not_planned([escaped(each) for each in refusals]) if refusals else ""
 
 

@@ -29,19 +29,19 @@ def _all(ports: Ports, delivery: Delivery) -> DeliveryOutcome:
 
 
 def _planned(ports: Ports, delivery: Delivery, number: int) -> str:
-    where = delivery.fields["installation"], delivery.fields["repository"]
+    repository = delivery.fields["repository"]
     reference = ports.terms.reference(number)
     try:
-        seen = ports.forge.seen_pull_request(*where, number)
+        seen = ports.pull_request_reader.seen_pull_request(repository, number)
         if seen.spec.head_sha != delivery.fields["head_sha"]:
             return f"{reference} has a newer head, which is planned."
-        known = known_record(ports, where[1], number)
+        known = known_record(ports, repository, number)
         if known is not None and known.state is not PullRequestState.IDLE:
             return f"{reference} is being planned."
         request = PlanRequest(delivery.id, delivery.fields["sender"])
-        refusal = plan_refusal(ports, where, request, seen)
+        refusal = plan_refusal(ports, repository, request, seen)
     except ANSWERED as error:
         refusal = why_not(error)
     if refusal:
-        return " ".join(filter(None, (refusal, tell(ports.forge, where, number, refusal))))
-    return follow_pull_request(ports, *where, number, request=request)
+        return " ".join(filter(None, (refusal, tell(ports.comments, repository, number, refusal))))
+    return follow_pull_request(ports, repository, number, request=request)

@@ -99,11 +99,11 @@ def _refuse(ports: Ports, comment: Comment, reply: str) -> DeliveryOutcome:
 
 
 def _deploy(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome:
-    pull_request = ports.forge.pull_request(*comment.where, comment.pull_request)
+    pull_request = ports.pull_request_reader.pull_request(comment.repository, comment.pull_request)
     bound = ports.deliveries.bind(comment.delivery, pull_request.head_sha)
     if pull_request.merged or bound != pull_request.head_sha:
         return _refuse(ports, comment, _too_late(comment, pull_request, bound))
-    granted = read_granted(ports, *comment.where, pull_request.head_branch, pull_request.base_branch)
+    granted = read_granted(ports, comment.repository, pull_request.head_branch, pull_request.base_branch)
     if not granted.is_destination:
         return _refuse(ports, comment, replies.base_does_not_count(pull_request, granted.main))
     meant = PlanRequest(comment.delivery, comment.sender, command.roots, command.directories, command.query)
@@ -111,8 +111,8 @@ def _deploy(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome
     lacks = _lacks(comment, command, pull_request, missing)
     if missing.always or (lacks and meant.asks_for_changed):
         return _refuse(ports, comment, lacks)
-    change = ports.forge.change(*comment.where, pull_request.base_branch, pull_request.head_sha)
-    head = Head(comment.where, pull_request.head_sha, change.after)
+    change = ports.commits.change(comment.repository, pull_request.base_branch, pull_request.head_sha)
+    head = Head(comment.repository, pull_request.head_sha, change.after)
     members = chosen_roots(ports, head, granted, meant, by_hand=True)
     if isinstance(members, str):
         return _refuse(ports, comment, "\n\n".join(filter(None, (lacks, members))))
@@ -123,7 +123,7 @@ def _deploy(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome
     if lacks:
         return _refuse(ports, comment, lacks)
     # No merge has looked at what policies say of this head: its plan is held against them, whatever is forced.
-    held = save_policies(ports, comment.where, granted, members)
+    held = save_policies(ports, comment.repository, granted, members)
     deployments = of_head(deployments, granted)
     deployments = [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in deployments]
     return _enqueued(ports, comment, command, pull_request, deployments, missing)
@@ -151,7 +151,7 @@ def _enqueued(
         if repeats:
             missing = Missing((), tuple(_told(ports, comment, repeats)))
             return _refuse(ports, comment, _lacks(comment, command, pull_request, missing))
-    answer, names = answerer(ports.forge, comment), list(dict.fromkeys(each.root.name for each in deployments))
+    answer, names = answerer(ports.comments, comment), list(dict.fromkeys(each.root.name for each in deployments))
     problems = [answer.accept()]
     if command.force:
         problems.append(answer.reply(replies.forced(comment.sender, pull_request, names, missing)))
@@ -163,9 +163,9 @@ def _missing(ports: Ports, comment: Comment, pull_request: PullRequest, configur
     """Return what is missing before it is known which roots are deployed."""
     always = always_missing(pull_request)
     least = Permission.WRITE if configuration.policies is None else Permission.READ
-    if ports.forge.permission(*comment.where, comment.sender) < least:
+    if ports.people.permission(comment.repository, comment.sender) < least:
         always = (may_not_write(comment.sender), *always)
-    return Missing(always, _checker(ports).for_all(comment.where, pull_request, configuration.requirements))
+    return Missing(always, _checker(ports).for_all(comment.repository, pull_request, configuration.requirements))
 
 
 def _checker(ports: Ports) -> RequirementsChecker:
@@ -182,7 +182,7 @@ def _missing_by_root(
     missing: Missing,
 ) -> Missing:
     """Return what is missing by root: who may deploy it, and what checks require of it."""
-    refusals = access_refusals(ports, accesses(deployments), comment.where, Action.APPLY, comment.sender)
+    refusals = access_refusals(ports, accesses(deployments), comment.repository, Action.APPLY, comment.sender)
     missing = replace(missing, always=tuple(escaped(refusal) for refusal in refusals))
     repeats = find_repeats(ports, deployments)
     told = tuple(_told(ports, comment, repeats))
@@ -190,18 +190,18 @@ def _missing_by_root(
         return replace(missing, configured=(*missing.configured, *told))
     keys = [(each.root.name, each.stack) for each in deployments]
     required = {key: granted.requirements[key] for key in keys}
-    return replace(missing, configured=(*_checker(ports).by_root(comment.where, pull_request, required), *told))
+    return replace(missing, configured=(*_checker(ports).by_root(comment.repository, pull_request, required), *told))
 
 
 def _told(ports: Ports, comment: Comment, repeats: Sequence[Repeat]) -> Iterator[str]:
     """Yield what of it was asked for before, and has not ended."""
     for each, earlier in repeats:
-        checks = ports.forge.pull_request_checks_url(comment.repository, comment.pull_request)
+        checks = ports.addresses.pull_request_checks_url(comment.repository, comment.pull_request)
         yield replies.already_queued(each, earlier, checks)
 
 
 def _change_locks(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome:
-    permission = ports.forge.permission(*comment.where, comment.sender)
+    permission = ports.people.permission(comment.repository, comment.sender)
     if permission < Permission.READ:
         return _refuse(ports, comment, replies.may_not_unlock(comment.sender, command.verb))
     elsewhere = _elsewhere(ports, comment)
@@ -225,13 +225,13 @@ def _change_named(ports: Ports, comment: Comment, command: Command, permission: 
     text = " ".join(f"{name}: {decision.reason}" for name, decision in told)
     reply = replies.locks_changed(told, "🔒" if command.verb is Verb.LOCK else "🔓")
     if any(decision.done for _, decision in told):
-        return outcome(text, answerer(ports.forge, comment).reply(reply))
+        return outcome(text, answerer(ports.comments, comment).reply(reply))
     return explained(ports, comment, text, reply)
 
 
 def _change_scope(ports: Ports, comment: Comment, command: Command, permission: Permission) -> DeliveryOutcome:
     """Lock or unlock a stack, or all roots of the repository."""
-    may = may_lock_many(ports, comment.where, command.scope, comment.sender, permission)
+    may = may_lock_many(ports, comment.repository, command.scope, comment.sender, permission)
     if not may.done:
         return _refuse(ports, comment, f"**Nothing was {command.verb}ed.** {escaped(may.reason)}")
     at, where = comment.received_at, (comment.repository, command.scope)
@@ -241,28 +241,28 @@ def _change_scope(ports: Ports, comment: Comment, command: Command, permission: 
         decision = unlock_many(ports, *where, Unlocking(comment.sender, at))
     reply = escaped(decision.reason)
     if decision.done:
-        return outcome(decision.reason, answerer(ports.forge, comment).reply(reply))
+        return outcome(decision.reason, answerer(ports.comments, comment).reply(reply))
     return explained(ports, comment, decision.reason, reply)
 
 
 def _elsewhere(ports: Ports, comment: Comment) -> str:
     """Return why the pull request's branches do not count, in Markdown, or an empty text if they do."""
-    pull_request = ports.forge.pull_request(*comment.where, comment.pull_request)
-    main = ports.forge.default_branch(*comment.where)
+    pull_request = ports.pull_request_reader.pull_request(comment.repository, comment.pull_request)
+    main = ports.commits.default_branch(comment.repository)
     if pull_request.base_branch == main:
         return ""  # Queues can be unlocked from here also while the default branch's file cannot be used.
-    granted = read_granted(ports, *comment.where, pull_request.head_branch, pull_request.base_branch)
+    granted = read_granted(ports, comment.repository, pull_request.head_branch, pull_request.base_branch)
     return "" if granted.is_destination else replies.base_does_not_count(pull_request, main)
 
 
 def _changed(ports: Ports, comment: Comment) -> Sequence[str]:
     """Return the names of the roots that the pull request changes, or has changed by its merge."""
-    pull_request = ports.forge.pull_request(*comment.where, comment.pull_request)
+    pull_request = ports.pull_request_reader.pull_request(comment.repository, comment.pull_request)
     base = pull_request.base_branch
     if not pull_request.is_open:  # The branch may contain it by now, and then differs in nothing.
-        base = ports.forge.seen_pull_request(*comment.where, comment.pull_request).spec.base_sha
-    change = ports.forge.change(*comment.where, base, pull_request.head_sha)
-    with fetch_commit(ports, *comment.where, pull_request.head_sha, change.after) as trees:
+        base = ports.pull_request_reader.seen_pull_request(comment.repository, comment.pull_request).spec.base_sha
+    change = ports.commits.change(comment.repository, base, pull_request.head_sha)
+    with fetch_commit(ports, comment.repository, pull_request.head_sha, change.after) as trees:
         found = discover_roots(trees, Reading(comment.repository), by_hand=True)
         return [root.name for root in found.roots]
 
@@ -270,7 +270,7 @@ def _changed(ports: Ports, comment: Comment) -> Sequence[str]:
 def _lock_changed(ports: Ports, comment: Comment, command: Command, name: str, permission: Permission) -> Decision:
     """Lock or unlock a queue, if who comments may unlock it: by the rule of the deployment that locked it."""
     queue = queue_id(comment.repository, name)
-    may = may_unlock(ports, queue, comment.installation, comment.sender, permission)
+    may = may_unlock(ports, queue, comment.sender, permission)
     if not may.done:
         return may
     if command.verb is Verb.LOCK:
@@ -309,7 +309,6 @@ def _lacks(comment: Comment, command: Command, pull_request: PullRequest, missin
 def _request(comment: Comment, command: Command, pull_request: PullRequest, authors: Authors) -> Request:
     return Request(
         comment.repository,
-        comment.installation,
         Revision(pull_request.head_sha, pull_request.head_branch),
         Trigger.MANUAL,
         f"comment {comment.comment}",

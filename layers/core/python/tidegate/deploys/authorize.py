@@ -15,7 +15,7 @@ from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.review_rule import PlanReview
-from tidegate.ports import Forge, Ports
+from tidegate.ports import People, Ports
 from tidegate.roots.rules.root import QUEUE_SEPARATOR
 from tidegate.rules.access import Access, Action, Person, check_access, teams_among
 from tidegate.rules.decision import Decision
@@ -23,8 +23,6 @@ from tidegate.rules.errors import AppLacksPermission
 from tidegate.rules.permission import Permission
 from tidegate.texts.sentences import listed
 
-#: An installation of the App and a repository (``owner/name``).
-Where = tuple[int, str]
 #: Stands in a sentence for the names of things that it is about.
 _THESE = "\0"
 #: Things that one sentence names.
@@ -34,15 +32,15 @@ _NAMED = 10
 class Asking:
     """One person who asks for something in a repository. What the forge says of them is asked for once."""
 
-    def __init__(self, forge: Forge, where: Where, login: str, permission: Permission | None = None) -> None:
-        self._forge, self._where, self._login, self._known = forge, where, login, permission
+    def __init__(self, people: People, repository: str, login: str, permission: Permission | None = None) -> None:
+        self._people, self._repository, self._login, self._known = people, repository, login, permission
         self._teams: dict[str, bool] = {}
 
     @property
     def permission(self) -> Permission:
         """What the person may do in the repository."""
         if self._known is None:
-            self._known = self._forge.permission(*self._where, self._login)
+            self._known = self._people.permission(self._repository, self._login)
         return self._known
 
     def may(self, access: Access | None, action: Action, what: str) -> Decision:
@@ -50,7 +48,7 @@ class Asking:
 
         They are judged without any team first, and then with one after the other, until one is granted it.
         """
-        person, repository = Person(self._login, self.permission), self._where[1]
+        person, repository = Person(self._login, self.permission), self._repository
         decision = check_access(access, action, person, repository, what)
         if decision.done or access is None or person.permission < Permission.READ:
             return decision
@@ -76,22 +74,20 @@ class Asking:
 
     def _is_member(self, team: str) -> bool:
         if team not in self._teams:
-            installation, repository = self._where
-            owner = repository.partition("/")[0]
-            self._teams[team] = self._forge.is_team_member(installation, owner, team, self._login)
+            self._teams[team] = self._people.is_team_member(self._repository, team, self._login)
         return self._teams[team]
 
 
-def person_asking(ports: Ports, where: Where, login: str, permission: Permission | None = None) -> Asking:
+def person_asking(ports: Ports, repository: str, login: str, permission: Permission | None = None) -> Asking:
     """Return a person to be judged about several things at once."""
-    return Asking(ports.forge, where, login, permission)
+    return Asking(ports.people, repository, login, permission)
 
 
 def may_act(
     ports: Ports, deployment: Deployment, action: Action, login: str, permission: Permission | None = None
 ) -> Decision:
     """Decide whether a person may do something with a deployment; a reason comes with every no."""
-    return check_action(ports, person_asking(ports, _where(deployment), login, permission), deployment, action)
+    return check_action(ports, person_asking(ports, deployment.repository, login, permission), deployment, action)
 
 
 def check_action(ports: Ports, asking: Asking, deployment: Deployment, action: Action) -> Decision:
@@ -104,12 +100,10 @@ def check_action(ports: Ports, asking: Asking, deployment: Deployment, action: A
     return asking.may_with(deployment, action)
 
 
-def may_unlock(
-    ports: Ports, queue: str, installation: int, login: str, permission: Permission | None = None
-) -> Decision:
+def may_unlock(ports: Ports, queue: str, login: str, permission: Permission | None = None) -> Decision:
     """Decide whether a person may unlock a queue."""
     repository = queue.partition(QUEUE_SEPARATOR)[0]
-    return check_unlock(ports, person_asking(ports, (installation, repository), login, permission), queue)
+    return check_unlock(ports, person_asking(ports, repository, login, permission), queue)
 
 
 def check_unlock(ports: Ports, asking: Asking, queue: str) -> Decision:
@@ -126,13 +120,13 @@ def check_unlock(ports: Ports, asking: Asking, queue: str) -> Decision:
 def access_refusals(
     ports: Ports,
     accesses: Mapping[str, Access | None],
-    where: Where,
+    repository: str,
     action: Action,
     login: str,
     permission: Permission | None = None,
 ) -> tuple[str, ...]:
     """Return why somebody may not do something with several things, by their names: a sentence for each reason."""
-    asking = person_asking(ports, where, login, permission)
+    asking = person_asking(ports, repository, login, permission)
     found: dict[str, list[str]] = {}
     for what, access in accesses.items():
         decision = asking.may(access, action, _THESE)
@@ -164,7 +158,3 @@ def _locking(ports: Ports, head: QueueHead) -> Collection[Deployment]:
 def subject(deployment: Deployment) -> str:
     """Return what rules are for, in words: its stack if it has one of its own, or else the root."""
     return f"root {deployment.root.name}" if deployment.stack == DEFAULT_STACK else f"stack {deployment.stack}"
-
-
-def _where(deployment: Deployment) -> Where:
-    return deployment.installation, deployment.repository

@@ -16,16 +16,16 @@ def left_branch(ports: Ports, deployment: Deployment) -> str:
     """
     if deployment.destroys_deployed:
         return ""  # What is deployed is destroyed from its own files, wherever branches went since.
-    revision, where = deployment.revision, (deployment.installation, deployment.repository)
+    revision, repository = deployment.revision, deployment.repository
     head, what = revision.branch, revision.branch
     if is_of_head(deployment):
         number = deployment.pull_request or 0
         what = ports.terms.reference(number)
         try:
-            head = ports.forge.seen_pull_request(*where, number).spec.head_sha
+            head = ports.pull_request_reader.seen_pull_request(repository, number).spec.head_sha
         except NotFound:
             return f"{what}, which {revision.short} came from, does not exist any more. Reject this deployment."
-    if head == revision.sha or is_on_branch(ports.forge.compare(*where, revision.sha, head)):
+    if head == revision.sha or is_on_branch(ports.commits.compare(repository, revision.sha, head)):
         return ""
     again = "deploy its new head" if is_of_head(deployment) else "merge what is to be deployed"
     return (

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 
 from tidegate.deploys.rules.deployment import DONE, Deployment, Trigger
 from tidegate.deploys.rules.queue import Deployed, Standing
-from tidegate.ports import DeployQueues, Forge
+from tidegate.ports import Commits, DeployQueues
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.authors import UNKNOWN, Authors
 
 
-def find_authors(queues: DeployQueues, forge: Forge, standing: Standing, deployment: Deployment) -> Authors:
+def find_authors(queues: DeployQueues, commits: Commits, standing: Standing, deployment: Deployment) -> Authors:
     """Return who made what changed since the revision deployed last, which is what the plan will hold.
 
     That is who made the deployment's own change, all commits since then, and what was attempted since then or
     failed. ``standing`` is the root's in the deployment's stack. Raise ForgeUnavailable and ForgeRefused.
     """
     made = Authors(deployment.authors, deployment.authors_known)
-    since = _since_deployed(forge, standing.deployed, deployment)
+    since = _since_deployed(commits, standing.deployed, deployment)
     if since is not None:
         # Of what neither a merge nor a pull request brought nobody told: what the forge lists is all there is.
         told = deployment.trigger is Trigger.MERGE or deployment.pull_request is not None
@@ -28,15 +28,14 @@ def find_authors(queues: DeployQueues, forge: Forge, standing: Standing, deploym
     return made
 
 
-def _since_deployed(forge: Forge, deployed: Deployed | None, deployment: Deployment) -> Authors | None:
+def _since_deployed(commits: Commits, deployed: Deployed | None, deployment: Deployment) -> Authors | None:
     """Return who made the commits since the deployed revision; None when there is nothing to compare with."""
     if deployed is None:
         return None
     if deployed.revision.sha == deployment.revision.sha:
         return Authors()
-    where = deployment.installation, deployment.repository
     try:
-        return forge.change(*where, deployed.revision.sha, deployment.revision.sha).authors
+        return commits.change(deployment.repository, deployed.revision.sha, deployment.revision.sha).authors
     except NotFound:
         return UNKNOWN
 

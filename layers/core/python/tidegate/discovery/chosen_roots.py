@@ -14,9 +14,9 @@ from tidegate.roots.rules.plan_request import PlanRequest
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A head of a repository (installation, and name on the forge), and the commit that its own commits come after."""
+    """A head of a repository, and the commit that its own commits come after."""
 
-    where: tuple[int, str]
+    repository: str
     sha: str
     after: str
 
@@ -30,8 +30,8 @@ def chosen_roots(
     if it says nothing. ``by_hand`` is as for ``discover_roots``. Raise InvalidConfiguration, CyclicChange, NotFound,
     ForgeUnavailable and ForgeRefused.
     """
-    reading = reading_of(ports, head.where[1], granted)
-    with fetch_commit(ports, *head.where, head.sha, head.after) as trees:
+    reading = reading_of(ports, head.repository, granted)
+    with fetch_commit(ports, head.repository, head.sha, head.after) as trees:
         found = discover_roots(trees, reading, by_hand=by_hand) if request.asks_for_changed else None
         if found is not None and not request.is_partial:
             return found.members or chosen_roots_texts.nothing_changed(found.notes + found.refused)

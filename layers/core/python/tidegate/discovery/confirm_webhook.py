@@ -17,7 +17,7 @@ def confirm_push(ports: Ports, push: Push) -> Push | None:
     """
     if ports.webhook_verifier is None:
         return push
-    pushed = ports.webhook_verifier.pushed(push.installation, push.repository, push.branch, push.after)
+    pushed = ports.webhook_verifier.pushed(push.project, push.repository, push.branch, push.after)
     if pushed is not None:
         return replace(push.by(pushed.by), before=pushed.before or push.before)
     doubt = f"The default branch {push.branch} does not have {push.after}."
@@ -25,12 +25,12 @@ def confirm_push(ports: Ports, push: Push) -> Push | None:
     return None
 
 
-def confirm_head(ports: Ports, installation: int, repository: str, told: HeadPush) -> HeadPush | None:
+def confirm_head(ports: Ports, project: int, repository: str, told: HeadPush) -> HeadPush | None:
     """Return a push as the forge knows it, None if it does not; where webhooks are signed, as it is.
 
     Raise ForgeUnavailable and ForgeRefused.
     """
     if ports.webhook_verifier is None:
         return told
-    by = ports.webhook_verifier.pusher(installation, repository, told.after)
+    by = ports.webhook_verifier.pusher(project, repository, told.after)
     return replace(told, by=by) if by else None

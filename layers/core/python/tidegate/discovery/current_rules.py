@@ -31,26 +31,24 @@ _UNPLACED = (
 )
 
 
-def under_current_rules(
-    ports: Ports, where: tuple[int, str], again: Sequence[Deployment]
-) -> Mapping[str, Deployment | str]:
+def under_current_rules(ports: Ports, repository: str, again: Sequence[Deployment]) -> Mapping[str, Deployment | str]:
     """Return deployments of the default branch under its rules, by their ids, or why one is not run, as a sentence.
 
-    ``where`` is an installation of the App and a repository. Raise CloudUnavailable, ForgeUnavailable and
+    Raise CloudUnavailable, ForgeUnavailable and
     ForgeRefused.
     """
     if not again:
         return {}
     branch = again[0].revision.branch
     try:
-        return _ruled(ports, where, read_granted(ports, *where, branch, branch), again)
+        return _ruled(ports, repository, read_granted(ports, repository, branch, branch), again)
     except (NotFound, InvalidConfiguration) as error:
         told = f"It is not known what the default branch's tidegate.yaml grants now: {error} Nothing is run again."
         return {each.id: told for each in again}
 
 
 def _ruled(
-    ports: Ports, where: tuple[int, str], granted: Granted, again: Sequence[Deployment]
+    ports: Ports, repository: str, granted: Granted, again: Sequence[Deployment]
 ) -> Mapping[str, Deployment | str]:
     # The engine is what is deployed: it tells no roots apart.
     roots = dict.fromkeys(replace(each.root, engine=Engine()) for each in again)
@@ -58,7 +56,7 @@ def _ruled(
     by_key = {each.key: each for each in configured.roots}
     found = {each.id: _under(each, by_key.get(_key(each)), granted, configured) for each in again}
     let_in = [each for each in found.values() if isinstance(each, Deployment)]
-    held = save_policies(ports, where, granted, [deployable(each, by_key.get(_key(each))) for each in let_in])
+    held = save_policies(ports, repository, granted, [deployable(each, by_key.get(_key(each))) for each in let_in])
     return {**found, **{each.id: replace(each, policy_sets=held.get(_key(each), ())) for each in let_in}}
 
 

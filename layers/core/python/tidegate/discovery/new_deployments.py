@@ -38,7 +38,6 @@ class Request:
     """
 
     repository: str
-    installation: int
     revision: Revision
     trigger: Trigger
     tells_apart: str
@@ -105,7 +104,7 @@ def holding(
     """
     branch, roots = request.revision.branch, tuple(each.member.root for each in members)
     granted = Granted(loaded, roots, branch, branch, main=branch, commit=request.revision.sha)
-    held = save_policies(ports, (request.installation, request.repository), granted, members)
+    held = save_policies(ports, request.repository, granted, members)
     return [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in made]
 
 
@@ -154,7 +153,6 @@ def _deployment(request: Request, each: Deployable, at: str, change: str, layers
         trigger=request.trigger,
         requested_by=request.by,
         requested_at=at,
-        installation=request.installation,
         changed_at=at,
         authors=request.authors.logins,
         authors_known=request.authors.known,

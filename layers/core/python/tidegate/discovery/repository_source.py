@@ -77,29 +77,27 @@ def reading_of(ports: Ports, repository: str, configuring: Configure = configure
 
 
 def fetch_commit(
-    ports: Ports, installation: int, repository: str, after: str, before: str = _NO_COMMIT
+    ports: Ports, repository: str, after: str, before: str = _NO_COMMIT
 ) -> AbstractContextManager[PushedTrees]:
     """Fetch a commit, and what it changed since another. Raise as ``SourceHistory.fetch`` does."""
-    url = ports.forge.clone_url(repository)
-    return ports.history.fetch(url, ports.forge.clone_token(installation, repository), before, after)
+    url = ports.addresses.clone_url(repository)
+    return ports.history.fetch(url, ports.clone_tokens.clone_token(repository), before, after)
 
 
-def merge_commits(
-    ports: Ports, installation: int, repository: str, base: str, head: str, common: str
-) -> AbstractContextManager[Merged]:
+def merge_commits(ports: Ports, repository: str, base: str, head: str, common: str) -> AbstractContextManager[Merged]:
     """Fetch what the merge of a head would push to its base. Raise as ``SourceHistory.merge`` does."""
-    url = ports.forge.clone_url(repository)
-    return ports.history.merge(url, ports.forge.clone_token(installation, repository), base, head, common)
+    url = ports.addresses.clone_url(repository)
+    return ports.history.merge(url, ports.clone_tokens.clone_token(repository), base, head, common)
 
 
-def read_granted(ports: Ports, installation: int, repository: str, branch: str, dest_branch: str) -> Granted:
+def read_granted(ports: Ports, repository: str, branch: str, dest_branch: str) -> Granted:
     """Return what the default branch grants a commit of ``branch`` that goes to ``dest_branch``.
 
     Raise InvalidConfiguration when the default branch's file cannot be used, and as ``fetch`` does.
     """
-    main = ports.forge.default_branch(installation, repository)
-    head = ports.forge.branch_head(installation, repository, main)
-    with fetch_commit(ports, installation, repository, head) as trees:
+    main = ports.commits.default_branch(repository)
+    head = ports.commits.branch_head(repository, main)
+    with fetch_commit(ports, repository, head) as trees:
         configuration = read_configuration(trees, reading_of(ports, repository))
         roots = find_roots(CommitModules(trees), repository, configuration).roots
     return Granted(configuration, roots, branch, dest_branch, main=main, commit=head)

@@ -24,15 +24,15 @@ def save_policies_of_pull_request(
     ports: Ports, spec: PullRequestSpec, granted: Granted, members: Sequence[Deployable]
 ) -> Mapping[Key, tuple[PolicySetStatus, ...]]:
     """Return the sets that hold for each member of a pull request, as ``save_policies``."""
-    return save_policies(ports, spec.where, granted, members)
+    return save_policies(ports, spec.repository, granted, members)
 
 
 def save_policies(
-    ports: Ports, where: tuple[int, str], granted: Granted, members: Sequence[Deployable]
+    ports: Ports, repository: str, granted: Granted, members: Sequence[Deployable]
 ) -> Mapping[Key, tuple[PolicySetStatus, ...]]:
     """Return the sets that hold for each member, by its root and stack. Raise as ``fetch_commit`` does.
 
-    ``where`` is an installation of the App and a repository. A root that the default branch does not have, by its
+    A root that the default branch does not have, by its
     name and place, may be any of its roots, renamed: every set holds for it, so that a pull request leaves none
     behind; one that the merge gives other tags is held against the sets of both.
     """
@@ -45,16 +45,16 @@ def save_policies(
         for each in members
     }
     wanted = [sets[name] for name in dict.fromkeys(name for held in names.values() for name in held)]
-    stored = _stored(ports, where, granted, wanted) if wanted else {}
+    stored = _stored(ports, repository, granted, wanted) if wanted else {}
     return {key: tuple(stored[name] for name in held) for key, held in names.items()}
 
 
 def _stored(
-    ports: Ports, where: tuple[int, str], granted: Granted, wanted: Sequence[PolicySet]
+    ports: Ports, repository: str, granted: Granted, wanted: Sequence[PolicySet]
 ) -> Mapping[str, PolicySetStatus]:
     if all(each.source is PolicySource.ORGANIZATION for each in wanted):
         return store_policies(ports, None, wanted)
-    with fetch_commit(ports, *where, granted.commit) as trees:
+    with fetch_commit(ports, repository, granted.commit) as trees:
         return store_policies(ports, trees, wanted)
 
 

@@ -43,7 +43,7 @@ def remove_drift(ports: Ports, record: DriftRecord) -> None:
 def _put(ports: Ports, known: KnownRepository, entry: DriftEntry) -> str:
     """Return what is wrong with a schedule, or an empty text. The record is written last, for the same reason."""
     before = _stored(ports, known.name, entry.name)
-    first = DriftRecord(known.name, known.installation, known.default_branch, entry)
+    first = DriftRecord(known.name, known.default_branch, entry)
     after = first if before is None else _changed(before, first)
     if before is None or before.problem or before.entry.timetable != entry.timetable:
         after = replace(after, problem=_refusal(ports, after))
@@ -68,7 +68,7 @@ def _refusal(ports: Ports, record: DriftRecord) -> str:
 
 
 def _changed(before: DriftRecord, now: DriftRecord) -> DriftRecord:
-    return replace(before, installation=now.installation, branch=now.branch, entry=now.entry)
+    return replace(before, branch=now.branch, entry=now.entry)
 
 
 def _entry(repository: str, schedule: DriftSchedule) -> DriftEntry:

@@ -107,7 +107,6 @@ def _ask(ports: Ports, record: DriftRecord) -> None:
         return
     fields = {
         "repository": record.repository,
-        "installation": record.installation,
         "schedule": record.entry.name,
         "sha": record.sha,
         "branch": record.branch,

@@ -38,7 +38,7 @@ def rerun_drift(ports: Ports, delivery: Delivery) -> str:
 
 def _looked(ports: Ports, delivery: Delivery) -> str:
     given = delivery.fields
-    if ports.forge.permission(given["installation"], given["repository"], given["sender"]) < Permission.WRITE:
+    if ports.people.permission(given["repository"], given["sender"]) < Permission.WRITE:
         return f"{given['sender']} may not write to {given['repository']}, so nothing is looked for."
     try:
         return start_drift(ports, given["repository"], given["schedule"], delivery.id).reason

@@ -101,10 +101,9 @@ def _looked(ports: Ports, record: DriftRecord) -> Look | None:
 
 
 def _look(ports: Ports, record: DriftRecord) -> Look | None:
-    forge, where = ports.forge, record.where
-    branch = forge.default_branch(*where)
-    head = forge.branch_head(*where, branch)
-    with fetch_commit(ports, *where, head) as trees:
+    branch = ports.commits.default_branch(record.repository)
+    head = ports.commits.branch_head(record.repository, branch)
+    with fetch_commit(ports, record.repository, head) as trees:
         configuration = read_configuration(trees, reading_of(ports, record.repository))
         schedule = _schedule(configuration, record.entry.name)
         if schedule is None:
@@ -135,7 +134,6 @@ def _layer(
         drift_layer_id(record.repository, each.root.name, each.stack, sha, record.execution),
         record.repository,
         0,
-        record.installation,
         each.root,
         sha,
         sha,

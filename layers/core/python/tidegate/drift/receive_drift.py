@@ -49,16 +49,15 @@ def _outcome(ports: Ports, delivery: Delivery) -> DeliveryOutcome:
 
 def _deployments(ports: Ports, delivery: Delivery) -> list[Deployment]:
     given = delivery.fields
-    where, wanted = (given["installation"], given["repository"]), {(root, stack) for root, stack in given["roots"]}
+    repository, wanted = given["repository"], {(root, stack) for root, stack in given["roots"]}
     configuring = partial(configure, branch=given["branch"], dest_branch=given["branch"])
-    with fetch_commit(ports, *where, given["sha"]) as trees:
+    with fetch_commit(ports, repository, given["sha"]) as trees:
         known = all_roots(trees, reading_of(ports, given["repository"], configuring))
     configured = known.configured
     chosen = [each for each in configured.roots if each.key in wanted]
     members = Selection(configured, chosen).deployables([each.key for each in chosen])
     request = Request(
         given["repository"],
-        given["installation"],
         Revision(given["sha"], given["branch"]),
         Trigger.DRIFT,
         drift_request(delivery.id.removeprefix("drift-")),

@@ -19,7 +19,7 @@ def report_drift(ports: Ports, record: DriftRecord) -> DriftRecord:
     if record.entry.report is DriftReport.ISSUE:
         return _in_issue(ports, record)
     if record.sha:
-        show_check_run(ports, *record.where, check_run(record, ports.web_url))
+        show_check_run(ports, record.repository, check_run(record, ports.web_url))
     return _closed(ports, record)
 
 
@@ -42,10 +42,10 @@ def _in_issue(ports: Ports, record: DriftRecord) -> DriftRecord:
 
 def _found_or_opened(ports: Ports, record: DriftRecord) -> int:
     """Return an issue that was opened and not remembered, or else a new one."""
-    for issue in ports.issues.our_issues(*record.where, marker(record.entry.name)):
+    for issue in ports.issues.our_issues(record.repository, marker(record.entry.name)):
         if _is_written(ports, record, issue, is_open=True):
             return issue
-    return ports.issues.open_issue(*record.where, issue_title(record), issue_text(record, ports.web_url))
+    return ports.issues.open_issue(record.repository, issue_title(record), issue_text(record, ports.web_url))
 
 
 def _closed(ports: Ports, record: DriftRecord) -> DriftRecord:
@@ -58,7 +58,7 @@ def _closed(ports: Ports, record: DriftRecord) -> DriftRecord:
 def _is_written(ports: Ports, record: DriftRecord, issue: int, *, is_open: bool) -> bool:
     """Write an issue; return False if it is gone."""
     try:
-        ports.issues.write_issue(*record.where, issue, issue_text(record, ports.web_url), is_open=is_open)
+        ports.issues.write_issue(record.repository, issue, issue_text(record, ports.web_url), is_open=is_open)
     except NotFound:
         return False
     return True

@@ -56,15 +56,15 @@ def _required(ports: Ports, deployment: Deployment) -> tuple[str, ...]:
 
 
 def _origin(ports: Ports, deployment: Deployment, wanted: Sequence[Requirements]) -> Origin:
-    checker, where = RequirementsChecker(ports), (deployment.installation, deployment.repository)
-    here = checker.people(where, approving_here(deployment), wanted)
+    checker, repository = RequirementsChecker(ports), deployment.repository
+    here = checker.people(repository, approving_here(deployment), wanted)
     merged: list[Merged] = []
-    search, pushes = MergedSearch(ports.forge, where), _pushes(deployment)
+    search, pushes = MergedSearch(ports, repository), _pushes(deployment)
     if is_of_head(deployment):
-        merged.append(_head(checker, where, deployment, wanted))
+        merged.append(_head(checker, repository, deployment, wanted))
     for push in pushes:
         found = search.look(push)
-        merged += [checker.of_merged(where, each.spec.number, _before(push), wanted) for each in found]
+        merged += [checker.of_merged(repository, each.spec.number, _before(push), wanted) for each in found]
     own = (deployment.revision.sha,) if deployment.destroys_deployed else ()
     makers = Authors((*deployment.authors, deployment.requested_by), deployment.authors_known)
     altered = tuple(dict.fromkeys(sha for push in pushes for sha in push.altered))
@@ -86,13 +86,13 @@ def _same(ports: Ports, deployment: Deployment, origin: Origin) -> Collection[in
 
 def _head(
     checker: RequirementsChecker,
-    where: tuple[int, str],
+    repository: str,
     deployment: Deployment,
     wanted: Sequence[Requirements],
 ) -> Merged:
     """Return a pull request whose head is deployed. Its checks were read when somebody asked for that."""
     head, base, number = deployment.revision.sha, deployment.base_sha, deployment.pull_request or 0
-    found = checker.of_merged(where, number, base, wanted, head=head)
+    found = checker.of_merged(repository, number, base, wanted, head=head)
     return replace(found, pull_request=replace(found.pull_request, failing_checks=()))
 
 

@@ -29,77 +29,73 @@ class RequirementsChecker:
     """Asks the forge for reviews only where approvals are required, and of people only what these depend on.
 
     ``records`` tell who pushed to a pull request, and since when it goes to its base branch, if ``merged`` tells that
-    its head is merged with that. ``where`` is an installation of the App and a repository. Every method raises
+    its head is merged with that. Every method raises
     ForgeUnavailable and ForgeRefused.
     """
 
     ports: Ports
     merged: bool = True
 
-    def for_all(self, where: tuple[int, str], pull_request: PullRequest, wanted: Requirements) -> tuple[str, ...]:
+    def for_all(self, repository: str, pull_request: PullRequest, wanted: Requirements) -> tuple[str, ...]:
         """Return what is missing, in Markdown, where the same is required of every root."""
-        seen, approving = self._looked_at(where, pull_request, [wanted])
+        seen, approving = self._looked_at(repository, pull_request, [wanted])
         return missing_for_all(seen, approving, wanted)
 
-    def by_root(self, where: tuple[int, str], pull_request: PullRequest, required: Required) -> tuple[str, ...]:
+    def by_root(self, repository: str, pull_request: PullRequest, required: Required) -> tuple[str, ...]:
         """Return what is missing by root and stack, in Markdown."""
         every = [each for wanted in required.values() for each in wanted or ()]
-        seen, approving = self._looked_at(where, pull_request, every)
+        seen, approving = self._looked_at(repository, pull_request, every)
         return missing_by_root(seen, approving, required)
 
     def of_merged(
-        self, where: tuple[int, str], number: int, base: str, wanted: Iterable[Requirements], *, head: str = ""
+        self, repository: str, number: int, base: str, wanted: Iterable[Requirements], *, head: str = ""
     ) -> Merged:
         """Return a pull request with who approves it. ``base`` is the commit that its branch was merged into, if known.
 
         Approvals are of ``head``, or else of the head that it has, which was merged.
         """
-        found = self.ports.forge.pull_request(*where, number)
+        found = self.ports.pull_request_reader.pull_request(repository, number)
         found = replace(found, head_sha=head or found.head_sha)
         asking = [each for each in wanted if each.asks_people]
         if not asking:
             return Merged(found)
-        after = base or self.ports.forge.seen_pull_request(*where, number).spec.base_sha
-        record = self._record(where[1], number)
-        made_by = makers(self.ports.forge, where, after, found.head_sha, record.pushes if record else ())
+        after = base or self.ports.pull_request_reader.seen_pull_request(repository, number).spec.base_sha
+        record = self._record(repository, number)
+        made_by = makers(self.ports.commits, repository, after, found.head_sha, record.pushes if record else ())
         seen = replace(found, base_since=self._base_since(found, record), made_by=made_by)
-        logins = approvers(seen, self.ports.forge.reviews(*where, number))
-        return Merged(seen, self.people(where, logins, asking))
+        logins = approvers(seen, self.ports.reviews.reviews(repository, number))
+        return Merged(seen, self.people(repository, logins, asking))
 
-    def people(
-        self, where: tuple[int, str], logins: Iterable[str], wanted: Iterable[Requirements]
-    ) -> tuple[Person, ...]:
+    def people(self, repository: str, logins: Iterable[str], wanted: Iterable[Requirements]) -> tuple[Person, ...]:
         """Return what the forge says of people, as far as requirements depend on it."""
         teams = teams_among([grantee for each in wanted for grantee in each.grantees])
-        return tuple(self._person(where, login, teams) for login in logins)
+        return tuple(self._person(repository, login, teams) for login in logins)
 
     def _looked_at(
-        self, where: tuple[int, str], pull_request: PullRequest, wanted: Iterable[Requirements]
+        self, repository: str, pull_request: PullRequest, wanted: Iterable[Requirements]
     ) -> tuple[PullRequest, list[Person]]:
         """Return the pull request with all that the requirements depend on, and who approves it."""
-        compared = self._compared(where, pull_request, wanted)
+        compared = self._compared(repository, pull_request, wanted)
         asking = [each for each in wanted if each.asks_people]
-        return self._approved(where, compared, asking) if asking else (compared, [])
+        return self._approved(repository, compared, asking) if asking else (compared, [])
 
-    def _compared(
-        self, where: tuple[int, str], pull_request: PullRequest, wanted: Iterable[Requirements]
-    ) -> PullRequest:
+    def _compared(self, repository: str, pull_request: PullRequest, wanted: Iterable[Requirements]) -> PullRequest:
         """Return the pull request with what its head lacks of the base branch, if that matters."""
         if not any(each.undiverged for each in wanted):
             return pull_request
-        newest = self.ports.forge.branch_head(*where, pull_request.base_branch)
-        contains = is_on_branch(self.ports.forge.compare(*where, newest, pull_request.head_sha))
+        newest = self.ports.commits.branch_head(repository, pull_request.base_branch)
+        contains = is_on_branch(self.ports.commits.compare(repository, newest, pull_request.head_sha))
         return replace(pull_request, lacks="" if contains else newest)
 
     def _approved(
-        self, where: tuple[int, str], pull_request: PullRequest, asking: Iterable[Requirements]
+        self, repository: str, pull_request: PullRequest, asking: Iterable[Requirements]
     ) -> tuple[PullRequest, list[Person]]:
-        reviews = self.ports.forge.reviews(*where, pull_request.number)
-        record = self._record(where[1], pull_request.number)
+        reviews = self.ports.reviews.reviews(repository, pull_request.number)
+        record = self._record(repository, pull_request.number)
         seen = replace(pull_request, base_since=self._base_since(pull_request, record))
         pushes = record.pushes if record else ()
-        seen = replace(seen, made_by=makers(self.ports.forge, where, seen.base_branch, seen.head_sha, pushes))
-        return seen, list(self.people(where, approvers(seen, reviews), tuple(asking)))
+        seen = replace(seen, made_by=makers(self.ports.commits, repository, seen.base_branch, seen.head_sha, pushes))
+        return seen, list(self.people(repository, approvers(seen, reviews), tuple(asking)))
 
     def _record(self, repository: str, number: int) -> PullRequestSpec | None:
         """Return what the record says; None of a pull request that opened before Tidegate came."""
@@ -112,11 +108,10 @@ class RequirementsChecker:
             return ""
         return record.base_since if record.base == pull_request.base_branch else _NOT_SEEN_YET
 
-    def _person(self, where: tuple[int, str], login: str, teams: Iterable[str]) -> Person:
+    def _person(self, repository: str, login: str, teams: Iterable[str]) -> Person:
         """Return what the forge says of somebody. Who cannot read the repository counts nowhere."""
-        permission = self.ports.forge.permission(*where, login)
+        permission = self.ports.people.permission(repository, login)
         if permission < Permission.READ:
             return Person(login, permission)
-        owner = where[1].partition("/")[0]
-        found = (team for team in teams if self.ports.forge.is_team_member(where[0], owner, team, login))
+        found = (team for team in teams if self.ports.people.is_team_member(repository, team, login))
         return Person(login, permission, frozenset(found))

@@ -70,8 +70,7 @@ def _who_may_not(ports: Ports, deployment: Deployment, by: str) -> str:
     wanted = asked_here(deployment)
     if not wanted:
         return "No approvals are required here. An operator may override what is missing."
-    where = deployment.installation, deployment.repository
-    people = RequirementsChecker(ports).people(where, (by,), wanted)
+    people = RequirementsChecker(ports).people(deployment.repository, (by,), wanted)
     if any(is_asked(person, wanted) for person in people):
         return ""
     whom = dict.fromkeys(spelled(each) for wish in wanted for each in wish.grantees)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tidegate.ports import Forge
+from tidegate.ports import Ports
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.pull_request import SeenPullRequest
 from tidegate.vcs.rules.push import Pushed
@@ -22,8 +22,8 @@ class MergedSearch:
     for.
     """
 
-    forge: Forge
-    where: tuple[int, str]
+    ports: Ports
+    repository: str
     without: list[str] = field(default_factory=list)
     complete: bool = True
     _known: set[int] = field(default_factory=set)
@@ -63,14 +63,14 @@ class MergedSearch:
         if not before.strip("0"):
             return None
         try:
-            return self.forge.change(*self.where, before, after).commits
+            return self.ports.commits.change(self.repository, before, after).commits
         except NotFound:
             return None
 
     def _came_with(self, branch: str, sha: str) -> Sequence[SeenPullRequest]:
         """Return what a commit came with, without what was known before."""
         self._asked += 1
-        every = self.forge.pull_requests_of(*self.where, sha)
+        every = self.ports.pull_request_reader.pull_requests_of(self.repository, sha)
         here = [each for each in every if each.merged and each.spec.base == branch]
         if not here:
             self.without.append(sha)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from tidegate.deploys.authorize import Where, person_asking
+from tidegate.deploys.authorize import person_asking
 from tidegate.deploys.queue.enqueue import enqueue
 from tidegate.deploys.queue.enqueue_all import enqueue_all
 from tidegate.deploys.rules.deployment import Deployment
@@ -51,7 +51,6 @@ def hand_over_retry(ports: Ports, retry: Retry) -> None:
     """Store the retry as a delivery, and queue it. Raise CloudUnavailable; the reconciler queues what is stored."""
     fields = {
         "repository": retry.blocked.repository,
-        "installation": retry.blocked.installation,
         "blocked": retry.blocked.id,
         "failed": list(retry.failed),
         "sender": retry.by,
@@ -69,16 +68,16 @@ def retry_blocked(ports: Ports, delivery: Delivery) -> str:
 
 def _retry(ports: Ports, delivery: Delivery) -> DeliveryOutcome:
     fields = delivery.fields
-    where = fields["installation"], fields["repository"]
+    repository = fields["repository"]
     try:
         blocked = ports.deployments.get(fields["blocked"])
     except NotFound as error:
         return DeliveryOutcome(str(error))
     retry = Retry(blocked, tuple(fields["failed"]), fields["sender"], delivery.received_at)
     known = ports.deployments.many(retry.failed)
-    branch = ports.forge.default_branch(*where)
+    branch = ports.commits.default_branch(repository)
     made = [(known[each], repeated(retry, known[each], branch)) for each in retry.failed if each in known]
-    judged = _judged(ports, where, retry.by, [new for _, new in made])
+    judged = _judged(ports, repository, retry.by, [new for _, new in made])
     told, again = [], []
     for old, new in made:
         found = judged[new.id]
@@ -91,11 +90,11 @@ def _retry(ports: Ports, delivery: Delivery) -> DeliveryOutcome:
     return DeliveryOutcome("\n".join(told), tuple(new.id for _, new in again))
 
 
-def _judged(ports: Ports, where: Where, by: str, made: Sequence[Deployment]) -> Mapping[str, Deployment | str]:
+def _judged(ports: Ports, repository: str, by: str, made: Sequence[Deployment]) -> Mapping[str, Deployment | str]:
     """Return by their ids what runs again, or why not. What is known was made by this retry before."""
     before = ports.deployments.many([each.id for each in made])
-    asking = person_asking(ports, where, by)
-    ruled = under_current_rules(ports, where, [each for each in made if each.id not in before])
+    asking = person_asking(ports, repository, by)
+    ruled = under_current_rules(ports, repository, [each for each in made if each.id not in before])
     return {**before, **{key: asking.applies(each) for key, each in ruled.items()}}
 
 

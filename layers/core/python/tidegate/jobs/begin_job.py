@@ -199,7 +199,6 @@ def _job(ports: Ports, deployment: Deployment, kind: JobKind, job: str) -> Job:
         sha=deployment.revision.sha,
         clone_url=ports.addresses.clone_url(deployment.repository),
         root=deployment.root,
-        installation=deployment.installation,
         plan_file=plan.file if plan else None,
         lock_file=made_by.lock_file if made_by else None,
         engine_version=made_by.engine_version if made_by else None,

@@ -17,7 +17,7 @@ def dispatch_job(ports: Ports, message: DispatchJob) -> None:
     it was closed for that.
     """
     job = ports.jobs.get(message.job)
-    clone_token = ports.forge.clone_token(job.installation, job.repository, job.other_repositories)
+    clone_token = ports.clone_tokens.clone_token(job.repository, job.other_repositories)
     identity = issue_tokens(ports, job, message.digest)
     if not ports.jobs.hand_over(job.id, message.token, clone_token, identity):
         for deployment in ports.deployments.many([job.deployment]).values():

@@ -58,5 +58,4 @@ def _spec(ports: Ports, deployment: Deployment) -> PullRequestSpec:
     found = ports.pull_requests.many([(deployment.repository, number)])
     if found:
         return found[0].spec
-    where = deployment.installation, deployment.repository
-    return ports.forge.seen_pull_request(*where, number).spec
+    return ports.pull_request_reader.seen_pull_request(deployment.repository, number).spec

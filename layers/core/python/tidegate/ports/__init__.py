@@ -42,8 +42,11 @@ _MODULES = {
     "clock": "Clock",
     "cloud": "Artifacts ObjectStart PlanFunctions Runners Workflows",
     "deliveries": "Asked Deliveries Delivery DeliveryOutcome EventQueue Redeliveries WebhookSecrets",
-    "drifts": "DriftEvents DriftRuns Drifts ForgeIssues Schedules",
-    "forge": "Accounts Change FailedDelivery Forge ForgeUrls ForgeDeliveries",
+    "drifts": "DriftEvents DriftRuns Drifts Schedules",
+    "forge": (
+        "Accounts Change CheckRunPublisher CloneTokens Comments Commits FailedDelivery Forge ForgeDeliveries "
+        "ForgeIssues ForgeUrls People PullRequestMerger PullRequestReader Reviews"
+    ),
     "identity": "PublicKeys TokenSigner",
     "jobs": "JobLogs Jobs LogChunk PlanRunners",
     "plan_slots": "PlanSlots",

@@ -54,19 +54,6 @@ class DriftRuns(Protocol):
         """Return how an execution ended, None while it goes on. Raise NotFound."""
 
 
-class ForgeIssues(Protocol):
-    """Issues of our own on the forge. Raises ForgeUnavailable and ForgeRefused."""
-
-    def open_issue(self, installation: int, repository: str, title: str, text: str) -> int:
-        """Open an issue (Markdown) and return its number."""
-
-    def write_issue(self, installation: int, repository: str, issue: int, text: str, *, is_open: bool) -> None:
-        """Replace the text of an issue, and open or close it. Raise NotFound when it is gone."""
-
-    def our_issues(self, installation: int, repository: str, marker: str) -> Sequence[int]:
-        """Return the open issues of our App whose text begins with ``marker``, oldest first."""
-
-
 class DriftEvents(Protocol):
     """Telling others what was found. It may be told twice, or, when nobody listens, not at all."""
 

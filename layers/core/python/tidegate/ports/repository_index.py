@@ -13,13 +13,12 @@ if TYPE_CHECKING:  # Functions import this, and their starts count.
 
 @dataclass(frozen=True, slots=True)
 class KnownRepository:
-    """A repository that Tidegate was told of: where its App is installed, and the newest commit it was told of.
+    """A repository that Tidegate was told of, and the newest commit it was told of.
 
     ``seen_at`` is when that was (ISO 8601 in UTC).
     """
 
     name: str
-    installation: int
     default_branch: str
     seen: str
     seen_at: str

@@ -28,18 +28,19 @@ class Pushed:
 
 
 class WebhookVerifier(Protocol):
-    """Raises ForgeUnavailable and ForgeRefused."""
+    """Raises ForgeUnavailable and ForgeRefused.
 
-    def written_comment(
-        self, installation: int, repository: str, pull_request: int, comment: int
-    ) -> WrittenComment | None:
+    ``project`` is the number that the webhook told: at one path there may have been several projects.
+    """
+
+    def written_comment(self, project: int, repository: str, pull_request: int, comment: int) -> WrittenComment | None:
         """Return what a person wrote under a pull request, in one call; None when there is no such comment there."""
 
-    def pushed(self, installation: int, repository: str, branch: str, commit: str) -> Pushed | None:
+    def pushed(self, project: int, repository: str, branch: str, commit: str) -> Pushed | None:
         """Return who pushed a commit to the default branch.
 
         None when the repository is not called so, the branch is not its default branch, or does not have the commit.
         """
 
-    def pusher(self, installation: int, repository: str, commit: str) -> str | None:
+    def pusher(self, project: int, repository: str, commit: str) -> str | None:
         """Return who pushed a commit as the head of any branch; None if that is not among the newest pushes."""

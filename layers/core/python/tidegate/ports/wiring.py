@@ -51,8 +51,12 @@ if TYPE_CHECKING:
         Artifacts,
         AuditLog,
         ChangeSets,
+        CheckRunPublisher,
         CheckRuns,
         Clock,
+        CloneTokens,
+        Comments,
+        Commits,
         Deliveries,
         Deployments,
         DeployQueues,
@@ -69,15 +73,19 @@ if TYPE_CHECKING:
         Jobs,
         OrganizationFile,
         OrganizationPolicies,
+        People,
         PlanFunctions,
         PlanRunners,
         PlanSlots,
         PolicyEngine,
         PublicKeys,
+        PullRequestMerger,
+        PullRequestReader,
         PullRequests,
         QueueSnapshots,
         Redeliveries,
         RepositoryIndex,
+        Reviews,
         Runners,
         Schedules,
         SignOuts,
@@ -350,6 +358,7 @@ class Ports:
 
     @cached_property
     def forge(self) -> Forge:
+        """The one adapter of the forge's API. Verbs take a part of it, by the names below."""
         if self.gitlab is not None:
             return self.gitlab
         settings = ForgeSettings.from_env(self.environ)
@@ -357,6 +366,42 @@ class Ports:
 
         given = settings.github_token
         return GitHubForge(self._app_credentials, url=settings.url, api_url=settings.api_url, comment_token=given)
+
+    @cached_property
+    def commits(self) -> Commits:
+        return self.forge
+
+    @cached_property
+    def clone_tokens(self) -> CloneTokens:
+        return self.forge
+
+    @cached_property
+    def pull_request_reader(self) -> PullRequestReader:
+        return self.forge
+
+    @cached_property
+    def pull_request_merger(self) -> PullRequestMerger:
+        return self.forge
+
+    @cached_property
+    def reviews(self) -> Reviews:
+        return self.forge
+
+    @cached_property
+    def comments(self) -> Comments:
+        return self.forge
+
+    @cached_property
+    def people(self) -> People:
+        return self.forge
+
+    @cached_property
+    def check_run_publisher(self) -> CheckRunPublisher:
+        return self.forge
+
+    @cached_property
+    def issues(self) -> ForgeIssues:
+        return self.forge
 
     @cached_property
     def history(self) -> SourceHistory:
@@ -414,15 +459,6 @@ class Ports:
         from tidegate.drift.adapters.drift_events import AwsDriftEvents
 
         return AwsDriftEvents(self.client("events"), BusSettings.from_env(self.environ).bus)
-
-    @cached_property
-    def issues(self) -> ForgeIssues:
-        if self.gitlab is not None:
-            return self.gitlab
-        settings = ForgeSettings.from_env(self.environ)
-        from tidegate.vcs.github.forge import GitHubForge
-
-        return GitHubForge(self._app_credentials, url=settings.url, api_url=settings.api_url)
 
     @cached_property
     def forge_deliveries(self) -> ForgeDeliveries:

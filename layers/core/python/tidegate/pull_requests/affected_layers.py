@@ -86,14 +86,14 @@ def find_affected(ports: Ports, record: PullRequestRecord, at: str, layers: Sequ
 
 def _of_fork(ports: Ports, spec: PullRequestSpec) -> Affected:
     """Return that nothing of a fork is run. Only the default branch is read."""
-    granted = read_granted(ports, *spec.where, spec.branch, spec.base)
+    granted = read_granted(ports, spec.repository, spec.branch, spec.base)
     guarded = bool(granted.configuration.policy_sets)
     return Affected(notice=_unplanned(FORK, guarded=guarded), pressing=True, guarded=guarded)
 
 
 def _granted(ports: Ports, record: PullRequestRecord, at: str, layers: Sequence[SpeculativePlan]) -> Affected:
     spec = record.spec
-    granted = read_granted(ports, *spec.where, spec.branch, spec.base)
+    granted = read_granted(ports, spec.repository, spec.branch, spec.base)
     if spec.is_draft and record.request is None and not granted.configuration.pull_requests.drafts:
         guarded = bool(granted.configuration.policy_sets)
         return Affected(notice=_unplanned(_DRAFT, guarded=guarded), skipped=True, guarded=guarded)
@@ -134,7 +134,7 @@ def _plannable(ports: Ports, record: PullRequestRecord, granted: Granted) -> Pla
     """Return what can be planned, None if head and base are none of one history."""
     spec = record.spec
     try:
-        change = ports.forge.change(*spec.where, spec.base_sha, spec.head_sha)
+        change = ports.commits.change(spec.repository, spec.base_sha, spec.head_sha)
     except NotFound:
         return None
     plannable = PlannableFinder(ports, granted).find(spec, change.after, record.request)
@@ -236,7 +236,6 @@ def _layer(
         layer_id(spec.id, member.root.name, member.stack, spec.revision, record.attempt),
         spec.repository,
         spec.number,
-        spec.installation,
         member.root,
         spec.head_sha,
         spec.base_sha,

@@ -83,7 +83,6 @@ def _job(ports: Ports, layer: SpeculativePlan, job: str) -> Job:
         sha=layer.base_sha if layer.gone else layer.sha,
         clone_url=ports.addresses.clone_url(layer.repository),
         root=layer.root,
-        installation=layer.installation,
         stack=layer.stack,
         run=layer.run,
         allowed_providers=layer.allowed_providers,

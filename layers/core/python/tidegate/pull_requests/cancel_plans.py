@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
-from tidegate.deploys.authorize import Where, access_refusals
+from tidegate.deploys.authorize import access_refusals
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.ports import Ports
 from tidegate.pull_requests.close_pull_request import stop_pull_request
@@ -30,18 +30,18 @@ _NOT_KNOWN = (
 )
 
 
-def cancel_plans(ports: Ports, where: Where, number: int, by: str, *, whole: bool) -> Decision | None:
+def cancel_plans(ports: Ports, repository: str, number: int, by: str, *, whole: bool) -> Decision | None:
     """Return what became of the plans of a pull request, None if none waits or runs.
 
     Who may ask for the plan of each root may cancel them. What has ended by then stays; the verdict is that not
     all could be planned. Nothing is cancelled unless the ``whole`` is meant.
     Raise ForgeUnavailable and ForgeRefused, and Conflict when others write all the time.
     """
-    return deciding_again(partial(_cancel, ports, where, number, by, whole=whole))
+    return deciding_again(partial(_cancel, ports, repository, number, by, whole=whole))
 
 
-def _cancel(ports: Ports, where: Where, number: int, by: str, *, whole: bool) -> Decision | None:
-    record = next(iter(ports.pull_requests.many([(where[1], number)])), None)
+def _cancel(ports: Ports, repository: str, number: int, by: str, *, whole: bool) -> Decision | None:
+    record = next(iter(ports.pull_requests.many([(repository, number)])), None)
     if record is None or not record.is_open:
         return None
     notice = f"{by} cancelled the plans that were not made yet. {AGAIN}"
@@ -52,19 +52,19 @@ def _cancel(ports: Ports, where: Where, number: int, by: str, *, whole: bool) ->
     state = as_now(record, layers, ports.clock.now()).state
     if state not in {PullRequestState.DISCOVERY_NEEDED, PullRequestState.PLANNING}:
         return None
-    refusal = _refusal(ports, where, layers, by, state) if whole else _WHOLE
+    refusal = _refusal(ports, repository, layers, by, state) if whole else _WHOLE
     if refusal:
         return Decision(False, refusal)
     _stop(ports, record, f"{by} cancelled it.", notice)
     return cancelled
 
 
-def _refusal(ports: Ports, where: Where, layers: Iterable[SpeculativePlan], by: str, state: PullRequestState) -> str:
+def _refusal(ports: Ports, repository: str, layers: Iterable[SpeculativePlan], by: str, state: PullRequestState) -> str:
     """Return why somebody cancels nothing, or an empty text."""
     if state is PullRequestState.DISCOVERY_NEEDED:
         return _NOT_KNOWN
     meant = [each for each in layers if not each.is_done or each.state is LayerState.CANCELLED]
-    return " ".join(access_refusals(ports, _accesses(meant), where, Action.PLAN, by))
+    return " ".join(access_refusals(ports, _accesses(meant), repository, Action.PLAN, by))
 
 
 def _stop(ports: Ports, record: PullRequestRecord, reason: str, notice: str) -> None:

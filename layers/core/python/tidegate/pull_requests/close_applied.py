@@ -53,8 +53,8 @@ def _tell(ports: Ports, record: PullRequestRecord) -> None:
         return
     text = closed_unmerged(applied, cancelled, going_on)
     try:
-        if not ports.forge.our_comments(*spec.where, spec.number, text.partition("\n")[0]):
-            ports.forge.comment(*spec.where, spec.number, text)
+        if not ports.comments.our_comments(spec.repository, spec.number, text.partition("\n")[0]):
+            ports.comments.comment(spec.repository, spec.number, text)
     except ForgeRefused:
         return
 

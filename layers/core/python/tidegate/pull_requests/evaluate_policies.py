@@ -30,15 +30,15 @@ def evaluate_policies(
     if not any(held.owners for held in sets):
         return policy_statuses(layers, spec.head_sha, Approvals(), {}, rules)
     given = _given(ports, spec)
-    people = {login: _person(ports, spec.where, login, sets) for login in given.of_head}
+    people = {login: _person(ports, spec.repository, login, sets) for login in given.of_head}
     return policy_statuses(layers, spec.head_sha, given, people, rules)
 
 
 def _given(ports: Ports, spec: PullRequestSpec) -> Approvals:
     """Return who approves. Who made the commits says how many must, also before anybody does."""
-    made_by = makers(ports.forge, spec.where, spec.base_sha, spec.head_sha, spec.pushes)
+    made_by = makers(ports.commits, spec.repository, spec.base_sha, spec.head_sha, spec.pushes)
     wanted = replace(_to_approve(spec), made_by=made_by)
-    return approvals(ports.forge.reviews(*spec.where, spec.number), wanted)
+    return approvals(ports.reviews.reviews(spec.repository, spec.number), wanted)
 
 
 def dismiss_outdated(ports: Ports, spec: PullRequestSpec, policy_statuses: Sequence[Standing]) -> None:
@@ -49,9 +49,9 @@ def dismiss_outdated(ports: Ports, spec: PullRequestSpec, policy_statuses: Seque
     sets = [each.policy_set for each in policy_statuses if each.state is SetState.FAILED and each.policy_set.owners]
     if not sets:
         return
-    reviews = ports.forge.reviews(*spec.where, spec.number)
+    reviews = ports.reviews.reviews(spec.repository, spec.number)
     for review in outdated(reviews, _to_approve(spec)):
-        person = _person(ports, spec.where, review.by, sets) if review.id else None
+        person = _person(ports, spec.repository, review.by, sets) if review.id else None
         names = [held.name for held in sets if person and any(matches(owner, person) for owner in held.owners)]
         if names:
             _dismiss(ports, spec, review, names)
@@ -59,22 +59,24 @@ def dismiss_outdated(ports: Ports, spec: PullRequestSpec, policy_statuses: Seque
 
 def _dismiss(ports: Ports, spec: PullRequestSpec, review: PullRequestReview, names: Sequence[str]) -> None:
     with suppress(ForgeRefused):
-        ports.forge.dismiss_review(*spec.where, spec.number, review.id, dismissal(review.sha, _to_approve(spec), names))
+        ports.reviews.dismiss_review(
+            spec.repository, spec.number, review.id, dismissal(review.sha, _to_approve(spec), names)
+        )
 
 
-def _person(ports: Ports, where: tuple[int, str], login: str, sets: Sequence[PolicySetStatus]) -> Person:
+def _person(ports: Ports, repository: str, login: str, sets: Sequence[PolicySetStatus]) -> Person:
     """Return what the forge says of somebody. Who cannot read the repository counts nowhere."""
-    permission = ports.forge.permission(*where, login)
+    permission = ports.people.permission(repository, login)
     if permission < Permission.READ:
         return Person(login, permission)
     teams = teams_among([owner for held in sets for owner in held.owners])
-    return Person(login, permission, frozenset(team for team in teams if _is_member(ports, where, team, login)))
+    return Person(login, permission, frozenset(team for team in teams if _is_member(ports, repository, team, login)))
 
 
-def _is_member(ports: Ports, where: tuple[int, str], team: str, login: str) -> bool:
+def _is_member(ports: Ports, repository: str, team: str, login: str) -> bool:
     """Ask who is in a team. Where the App may not know, nobody is."""
     try:
-        return ports.forge.is_team_member(where[0], where[1].partition("/")[0], team, login)
+        return ports.people.is_team_member(repository, team, login)
     except AppLacksPermission:
         return False
 

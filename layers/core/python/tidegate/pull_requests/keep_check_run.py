@@ -15,9 +15,9 @@ from tidegate.ports import Ports, PublishedCheckRun
 from tidegate.vcs.rules.check_run import MAXIMUM_ANNOTATIONS, Annotation, CheckRun, digest_of
 
 
-def show_check_run(ports: Ports, installation: int, repository: str, check_run: CheckRun) -> None:
+def show_check_run(ports: Ports, repository: str, check_run: CheckRun) -> None:
     """Show it. Raise ForgeUnavailable and ForgeRefused."""
-    where, key = (installation, repository), check_run.external_id
+    key = check_run.external_id
     shown = ports.pull_check_runs.published(key)
     closed, digest = check_run.status == "completed", digest_of(replace(check_run, annotations=()))
     wanted = PublishedCheckRun(key, shown.id if shown else 0, 0, closed, digest, noted=shown.noted if shown else ())
@@ -26,13 +26,13 @@ def show_check_run(ports: Ports, installation: int, repository: str, check_run: 
         return
     if shown is None:
         ports.pull_check_runs.remember(replace(wanted, digest="", closed=False))
-        wanted = replace(wanted, id=ports.forge.create_check_run(*where, first))
+        wanted = replace(wanted, id=ports.check_run_publisher.create_check_run(repository, first))
     else:
-        wanted = replace(wanted, id=_again(ports, where, shown, first))
+        wanted = replace(wanted, id=_again(ports, repository, shown, first))
     wanted = _noted(wanted, first)
     ports.pull_check_runs.remember(wanted)
     for each in others:
-        ports.forge.update_check_run(*where, wanted.id, each)
+        ports.check_run_publisher.update_check_run(repository, wanted.id, each)
         wanted = _noted(wanted, each)
         ports.pull_check_runs.remember(wanted)
 
@@ -48,11 +48,11 @@ def made_check_run(ports: Ports, keys: Collection[str]) -> Collection[str]:
     return ports.pull_check_runs.many(keys).keys()
 
 
-def _again(ports: Ports, where: tuple[int, str], shown: PublishedCheckRun, check_run: CheckRun) -> int:
-    made = shown.id or ports.forge.find_check_run(*where, check_run.sha, check_run.external_id)
+def _again(ports: Ports, repository: str, shown: PublishedCheckRun, check_run: CheckRun) -> int:
+    made = shown.id or ports.check_run_publisher.find_check_run(repository, check_run.sha, check_run.external_id)
     if not made:
-        return ports.forge.create_check_run(*where, check_run)
-    ports.forge.update_check_run(*where, made, check_run)
+        return ports.check_run_publisher.create_check_run(repository, check_run)
+    ports.check_run_publisher.update_check_run(repository, made, check_run)
     return made
 
 

@@ -44,10 +44,10 @@ def _merge(ports: Ports, record: PullRequestRecord, method: MergeMethod) -> None
     if record.merge_refused == applied_digest(record):
         return
     try:
-        ports.forge.merge_pull_request(*spec.where, spec.number, spec.head_sha, method)
+        ports.pull_request_merger.merge_pull_request(spec.repository, spec.number, spec.head_sha, method)
     except ForgeRefused as refusal:
         # One that is merged already, by an earlier call or a person, is refused as well.
-        if ports.forge.seen_pull_request(*spec.where, spec.number).is_open:
+        if ports.pull_request_reader.seen_pull_request(spec.repository, spec.number).is_open:
             _tell(ports, record, refusal)
 
 
@@ -55,7 +55,7 @@ def _tell(ports: Ports, record: PullRequestRecord, refusal: ForgeRefused) -> Non
     lacks = refusal.permissions if isinstance(refusal, AppLacksPermission) else ()
     text = merge_refused(record.spec.head_sha, refusal.problem, lacks)
     with suppress(ForgeRefused):  # Nobody can comment where the conversation is locked.
-        ports.forge.comment(*record.spec.where, record.spec.number, text)
+        ports.comments.comment(record.spec.repository, record.spec.number, text)
     deciding_again(partial(_remember, ports, record.spec.repository, record.spec.number))
 
 

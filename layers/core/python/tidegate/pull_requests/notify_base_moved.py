@@ -75,7 +75,7 @@ def _marked(
 def _is_open(ports: Ports, record: PullRequestRecord) -> bool:
     spec = record.spec
     try:
-        return ports.forge.seen_pull_request(*spec.where, spec.number).is_open
+        return ports.pull_request_reader.seen_pull_request(spec.repository, spec.number).is_open
     except NotFound:
         return False
 
@@ -90,7 +90,6 @@ def _delivery(record: PullRequestRecord, at: str) -> Delivery:
     fields = {
         "repository": spec.repository,
         "pull_request": spec.number,
-        "installation": spec.installation,
         "action": BASE_MOVED,
     }
     digest = hashlib.sha256(f"{spec.id} {record.base_now} {record.overtaken}".encode()).hexdigest()[:32]

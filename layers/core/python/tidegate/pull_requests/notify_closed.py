@@ -25,8 +25,8 @@ def notify_closed(ports: Ports, record: PullRequestRecord, *, merged: bool) -> N
 def _end(ports: Ports, record: PullRequestRecord, *, merged: bool) -> None:
     spec, ours = record.spec, {comment for _, comment in record.comments}
     with suppress(ForgeRefused):
-        for comment, text in ports.forge.our_comments(*spec.where, spec.number, MARKER).items():
+        for comment, text in ports.comments.our_comments(spec.repository, spec.number, MARKER).items():
             closed = render_closed(text, pull_request_page(ports, spec), merged=merged, applied=bool(record.applies))
             if comment in ours and closed != text:
                 with suppress(NotFound):
-                    ports.forge.update_comment(*spec.where, spec.number, comment, closed)
+                    ports.comments.update_comment(spec.repository, spec.number, comment, closed)

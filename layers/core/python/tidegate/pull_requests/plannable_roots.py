@@ -71,7 +71,7 @@ class PlannableFinder:
 
         Raise NotFound when the forge does not have these commits, InvalidConfiguration and CyclicChange.
         """
-        with merge_commits(self.ports, *spec.where, spec.base_sha, spec.head_sha, common) as merged:
+        with merge_commits(self.ports, spec.repository, spec.base_sha, spec.head_sha, common) as merged:
             if FILE in merged.conflicts:
                 raise InvalidConfiguration(FILE, 1, _CONFLICT, _MERGE)
             # As a push to the base branch finds them.

@@ -244,13 +244,13 @@ def _upsert(ports: Ports, record: PullRequestRecord, stack: str, text: str) -> i
     comment = _own(_written(ports, record), stack)
     if comment is not None and _is_updated(ports, record, comment, text):
         return comment
-    return ports.forge.comment(*record.spec.where, record.spec.number, text)
+    return ports.comments.comment(record.spec.repository, record.spec.number, text)
 
 
 def _is_updated(ports: Ports, record: PullRequestRecord, comment: int, text: str) -> bool:
     """Update a comment; return False if somebody deleted it."""
     try:
-        ports.forge.update_comment(*record.spec.where, record.spec.number, comment, text)
+        ports.comments.update_comment(record.spec.repository, record.spec.number, comment, text)
     except NotFound:
         return False
     return True
@@ -263,7 +263,7 @@ def _written(ports: Ports, record: PullRequestRecord) -> Mapping[str, int]:
 
 
 def _ours(ports: Ports, spec: PullRequestSpec) -> Mapping[int, str]:
-    return ports.forge.our_comments(*spec.where, spec.number, MARKER)
+    return ports.comments.our_comments(spec.repository, spec.number, MARKER)
 
 
 def _remember(ports: Ports, spec: PullRequestSpec, stack: str, comment: int) -> None:

@@ -47,7 +47,7 @@ def show_pull_request(
     ``standings`` are those of the policy sets, for callers who know, ``unwritten`` is why comments are missing.
     """
     for check_run in _all(ports, record, layers, fault, policy_statuses, unwritten):
-        show_check_run(ports, *record.spec.where, check_run)
+        show_check_run(ports, record.spec.repository, check_run)
 
 
 def show_configuration(
@@ -56,11 +56,11 @@ def show_configuration(
     """Show them as a push to the default branch has them shown, in a check run of their own."""
     sha = record.spec.head_sha
     if mistakes is not None:
-        show_check_run(ports, *record.spec.where, render_invalid(sha, mistakes, proposed=True))
+        show_check_run(ports, record.spec.repository, render_invalid(sha, mistakes, proposed=True))
     elif warnings:
-        show_check_run(ports, *record.spec.where, render_misleading(sha, warnings))
+        show_check_run(ports, record.spec.repository, render_misleading(sha, warnings))
     elif made_check_run(ports, [external_id(sha)]):
-        show_check_run(ports, *record.spec.where, render_corrected(sha))
+        show_check_run(ports, record.spec.repository, render_corrected(sha))
 
 
 def show_verdict(
@@ -92,7 +92,9 @@ def get_policy_statuses(
 def stop_checks(ports: Ports, record: PullRequestRecord, reason: str) -> None:
     """End what goes on. Those of layers are made once these have ended, so they never do."""
     if is_check_run_open(ports, record.execution):
-        show_check_run(ports, *record.spec.where, render_stopped(record, reason, pull_request_page(ports, record.spec)))
+        show_check_run(
+            ports, record.spec.repository, render_stopped(record, reason, pull_request_page(ports, record.spec))
+        )
 
 
 def repeat_verdict(
@@ -101,7 +103,7 @@ def repeat_verdict(
     """Say the same on another commit."""
     for check_run in _all(ports, record, layers, fault):
         there = replace(check_run, sha=sha, external_id=f"{check_run.external_id}@{sha[:12]}", annotations=())
-        show_check_run(ports, *record.spec.where, there)
+        show_check_run(ports, record.spec.repository, there)
 
 
 def _all(
@@ -138,7 +140,7 @@ def show_progress(ports: Ports, pull_request: str, not_before: float) -> None:
         views = [plan_row(ports, each) for each in layers]
         waiting = get_waiting_plans(ports, record.spec.repository, layers)
         shown = render_whole(record, views, pull_request_page(ports, record.spec), waiting=waiting)
-        show_check_run(ports, *record.spec.where, shown)
+        show_check_run(ports, record.spec.repository, shown)
 
 
 def show_layer(ports: Ports, layer_id: str) -> None:
@@ -148,4 +150,4 @@ def show_layer(ports: Ports, layer_id: str) -> None:
     except NotFound:
         return
     if layer.is_done and layer.state is not LayerState.CANCELLED:
-        show_check_run(ports, layer.installation, layer.repository, render_layer(shown_plan(ports, layer)))
+        show_check_run(ports, layer.repository, render_layer(shown_plan(ports, layer)))

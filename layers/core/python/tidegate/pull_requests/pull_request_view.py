@@ -21,7 +21,7 @@ def pull_request_page(ports: Ports, spec: PullRequestSpec) -> str:
     """Return where all of the pull request is listed: Tidegate's page, or without it the forge's list of checks."""
     if ports.web_url:
         return f"{ports.web_url}/pulls/{quote(spec.repository)}/{spec.number}"
-    return ports.forge.pull_request_checks_url(spec.repository, spec.number)
+    return ports.addresses.pull_request_checks_url(spec.repository, spec.number)
 
 
 def queue_page(ports: Ports, spec: PullRequestSpec, root: str) -> str:

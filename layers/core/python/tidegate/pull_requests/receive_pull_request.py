@@ -78,7 +78,6 @@ class _Wish:
 
 def follow_pull_request(
     ports: Ports,
-    installation: int,
     repository: str,
     number: int,
     *,
@@ -92,14 +91,14 @@ def follow_pull_request(
     the base branch. ``pushes`` are those of its head that were told of.
     Raise ForgeUnavailable and ForgeRefused, and Conflict when others write all the time.
     """
-    return deciding_again(partial(_follow, ports, installation, repository, number, _Wish(again, request, pushes)))
+    return deciding_again(partial(_follow, ports, repository, number, _Wish(again, request, pushes)))
 
 
-def _follow(ports: Ports, installation: int, repository: str, number: int, wish: _Wish) -> str:
+def _follow(ports: Ports, repository: str, number: int, wish: _Wish) -> str:
     """Look at the record first, then at the forge: if the record can be saved, nobody saw anything newer."""
     record = known_record(ports, repository, number)
     try:
-        seen = ports.forge.seen_pull_request(installation, repository, number)
+        seen = ports.pull_request_reader.seen_pull_request(repository, number)
     except NotFound as error:
         return _closed(ports, record, str(error), merged=False)
     if not seen.is_open:
@@ -138,8 +137,8 @@ def _remember(ports: Ports, spec: PullRequestSpec) -> None:
     try:
         ports.repository_index.repository(spec.repository)
     except NotFound:
-        main = ports.forge.default_branch(*spec.where)
-        ports.repository_index.remember(KnownRepository(spec.repository, spec.installation, main, "", _BEFORE_ALL))
+        main = ports.commits.default_branch(spec.repository)
+        ports.repository_index.remember(KnownRepository(spec.repository, main, "", _BEFORE_ALL))
 
 
 def _wanted(ports: Ports, record: PullRequestRecord | None, seen: SeenPullRequest, wish: _Wish) -> PullRequestRecord:
@@ -157,7 +156,7 @@ def _wanted(ports: Ports, record: PullRequestRecord | None, seen: SeenPullReques
 def _base(ports: Ports, seen: SeenPullRequest) -> str:
     """Return where the base branch is: what the pull request itself tells may be an older commit of it."""
     try:
-        return ports.forge.branch_head(*seen.spec.where, seen.spec.base)
+        return ports.commits.branch_head(seen.spec.repository, seen.spec.base)
     except NotFound:
         return seen.spec.base_sha
 
@@ -209,7 +208,7 @@ def _follow_event(ports: Ports, delivery: Delivery) -> str:
     fields = delivery.fields
     where = fields["repository"], fields["pull_request"]
     again = fields.get("action") == BASE_MOVED and _is_older(ports, *where)
-    return follow_pull_request(ports, fields["installation"], *where, again=again, pushes=_told(ports, fields))
+    return follow_pull_request(ports, *where, again=again, pushes=_told(ports, fields))
 
 
 def _told(ports: Ports, fields: Mapping[str, Any]) -> Sequence[HeadPush]:
@@ -217,7 +216,7 @@ def _told(ports: Ports, fields: Mapping[str, Any]) -> Sequence[HeadPush]:
     if "after" not in fields:
         return ()
     told = HeadPush(fields["before"], fields["after"], fields["sender"])
-    confirmed = confirm_head(ports, fields["installation"], fields["repository"], told)
+    confirmed = confirm_head(ports, fields.get("project", 0), fields["repository"], told)
     return () if confirmed is None else (confirmed,)
 
 
@@ -260,10 +259,10 @@ def _reviewed(ports: Ports, seen: PullRequestRecord) -> PullRequestRecord | None
 def _queue(ports: Ports, delivery: Delivery) -> str:
     """Say on the queue's commit what the checks of the pull request say, now and once that is known."""
     fields, sha = delivery.fields, delivery.fields["sha"]
-    where = fields["installation"], fields["repository"], fields["pull_request"]
-    if known_record(ports, *where[1:]) is None:
+    where = fields["repository"], fields["pull_request"]
+    if known_record(ports, *where) is None:
         follow_pull_request(ports, *where)
-    record = deciding_again(partial(_queued, ports, *where[1:], sha))
+    record = deciding_again(partial(_queued, ports, *where, sha))
     if record is None:
         return "It does not exist, so there is no verdict."
     repeat_verdict(ports, record, ports.speculative_plans.many(record.layers), sha)

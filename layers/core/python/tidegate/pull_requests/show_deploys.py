@@ -83,7 +83,7 @@ def _write(ports: Ports, record: PullRequestRecord, texts: Mapping[str, str]) ->
     """Change the comments that say something else. What somebody deleted stays deleted."""
     spec, applied = record.spec, bool(record.applies)
     page = pull_request_page(ports, spec)
-    there = ports.forge.our_comments(*spec.where, spec.number, MARKER)
+    there = ports.comments.our_comments(spec.repository, spec.number, MARKER)
     for stack, comment in record.comments:
         if comment not in there:
             continue
@@ -91,7 +91,7 @@ def _write(ports: Ports, record: PullRequestRecord, texts: Mapping[str, str]) ->
         text = with_end(closed, texts[stack]) if texts[stack] else closed
         if text != there[comment]:
             with suppress(NotFound):
-                ports.forge.update_comment(*spec.where, spec.number, comment, text)
+                ports.comments.update_comment(spec.repository, spec.number, comment, text)
 
 
 def _roots(ports: Ports, record: PullRequestRecord, own: Mapping[Key, Deployment]) -> list[MergedRoot]:
@@ -145,7 +145,7 @@ def _later(ports: Ports, record: PullRequestRecord, missing: Sequence[Applying])
 def _contains(ports: Ports, record: PullRequestRecord, sha: str, known: dict[str, bool]) -> bool:
     """Tell whether a commit contains the merge; what was asked is ``known``."""
     if sha not in known:
-        known[sha] = ports.forge.compare(*record.spec.where, record.merge_sha, sha) in _CONTAINS
+        known[sha] = ports.commits.compare(record.spec.repository, record.merge_sha, sha) in _CONTAINS
     return known[sha]
 
 

@@ -78,10 +78,10 @@ class AppliedBefore:
 
         What was applied is the head with all that its base had besides: so what the base had besides must not matter.
         """
-        where, base = (applied.installation, applied.repository), applied.base_sha
+        repository, base = applied.repository, applied.base_sha
         try:
             found = self._changed(deployment, applied.revision.sha, deployment.revision.sha)
-            common = self.ports.forge.change(*where, base, applied.revision.sha).after
+            common = self.ports.commits.change(repository, base, applied.revision.sha).after
             besides = self._changed(deployment, common, base) if common != base else frozenset()
         except (NotFound, InvalidConfiguration, CyclicChange):
             return None
@@ -90,8 +90,8 @@ class AppliedBefore:
     def _changed(self, deployment: Deployment, before: str, after: str) -> frozenset[Key] | None:
         """Return the roots that one commit changes or pulls in against another; None if that one is gone."""
         repository, branch = deployment.repository, deployment.revision.branch
-        token = self.ports.forge.clone_token(deployment.installation, repository)
-        with self.ports.history.fetch(self.ports.forge.clone_url(repository), token, before, after) as trees:
+        token = self.ports.clone_tokens.clone_token(repository)
+        with self.ports.history.fetch(self.ports.addresses.clone_url(repository), token, before, after) as trees:
             if not trees.before_is_known:
                 return None
             configuring = partial(configure, branch=branch, dest_branch=branch)

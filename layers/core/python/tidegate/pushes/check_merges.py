@@ -2,54 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tidegate.discovery.repository_source import fetch_commit, merge_commits
 from tidegate.gates.find_merged import MergedSearch
-from tidegate.ports import Forge, PushedTrees, SourceHistory
+from tidegate.ports import Ports, PushedTrees
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.push import Pushed
 
 
-@dataclass(frozen=True, slots=True)
-class MergeCheck:
-    """Merges again what a push merged. It is asked where a root requires something of the pull requests."""
+def check_merges(ports: Ports, repository: str, push: Pushed) -> Pushed:
+    """Merge again what a push merged: return it with the commits that merged pull requests and hold something else.
 
-    forge: Forge
-    history: SourceHistory
+    Those that may are among them. It is asked where a root requires something of the pull requests. Raise NotFound,
+    ForgeUnavailable and ForgeRefused.
+    """
+    search = MergedSearch(ports, repository)
+    commits = search.commits(push.before, push.after)
+    if not commits:
+        return replace(push, altered=())
+    merged = search.look_through(push, commits)
+    heads = {each.merge_sha: each.spec.head_sha for each in reversed(merged)}
+    altered, before = [], push.before
+    for merge in (sha for sha in commits if sha in heads):
+        if not _is_as_made(ports, repository, before, heads[merge], merge):
+            altered.append(merge)
+        before = merge
+    return replace(push, altered=tuple(altered))
 
-    def checked(self, where: tuple[int, str], push: Pushed) -> Pushed:
-        """Return a push with the commits that merged pull requests and hold something else, or may.
 
-        Raise NotFound, ForgeUnavailable and ForgeRefused.
-        """
-        search = MergedSearch(self.forge, where)
-        commits = search.commits(push.before, push.after)
-        if not commits:
-            return replace(push, altered=())
-        merged = search.look_through(push, commits)
-        heads = {each.merge_sha: each.spec.head_sha for each in reversed(merged)}
-        altered, before = [], push.before
-        for merge in (sha for sha in commits if sha in heads):
-            if not self._is_as_made(where, before, heads[merge], merge):
-                altered.append(merge)
-            before = merge
-        return replace(push, altered=tuple(altered))
-
-    def _is_as_made(self, where: tuple[int, str], before: str, head: str, merge: str) -> bool:
-        """Tell whether a commit has the files that the merge of a head has without anybody's doing."""
-        if head == merge:
-            return True
-        url, token = self.forge.clone_url(where[1]), self.forge.clone_token(*where)
-        try:
-            common = self.forge.change(*where, before, head).after
-            with self.history.merge(url, token, before, head, common) as made:
-                if made.conflicts:
-                    return False
-                wanted = _changes(made.trees)
-            with self.history.fetch(url, token, before, merge) as trees:
-                return _changes(trees) == wanted
-        except NotFound:
-            return False
+def _is_as_made(ports: Ports, repository: str, before: str, head: str, merge: str) -> bool:
+    """Tell whether a commit has the files that the merge of a head has without anybody's doing."""
+    if head == merge:
+        return True
+    try:
+        common = ports.commits.change(repository, before, head).after
+        with merge_commits(ports, repository, before, head, common) as made:
+            if made.conflicts:
+                return False
+            wanted = _changes(made.trees)
+        with fetch_commit(ports, repository, merge, before) as trees:
+            return _changes(trees) == wanted
+    except NotFound:
+        return False
 
 
 def _changes(trees: PushedTrees) -> set[tuple[str, str | None]]:

@@ -20,7 +20,6 @@ def missed_push(known: KnownRepository, head: str, at: str) -> Delivery:
         "before": known.seen,
         "after": head,
         "branch": known.default_branch,
-        "installation": known.installation,
     }
     known_state = f"{known.name} {known.seen} {known.seen_at} {head}"
     return Delivery(f"{HEAD}-{hashlib.sha256(known_state.encode()).hexdigest()[:32]}", HEAD, fields, at)

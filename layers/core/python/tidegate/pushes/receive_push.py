@@ -47,7 +47,7 @@ from tidegate.ports import (
 )
 from tidegate.pull_requests.notify_base_moved import notify_base_moved
 from tidegate.pushes.applied_before import AppliedBefore
-from tidegate.pushes.check_merges import MergeCheck
+from tidegate.pushes.check_merges import check_merges
 from tidegate.pushes.mark_orphans import mark_orphans
 from tidegate.pushes.missed_push import HEAD, missed_push
 from tidegate.roots.rules.root import Revision
@@ -94,12 +94,12 @@ def _judged_forced(ports: Ports, push: Push) -> Push:
 
 
 def _compared(ports: Ports, push: Push, base: str, head: str) -> Comparison:
-    return ports.forge.compare(push.installation, push.repository, base, head)
+    return ports.commits.compare(push.repository, base, head)
 
 
 def _outcome(ports: Ports, push: Push) -> DeliveryOutcome:
     """Look for lost pushes before this one is remembered: received again, it finds them again."""
-    known = KnownRepository(push.repository, push.installation, push.branch, push.after, push.received_at)
+    known = KnownRepository(push.repository, push.branch, push.after, push.received_at)
     lost = _lost(ports, push)
     ports.repository_index.remember(known)
     outcome = _deployed(ports, replace(push, lost=lost), known)
@@ -179,8 +179,8 @@ def _discover(ports: Ports, push: Push) -> Discovery:
 
 
 def _fetch(ports: Ports, push: Push, before: str, after: str) -> AbstractContextManager[PushedTrees]:
-    token = ports.forge.clone_token(push.installation, push.repository)
-    return ports.history.fetch(ports.forge.clone_url(push.repository), token, before, after)
+    token = ports.clone_tokens.clone_token(push.repository)
+    return ports.history.fetch(ports.addresses.clone_url(push.repository), token, before, after)
 
 
 def _reading(ports: Ports, push: Push) -> Reading:
@@ -202,7 +202,6 @@ def _deployments(ports: Ports, push: Push, discovery: Discovery) -> list[Deploym
         return []
     request = Request(
         push.repository,
-        push.installation,
         Revision(push.after, push.branch),
         Trigger.MERGE,
         _request(push),
@@ -219,8 +218,7 @@ def _deployments(ports: Ports, push: Push, discovery: Discovery) -> list[Deploym
     held = holding(ports, request, discovery.configuration, discovery.members, deployments)
     pushed = push.pushed
     if any(map(demanded, held)):
-        where = push.installation, push.repository
-        pushed = tuple(MergeCheck(ports.forge, ports.history).checked(where, each) for each in pushed)
+        pushed = tuple(check_merges(ports, push.repository, each) for each in pushed)
     back = [(each.root.name, each.stack) in discovery.returning for each in held]
     known = [replace(each, pushed=pushed, returns=it) for each, it in zip(held, back, strict=True)]
     return _reviewed(ports, push, [replace(each, rule_changes=changes) for each in known])
@@ -251,7 +249,7 @@ def _authors(ports: Ports, push: Push, discovery: Discovery) -> Authors:
     if not any(each.configured.review_rule.exclude_authors for each in discovery.members):
         return made
     try:
-        found = ports.forge.pull_requests_of(push.installation, push.repository, push.after)
+        found = ports.pull_request_reader.pull_requests_of(push.repository, push.after)
     except NotFound:
         return made.and_also(UNKNOWN)
     for spec in (each.spec for each in found):
@@ -264,24 +262,23 @@ def _made(ports: Ports, push: Push) -> Authors:
     """Return who made the commits; the forge is asked only if the delivery does not tell."""
     if push.authors is not None:
         return Authors(push.authors)
-    where = push.installation, push.repository
     try:
         if not push.before.strip("0"):
-            return ports.forge.authors(*where, push.after)
-        return ports.forge.change(*where, push.before, push.after).authors
+            return ports.commits.authors(push.repository, push.after)
+        return ports.commits.change(push.repository, push.before, push.after).authors
     except NotFound:
         return UNKNOWN
 
 
 def _show(ports: Ports, push: Push, check_run: CheckRun) -> str:
     """Show the check run on the commit, once. Return what to add to the outcome when the forge refuses it."""
-    where = push.installation, push.repository
+    publisher = ports.check_run_publisher
     try:
-        shown = ports.forge.find_check_run(*where, push.after, external_id(push.after))
+        shown = publisher.find_check_run(push.repository, push.after, external_id(push.after))
         if shown is None:
-            ports.forge.create_check_run(*where, check_run)
-        else:
-            ports.forge.update_check_run(*where, shown, replace(check_run, annotations=()))  # It has them.
+            publisher.create_check_run(push.repository, check_run)
+        else:  # It has its annotations.
+            publisher.update_check_run(push.repository, shown, replace(check_run, annotations=()))
     except ForgeRefused as error:
         return f"The check could not be shown: {error}"
     return ""

@@ -23,7 +23,7 @@ def _look(ports: Ports, known: KnownRepository, now: str) -> bool:
     if not known.seen:
         return False
     try:
-        head = ports.forge.branch_head(known.installation, known.name, known.default_branch)
+        head = ports.commits.branch_head(known.name, known.default_branch)
     except (NotFound, ForgeRefused):
         return False  # The branch, the repository or the App's installation is gone: nothing can be deployed.
     return head != known.seen and ports.deliveries.store(missed_push(known, head, now))

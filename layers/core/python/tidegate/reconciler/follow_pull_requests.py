@@ -42,7 +42,7 @@ def follow_pull_requests(ports: Ports, turn: ReconcilerPass) -> int:
 def _missed(ports: Ports, repository: KnownRepository, known: Iterable[int], now: str) -> Iterable[Delivery]:
     """Return a delivery for each pull request that is open and otherwise, or open in its record only."""
     try:
-        found = ports.forge.open_pull_requests(repository.installation, repository.name)
+        found = ports.pull_request_reader.open_pull_requests(repository.name)
     except (NotFound, ForgeRefused):
         return ()  # The repository or the App's installation is gone: nothing can be planned.
     seen = {each.spec.number: each for each in found}
@@ -76,7 +76,6 @@ def _delivery(
     fields = {
         "repository": repository.name,
         "pull_request": number,
-        "installation": repository.installation,
         "action": "missed",
     }
     spec = seen[number].spec if number in seen else None

@@ -44,7 +44,6 @@ class ButtonClick:
     """A press of a button: on which check run, by whom, and when it was received (ISO 8601, UTC)."""
 
     repository: str
-    installation: int
     check_run: int
     name: str
     sha: str
@@ -90,8 +89,8 @@ def _deployment(ports: Ports, press: ButtonClick) -> Deployment | None:
         deployment = ports.deployments.get(press.external_id)
     except NotFound:
         return None
-    ours = (deployment.repository, deployment.installation, deployment.revision.sha)
-    is_ours = ours == (press.repository, press.installation, press.sha)
+    ours = (deployment.repository, deployment.revision.sha)
+    is_ours = ours == (press.repository, press.sha)
     return deployment if is_ours and press.name == check_run_name(deployment) else None
 
 
@@ -129,16 +128,16 @@ def _refuse(ports: Ports, deployment: Deployment, reason: str) -> str:
 
 
 def _refuse_outdated(ports: Ports, press: ButtonClick, deployment: Deployment, newest: int) -> str:
-    url = ports.forge.check_run_url(press.repository, newest)
+    url = ports.addresses.check_run_url(press.repository, newest)
     check_run = render_continued(deployment, url, _why_outdated(press, deployment))
-    ports.forge.update_check_run(press.installation, press.repository, press.check_run, check_run)
+    ports.check_run_publisher.update_check_run(press.repository, press.check_run, check_run)
     return "refused: outdated"
 
 
 def _refuse_foreign(ports: Ports, press: ButtonClick) -> str:
     problem = "This button belongs to no deployment that Tidegate knows here, so nothing was done."
     check_run = render_foreign(press.name, press.sha, press.external_id, problem)
-    ports.forge.update_check_run(press.installation, press.repository, press.check_run, check_run)
+    ports.check_run_publisher.update_check_run(press.repository, press.check_run, check_run)
     return "refused: foreign"
 
 

@@ -34,7 +34,7 @@ class Destroy:
     comment asks for it.
     """
 
-    where: tuple[int, str]
+    repository: str
     roots: Sequence[str]
     by: str
     at: str
@@ -53,13 +53,13 @@ def destroy_roots(
     InvalidConfiguration, CyclicChange, and what enqueuing raises.
     """
     configuring = partial(configure, branch=head.branch, dest_branch=head.branch)
-    with fetch_commit(ports, *asked.where, head.sha) as trees:
-        there = all_roots(trees, reading_of(ports, asked.where[1], configuring))
+    with fetch_commit(ports, asked.repository, head.sha) as trees:
+        there = all_roots(trees, reading_of(ports, asked.repository, configuring))
     made, problems = _made(ports, asked, there)
     made = [also_under(there.configuration, each, head.branch) for each in made]
     controlled = {what: access for what, access in accesses(made).items() if access is not None}
     if controlled and not problems:
-        problems += access_refusals(ports, controlled, asked.where, Action.APPLY, asked.by)
+        problems += access_refusals(ports, controlled, asked.repository, Action.APPLY, asked.by)
     if problems:
         return (), problems, ()
     made = _held(ports, asked, there, head, made)
@@ -71,12 +71,12 @@ def _held(
     ports: Ports, asked: Destroy, there: AllRoots, head: Revision, made: Sequence[Deployment]
 ) -> list[Deployment]:
     granted = Granted(there.configuration, there.roots, head.branch, head.branch, main=head.branch, commit=head.sha)
-    held = save_policies(ports, asked.where, granted, [deployable(each) for each in made])
+    held = save_policies(ports, asked.repository, granted, [deployable(each) for each in made])
     return [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in made]
 
 
 def _made(ports: Ports, asked: Destroy, there: AllRoots) -> tuple[list[Deployment], list[str]]:
-    heads = {head.root_name: head for head in ports.repository_index.roots(asked.where[1])}
+    heads = {head.root_name: head for head in ports.repository_index.roots(asked.repository)}
     problems = unknown_roots([name for name in asked.roots if name not in heads], heads)
     problems += [_still_there(name) for name in asked.roots if name in heads and name in there.names]
     made: list[Deployment] = []
@@ -137,7 +137,6 @@ def _destroying(asked: Destroy, last: Deployment, number: int) -> Deployment:
         trigger=Trigger.MANUAL,
         requested_by=asked.by,
         requested_at=at,
-        installation=asked.where[0],
         changed_at=at,
         authors=(asked.by,),
         review_rule=replace(last.review_rule, when=PlanReview.ALWAYS),

@@ -32,13 +32,13 @@ _NAMED = 20
 
 
 def may_lock_many(
-    ports: Ports, where: tuple[int, str], scope: str, login: str, permission: Permission | None = None
+    ports: Ports, repository: str, scope: str, login: str, permission: Permission | None = None
 ) -> Decision:
     """Decide whether somebody may lock and unlock a scope: who may unlock each root of it that was deployed.
 
     Raise NothingDeployed for one of which nothing was deployed; ForgeUnavailable and ForgeRefused.
     """
-    heads = ports.repository_index.roots(where[1])
+    heads = ports.repository_index.roots(repository)
     last = [one for head in heads for one in (head.attempted, *(each.attempted for each in head.by_stack))]
     ids = {one.deployment for one in last if one}
     known = ports.deployments.many(ids | {head.in_flight for head in heads if head.in_flight})
@@ -46,7 +46,7 @@ def may_lock_many(
     if scope not in stacks | {WHOLE}:
         names = sorted(stacks)
         raise NothingDeployed(scope, listed(names, _NAMED) if names else "", nearest(scope, names))
-    refusals = access_refusals(ports, _accesses(known.values(), scope), where, Action.UNLOCK, login, permission)
+    refusals = access_refusals(ports, _accesses(known.values(), scope), repository, Action.UNLOCK, login, permission)
     return Decision(not refusals, " ".join(refusals))
 
 

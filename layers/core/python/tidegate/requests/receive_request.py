@@ -49,16 +49,11 @@ class DeployRequest:
     repository: str
     roots: tuple[str, ...]
     by: str
-    installation: int
     received_at: str
     force: bool = False
     destroy: bool = False
     directories: tuple[str, ...] = ()
     query: str = ""
-
-    @property
-    def where(self) -> tuple[int, str]:
-        return self.installation, self.repository
 
     @property
     def meant(self) -> PlanRequest:
@@ -82,8 +77,8 @@ def _outcome(ports: Ports, request: DeployRequest) -> DeliveryOutcome:
 
 
 def _destroyed(ports: Ports, request: DeployRequest) -> DeliveryOutcome:
-    head = _head(ports, request, ports.forge.default_branch(*request.where))
-    asked = Destroy(request.where, request.roots, request.by, request.received_at, f"request {request.id}")
+    head = _head(ports, request, ports.commits.default_branch(request.repository))
+    asked = Destroy(request.repository, request.roots, request.by, request.received_at, f"request {request.id}")
     made, problems, repeats = destroy_roots(ports, asked, head)
     if problems:
         return DeliveryOutcome(f"{' '.join(problems)} Nothing is destroyed.")
@@ -95,11 +90,10 @@ def _destroyed(ports: Ports, request: DeployRequest) -> DeliveryOutcome:
 
 
 def _deployed(ports: Ports, request: DeployRequest) -> DeliveryOutcome:
-    where = request.where
-    branch = ports.forge.default_branch(*where)
+    branch = ports.commits.default_branch(request.repository)
     head = _head(ports, request, branch)
     configuring = partial(configure, branch=branch, dest_branch=branch)
-    with fetch_commit(ports, *where, head.sha) as trees:
+    with fetch_commit(ports, request.repository, head.sha) as trees:
         known = all_roots(trees, reading_of(ports, request.repository, configuring))
     unknown = [name for name in request.roots if name not in known.names]
     problems = unknown_roots(unknown, known.names) or known.problems(request.roots)
@@ -131,14 +125,13 @@ def _enqueued(ports: Ports, request: DeployRequest, deployments: Sequence[Deploy
 
 def _denied(ports: Ports, request: DeployRequest, deployments: Sequence[Deployment]) -> tuple[str, ...]:
     """Return why somebody may not deploy. Without access control that was judged when it was asked for."""
-    where = request.where
     controlled = {what: access for what, access in accesses(deployments).items() if access is not None}
-    return access_refusals(ports, controlled, where, Action.APPLY, request.by) if controlled else ()
+    return access_refusals(ports, controlled, request.repository, Action.APPLY, request.by) if controlled else ()
 
 
 def _head(ports: Ports, request: DeployRequest, branch: str) -> Revision:
     """Return the branch's head as the request found it first: received again, it deploys no later one."""
-    sha = ports.forge.branch_head(request.installation, request.repository, branch)
+    sha = ports.commits.branch_head(request.repository, branch)
     return Revision(ports.deliveries.bind(request.id, sha), branch)
 
 
@@ -160,7 +153,6 @@ def _nothing_meant(request: DeployRequest, tags: Collection[str]) -> str:
 def _request(request: DeployRequest, head: Revision) -> Request:
     return Request(
         request.repository,
-        request.installation,
         head,
         Trigger.MANUAL,
         f"request {request.id}",

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tidegate.ports import Delivery, Ports
 from tidegate.roots.rules.root import directory, repository_name, root_name
@@ -36,7 +37,7 @@ def request_deployments(
     """
     names = sorted({root_name(root) for root in roots})
     known = ports.repository_index.repository(repository_name(repository))
-    fields = {"repository": known.name, "roots": names, "by": by, "installation": known.installation}
+    fields: dict[str, Any] = {"repository": known.name, "roots": names, "by": by}
     fields |= {"force": True} if force else {}
     fields |= {"destroy": True} if destroy else {}
     fields |= {"directories": sorted({directory(each) for each in directories})} if directories else {}

@@ -40,14 +40,9 @@ class Rerun:
 
     id: str
     repository: str
-    installation: int
     sha: str
     by: str
     at: str
-
-    @property
-    def where(self) -> tuple[int, str]:
-        return self.installation, self.repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +78,13 @@ def _check(ports: Ports, check: RerunCheck) -> DeliveryOutcome:
     if old is None or not _is_shown(old, demand) or check.name != check_run_name(old):
         problem = "This check belongs to no deployment that Tidegate knows here, so nothing is run again."
         shown = render_foreign(check.name, demand.sha, check.external_id, problem)
-        ports.forge.update_check_run(*demand.where, check.check_run, shown)
+        ports.check_run_publisher.update_check_run(demand.repository, check.check_run, shown)
         return DeliveryOutcome(problem)
     return _all(ports, demand, {check.check_run: old}, only_failed=True)
 
 
 def _suite(ports: Ports, demand: Rerun) -> DeliveryOutcome:
-    numbers = ports.forge.commit_check_runs(*demand.where, demand.sha)
+    numbers = ports.check_run_publisher.commit_check_runs(demand.repository, demand.sha)
     known = ports.deployments.many(set(numbers.values()))
     newest: dict[Key, tuple[str, int, Deployment]] = {}
     for number, identifier in numbers.items():
@@ -104,9 +99,9 @@ def _suite(ports: Ports, demand: Rerun) -> DeliveryOutcome:
 
 def _all(ports: Ports, demand: Rerun, shown: Mapping[int, Deployment], *, only_failed: bool) -> DeliveryOutcome:
     """Run again what may be; show on the other check runs (by number) why they are not."""
-    asking = person_asking(ports, demand.where, demand.by)
-    branch = ports.forge.default_branch(*demand.where)
-    comparison = ports.forge.compare(*demand.where, demand.sha, branch)
+    asking = person_asking(ports, demand.repository, demand.by)
+    branch = ports.commits.default_branch(demand.repository)
+    comparison = ports.commits.compare(demand.repository, demand.sha, branch)
     made: list[tuple[int, Deployment, Deployment]] = []
     before: Counter[str] = Counter()  # The stacks of one root stand in line in the order that they had.
     for number, old in sorted(shown.items(), key=lambda each: each[1].requested_at):
@@ -118,7 +113,7 @@ def _all(ports: Ports, demand: Rerun, shown: Mapping[int, Deployment], *, only_f
     for _, old, new in made:
         if new.id not in judged:
             judged[new.id] = _refusal(ports, old, new, comparison, only_failed=only_failed)
-    ruled = under_current_rules(ports, demand.where, [new for *_, new in made if judged[new.id] is None])
+    ruled = under_current_rules(ports, demand.repository, [new for *_, new in made if judged[new.id] is None])
     judged |= {key: asking.applies(each) for key, each in ruled.items()}
     again, told = [], []
     for number, old, new in made:
@@ -189,8 +184,8 @@ def _refuse(ports: Ports, demand: Rerun, number: int, old: Deployment, reason: s
     """Show the refusal: on the newest check run with whatever else it comes to say meanwhile."""
     published = ports.check_runs.published(old.id)
     if published is not None and published.id != number:
-        url = ports.forge.check_run_url(demand.repository, published.id)
-        ports.forge.update_check_run(*demand.where, number, render_continued(old, url, reason))
+        url = ports.addresses.check_run_url(demand.repository, published.id)
+        ports.check_run_publisher.update_check_run(demand.repository, number, render_continued(old, url, reason))
     else:
         ports.event_publisher.answered(old.id, reason)
 
@@ -201,7 +196,7 @@ def _repeats(trigger: Trigger, sha: str, old: Deployment) -> bool:
 
 def _is_shown(old: Deployment, demand: Rerun) -> bool:
     """Tell whether a deployment is one of the repository and the commit that the demand names."""
-    return (old.repository, old.installation, old.revision.sha) == (demand.repository, demand.installation, demand.sha)
+    return (old.repository, old.revision.sha) == (demand.repository, demand.sha)
 
 
 def _demand(delivery: Delivery) -> Rerun:
@@ -209,7 +204,6 @@ def _demand(delivery: Delivery) -> Rerun:
     return Rerun(
         id=delivery.id,
         repository=fields["repository"],
-        installation=fields["installation"],
         sha=fields["head_sha"],
         by=fields["sender"],
         at=delivery.received_at,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegate.ports import Forge, PullRequests
+from tidegate.ports import Commits, PullRequests
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.authors import UNKNOWN, Authors
 from tidegate.vcs.rules.pushers import HeadPush, pushers
@@ -16,15 +16,15 @@ def pushed_by(records: PullRequests, repository: str, number: int, head: str) ->
     return pushers(found[0].spec.pushes if found else (), head)
 
 
-def makers(forge: Forge, where: tuple[int, str], base: str, head: str, pushes: Sequence[HeadPush]) -> Authors:
+def makers(commits: Commits, repository: str, base: str, head: str, pushes: Sequence[HeadPush]) -> Authors:
     """Return who made, committed or pushed what ``head`` has and ``base`` (commits or branches) has not.
 
     Not all are known if the forge knows nobody by an address, or nobody was told of a push. ``pushes`` are those of the
-    pull request's head. ``where`` is an installation of the App and a repository. Raise ForgeUnavailable and
+    pull request's head. Raise ForgeUnavailable and
     ForgeRefused.
     """
     try:
-        change = forge.change(*where, base, head)
+        change = commits.change(repository, base, head)
     except NotFound:
         return pushers(pushes, head).and_also(UNKNOWN)
     return change.authors.and_also(change.committers).and_also(pushers(pushes, head))

@@ -25,7 +25,7 @@ def _identify(delivery: str, accepted: Accepted) -> str:
     """
     if accepted.event != "issue_comment":
         return delivery
-    return content_delivery_id({name: value for name, value in accepted.fields.items() if name != "installation"})
+    return content_delivery_id({name: value for name, value in accepted.fields.items() if name != "project"})
 
 
 GITLAB = Dialect(_check, _delivery, read_event, _identify)

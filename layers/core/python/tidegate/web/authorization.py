@@ -52,7 +52,6 @@ class Access:
     login: str = ""
     permission: Permission = Permission.NONE
     repository: str = ""
-    installation: int = 0
     deployment: Deployment | None = None
     layer: SpeculativePlan | None = None
 
@@ -63,10 +62,6 @@ class Access:
         if subject is None:
             raise Hidden
         return subject
-
-    @property
-    def where(self) -> tuple[int, str]:
-        return self.installation, self.repository
 
 
 #: A login and a repository.
@@ -109,79 +104,79 @@ class Authorization:
         """
         if rule.about is About.NOTHING or (rule.about is About.ANY_REPOSITORY and not given.get("repository")):
             return Access(login)
-        repository, installation, subject = self._subject(rule.about, given)
+        repository, subject = self._subject(rule.about, given)
         deployment = subject if isinstance(subject, Deployment) else None
-        permission = self.permission(login, repository, installation)
+        permission = self.permission(login, repository)
         right = rule.right_for(given)
         if permission >= Permission.READ and right is Right.OPERATE:
-            permission = self._operating(login, repository, installation)
+            permission = self._operating(login, repository)
         if permission >= Permission.READ and right is Right.WRITE:
-            permission = self._writing(login, repository, installation)
+            permission = self._writing(login, repository)
         action = rule.done_by(given)
         if permission >= Permission.READ and action is not None:
             about = deployment or queue_id(repository, root_name(given.get("root", "")))
-            permission = self._acting(action, login, (installation, repository), about)
+            permission = self._acting(action, login, repository, about)
         if permission < Permission.READ:
             raise Hidden
         layer = subject if isinstance(subject, SpeculativePlan) else None
-        return Access(login, permission, repository, installation, deployment, layer)
+        return Access(login, permission, repository, deployment, layer)
 
-    def shown(self, action: Action, login: str, where: tuple[int, str], about: Deployment | str) -> Decision:
+    def shown(self, action: Action, login: str, repository: str, about: Deployment | str) -> Decision:
         """Decide whether to offer somebody what can be done with a deployment, or with the queue of this id.
 
         What the forge says is used again for a minute; when they do it, it is asked anew.
         """
-        permission = self.permission(login, where[1], where[0])
-        asking = _known_or(self._shown, (login, where[1]), lambda: person_asking(self._ports, where, login, permission))
+        permission = self.permission(login, repository)
+        asking = _known_or(
+            self._shown, (login, repository), lambda: person_asking(self._ports, repository, login, permission)
+        )
         return self._judged(asking, action, about)
 
-    def operator(self, login: str, where: tuple[int, str]) -> Decision:
+    def operator(self, login: str, repository: str) -> Decision:
         """Decide whether to offer somebody what only operators do. What the forge says is used again for a minute."""
-        known = _known_or(self._operators, (login, where[1]), lambda: self._operates(login, where[1], where[0]))
+        known = _known_or(self._operators, (login, repository), lambda: self._operates(login, repository))
         return Decision(known, "" if known else str(NoOperator(login, self._ports.operators_team)))
 
-    def _operating(self, login: str, repository: str, installation: int) -> Permission:
+    def _operating(self, login: str, repository: str) -> Permission:
         """Return what the forge says now. Raise NoOperator for who may read only."""
 
         def operates(_permission: Permission) -> bool:
-            return self._operates(login, repository, installation)
+            return self._operates(login, repository)
 
-        return self._anew(login, repository, installation, operates, NoOperator(login, self._ports.operators_team))
+        return self._anew(login, repository, operates, NoOperator(login, self._ports.operators_team))
 
-    def _writing(self, login: str, repository: str, installation: int) -> Permission:
+    def _writing(self, login: str, repository: str) -> Permission:
         """Return what the forge says now. Raise NotGranted for who may read only."""
 
         def writes(permission: Permission) -> bool:
             return permission >= Permission.WRITE
 
         refusal = NotGranted(f"{login} may not write to {repository}.")
-        return self._anew(login, repository, installation, writes, refusal)
+        return self._anew(login, repository, writes, refusal)
 
-    def _anew(
-        self, login: str, repository: str, installation: int, may: Callable[[Permission], bool], refusal: NotAllowed
-    ) -> Permission:
+    def _anew(self, login: str, repository: str, may: Callable[[Permission], bool], refusal: NotAllowed) -> Permission:
         """Return what the forge says now of somebody. Raise the refusal for who may read, and no more than that.
 
         That holds for a minute, so that nobody can use up the App's calls with what they may not do.
         """
         key = (login, repository, type(refusal).__name__)
         if key not in self._refusals:
-            permission = self.permission(login, repository, installation, anew=True)
+            permission = self.permission(login, repository, anew=True)
             if permission < Permission.READ or may(permission):
                 return permission
             self._refusals[key] = True
         raise refusal
 
-    def _acting(self, action: Action, login: str, where: tuple[int, str], about: Deployment | str) -> Permission:
+    def _acting(self, action: Action, login: str, repository: str, about: Deployment | str) -> Permission:
         """Return what the forge says now of somebody who is granted something. Raise NotGranted for others.
 
         Whom it was asked about for a refusal, it is not asked about for another one within a minute.
         """
-        key = (login, where[1])
+        key = (login, repository)
         before = self._refused.get(key)
         if before is None or self._judged(before, action, about).done:
-            permission = self.permission(login, where[1], where[0], anew=True)
-            before = person_asking(self._ports, where, login, permission)
+            permission = self.permission(login, repository, anew=True)
+            before = person_asking(self._ports, repository, login, permission)
             if permission < Permission.READ or self._judged(before, action, about).done:
                 return permission
             self._refused[key] = before
@@ -204,18 +199,18 @@ class Authorization:
         if anew:
             self._listed[login] = asked + len(anew)
         with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="permissions") as pool:
-            answers = list(pool.map(lambda one: self._asked(login, one.name, one.installation), anew))
+            answers = list(pool.map(lambda one: self._asked(login, one.name), anew))
         found = {one.name: self._keep((login, one.name), answer) for one, answer in zip(anew, answers, strict=True)}
         return [found.get(one.name, permission) for one, permission in zip(repositories, known, strict=True)]
 
-    def permission(self, login: str, repository: str, installation: int, *, anew: bool = False) -> Permission:
+    def permission(self, login: str, repository: str, *, anew: bool = False) -> Permission:
         """Return what somebody may do in a repository, as the VCS provider says; nothing where it refuses to say."""
         known = None if anew else self._permissions.get((login, repository))
-        return self._keep((login, repository), self._asked(login, repository, installation)) if known is None else known
+        return self._keep((login, repository), self._asked(login, repository)) if known is None else known
 
-    def _asked(self, login: str, repository: str, installation: int) -> Permission:
+    def _asked(self, login: str, repository: str) -> Permission:
         try:
-            return self._ports.forge.permission(installation, repository, login)
+            return self._ports.people.permission(repository, login)
         except (ForgeRefused, NotFound):
             return Permission.NONE
 
@@ -223,13 +218,13 @@ class Authorization:
         self._permissions[asked] = self._listed_permissions[asked] = permission
         return permission
 
-    def _operates(self, login: str, repository: str, installation: int) -> bool:
+    def _operates(self, login: str, repository: str) -> bool:
         organization, _, team = self._ports.operators_team.partition("/")
         if not team or organization.lower() != repository.partition("/")[0].lower():
             return False
-        return self._ports.forge.is_team_member(installation, organization, team, login)
+        return self._ports.people.is_team_member(repository, team, login)
 
-    def _subject(self, about: About, given: Mapping[str, str]) -> tuple[str, int, Deployment | SpeculativePlan | None]:
+    def _subject(self, about: About, given: Mapping[str, str]) -> tuple[str, Deployment | SpeculativePlan | None]:
         try:
             if about in {About.REPOSITORY, About.ANY_REPOSITORY}:
                 return self._repository(_repository_of(given))
@@ -240,7 +235,7 @@ class Authorization:
             found = self._of_job(given["id"]) if about is About.JOB else self._ports.deployments.get(given["id"])
         except NotFound as error:
             raise Hidden from error
-        return found.repository, found.installation, found
+        return found.repository, found
 
     def _of_job(self, job: str) -> Deployment | SpeculativePlan:
         identifier, kind, _ = job_parts(job)
@@ -250,22 +245,22 @@ class Authorization:
             else self._ports.deployments.get(identifier)
         )
 
-    def _repository(self, name: str) -> tuple[str, int, None]:
+    def _repository(self, name: str) -> tuple[str, None]:
         known = self._ports.repository_index.repository(repository_name(name))
-        return known.name, known.installation, None
+        return known.name, None
 
-    def _change(self, identifier: str) -> tuple[str, int, None]:
+    def _change(self, identifier: str) -> tuple[str, None]:
         """Return the repository of a change: that of any of its deployments, as all have the same."""
         some = [one.deployment for one in self._ports.change_sets.deployments(identifier)[:_SOME]]
         for one in self._ports.deployments.many(some).values():
-            return one.repository, one.installation, None
+            return one.repository, None
         raise NotFound("change", identifier)
 
-    def _request(self, identifier: str) -> tuple[str, int, None]:
+    def _request(self, identifier: str) -> tuple[str, None]:
         delivery = self._ports.deliveries.get(identifier)
         if delivery.event != REQUEST_EVENT:
             raise NotFound("request", identifier)
-        return str(delivery.fields["repository"]), int(delivery.fields["installation"]), None
+        return str(delivery.fields["repository"]), None
 
 
 def _repository_of(given: Mapping[str, str]) -> str:

@@ -108,7 +108,7 @@ class DriftPages:
         login = app.context["access"].login
 
         def may_look(record: DriftRecord) -> bool:
-            permission = self._authorization.permission(login, record.repository, record.installation)
+            permission = self._authorization.permission(login, record.repository)
             return not record.execution and permission >= Permission.WRITE
 
         return may_look

@@ -70,7 +70,7 @@ class LockPages:
     def _allowed(self, access: Access, stack: str) -> str:
         """Return the scope, which is about all roots without a stack. Raise NotGranted."""
         scope = stack or WHOLE
-        may = may_lock_many(self._ports, access.where, scope, access.login)
+        may = may_lock_many(self._ports, access.repository, scope, access.login)
         if not may.done:
             raise NotGranted(may.reason)
         return scope

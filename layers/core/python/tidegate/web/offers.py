@@ -45,14 +45,14 @@ def offers(authorization: Authorization, access: Access, deployment: Deployment,
     """Return what to offer who looks at a deployment, whose queue's head is given. Raise ForgeUnavailable."""
 
     def may(action: Action) -> Decision:
-        return authorization.shown(action, access.login, access.where, deployment)
+        return authorization.shown(action, access.login, access.repository, deployment)
 
     is_reviewed, is_gated = deployment.state is State.AWAITING_REVIEW, deployment.state in WAITING
     lacks = waits(deployment)
     return Offers(
         may(Action.REVIEW) if is_reviewed or is_gated or lacks else _NOT,
         may(Action.APPLY) if deployment.state is State.BLOCKED and can_be_retried(deployment) else _NOT,
-        authorization.operator(access.login, access.where) if lacks else _NOT,
+        authorization.operator(access.login, access.repository) if lacks else _NOT,
         unlocking(authorization, access, head),
         _review(deployment, access.login) if is_reviewed else None,
         may(Action.REVIEW) if can_be_cancelled(deployment) else _NOT,
@@ -64,7 +64,7 @@ def unlocking(authorization: Authorization, access: Access, head: QueueHead) -> 
     """Return whether to offer that a queue is unlocked: only one that is locked."""
     if head.lock is None:
         return _NOT
-    return authorization.shown(Action.UNLOCK, access.login, access.where, head.queue)
+    return authorization.shown(Action.UNLOCK, access.login, access.repository, head.queue)
 
 
 def _approval(deployment: Deployment, login: str) -> Decision:

@@ -85,7 +85,6 @@ class DriftRecord:
     """
 
     repository: str
-    installation: int
     branch: str
     entry: DriftEntry
     problem: str = ""
@@ -105,11 +104,6 @@ class DriftRecord:
     def id(self) -> str:
         """Its name in identifiers: no pull request has such a one."""
         return f"{self.repository}~{self.entry.name}"
-
-    @property
-    def where(self) -> tuple[int, str]:
-        """The installation and the repository, as the forge is asked."""
-        return self.installation, self.repository
 
     def of(self, *states: DriftState) -> tuple[DriftFinding, ...]:
         """Return the findings in these states."""

@@ -117,7 +117,7 @@ def _after_undone(ports: Ports, deployment: Deployment, standing: Standing) -> D
 def _with_authors(ports: Ports, deployment: Deployment, standing: Standing) -> Deployment:
     if not deployment.review_rule.exclude_authors:
         return deployment
-    authors = find_authors(ports.queues, ports.forge, standing, deployment)
+    authors = find_authors(ports.queues, ports.commits, standing, deployment)
     return replace(deployment, authors=authors.logins, authors_known=authors.known)
 
 
@@ -148,14 +148,14 @@ def _branch(ports: Ports, deployment: Deployment) -> str | None:
     if deployment.trigger is Trigger.MANUAL:
         return None
     if deployment.trigger is Trigger.RERUN:
-        return ports.forge.default_branch(deployment.installation, deployment.repository)
+        return ports.commits.default_branch(deployment.repository)
     return deployment.revision.branch
 
 
 def _compared(ports: Ports, deployment: Deployment, base: str, head: str) -> Comparison:
     if base == head:
         return Comparison.IDENTICAL
-    return ports.forge.compare(deployment.installation, deployment.repository, base, head)
+    return ports.commits.compare(deployment.repository, base, head)
 
 
 def _record(ports: Ports, head: QueueHead, deployment: Deployment, verdict: RevisionVerdict) -> None:

@@ -334,7 +334,6 @@ class Deployment:
     trigger: Trigger
     requested_by: str
     requested_at: str
-    installation: int
     state: State = State.QUEUED
     reason: str = ""
     must_review: str | None = None

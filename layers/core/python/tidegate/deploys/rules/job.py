@@ -61,7 +61,6 @@ class Job:
     lock_file: Artifact | None = None
     engine_version: str | None = None
     plan_json: Artifact | None = None
-    installation: int = 0
     stack: str = DEFAULT_STACK
     run: RunSettings = field(default_factory=RunSettings)
     base_sha: str = ""

@@ -21,7 +21,6 @@ def as_layer(deployment: Deployment) -> SpeculativePlan:
         deployment.id,
         deployment.repository,
         deployment.pull_request or 0,
-        deployment.installation,
         deployment.root,
         deployment.revision.sha,
         deployment.base_sha,

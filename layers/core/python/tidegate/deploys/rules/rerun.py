@@ -65,7 +65,6 @@ def run_again(old: Deployment, branch: str, by: str, at: str, request: str) -> D
         trigger=Trigger.RERUN,
         requested_by=by,
         requested_at=asked,
-        installation=old.installation,
         changed_at=asked,
         authors=authors,
         authors_known=old.authors_known,

@@ -63,7 +63,6 @@ class SpeculativePlan:
     id: str
     repository: str
     pull_request: int
-    installation: int
     root: Root
     sha: str
     base_sha: str

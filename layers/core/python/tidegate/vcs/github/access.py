@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
-from github import Auth, Github, GithubException, GithubIntegration
+from github import Auth, Github, GithubException, GithubIntegration, UnknownObjectException
 from github.Repository import Repository
 from requests import RequestException
 
@@ -39,7 +39,8 @@ _ALL_REPOSITORIES: tuple[str, ...] = ()
 #: What may be given of each permission, from nothing on.
 _LEVELS = ("none", "read", "write", "admin")
 
-_Key = tuple[int, tuple[str, ...], tuple[tuple[str, str], ...]]
+#: A repository, all that a token is for, and with which permissions.
+_Key = tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,37 +139,34 @@ class GitHubApp:
 
 
 class GitHubAccess:
-    """Calls with installation tokens, which are kept and used again until shortly before their end."""
+    """Calls with installation tokens, which are kept and used again until shortly before their end.
+
+    An installation is that of an account, so its number is kept for all of the account's repositories.
+    """
 
     def __init__(self, app: GitHubApp, now: Callable[[], float] = time.time) -> None:
         self.app = app
         self._now = now
         self._known: dict[_Key, Access] = {}
+        self._installations: dict[str, int] = {}
 
-    def call(
-        self, installation: int, repository: str, permissions: Mapping[str, str], call: Callable[[Repository], Result]
-    ) -> Result:
+    def call(self, repository: str, permissions: Mapping[str, str], call: Callable[[Repository], Result]) -> Result:
         """Return what ``call`` makes of the repository. Raise ForgeUnavailable and ForgeRefused."""
-        key = _key(installation, (repository,), permissions)
+        key = _key(repository, (repository,), permissions)
         return self._call(key, lambda client: call(client.get_repo(repository)))
 
     def call_organization(
-        self, installation: int, permissions: Mapping[str, str], call: Callable[[Github], Result]
+        self, repository: str, permissions: Mapping[str, str], call: Callable[[Github], Result]
     ) -> Result:
-        """Return what ``call`` makes of a client for a whole installation. Raise as ``call`` does."""
-        return self._call(_key(installation, _ALL_REPOSITORIES, permissions), call)
+        """Return what ``call`` makes of a client for all that the repository's account has. Raise as ``call`` does."""
+        return self._call(_key(repository, _ALL_REPOSITORIES, permissions), call)
 
     def token(
-        self,
-        installation: int,
-        repository: str,
-        permissions: Mapping[str, str],
-        margin: float,
-        others: Collection[str] = (),
+        self, repository: str, permissions: Mapping[str, str], margin: float, others: Collection[str] = ()
     ) -> str:
         """Return a token that is good for ``margin`` seconds at least, also for ``others``. Raise as ``call`` does."""
         try:
-            return self._access(_key(installation, (repository, *sorted(others)), permissions), margin).token
+            return self._access(_key(repository, (repository, *sorted(others)), permissions), margin).token
         except (GithubException, RequestException) as error:
             raise self.app.translated(error) from error
 
@@ -193,7 +191,33 @@ class GitHubAccess:
         return access
 
     def _new_access(self, key: _Key) -> Access:
-        installation, repositories, permissions = key
+        """Return a new token. An App that was installed anew has another number, which is asked for once more."""
+        repository = key[0]
+        owner = repository.partition("/")[0]
+        known = self._installations.get(owner)
+        if known is not None:
+            try:
+                return self._access_of(known, key)
+            except GithubException as error:
+                if error.status not in {UNAUTHORIZED, NOT_FOUND}:
+                    raise
+                self._installations.pop(owner, None)
+        found = self._installations[owner] = self._find(repository)
+        return self._access_of(found, key)
+
+    def _find(self, repository: str) -> int:
+        """Return the number of the App's installation that has a repository.
+
+        GitHub redirects a name that a repository had before: to what another account has, this one gives no access.
+        """
+        found = self.app.request("GET", f"/repos/{repository}/installation")[1]
+        owner = repository.partition("/")[0]
+        if found["account"]["login"].lower() != owner.lower():
+            raise UnknownObjectException(NOT_FOUND, {"message": f"{owner} does not have the repository any more"})
+        return int(found["id"])
+
+    def _access_of(self, installation: int, key: _Key) -> Access:
+        _, repositories, permissions = key
         wanted: dict[str, Any] = {"permissions": dict(permissions)}
         if repositories != _ALL_REPOSITORIES:
             wanted["repositories"] = [each.partition("/")[2] for each in repositories]
@@ -216,8 +240,8 @@ class GitHubAccess:
         return tuple(f"{name}: {wanted[name]}" for name in sorted(lacks))
 
 
-def _key(installation: int, repositories: tuple[str, ...], permissions: Mapping[str, str]) -> _Key:
-    return installation, repositories, tuple(sorted(permissions.items()))
+def _key(repository: str, repositories: tuple[str, ...], permissions: Mapping[str, str]) -> _Key:
+    return repository, repositories, tuple(sorted(permissions.items()))
 
 
 def _problem(error: GithubException) -> str:

@@ -16,35 +16,35 @@ _WRITE_CHECKS = {"checks": "write", "metadata": "read"}
 
 
 class GitHubChecks:
-    """The part of the port ``Forge`` that is about check runs."""
+    """The port ``CheckRunPublisher``."""
 
     _access: GitHubAccess
 
-    def create_check_run(self, installation: int, repository: str, check_run: CheckRun) -> int:
+    def create_check_run(self, repository: str, check_run: CheckRun) -> int:
         def call(repo: Repository) -> int:
             content = shown(check_run)
             return repo.create_check_run(head_sha=check_run.sha, **content).id
 
-        return self._access.call(installation, repository, _WRITE_CHECKS, call)
+        return self._access.call(repository, _WRITE_CHECKS, call)
 
-    def update_check_run(self, installation: int, repository: str, check_run_id: int, check_run: CheckRun) -> None:
+    def update_check_run(self, repository: str, check_run_id: int, check_run: CheckRun) -> None:
         def call(repo: Repository) -> None:
             repo.get_check_run(check_run_id).edit(**shown(check_run))
 
-        self._access.call(installation, repository, _WRITE_CHECKS, call)
+        self._access.call(repository, _WRITE_CHECKS, call)
 
-    def find_check_run(self, installation: int, repository: str, sha: str, external_id: str) -> int | None:
-        found = self.commit_check_runs(installation, repository, sha)
+    def find_check_run(self, repository: str, sha: str, external_id: str) -> int | None:
+        found = self.commit_check_runs(repository, sha)
         return max((number for number, other in found.items() if other == external_id), default=None)
 
-    def commit_check_runs(self, installation: int, repository: str, sha: str) -> Mapping[int, str]:
+    def commit_check_runs(self, repository: str, sha: str) -> Mapping[int, str]:
         ours = self._access.app.app_id
 
         def call(repo: Repository) -> Mapping[int, str]:
             runs = repo.get_commit(sha).get_check_runs(filter="all")
             return {run.id: run.external_id for run in runs if is_of(run, ours)}
 
-        return self._access.call(installation, repository, _WRITE_CHECKS, call)
+        return self._access.call(repository, _WRITE_CHECKS, call)
 
 
 def is_of(check_run: GitHubCheckRun, app_id: str) -> bool:

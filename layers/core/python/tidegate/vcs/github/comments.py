@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 
 class GitHubComments:
-    """The part of the port ``Forge`` that is about comments."""
+    """The port ``Comments``."""
 
     _access: GitHubAccess
 
@@ -29,10 +29,10 @@ class GitHubComments:
         """The token of a user who comments in place of the App, if one is set."""
         return ""
 
-    def _commenting(self, installation: int, repository: str, call: Callable[[Repository], Result]) -> Result:
+    def _commenting(self, repository: str, call: Callable[[Repository], Result]) -> Result:
         """Call as the App, or as the user whose token is for comments. Raise ForgeUnavailable and ForgeRefused."""
         if not self._comment_token:
-            return self._access.call(installation, repository, _WRITE_PULLS, call)
+            return self._access.call(repository, _WRITE_PULLS, call)
         return self._access.app.call_as(self._comment_token, lambda client: call(client.get_repo(repository)))
 
     @cached_property
@@ -42,17 +42,16 @@ class GitHubComments:
             return f"{self._access.app.slug}[bot]", "Bot"
         return self._access.app.call_as(self._comment_token, lambda client: (client.get_user().login, "User"))
 
-    def comment(self, installation: int, repository: str, number: int, text: str) -> int:
+    def comment(self, repository: str, number: int, text: str) -> int:
         def call(repo: Repository) -> int:
             path = f"{repo.url}/issues/{number}/comments"
             _, answer = repo.requester.requestJsonAndCheck("POST", path, input={"body": text})
             return int(answer["id"])
 
-        return self._commenting(installation, repository, call)
+        return self._commenting(repository, call)
 
     def update_comment(
         self,
-        installation: int,
         repository: str,
         number: int,
         comment: int,
@@ -67,9 +66,9 @@ class GitHubComments:
                     raise
                 raise NotFound("comment", str(comment)) from None
 
-        self._commenting(installation, repository, call)
+        self._commenting(repository, call)
 
-    def our_comments(self, installation: int, repository: str, number: int, marker: str) -> Mapping[int, str]:
+    def our_comments(self, repository: str, number: int, marker: str) -> Mapping[int, str]:
         def call(repo: Repository) -> Mapping[int, str]:
             ours = self._ours
             found: dict[int, str] = {}
@@ -81,11 +80,10 @@ class GitHubComments:
                     break
             return found
 
-        return self._commenting(installation, repository, call)
+        return self._commenting(repository, call)
 
     def react(
         self,
-        installation: int,
         repository: str,
         number: int,
         comment: int,
@@ -95,7 +93,7 @@ class GitHubComments:
             path = f"{repo.url}/issues/comments/{comment}/reactions"
             repo.requester.requestJsonAndCheck("POST", path, input={"content": reaction})
 
-        self._commenting(installation, repository, call)
+        self._commenting(repository, call)
 
 
 def _is_marked(comment: Mapping[str, Any], ours: tuple[str, str], marker: str) -> bool:

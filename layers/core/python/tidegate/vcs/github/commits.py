@@ -31,11 +31,11 @@ _Json = Mapping[str, Any]
 
 
 class GitHubCommits:
-    """The part of the port ``Forge`` that is about commits and branches."""
+    """The ports ``Commits`` and ``CloneTokens``."""
 
     _access: GitHubAccess
 
-    def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:
+    def compare(self, repository: str, base: str, head: str) -> Comparison:
         def call(repo: Repository) -> Comparison:
             try:
                 return Comparison(repo.compare(base, head, comparison_commits_per_page=1).status)
@@ -44,9 +44,9 @@ class GitHubCommits:
                     raise
             return Comparison.BASE_MISSING if _has_commit(repo, head) else Comparison.HEAD_MISSING
 
-        return self._access.call(installation, repository, READ_CONTENTS, call)
+        return self._access.call(repository, READ_CONTENTS, call)
 
-    def change(self, installation: int, repository: str, base: str, head: str) -> Change:
+    def change(self, repository: str, base: str, head: str) -> Change:
         def call(repo: Repository) -> Change:
             try:
                 first, commits = _compared(repo, base, head)
@@ -62,9 +62,9 @@ class GitHubCommits:
             )
             return Change(after, authors, committers, forks_once, every)
 
-        return self._access.call(installation, repository, READ_CONTENTS, call)
+        return self._access.call(repository, READ_CONTENTS, call)
 
-    def authors(self, installation: int, repository: str, head: str) -> Authors:
+    def authors(self, repository: str, head: str) -> Authors:
         def call(repo: Repository) -> Authors:
             try:
                 commits = _history(repo, head)
@@ -74,9 +74,9 @@ class GitHubCommits:
                 raise NotFound("commit", head) from None
             return UNKNOWN if commits is None else _people(commits, len(commits))[0]
 
-        return self._access.call(installation, repository, READ_CONTENTS, call)
+        return self._access.call(repository, READ_CONTENTS, call)
 
-    def branch_head(self, installation: int, repository: str, branch: str) -> str:
+    def branch_head(self, repository: str, branch: str) -> str:
         path = f"/commits/{quote(f'heads/{branch}', safe='')}?per_page=1"
 
         def call(repo: Repository) -> str:
@@ -88,14 +88,14 @@ class GitHubCommits:
                 raise NotFound("branch", branch) from None
             return str(answer["sha"])
 
-        return commit_sha(self._access.call(installation, repository, READ_CONTENTS, call))
+        return commit_sha(self._access.call(repository, READ_CONTENTS, call))
 
-    def default_branch(self, installation: int, repository: str) -> str:
-        return self._access.call(installation, repository, READ_METADATA, lambda repo: repo.default_branch)
+    def default_branch(self, repository: str) -> str:
+        return self._access.call(repository, READ_METADATA, lambda repo: repo.default_branch)
 
-    def clone_token(self, installation: int, repository: str, others: Collection[str] = ()) -> str:
+    def clone_token(self, repository: str, others: Collection[str] = ()) -> str:
         try:
-            return self._access.token(installation, repository, READ_CONTENTS, CLONE_MARGIN, others)
+            return self._access.token(repository, READ_CONTENTS, CLONE_MARGIN, others)
         except ForgeRefused as refusal:
             if not others or refusal.status != UNPROCESSABLE:
                 raise

@@ -18,7 +18,7 @@ __all__ = ["AppCredentials", "GitHubForge"]
 
 
 class GitHubForge(GitHubUrls, GitHubChecks, GitHubComments, GitHubCommits, GitHubIssues, GitHubPeople, GitHubPulls):
-    """The ports ``Forge`` and ``ForgeIssues``. ``credentials`` is asked when the first token is needed.
+    """The port ``Forge``. ``credentials`` is asked when the first token is needed.
 
     With ``comment_token``, or one beside the App's credentials, comments are those of the user that it belongs to.
     """

@@ -23,15 +23,15 @@ class GitHubIssues:
 
     _access: GitHubAccess
 
-    def open_issue(self, installation: int, repository: str, title: str, text: str) -> int:
+    def open_issue(self, repository: str, title: str, text: str) -> int:
         def call(repo: Repository) -> int:
             wanted = {"title": title, "body": text}
             _, answer = repo.requester.requestJsonAndCheck("POST", f"{repo.url}/issues", input=wanted)
             return int(answer["number"])
 
-        return self._access.call(installation, repository, _WRITE_ISSUES, call)
+        return self._access.call(repository, _WRITE_ISSUES, call)
 
-    def write_issue(self, installation: int, repository: str, issue: int, text: str, *, is_open: bool) -> None:
+    def write_issue(self, repository: str, issue: int, text: str, *, is_open: bool) -> None:
         def call(repo: Repository) -> None:
             wanted = {"body": text, "state": "open" if is_open else "closed"}
             try:
@@ -41,9 +41,9 @@ class GitHubIssues:
                     raise
                 raise NotFound("issue", str(issue)) from None
 
-        self._access.call(installation, repository, _WRITE_ISSUES, call)
+        self._access.call(repository, _WRITE_ISSUES, call)
 
-    def our_issues(self, installation: int, repository: str, marker: str) -> Sequence[int]:
+    def our_issues(self, repository: str, marker: str) -> Sequence[int]:
         def call(repo: Repository) -> Sequence[int]:
             ours = f"{self._access.app.slug}[bot]"
             found: list[int] = []
@@ -55,7 +55,7 @@ class GitHubIssues:
                     break
             return sorted(found)
 
-        return self._access.call(installation, repository, _WRITE_ISSUES, call)
+        return self._access.call(repository, _WRITE_ISSUES, call)
 
 
 def _is_marked(issue: Mapping[str, Any], ours: str, marker: str) -> bool:

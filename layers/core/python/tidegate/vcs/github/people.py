@@ -14,11 +14,11 @@ _READ_MEMBERS = {"members": "read"}
 
 
 class GitHubPeople:
-    """The part of the port ``Forge`` that is about people."""
+    """The port ``People``."""
 
     _access: GitHubAccess
 
-    def permission(self, installation: int, repository: str, user: str) -> Permission:
+    def permission(self, repository: str, user: str) -> Permission:
         def call(repo: Repository) -> Permission:
             path = f"{repo.url}/collaborators/{quote(user, safe='')}/permission"
             try:
@@ -31,9 +31,10 @@ class GitHubPeople:
             word = answer.get("role_name") if answer.get("role_name") in ROLES else answer.get("permission")
             return ROLES.get(word, Permission.NONE)
 
-        return self._access.call(installation, repository, READ_METADATA, call)
+        return self._access.call(repository, READ_METADATA, call)
 
-    def is_team_member(self, installation: int, organization: str, team: str, user: str) -> bool:
+    def is_team_member(self, repository: str, team: str, user: str) -> bool:
+        organization = repository.partition("/")[0]
         names = [quote(name, safe="") for name in (organization, team, user)]
         path = "/orgs/{}/teams/{}/memberships/{}".format(*names)
 
@@ -46,4 +47,4 @@ class GitHubPeople:
                 return False
             return bool(answer["state"] == "active")
 
-        return self._access.call_organization(installation, _READ_MEMBERS, call)
+        return self._access.call_organization(repository, _READ_MEMBERS, call)

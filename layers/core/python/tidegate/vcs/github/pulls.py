@@ -43,11 +43,11 @@ _Check = tuple[str, bool]
 
 
 class GitHubPulls:
-    """The part of the port ``Forge`` that is about pull requests."""
+    """The ports ``PullRequestReader``, ``PullRequestMerger`` and ``Reviews``."""
 
     _access: GitHubAccess
 
-    def pull_request(self, installation: int, repository: str, number: int) -> PullRequest:
+    def pull_request(self, repository: str, number: int) -> PullRequest:
         ours = self._access.app.app_id
 
         def call(repo: Repository) -> tuple[GitHubPullRequest, Sequence[_Check]]:
@@ -60,12 +60,12 @@ class GitHubPulls:
                 raise NotFound("pull request", str(number)) from None
             return pull, list(_checks(repo.get_commit(pull.head.sha), ours))
 
-        pull, checks = self._access.call(installation, repository, _READ_WITH_CHECKS, call)
+        pull, checks = self._access.call(repository, _READ_WITH_CHECKS, call)
         seen = {name for name, _ in checks}
-        missing = {name for name in self._required(installation, repository, pull.base.ref) if name not in seen}
+        missing = {name for name in self._required(repository, pull.base.ref) if name not in seen}
         return _read(pull, tuple(sorted(missing | {name for name, is_good in checks if not is_good})))
 
-    def _required(self, installation: int, repository: str, branch: str) -> Sequence[str]:
+    def _required(self, repository: str, branch: str) -> Sequence[str]:
         """Return the checks of others that the branch's protection requires, also those that have not begun."""
 
         def call(repo: Repository) -> Sequence[str]:
@@ -78,9 +78,9 @@ class GitHubPulls:
             required = answer.get("protection", {}).get("required_status_checks") or {}
             return [name for name in required.get("contexts", ()) if not name.startswith(OUR_CHECK_RUNS)]
 
-        return self._access.call(installation, repository, READ_CONTENTS, call)
+        return self._access.call(repository, READ_CONTENTS, call)
 
-    def seen_pull_request(self, installation: int, repository: str, number: int) -> SeenPullRequest:
+    def seen_pull_request(self, repository: str, number: int) -> SeenPullRequest:
         def call(repo: Repository) -> SeenPullRequest:
             try:
                 _, answer = repo.requester.requestJsonAndCheck("GET", f"{repo.url}/pulls/{number}")
@@ -88,33 +88,31 @@ class GitHubPulls:
                 if error.status != NOT_FOUND:
                     raise
                 raise NotFound("pull request", str(number)) from None
-            return _seen(installation, repository, answer)
+            return _seen(repository, answer)
 
-        return self._access.call(installation, repository, _READ_PULLS, call)
+        return self._access.call(repository, _READ_PULLS, call)
 
-    def open_pull_requests(self, installation: int, repository: str) -> Sequence[SeenPullRequest]:
+    def open_pull_requests(self, repository: str) -> Sequence[SeenPullRequest]:
         def call(repo: Repository) -> Sequence[SeenPullRequest]:
             found: list[SeenPullRequest] = []
             for page in itertools.count(1):
                 path = f"{repo.url}/pulls?state=open&sort=created&direction=asc&per_page={_PER_PAGE}&page={page}"
                 _, answer = repo.requester.requestJsonAndCheck("GET", path)
-                found += [_seen(installation, repository, each) for each in answer]
+                found += [_seen(repository, each) for each in answer]
                 if len(answer) < _PER_PAGE:
                     break
             return sorted(found, key=lambda each: each.spec.number)
 
-        return self._access.call(installation, repository, _READ_PULLS, call)
+        return self._access.call(repository, _READ_PULLS, call)
 
-    def merge_pull_request(
-        self, installation: int, repository: str, number: int, sha: str, method: MergeMethod
-    ) -> None:
+    def merge_pull_request(self, repository: str, number: int, sha: str, method: MergeMethod) -> None:
         def call(repo: Repository) -> None:
             wanted = {"sha": sha, "merge_method": method.value}
             repo.requester.requestJsonAndCheck("PUT", f"{repo.url}/pulls/{number}/merge", input=wanted)
 
-        self._access.call(installation, repository, _MERGE, call)
+        self._access.call(repository, _MERGE, call)
 
-    def pull_requests_of(self, installation: int, repository: str, sha: str) -> Sequence[SeenPullRequest]:
+    def pull_requests_of(self, repository: str, sha: str) -> Sequence[SeenPullRequest]:
         def call(repo: Repository) -> Sequence[SeenPullRequest]:
             try:
                 path = f"{repo.url}/commits/{quote(sha)}/pulls?per_page={_PER_PAGE}"
@@ -123,22 +121,22 @@ class GitHubPulls:
                 if error.status not in {NOT_FOUND, UNPROCESSABLE}:
                     raise
                 raise NotFound("commit", sha) from None
-            return [_seen(installation, repository, each) for each in answer]
+            return [_seen(repository, each) for each in answer]
 
-        return self._access.call(installation, repository, _READ_PULLS, call)
+        return self._access.call(repository, _READ_PULLS, call)
 
-    def reviews(self, installation: int, repository: str, number: int) -> Sequence[PullRequestReview]:
+    def reviews(self, repository: str, number: int) -> Sequence[PullRequestReview]:
         def call(repo: Repository) -> Sequence[PullRequestReview]:
             return [_review(each) for each in repo.get_pull(number).get_reviews() if each.state in set(ReviewVerdict)]
 
-        return self._access.call(installation, repository, _READ_PULLS, call)
+        return self._access.call(repository, _READ_PULLS, call)
 
-    def dismiss_review(self, installation: int, repository: str, number: int, review: int, reason: str) -> None:
+    def dismiss_review(self, repository: str, number: int, review: int, reason: str) -> None:
         def call(repo: Repository) -> None:
             path = f"{repo.url}/pulls/{number}/reviews/{review}/dismissals"
             repo.requester.requestJsonAndCheck("PUT", path, input={"message": reason, "event": "DISMISS"})
 
-        self._access.call(installation, repository, _WRITE_PULLS, call)
+        self._access.call(repository, _WRITE_PULLS, call)
 
 
 def _read(pull: GitHubPullRequest, failing: tuple[str, ...]) -> PullRequest:
@@ -157,13 +155,12 @@ def _read(pull: GitHubPullRequest, failing: tuple[str, ...]) -> PullRequest:
     )
 
 
-def _seen(installation: int, repository: str, pull: Mapping[str, Any]) -> SeenPullRequest:
+def _seen(repository: str, pull: Mapping[str, Any]) -> SeenPullRequest:
     """Return what a pull request's JSON says, of one alone or in a list (which does not tell of merges)."""
     head, base = pull["head"], pull["base"]
     spec = PullRequestSpec(
         repository,
         pull["number"],
-        installation,
         head["ref"],
         base["ref"],
         head["sha"],

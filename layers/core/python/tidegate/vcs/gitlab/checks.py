@@ -39,7 +39,7 @@ _NO_TRANSITION = "Cannot transition status"
 
 
 class GitLabChecks(GitLabUrls):
-    """The part of the port ``Forge`` that is about check runs. A check run's id is that of its first status.
+    """The port ``CheckRunPublisher``. A check run's id is that of its first status.
 
     ``web`` is the address of Tidegate's pages, or empty.
     """
@@ -47,13 +47,13 @@ class GitLabChecks(GitLabUrls):
     _access: GitLabAccess
     web = ""
 
-    def create_check_run(self, installation: int, repository: str, check_run: CheckRun) -> int:
+    def create_check_run(self, repository: str, check_run: CheckRun) -> int:
         """Show it, and return its id, or 0 where GitLab takes no status."""
         every = list(self._ours(repository, check_run.sha, name=check_run.name))
         made = self._show(repository, check_run, every)
         return _first_ids(every).get(_named(check_run.external_id), made)
 
-    def update_check_run(self, installation: int, repository: str, check_run_id: int, check_run: CheckRun) -> None:
+    def update_check_run(self, repository: str, check_run_id: int, check_run: CheckRun) -> None:
         """Replace what is shown, unless a newer check run of the same name is."""
         every = list(self._ours(repository, check_run.sha, name=check_run.name))
         newest = _newest(every)
@@ -62,11 +62,11 @@ class GitLabChecks(GitLabUrls):
         if shown == named or _first_ids(every)[shown] < check_run_id:
             self._show(repository, check_run, every)
 
-    def find_check_run(self, installation: int, repository: str, sha: str, external_id: str) -> int | None:
-        found = self.commit_check_runs(installation, repository, sha)
+    def find_check_run(self, repository: str, sha: str, external_id: str) -> int | None:
+        found = self.commit_check_runs(repository, sha)
         return next((number for number, other in found.items() if other == _named(external_id)), None)
 
-    def commit_check_runs(self, installation: int, repository: str, sha: str) -> Mapping[int, str]:
+    def commit_check_runs(self, repository: str, sha: str) -> Mapping[int, str]:
         return {number: external_id for external_id, number in _first_ids(self._ours(repository, sha)).items()}
 
     def _ours(self, repository: str, sha: str, **query: str) -> Iterator[Mapping[str, Any]]:

@@ -17,14 +17,14 @@ _TAKEN = "already been taken"
 
 
 class GitLabComments:
-    """The part of the port ``Forge`` that is about comments."""
+    """The port ``Comments``."""
 
     _access: GitLabAccess
 
-    def comment(self, installation: int, repository: str, number: int, text: str) -> int:
+    def comment(self, repository: str, number: int, text: str) -> int:
         return int(self._access.call("POST", notes(repository, number), body={"body": written(text)})["id"])
 
-    def update_comment(self, installation: int, repository: str, number: int, comment: int, text: str) -> None:
+    def update_comment(self, repository: str, number: int, comment: int, text: str) -> None:
         try:
             self._access.call("PUT", f"{notes(repository, number)}/{comment}", body={"body": written(text)})
         except ForgeRefused as error:
@@ -32,7 +32,7 @@ class GitLabComments:
                 raise
             raise NotFound("comment", str(comment)) from None
 
-    def our_comments(self, installation: int, repository: str, number: int, marker: str) -> Mapping[int, str]:
+    def our_comments(self, repository: str, number: int, marker: str) -> Mapping[int, str]:
         ours = self._access.me.id
         every = self._access.pages(notes(repository, number), sort="asc", order_by="created_at")
         return {
@@ -41,7 +41,7 @@ class GitLabComments:
             if each["author"]["id"] == ours and each["body"].startswith(marker)
         }
 
-    def react(self, installation: int, repository: str, number: int, comment: int, reaction: str) -> None:
+    def react(self, repository: str, number: int, comment: int, reaction: str) -> None:
         """Put an emoji on a note; one that is there already is left alone."""
         path = f"{notes(repository, number)}/{comment}/award_emoji"
         try:

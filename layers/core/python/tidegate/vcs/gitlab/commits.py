@@ -19,11 +19,11 @@ MAXIMUM_COMMITS, MAXIMUM_ADDRESSES = 1000, 10
 
 
 class GitLabCommits:
-    """The part of the port ``Forge`` that is about commits and branches."""
+    """The ports ``Commits`` and ``CloneTokens``."""
 
     _access: GitLabAccess
 
-    def compare(self, installation: int, repository: str, base: str, head: str) -> Comparison:
+    def compare(self, repository: str, base: str, head: str) -> Comparison:
         old, new = self._resolved(repository, base), self._resolved(repository, head)
         if old is None or new is None:
             return Comparison.BASE_MISSING if old is None else Comparison.HEAD_MISSING
@@ -32,7 +32,7 @@ class GitLabCommits:
         common = self.merge_base(repository, old, new)
         return {old: Comparison.AHEAD, new: Comparison.BEHIND}.get(common or "", Comparison.DIVERGED)
 
-    def change(self, installation: int, repository: str, base: str, head: str) -> Change:
+    def change(self, repository: str, base: str, head: str) -> Change:
         common = self.merge_base(repository, base, head)
         if common is None:
             raise NotFound("common commit of", f"{base} and {head}")
@@ -42,7 +42,7 @@ class GitLabCommits:
         every = tuple(commit_sha(each["id"]) for each in commits) if len(commits) < MAXIMUM_COMMITS else None
         return Change(commit_sha(common), *self._people(commits), forks_once=common in {base, head}, commits=every)
 
-    def authors(self, installation: int, repository: str, head: str) -> Authors:
+    def authors(self, repository: str, head: str) -> Authors:
         every = self._access.pages(f"{project(repository)}/repository/commits", ref_name=head)
         try:
             commits = [*islice(every, MAXIMUM_COMMITS)]
@@ -54,16 +54,16 @@ class GitLabCommits:
             raise NotFound("commit", head)
         return self._people(commits)[0]
 
-    def branch_head(self, installation: int, repository: str, branch: str) -> str:
+    def branch_head(self, repository: str, branch: str) -> str:
         found = self._access.find(f"{project(repository)}/repository/branches/{quote(branch, safe='')}")
         if found is None:
             raise NotFound("branch", branch)
         return commit_sha(found["commit"]["id"])
 
-    def default_branch(self, installation: int, repository: str) -> str:
+    def default_branch(self, repository: str) -> str:
         return str(self._access.call("GET", project(repository))["default_branch"])
 
-    def clone_token(self, installation: int, repository: str, others: Collection[str] = ()) -> str:
+    def clone_token(self, repository: str, others: Collection[str] = ()) -> str:
         return self._access.credentials().clone_token
 
     def _resolved(self, repository: str, commit: str) -> str | None:

@@ -18,10 +18,9 @@ __all__ = ["GitLabCredentials", "GitLabDeliveries", "GitLabForge"]
 
 
 class GitLabForge(GitLabChecks, GitLabComments, GitLabIssues, GitLabPeople, GitLabPulls, GitLabWebhookVerifier):
-    """The ports ``Forge``, ``ForgeIssues`` and ``WebhookVerifier``.
+    """The ports ``Forge`` and ``WebhookVerifier``.
 
-    ``web`` is the address of Tidegate's pages. ``credentials`` is asked when a token is needed. What names an
-    installation is used by the last port only.
+    ``web`` is the address of Tidegate's pages. ``credentials`` is asked when a token is needed.
     """
 
     def __init__(

@@ -14,11 +14,11 @@ class GitLabIssues:
 
     _access: GitLabAccess
 
-    def open_issue(self, installation: int, repository: str, title: str, text: str) -> int:
+    def open_issue(self, repository: str, title: str, text: str) -> int:
         wanted = {"title": title, "description": written(text)}
         return int(self._access.call("POST", _issues(repository), body=wanted)["iid"])
 
-    def write_issue(self, installation: int, repository: str, issue: int, text: str, *, is_open: bool) -> None:
+    def write_issue(self, repository: str, issue: int, text: str, *, is_open: bool) -> None:
         wanted = {"description": written(text), "state_event": "reopen" if is_open else "close"}
         try:
             self._access.call("PUT", f"{_issues(repository)}/{issue}", body=wanted)
@@ -27,7 +27,7 @@ class GitLabIssues:
                 raise
             raise NotFound("issue", str(issue)) from None
 
-    def our_issues(self, installation: int, repository: str, marker: str) -> Sequence[int]:
+    def our_issues(self, repository: str, marker: str) -> Sequence[int]:
         ours = self._access.me.id
         every = self._access.pages(
             _issues(repository), state="opened", author_id=ours, order_by="created_at", sort="asc"

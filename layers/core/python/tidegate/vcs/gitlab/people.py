@@ -18,20 +18,21 @@ _LEVELS = (
 
 
 class GitLabPeople:
-    """The part of the port ``Forge`` that is about people."""
+    """The port ``People``."""
 
     _access: GitLabAccess
 
-    def permission(self, installation: int, repository: str, user: str) -> Permission:
+    def permission(self, repository: str, user: str) -> Permission:
         level = self._level(f"{project(repository)}/members/all", user)
         found = next((permission for least, permission in _LEVELS if level >= least), Permission.NONE)
         return found or self._of_everybody(repository)
 
-    def is_team_member(self, installation: int, organization: str, team: str, user: str) -> bool:
-        """Tell whether somebody is a member of the group ``team`` in the group ``organization`` itself.
+    def is_team_member(self, repository: str, team: str, user: str) -> bool:
+        """Tell whether somebody is a member of the group ``team`` itself, in the repository's topmost group.
 
         Who is a member of a group above it only is a member of all groups there: that makes nobody one of a team.
         """
+        organization = repository.partition("/")[0]
         return self._level(f"/groups/{quote(f'{organization}/{team}', safe='')}/members", user) > 0
 
     def _level(self, members: str, user: str) -> int:

@@ -49,11 +49,11 @@ _Json = Mapping[str, Any]
 
 
 class GitLabPulls:
-    """The part of the port ``Forge`` that is about pull requests."""
+    """The ports ``PullRequestReader``, ``PullRequestMerger`` and ``Reviews``."""
 
     _access: GitLabAccess
 
-    def pull_request(self, installation: int, repository: str, number: int) -> PullRequest:
+    def pull_request(self, repository: str, number: int) -> PullRequest:
         found = self._merge_request(repository, number)
         return PullRequest(
             number=found["iid"],
@@ -68,18 +68,17 @@ class GitLabPulls:
             merged=found["state"] == "merged",
         )
 
-    def seen_pull_request(self, installation: int, repository: str, number: int) -> SeenPullRequest:
-        return _seen(installation, repository, self._merge_request(repository, number))
+    def seen_pull_request(self, repository: str, number: int) -> SeenPullRequest:
+        return _seen(repository, self._merge_request(repository, number))
 
-    def open_pull_requests(self, installation: int, repository: str) -> Sequence[SeenPullRequest]:
+    def open_pull_requests(self, repository: str) -> Sequence[SeenPullRequest]:
         path = f"{project(repository)}/merge_requests"
         every = self._access.pages(path, state="opened", order_by="created_at", sort="asc")
-        found = [_seen(installation, repository, each) for each in every if each["sha"]]
+        found = [_seen(repository, each) for each in every if each["sha"]]
         return sorted(found, key=lambda each: each.spec.number)
 
     def merge_pull_request(
         self,
-        installation: int,
         repository: str,
         number: int,
         sha: str,
@@ -99,13 +98,13 @@ class GitLabPulls:
             problem = _UNTOLD[error.status] or _IN_THE_WAY.get(status) or status.replace("_", " ")
             raise ForgeRefused(error.status, problem) from None
 
-    def pull_requests_of(self, installation: int, repository: str, sha: str) -> Sequence[SeenPullRequest]:
+    def pull_requests_of(self, repository: str, sha: str) -> Sequence[SeenPullRequest]:
         found = self._access.find(f"{project(repository)}/repository/commits/{sha}/merge_requests")
         if found is None:
             raise NotFound("commit", sha)
-        return [_seen(installation, repository, each) for each in found]
+        return [_seen(repository, each) for each in found]
 
-    def reviews(self, installation: int, repository: str, number: int) -> Sequence[PullRequestReview]:
+    def reviews(self, repository: str, number: int) -> Sequence[PullRequestReview]:
         """Return who approves it. GitLab does not tell of which commit: that is the head as it was at that time."""
         path = f"{project(repository)}/merge_requests/{number}"
         given = self._access.call("GET", f"{path}/approvals")["approved_by"]
@@ -117,7 +116,7 @@ class GitLabPulls:
         reviews = (_review(user["username"], at, heads) for user, at in found)
         return sorted(reviews, key=lambda review: review.at)
 
-    def dismiss_review(self, installation: int, repository: str, number: int, review: int, reason: str) -> None:
+    def dismiss_review(self, repository: str, number: int, review: int, reason: str) -> None:
         raise ForgeRefused(405, "GitLab takes the approval of one person away for nobody but that person")
 
     def _told(self, repository: str, number: int) -> Mapping[int, str]:
@@ -142,12 +141,11 @@ class GitLabPulls:
                 yield each["name"]
 
 
-def _seen(installation: int, repository: str, request: _Json) -> SeenPullRequest:
+def _seen(repository: str, request: _Json) -> SeenPullRequest:
     """Return what a merge request's JSON says, of one alone or in a list (which does not tell of the base's commit)."""
     spec = PullRequestSpec(
         repository,
         request["iid"],
-        installation,
         request["source_branch"],
         request["target_branch"],
         request["sha"],

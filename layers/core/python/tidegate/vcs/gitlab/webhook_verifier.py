@@ -6,33 +6,32 @@ from collections.abc import Iterator
 from typing import Any
 
 from tidegate.ports.webhook_verifier import Pushed, WrittenComment
-from tidegate.vcs.gitlab.access import PER_PAGE, moment, project
+from tidegate.vcs.gitlab.access import PER_PAGE, moment
+from tidegate.vcs.gitlab.access import project as path_of
 from tidegate.vcs.gitlab.comments import notes
 from tidegate.vcs.gitlab.commits import GitLabCommits
 
 
 class GitLabWebhookVerifier(GitLabCommits):
-    """The port ``WebhookVerifier``. An installation is a project's number: one path may have had several projects."""
+    """The port ``WebhookVerifier``. Of several projects at one path, only the one that a webhook named counts."""
 
-    def written_comment(
-        self, installation: int, repository: str, pull_request: int, comment: int
-    ) -> WrittenComment | None:
+    def written_comment(self, project: int, repository: str, pull_request: int, comment: int) -> WrittenComment | None:
         found = self._access.find(f"{notes(repository, pull_request)}/{comment}")
-        if found is None or found["system"] or found["project_id"] != installation:
+        if found is None or found["system"] or found["project_id"] != project:
             return None
         author = (found["author"] or {}).get("username", "")
         return WrittenComment(author, found["body"], moment(found["created_at"]), moment(found["updated_at"]))
 
-    def pushed(self, installation: int, repository: str, branch: str, commit: str) -> Pushed | None:
-        known = self._access.find(project(repository)) or {}
+    def pushed(self, project: int, repository: str, branch: str, commit: str) -> Pushed | None:
+        known = self._access.find(path_of(repository)) or {}
         names = known.get("id"), known.get("path_with_namespace"), known.get("default_branch")
-        if names != (installation, repository, branch) or self.merge_base(repository, commit, branch) != commit:
+        if names != (project, repository, branch) or self.merge_base(repository, commit, branch) != commit:
             return None
         return self._push(repository, branch, commit)
 
-    def pusher(self, installation: int, repository: str, commit: str) -> str | None:
-        known = self._access.find(project(repository)) or {}
-        if (known.get("id"), known.get("path_with_namespace")) != (installation, repository):
+    def pusher(self, project: int, repository: str, commit: str) -> str | None:
+        known = self._access.find(path_of(repository)) or {}
+        if (known.get("id"), known.get("path_with_namespace")) != (project, repository):
             return None
         return next((str(event["author_username"]) for event, _ in self._pushes(repository, commit)), None)
 
@@ -48,7 +47,7 @@ class GitLabWebhookVerifier(GitLabCommits):
 
         Of one that moved many branches at once, GitLab keeps only how many.
         """
-        newest = self._access.call("GET", f"{project(repository)}/events", {"action": "pushed", "per_page": PER_PAGE})
+        newest = self._access.call("GET", f"{path_of(repository)}/events", {"action": "pushed", "per_page": PER_PAGE})
         for event in newest:
             push: dict[str, Any] = event.get("push_data") or {}
             if (push.get("ref_type"), push.get("commit_to")) == ("branch", commit):

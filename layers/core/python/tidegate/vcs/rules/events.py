@@ -13,7 +13,7 @@ from tidegate.vcs.rules.decision import Accepted, Decision, Ignored, Refused
 from tidegate.vcs.rules.drift_check_names import is_of_drift, schedule_of
 from tidegate.vcs.rules.fields import (
     LOGIN,
-    installation_in,
+    check_sent_by_app,
     matching_in,
     moment_in,
     number_in,
@@ -52,11 +52,15 @@ def read_event(event: str, payload: Mapping[str, Any], prefixes: Sequence[str] =
     """
     try:
         if event == "issue_comment":
-            return _read_comment(payload, prefixes)
-        read = _READERS.get(event)
-        return read(payload) if read else _ignored(event, payload)
+            decision: Decision = _read_comment(payload, prefixes)
+        else:
+            read = _READERS.get(event)
+            decision = read(payload) if read else _ignored(event, payload)
     except InvalidName as error:
         return Refused(str(error))
+    if isinstance(decision, Accepted):
+        check_sent_by_app(payload)
+    return decision
 
 
 def _ignored(event: str, payload: Mapping[str, Any]) -> Ignored:
@@ -87,7 +91,6 @@ def _read_push(payload: Mapping[str, Any]) -> Accepted | Ignored:
         "before": commit_sha(text_in(payload, "before")),
         "after": commit_sha(after),
         "branch": branch_name(branch),
-        "installation": installation_in(payload),
         "sender": sender_in(payload),
         "forced": payload.get("forced") is True,
         "authors": _authors(payload),
@@ -132,7 +135,6 @@ def _read_check_run(payload: Mapping[str, Any]) -> Accepted | Ignored:
         "external_id": matching_in(_DEPLOYMENT, check_run, "external_id"),
         "name": _plain(name),
         "head_sha": commit_sha(text_in(check_run, "head_sha")),
-        "installation": installation_in(payload),
         "sender": sender_in(payload),
     }
     if action == "rerequested":
@@ -155,7 +157,6 @@ def _commit_demand(payload: Mapping[str, Any], checks: Mapping[str, Any]) -> dic
     return {
         "repository": repository_in(payload),
         "head_sha": commit_sha(text_in(checks, "head_sha")),
-        "installation": installation_in(payload),
         "sender": sender_in(payload),
         "pull_requests": [number_in(each, "number") for each in pulls[:_MOST_PULL_REQUESTS]],
     }
@@ -186,7 +187,6 @@ def _read_comment(payload: Mapping[str, Any], prefixes: Sequence[str]) -> Accept
         "pull_request": number_in(issue, "number"),
         "comment": number_in(comment, "id"),
         "text": command,
-        "installation": installation_in(payload),
         "sender": sender,
         "written_at": moment_in(comment, "created_at"),
     }

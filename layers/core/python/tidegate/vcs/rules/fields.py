@@ -63,11 +63,10 @@ def matching_in(pattern: re.Pattern[str], payload: Mapping[str, Any], key: str) 
     return text
 
 
-def installation_in(payload: Mapping[str, Any]) -> int:
-    """Return the installation's id: without a GitHub App, Tidegate can neither read nor report."""
+def check_sent_by_app(payload: Mapping[str, Any]) -> None:
+    """Raise InvalidWebhook where no App sent an event: without one, Tidegate can neither read nor report."""
     if not isinstance(payload.get("installation"), dict):
         raise InvalidWebhook("The event has no installation. Send webhooks from the GitHub App, not from a repository.")
-    return number_in(payload["installation"], "id")
 
 
 def moved(before: object, after: object) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Which few fields of GitLab's webhooks are used. They become the same events as GitHub's.
 
-The forge is asked for the rest once an event is acted on. A project's number stands in place of an App's installation.
+The forge is asked for the rest once an event is acted on. A project's number tells it from others that had its path.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _of_kind(payload: Mapping[str, Any], kind: str) -> None:
 def _where(payload: Mapping[str, Any]) -> dict[str, Any]:
     project = object_in(payload, "project")
     repository = repository_name(text_in(project, "path_with_namespace"))
-    return {"repository": repository, "installation": number_in(project, "id")}
+    return {"repository": repository, "project": number_in(project, "id")}
 
 
 def _sender(payload: Mapping[str, Any]) -> str:

@@ -65,7 +65,6 @@ class PullRequestSpec:
 
     repository: str
     number: int
-    installation: int
     branch: str
     base: str
     head_sha: str
@@ -86,11 +85,6 @@ class PullRequestSpec:
     def revision(self) -> str:
         """What one execution is about: the head, and what it is merged with."""
         return f"{self.head_sha}+{self.base_sha}"
-
-    @property
-    def where(self) -> tuple[int, str]:
-        """The installation and the repository, as the forge is asked."""
-        return self.installation, self.repository
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from typing import Any
 from tidegate.roots.rules.root import commit_sha
 from tidegate.vcs.rules.decision import Accepted, Ignored
 from tidegate.vcs.rules.fields import (
-    installation_in,
     moved,
     number_in,
     object_in,
@@ -59,7 +58,6 @@ def read_merge_group(payload: Mapping[str, Any]) -> Accepted | Ignored:
         "repository": repository_in(payload),
         "pull_request": int(queued.group(1)),
         "sha": commit_sha(text_in(group, "head_sha")),
-        "installation": installation_in(payload),
         "sender": sender_in(payload),
     }
     return Accepted("merge_group", fields)
@@ -82,6 +80,5 @@ def _pull_request(payload: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "repository": repository_in(payload),
         "pull_request": number_in(object_in(payload, "pull_request"), "number"),
-        "installation": installation_in(payload),
         "sender": sender_in(payload),
     }

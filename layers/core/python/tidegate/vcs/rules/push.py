@@ -13,7 +13,8 @@ class Push:
 
     ``authors`` are the logins of those who made the commits, ``forced`` whether it was forced; None when that is not
     known yet. ``told`` is whether a webhook told of it, ``sender_known`` whether ``sender`` is who made it. ``lost`` is
-    the commit at which pushes before it begin that nobody told of: what it deploys may contain them.
+    the commit at which pushes before it begin that nobody told of: what it deploys may contain them. ``project`` is the
+    number that webhooks name the repository by where they are verified, else 0.
     """
 
     delivery: str
@@ -21,7 +22,6 @@ class Push:
     before: str
     after: str
     branch: str
-    installation: int
     received_at: str
     sender: str = TIDEGATE
     forced: bool | None = False
@@ -29,6 +29,7 @@ class Push:
     told: bool = True
     sender_known: bool = True
     lost: str = ""
+    project: int = 0
 
     @property
     def pushed(self) -> tuple[Pushed, ...]:
