@@ -248,6 +248,17 @@ def test_every_port_can_be_imported_from_the_package():
                 assert given.__module__ == f"tidegate.ports.{path.stem}", _at(path, node)
 
 
+def test_verbs_take_the_part_of_the_forge_that_they_need():
+    whole = [
+        _at(path, node)
+        for module, path in PACKAGE_MODULES
+        if module != "tidegate.ports.wiring"
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.Attribute) and ast.unparse(node).endswith("ports.forge")
+    ]
+    assert whole == []
+
+
 def test_a_handler_is_the_only_file_of_its_function():
     for function in sorted((TOP / "functions").iterdir()):
         if function.is_dir():
