@@ -11,7 +11,7 @@ from soak.stacks import SCHEDULE
 from soak.world import WRITERS, World
 
 #: Check runs of a root that is surely looked at: all that was pushed is there, and nobody holds its queue.
-_AT_REST = ("Applied", "Nothing to change")
+_AT_REST = ("Applied", "No changes")
 _PAUSE = 1.0
 
 

@@ -12,9 +12,9 @@ OUTAGES = "audit was out"
 #: And under this one the runners that died when their engine stored a state.
 CUTS = "apply was cut"
 #: How the check run of an apply is titled that Tidegate did not let begin.
-_NOT_BEGUN = "Tidegate failed"
+_NOT_BEGUN = "Internal error"
 #: How a check run is titled whose root was what the revision says before.
-NOTHING_TO_DO = "Nothing to change"
+NOTHING_TO_DO = "No changes"
 
 
 @dataclass(frozen=True, slots=True)

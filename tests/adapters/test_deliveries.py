@@ -98,7 +98,7 @@ def test_a_delivery_is_unqueued_until_it_is_marked(deliveries):
 
 def test_an_outcome_is_kept_with_the_delivery_and_never_without_one(deliveries):
     deliveries.store(delivery())
-    deliveries.conclude("delivery-1", "No root is changed by this push.")
+    deliveries.conclude("delivery-1", "This push changes no root.")
     assert deliveries.get("delivery-1") == delivery()
     for change in (lambda: deliveries.conclude("delivery-9", "x"), lambda: deliveries.mark_queued("delivery-9")):
         with pytest.raises(NotFound):

@@ -41,16 +41,16 @@ def test_tasks_that_were_started_for_a_job_are_listed_page_by_page(stub):
 
 
 def test_a_task_is_stopped_with_its_reason(stub):
-    stub.add_response("stop_task", {}, {"cluster": CLUSTER, "task": TASK, "reason": "Nobody waits."})
-    EcsRunners(stub.client, CLUSTER).stop(TASK, "Nobody waits.")
+    stub.add_response("stop_task", {}, {"cluster": CLUSTER, "task": TASK, "reason": "No plan is waiting."})
+    EcsRunners(stub.client, CLUSTER).stop(TASK, "No plan is waiting.")
 
 
 def test_a_task_that_is_gone_counts_as_stopped(stub):
     stub.add_client_error("stop_task", "InvalidParameterException", "The referenced task was not found.")
-    EcsRunners(stub.client, CLUSTER).stop(TASK, "Nobody waits.")
+    EcsRunners(stub.client, CLUSTER).stop(TASK, "No plan is waiting.")
 
 
 def test_what_aws_refuses_is_told(stub):
     stub.add_client_error("stop_task", "AccessDeniedException")
     with pytest.raises(CloudUnavailable, match="ECS"):
-        EcsRunners(stub.client, CLUSTER).stop(TASK, "Nobody waits.")
+        EcsRunners(stub.client, CLUSTER).stop(TASK, "No plan is waiting.")

@@ -149,7 +149,7 @@ def test_a_plan_is_decided_by_whom_access_control_names(wires, route):
     guard(wires, names, stack="prod")
     refused = call(client_for(wires, route, "reviewer"), route, names)
     assert refused.status == 403
-    told = "Only team:sre may decide about plans of stack prod here, and reviewer is not among them."
+    told = "Only team:sre can review plans of stack prod, and reviewer is not among them."
     assert told in refused.body
     wires.forge.teams["acme/sre"] = {"reader"}
     assert call(client_for(wires, route, "reader"), route, names).status in {200, 303}
@@ -164,7 +164,7 @@ def test_a_queue_is_unlocked_by_whom_the_access_control_of_what_locked_it_names(
     wires.queues.commit(head, replace(head, lock=any_lock(deployment=one.id)))
     refused = call(client_for(wires, route, "reviewer"), route, names)
     assert refused.status == 403
-    assert "Only user:reader may unlock the queue of root network here" in refused.body
+    assert "Only user:reader can unlock the queue of root network" in refused.body
     assert call(client_for(wires, route, "reader"), route, names).status in {200, 303}
     assert wires.queues.read(one.queue)[0].lock is None
 
@@ -175,7 +175,7 @@ def test_who_retries_at_a_gate_must_be_granted_a_deploy(wires):
     refused = Client(wires, "token-of-reviewer").post_json(
         f"/api/v1/deployments/{names['id']}/gate", {"decision": "retry"}
     )
-    assert (refused.status, "may deploy root network here" in refused.body) == (403, True)
+    assert (refused.status, "can deploy root network" in refused.body) == (403, True)
     rejected = Client(wires, "token-of-reviewer").post_json(
         f"/api/v1/deployments/{names['id']}/gate", {"decision": "reject"}
     )

@@ -117,17 +117,14 @@ def fixed(wires):
 def test_a_failed_member_that_a_newer_revision_replaced_says_so_and_needs_nobody(fixed, browser):
     failed, newer = fixed
     page = browser.get("/changes/c-1")
-    assert f"Plan failed replaced by {newer.revision.short} , which is deployed" in page.text
+    assert f"superseded by {newer.revision.short} , which is" in page.text
     assert f'href="/deployments/{newer.id}"' in page.body
     assert "1 failed" not in page.text
     assert 'class="state bad"' not in page.body
     assert "dev Applied 1 of 1 done" in page.text
     shown = browser.get(f"/deployments/{failed.id}")
     assert f'href="/deployments/{newer.id}"' in shown.body
-    assert (
-        f"Nobody needs to do anything about it: it is replaced by {newer.revision.short} , which is deployed"
-        in shown.text
-    )
+    assert f"superseded by {newer.revision.short} , which is" in shown.text
     assert 'class="state bad"' not in shown.body.partition("</h1>")[2][:200]
     assert "Correct the configuration" not in shown.text
 
@@ -151,7 +148,7 @@ def test_the_api_tells_what_replaced_a_deployment(fixed, reader):
 def test_a_replacement_that_is_not_known_any_more_is_told_without_its_revision(wires, browser):
     (failed,) = wires.changed(deployment_in(State.PLAN_FAILED, 1, stack="dev", contained_by="forgotten"))
     for page in ("/changes/c-1", f"/deployments/{failed.id}"):
-        assert "replaced by a newer revision , which is deployed" in browser.get(page).text
+        assert "superseded by a newer revision , which is deployed" in browser.get(page).text
 
 
 class Gates:
@@ -201,8 +198,11 @@ def test_only_operators_override_what_is_required_and_whoever_is_asked_approves(
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"authors": ("Reviewer",)}, "reviewer made, pushed or merged this change, and somebody else must approve it."),
-        ({"approved_here": (Approval("reviewer", NOW),)}, "reviewer approved this deployment before."),
+        (
+            {"authors": ("Reviewer",)},
+            ("reviewer authored, pushed or merged this change, so another person must approve it."),
+        ),
+        ({"approved_here": (Approval("reviewer", NOW),)}, "reviewer already approved this deployment."),
     ],
 )
 def test_who_may_not_approve_is_told_so_in_place_of_the_button(wires, browser, fields, told):

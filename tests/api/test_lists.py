@@ -38,10 +38,10 @@ def test_lists_say_of_what_failed_which_newer_revision_is_deployed_in_its_place(
     wires.deployed(deployment_in(State.REJECTED, 3))
     for path in LISTS:
         page = browser.get(path)
-        assert f"Apply failed replaced by {newer.revision.short} , which is deployed" in page.text
-        assert page.text.count("replaced by") == 1
+        assert f"superseded by {newer.revision.short} , which is" in page.text
+        assert page.text.count("superseded by") == 1
         assert 'class="state bad"' not in page.body
-    assert "replaced by a newer revision , which is deployed" in browser.get(f"{LISTS[1]}?query=state:failed").text
+    assert "superseded by a newer revision , which is deployed" in browser.get(f"{LISTS[1]}?query=state:failed").text
 
 
 def test_the_page_and_the_api_find_roots_by_stack_and_tag(wires, browser, reader):
@@ -71,8 +71,8 @@ def test_a_query_that_means_nothing_is_refused_below_its_box(wires, browser, rea
     for page, route in ((LISTS[0], f"/api/v1/repositories/{REPOSITORY}/roots"), ("/pulls", "/api/v1/pulls")):
         shown, answer = browser.get(f"{page}?query=root:a and"), reader.get(f"{route}?query=root:a and")
         assert (shown.status, answer.status) == (400, 400)
-        assert "stands after" in shown.text
-        assert "stands after" in answer.json["error"]["message"]
+        assert "follows 'and'" in shown.text
+        assert "follows 'and'" in answer.json["error"]["message"]
 
 
 def test_lists_say_what_a_lock_holds_back(wires, browser):
@@ -108,7 +108,7 @@ def test_lists_say_what_is_destroyed_and_what_stays_behind_of_a_root_that_is_gon
         wires.queues.commit(head, replace(head, deployed=deployed, attempted=deployed), take=line)
     page = browser.get(f"/repositories/{REPOSITORY}").text
     assert "destroyed" in page
-    assert "gone, 12 resources stay" in page
+    assert "gone, 12 resources remain" in page
     listed = reviewer.get(f"/api/v1/repositories/{REPOSITORY}/roots").json["roots"]
     assert [
         (each["name"], each["destroyed"], each["orphaned"] and each["orphaned"]["resources"]) for each in listed

@@ -81,7 +81,7 @@ def test_who_may_only_read_is_offered_no_buttons(wires):
     assert ">Unlock<" not in client.get(QUEUE).body
     page = client.get(f"/deployments/{names['id']}")
     assert ">Confirm<" not in page.body
-    assert "reader may not write to acme/infra, and only who may can decide about plans of root network." in page.text
+    assert "reader needs write access" in page.text
 
 
 @pytest.mark.parametrize("path", ["/queue", QUEUE.replace("network", "nothing"), "/queue?repository=acme/none&root=a"])
@@ -173,9 +173,9 @@ def test_an_answer_that_is_none_changes_nothing(wires, browser, decision):
 @pytest.mark.parametrize(
     ("state", "told"),
     [
-        (State.PLAN_FAILED, "Correct the configuration and merge that: the next revision of this root is planned"),
-        (State.APPLY_FAILED, "Correct the cause and merge that, or run its check again:"),
-        (State.ENGINE_FAULT, "Run its check again, or merge the next revision of this root:"),
+        (State.PLAN_FAILED, "The next revision of this root"),
+        (State.APPLY_FAILED, "Correct the cause and merge the fix, or re-run its check."),
+        (State.ENGINE_FAULT, "Re-run its check, or merge the next revision of this root,"),
     ],
 )
 def test_the_page_of_a_failed_deployment_says_what_to_do_next(wires, browser, state, told):
@@ -199,7 +199,7 @@ def test_a_plan_that_was_altered_cannot_be_confirmed(wires, browser, reviewer):
     pressed = browser.post_form(f"/deployments/{names['id']}/review", csrf=browser.form_token(), **given)
     called = reviewer.post_json(f"/api/v1/deployments/{names['id']}/review", given)
     assert (pressed.status, called.status) == (409, 409)
-    assert "was altered" in called.json["error"]["message"]
+    assert "was modified" in called.json["error"]["message"]
     assert wires.deployments.get(names["id"]).review.approved is None
 
 

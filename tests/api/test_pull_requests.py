@@ -85,7 +85,7 @@ def test_a_root_that_is_gone_says_what_stays_behind_and_not_what_its_plan_would_
     told = [(each["gone"], each["left"], each["changes"]) for each in shown]
     assert told == [(True, 12, None), (True, 0, None), (True, None, None)]
     page = browser.get(f"/pulls/{REPOSITORY}/5").text
-    for part in ("Gone", "12 resources stay behind", "nothing stays", "could not be counted: No credentials."):
+    for part in ("Gone", "12 resources remain", "no resources remain", "is unknown: No credentials."):
         assert part in page
     assert "tidegate destroy -p network" in page
     assert "No changes" not in page
@@ -122,7 +122,7 @@ def test_a_root_that_waits_for_a_free_place_says_behind_what(wires, browser, rea
     wires.pull_requests.save(judged(record, layers, NOW))
     wires.plan_slots.take(REPOSITORY, layers[0].id, 1)
     wires.plan_slots.join(REPOSITORY, layers[1].id)
-    reason = "It waits for a free place as the next: 1 plan of the repository is under way, of #5."
+    reason = "Waiting for a concurrency slot, next in the queue: 1 plan of the repository is running, of #5."
     shown = reader.get(f"/api/v1/pulls/{REPOSITORY}/5").json["layers"]
     assert [each["reason"] for each in shown] == ["", reason]
     assert reason in browser.get(f"/pulls/{REPOSITORY}/5").body

@@ -99,7 +99,7 @@ def test_deployments_of_one_change_stand_together_stack_by_stack(made, browser):
 def test_a_stack_that_is_not_there_is_told_with_the_nearest(made, browser, reader):
     asked = "query=stack_name:prodd"
     told = reader.get(f"{API}&{asked}").json["hint"]
-    assert told.startswith("No deployment that was searched has the stack 'prodd'. Did you mean stack_name:prod?")
+    assert told.startswith("None of the deployments searched has the stack 'prodd'. Did you mean stack_name:prod?")
     body = browser.get(f"{LIST}?{asked}").body
     assert "Nothing found" in body
     assert "Did you mean stack_name:prod?" in body

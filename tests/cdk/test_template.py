@@ -297,7 +297,7 @@ def test_an_unknown_outcome_is_told_even_if_the_event_bus_takes_no_event(resourc
     filters = [each for each in resources("AWS::Logs::MetricFilter").values() if "OutcomeUnknown" in str(each)]
     assert len(filters) == 3
     for each in filters:
-        assert '$.message = "the event bus did not take an event"' in each["FilterPattern"]
+        assert '$.message = "EventBridge rejected an event"' in each["FilterPattern"]
         assert '$.state = "outcome_unknown"' in each["FilterPattern"]
 
 

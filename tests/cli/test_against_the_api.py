@@ -87,7 +87,7 @@ def test_what_waits_for_nothing_cannot_be_answered(wires, tidegate):
     one = wires.deployed(deployment_in(State.APPLIED))
     result = tidegate("approve", one.id)
     assert result.exit_code == 1
-    assert "That decision stands." in result.stderr
+    assert "That decision is final" in result.stderr
 
 
 def test_a_queue_without_a_lock_stays_as_it_is(wires, tidegate):

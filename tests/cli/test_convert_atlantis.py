@@ -164,7 +164,7 @@ def test_a_workflow_that_cannot_run_goes_as_a_whole_with_the_names_of_its_roots(
     made, report = files.made(text, "atlantis.yaml", "--lossy", "workflows.w")
     assert not made.get("workflows")
     [lost] = [each["text"] for each in report if each["lossy"]]
-    assert "it has no step apply" in lost
+    assert "it has no apply step" in lost
     assert "its roots (a, bee) are planned and applied with the engine's default init, plan and apply." in lost
 
 

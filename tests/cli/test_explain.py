@@ -361,7 +361,7 @@ def test_validate_says_how_modules_that_fit_a_pattern_become_roots(library, tide
 def test_the_freeze_windows_of_a_root_are_shown_with_their_line(checkout, tidegate):
     window = "freeze: [{cron: 0 16 * * FRI, duration: 64h, tag_query: production, reason: weekend}]\n"
     Path("tidegate.yaml").write_text(FILE + window)
-    assert "64 h from each '0 16 * * FRI' (UTC): weekend" in tidegate("explain", "live/prod").stdout
+    assert "64 h from each start of '0 16 * * FRI' (UTC): weekend" in tidegate("explain", "live/prod").stdout
     document = json.loads(tidegate("explain", "--json").stdout)
     frozen = {each["name"]: [one["reason"] for one in each["freezes"]] for each in document["roots"]}
     assert (frozen["live/prod"], frozen["live/dev"]) == (["weekend"], [])
@@ -418,7 +418,7 @@ def test_the_account_of_a_root_is_told_with_its_line_and_what_contradicts_itself
     for command in (["validate"], ["explain", "live/dev"]):
         result = tidegate(*command)
         assert result.exit_code == 1
-        assert "in the account 111111111111, and not in 222222222222" in result.stdout
+        assert "in the account 111111111111, not in 222222222222" in result.stdout
 
 
 def test_the_runner_of_a_root_is_told_with_its_line(checkout, tidegate):

@@ -81,7 +81,7 @@ def test_a_deployment_that_failed_names_the_revision_that_is_deployed_in_its_pla
     )
     shown = " ".join(tidegate("status", "orders-0123456-0a1b2c3d4e5f").stdout.split())
     assert "✘ apply failed" in shown
-    assert "Nobody needs to do anything about it: it is replaced by 16505ba, which is deployed." in shown
+    assert "superseded by 16505ba, which is" in shown
 
 
 def test_a_deployment_is_found_by_the_address_of_its_page(api, tidegate):
@@ -236,7 +236,7 @@ def test_a_root_whose_newest_deployment_failed_says_why_and_what_to_do(api, tide
     failed = brief(state="plan_failed", reason="TerraformClientError\nand more")
     with_roots(api, root(last=failed))
     shown = " ".join(tidegate("status", "acme/live").stdout.split())
-    assert "orders: ✘ plan failed TerraformClientError Correct the configuration and merge that" in shown
+    assert "orders: ✘ plan failed TerraformClientError Correct the configuration and merge the fix" in shown
     assert shown.endswith("→ tidegate status orders-0123456-0a1b2c3d4e5f")
     policies = brief(state="plan_failed", error="PoliciesRefused", reason="Policy set app refuses the plan.")
     with_roots(api, root(last=policies))
@@ -252,9 +252,9 @@ def test_a_root_whose_newest_deployment_failed_says_why_and_what_to_do(api, tide
         ({"destroyed": True}, ("destroyed",)),
         (
             {"orphaned": {"revision": SHA, "at": NOW, "resources": 1}},
-            ("gone", "1 resource stays", "tidegate destroy acme/"),
+            ("gone", "1 resource remains", "tidegate destroy acme/"),
         ),
-        ({"orphaned": {"revision": SHA, "at": NOW}}, ("gone", "could not be counted")),
+        ({"orphaned": {"revision": SHA, "at": NOW}}, ("gone", "the number of resources that remain")),
     ],
 )
 def test_a_root_that_is_gone_says_what_stays_behind(api, tidegate, fields, told):

@@ -135,7 +135,7 @@ def test_a_root_that_is_gone_says_what_stays_behind(api, tidegate):
     layer = {**LAYER, "state": "no_changes", "changes": None, "gone": True, "left": 12, "why": "It is taken away."}
     api.answers["GET /api/v1/pulls/acme/live/5"] = {**PULL, "layers": [layer]}
     shown = tidegate("pulls", "acme/live", "5").stdout
-    for part in ("gone: 12 resources stay behind", "It is taken away.", "tidegate destroy acme/live network"):
+    for part in ("gone: 12 resources remain", "It is taken away.", "tidegate destroy acme/live network"):
         assert part in shown
 
 

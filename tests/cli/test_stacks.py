@@ -87,7 +87,7 @@ def test_a_failed_member_names_the_revision_that_is_deployed_in_its_place(known,
     known.answers["GET /api/v1/changes/c-1"] = CHANGE | {"stacks": [stack("dev", 1, "applied", [failed])]}
     output = tidegate("stacks", "c-1").output
     assert "✘ plan failed  network" in output
-    assert "replaced by 16505ba, which is deployed" in output
+    assert "superseded by 16505ba, which is deployed" in output
 
 
 def test_json_is_the_change(known, tidegate):

@@ -40,7 +40,7 @@ def test_every_mistake_is_told_in_the_order_of_the_lines(validate):
 
 def test_a_file_in_order_is_said_to_be_and_what_misleads_is_warned_of(validate):
     result = validate(MISLEADING)
-    assert "tidegate.yaml:4:18: column 1 of the tag query: tags side by side" in result.output
+    assert "tidegate.yaml:4:18: column 1 of the tag query: adjacent tags" in result.output
     assert "is valid" in result.output
     assert result.exit_code == 0
 

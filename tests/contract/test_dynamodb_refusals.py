@@ -59,7 +59,7 @@ def test_an_enqueue_that_meets_another_writer_is_a_conflict(client, table):
 @pytest.mark.parametrize("attribute", ["why", "reason"])
 def test_a_record_that_is_too_large_is_refused_in_words(client, table, attribute):
     oversized = replace(any_deployment(), **{attribute: "x" * 410_000})
-    with pytest.raises(OversizedRecord, match="larger than 400 KB"):
+    with pytest.raises(OversizedRecord, match="exceeds 400 KB"):
         DynamoDeployQueues(client, table).enqueue(oversized)
 
 

@@ -28,7 +28,7 @@ def test_only_the_team_decides_and_a_pull_request_changes_nothing_about_that(pro
     asked = project.reviewed(sha, "prod")
     project.press(asked, "Confirm", by="developer")
     refused = project.wait(sha, "prod", lambda run: "developer is not among them" in words(run))
-    assert "Only team:platform may decide about plans of stack prod here" in words(refused)
+    assert "Only team:platform can review plans of stack prod" in words(refused)
     project.press(refused, "Confirm", by="reviewer")
     assert title(project.ended(sha, "prod")).startswith("Applied")
     assert project.value("prod") == "first"
@@ -38,6 +38,6 @@ def test_only_the_team_decides_and_a_pull_request_changes_nothing_about_that(pro
     number = project.person("developer").open_pull_request(project.name, "feature", title="Free")
     branch = Branch(project, number, head)
     branch.comment("tidegate deploy -p prod", by="developer")
-    assert "Only team:platform may deploy stack prod here" in branch.reply("developer is not among them")
+    assert "Only team:platform can deploy stack prod" in branch.reply("developer is not among them")
     assert project.newest(head, "prod") is None
     assert project.value("prod") == "first"

@@ -160,7 +160,7 @@ def test_the_plan_that_is_applied_is_held_against_policies_whatever_the_one_that
 
     pull.comment("tidegate apply")
     refused = project.wait(head, "app", has_ended)
-    assert (title(refused), refused["conclusion"]) == ("Policies refuse the plan: words", "failure")
+    assert (title(refused), refused["conclusion"]) == ("Blocked by policy: words", "failure")
     assert "ask its owners, `user:reviewer`, to approve" in words(refused)
     assert "**Denied** (`words`) `terraform_data.thing`" in words(refused)
     project.person("reviewer").review(project.name, number, "APPROVE")
@@ -176,7 +176,7 @@ def test_what_comes_between_an_apply_and_its_review_is_told_and_the_old_head_is_
     project.reviewed(pull.head, "app")
     # Asked for twice, it is in line once; a plan of the pull request goes on beside it.
     pull.comment("tidegate apply", by="developer")
-    assert f"`app` at `{pull.head[:7]}` is in line already" in pull.reply("in line already")
+    assert f"`app` at `{pull.head[:7]}` is already queued" in pull.reply("is already queued (")
     pull.comment("tidegate plan")
     shown(pull, "`app`: being applied.")
 

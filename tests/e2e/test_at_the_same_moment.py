@@ -52,7 +52,7 @@ def test_of_two_comments_at_the_same_moment_one_is_carried_out_and_the_other_is_
     project.deployed(project.push({"app": thing("one")}, **{"tidegate.yaml": FILE}), "app")
     pull, head = open_pull(project, {"app": thing("two")})
     at_once(lambda person: project.person(person).comment(project.name, pull.number, f"tidegate {verb}"))
-    told = f"`app` at `{head[:7]}` is in line already"
+    told = f"`app` at `{head[:7]}` is already queued"
     eventually(lambda: any(told in one["body"] for one in pull.comments()), what="an answer to the other")
     asked = project.confirmed(head, "app")
     assert title(project.ended(head, "app")).startswith("Applied")
@@ -77,6 +77,6 @@ def test_of_two_requests_at_the_same_moment_one_is_carried_out_and_the_other_lea
         found = at_once(lambda _: request())
         outcomes = sorted(each["outcome"] for each in found)
         assert outcomes[0].startswith("Enqueued at ")
-        assert "is in line already" in outcomes[1]
+        assert "is already queued (" in outcomes[1]
         assert len({one["id"] for each in found for one in each["deployments"]}) == 1
         assert len(by_hand(project)) == 1

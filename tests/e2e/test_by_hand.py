@@ -116,7 +116,7 @@ def test_a_failed_check_is_run_again_and_then_all_of_them(project):
     anew = project.wait(
         first, "db", lambda run: run["external_id"] != db["external_id"] and run["status"] == "completed"
     )
-    assert title(anew) == "Nothing to change"
+    assert title(anew) == "No changes"
     project.wait(first, "app", lambda run: run["external_id"] not in {again["external_id"], failed["external_id"]})
 
 

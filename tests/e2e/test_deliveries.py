@@ -72,7 +72,7 @@ def test_a_forced_push_back_is_refused_and_one_to_the_side_asks_to_look_twice(pr
     project.deployed(second, "app")
     project.force(first)
     back = project.wait(first, "app", "Not deployed")
-    assert "deployments never go backwards" in words(back)
+    assert "Deployments never go backwards" in words(back)
     assert project.value("app") == "second"
 
     aside = project.push({"app": thing("aside")})

@@ -20,7 +20,7 @@ def test_what_stays_behind_of_a_deleted_root_is_counted_told_and_destroyed(proje
     head = project.push_files({"db/main.tf": None}, "Delete db", branch="feature", base="main")
     number = project.tidegate.maintainer.open_pull_request(project.name, "feature", title="Delete db")
     pull, talk = Pull(project, number), Branch(project, number, head)
-    assert "`db`: 1 resource stays behind" in pull.shown(head)[0]["body"]
+    assert "`db`: 1 resource remains" in pull.shown(head)[0]["body"]
     whole = pull.ended(head)
     assert (title(whole), whole["conclusion"]) == ("1 gone (1 resource stays)", "success")
     talk.comment("tidegate destroy -p db")
@@ -28,12 +28,12 @@ def test_what_stays_behind_of_a_deleted_root_is_counted_told_and_destroyed(proje
 
     merged = project.tidegate.maintainer.merge_pull_request(project.name, number)
     config = eventually(lambda: next(iter(project.check_runs(merged, "tidegate/config")), None), what="tidegate/config")
-    assert "1 resource stays behind" in words(config)
+    assert "1 resource remains" in words(config)
     assert head_of(pull).orphaned.resources == 1
 
     first = project.newest(base, "db")
     talk.comment("tidegate destroy -p db")
-    talk.reply("The destruction is planned")
+    talk.reply("A destroy plan is being made for")
     run = project.wait(base, "db", lambda shown: shown["external_id"] != first["external_id"] and asks(shown))
     assert "This destroys 1 resource" in words(run)
     project.press(run, "Confirm")

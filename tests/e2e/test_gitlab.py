@@ -192,7 +192,7 @@ class TestWhoeverKnowsTheWebhooksSecret:
     def test_a_note_that_nobody_wrote_does_nothing(self, project, change):
         head, iid = change
         assert project.tell("Note Hook", self.note(project, iid, 10**9)) == 202
-        self.refused(project, "The forge has no such comment.")
+        self.refused(project, "The comment does not exist.")
         assert "tidegate/deploy: app" not in project.statuses(head)
 
     def test_a_note_of_somebody_else_that_says_something_else_is_refused_below_it(self, project, change):

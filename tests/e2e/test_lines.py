@@ -25,10 +25,10 @@ def test_a_line_of_several_shows_places_and_links_that_move_up(project):
     shas = [project.push({"app": thing(value)}) for value in ("one",)]
     first = project.reviewed(shas[0], "app")
     shas += [project.push({"app": thing(value)}) for value in ("two", "three", "four")]
-    second = project.wait(shas[1], "app", lambda run: "waits for people" in words(run))
+    second = project.wait(shas[1], "app", lambda run: "waits for a review" in words(run))
     third = project.wait(shas[2], "app", "Queued: place 2")
     fourth = project.wait(shas[3], "app", "Queued: place 3")
-    assert title(second) == "Queued: next to go"
+    assert title(second) == "Queued: next"
     assert all(page(project, first) in words(run) for run in (second, third, fourth))
     assert leads_to(project, third, second)
     assert leads_to(project, fourth, third)

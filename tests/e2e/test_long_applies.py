@@ -72,6 +72,6 @@ def test_a_root_that_asks_for_more_than_the_installation_allows_is_told_so(proje
     sha = project.push({"live/app": SLOW}, **{"tidegate.yaml": TOO_LARGE})
     ended = project.ended(sha, "live/app")
     assert title(ended) == "The plan failed"
-    assert "this root is 120 GB, and this installation allows 16 GB at most" in words(ended)
+    assert "this root is 120 GB, but this installation allows at most 16 GB" in words(ended)
     assert "raise runner\\_limits" in words(ended)
     assert not tasks_of(project.tidegate, ended["external_id"])

@@ -33,7 +33,7 @@ def test_of_two_roots_that_a_push_changes_the_confirmed_one_is_applied_and_the_r
     # The same again changes nothing, and needs nobody.
     again = project.push({"live/app": thing() + "# a comment\n"})
     assert project.ended(again, "live/app")["conclusion"] == "success"
-    assert title(project.ended(again, "live/app")) == "Nothing to change"
+    assert title(project.ended(again, "live/app")) == "No changes"
     assert tidegate.audited(project.ended(again, "live/app")["external_id"]) == []
 
 

@@ -93,12 +93,12 @@ def test_plans_of_another_pull_request_wait_until_a_place_is_free(project, first
         return run and "2 waiting for a place" in run["output"]["title"] and run
 
     summary = eventually(shown, what="a check run that says what is waited for")["output"]["summary"]
-    assert "2 plans wait for a free place: 2 plans of the repository are under way" in summary
+    assert "2 plans wait for a concurrency slot: 2 plans of the repository are running" in summary
     reasons = [each.reason for each in get_pull_request(other.tidegate, project.name, other.number).layers]
-    under_way = f"2 plans of the repository are under way, of #{one.number}."
+    under_way = f"2 plans of the repository are running, of #{one.number}."
     assert sorted(reasons) == [
-        f"It waits for a free place after 1 other: {under_way}",
-        f"It waits for a free place as the next: {under_way}",
+        f"Waiting for a concurrency slot, behind 1 other: {under_way}",
+        f"Waiting for a concurrency slot, next in the queue: {under_way}",
     ]
     gate.touch()
     for pull, sha in (first, second):

@@ -78,7 +78,7 @@ def test_a_plan_that_takes_too_long_moves_to_fargate_and_the_next_one_of_its_roo
     project.press(run, "Reject")
     next_one = project.reviewed(project.push({"app": thing("two")}), "app")["external_id"]
     assert tidegate.states(next_one)[2:6] == ["Begin the plan", *ON_FARGATE]
-    assert f"as one was too large for Lambda: {why}" in tidegate.log_of(f"{next_one}-plan-1")
+    assert f"because one exceeded the limits of Lambda: {why}" in tidegate.log_of(f"{next_one}-plan-1")
 
 
 @pytest.mark.nightly

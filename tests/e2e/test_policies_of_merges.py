@@ -34,7 +34,7 @@ def test_the_plan_of_a_merge_that_policies_refuse_is_not_applied_until_an_owner_
     # The base moves on, and nobody has seen what the merge of both comes to.
     project.push_files({"shared/value.txt": "forbidden"}, "Share another value")
     merged = project.tidegate.maintainer.merge_pull_request(project.name, number)
-    waiting = project.wait(merged, "app", "Waiting for its requirements")
+    waiting = project.wait(merged, "app", "Waiting for apply requirements")
     assert "Policy set `words` refuses this plan by main" in words(waiting)
     assert project.value("app") == "allowed"
     project.press(waiting, "Approve", by="reviewer")
@@ -45,7 +45,7 @@ def test_the_plan_of_a_merge_that_policies_refuse_is_not_applied_until_an_owner_
 def test_a_merge_without_its_approval_waits_until_somebody_approves_and_a_push_until_an_operator_overrides(project):
     tidegate, cloud = project.tidegate, project.tidegate.cloud
     first = project.push({"app": thing("one")}, **{"tidegate.yaml": REQUIRED})
-    deployment = project.wait(first, "app", "Waiting for its requirements")["external_id"]
+    deployment = project.wait(first, "app", "Waiting for apply requirements")["external_id"]
     wish = {"decision": "override", "reason": "There is nobody else yet."}
     gate = f"/api/v1/deployments/{deployment}/gate"
     assert [post(cloud, gate, wish, by=person)[0] for person in ("developer", "reviewer")] == [403, 200]

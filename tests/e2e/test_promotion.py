@@ -55,7 +55,7 @@ def test_what_is_not_part_of_the_change_is_not_waited_for(project, promoted):
 def test_a_tier_without_changes_opens_the_gate(project, promoted):
     files = {"dev/app": thing("one") + "# nothing new\n", "staging/app": thing("two")}
     sha = project.push(files)
-    assert title(project.ended(sha, "dev/app")).startswith("Nothing to change")
+    assert title(project.ended(sha, "dev/app")).startswith("No changes")
     assert title(project.ended(sha, "staging/app")).startswith("Applied")
 
 

@@ -56,7 +56,7 @@ def test_a_plan_of_five_megabytes_that_is_hostile_is_shown_within_limits_without
     body = comment["body"]
     assert len(body) <= MOST_COMMENT
     assert len(body.encode()) > MOST_COMMENT // 2
-    assert re.search(r"… [\d,]+ bytes are left out here …", body)
+    assert re.search(r"… [\d,]+ bytes omitted …", body)
     layer = pull.layers()["app"]
     assert f"/jobs/{layer.job})" in body
     assert f"/pulls/{project.name}/{pull.number})" in body

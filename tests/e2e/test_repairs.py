@@ -185,7 +185,7 @@ def test_a_line_whose_message_is_lost_shows_its_places_all_the_same(project, rec
         eventually(lambda: _waits(tidegate, running["external_id"]), what="the second's review, which is announced")
     assert title(project.newest(third, "app")).startswith("Queued: place 2")
     assert reconciled()["refresh_all_positions"] >= 1  # Other tests have left lines, too.
-    project.wait(third, "app", "Queued: next to go")
+    project.wait(third, "app", "Queued: next")
     project.press(running, "Reject")
     project.press(project.reviewed(third, "app"), "Reject")
     project.wait(third, "app", "Rejected")
@@ -213,7 +213,7 @@ def test_a_worker_that_ended_while_nobody_heard_of_it_leaves_its_queue_to_anothe
     eventually(lambda: tidegate.cloud.read("faults")[unheard], what="the event of the execution's end")
     tidegate.cloud.remove_fault(unheard)
     reconciled()
-    ended = project.wait(sha, "app", "Tidegate failed")
+    ended = project.wait(sha, "app", "Internal error")
     assert "nothing was applied" in words(ended).lower()
     reconciled()
     assert tidegate.audited(asked["external_id"]) == []

@@ -41,7 +41,7 @@ def test_a_deployment_whose_execution_is_stopped_in_its_plan_ends_and_the_queue_
     eventually(lambda: cloud.read("faults").get(held), what="the engine at its backend")
     deployment = project.wait(sha, "app", lambda run: bool(run["external_id"]))["external_id"]
     stop(deployment)
-    end = project.wait(sha, "app", "Tidegate failed")
+    end = project.wait(sha, "app", "Internal error")
     assert "nothing was applied" in words(end).lower()
     assert project.tidegate.audited(deployment) == []
     cloud.clear_faults()
@@ -52,10 +52,10 @@ def test_a_deployment_whose_execution_is_stopped_in_its_review_ends_and_the_queu
     sha = project.push({"app": thing()})
     asked = project.reviewed(sha, "app")
     stop(asked["external_id"])
-    end = project.wait(sha, "app", "Tidegate failed")
+    end = project.wait(sha, "app", "Internal error")
     assert "nothing was applied" in words(end).lower()
     _goes_on(project)
-    assert title(project.newest(sha, "app")).startswith("Tidegate failed")
+    assert title(project.newest(sha, "app")).startswith("Internal error")
     assert project.tidegate.audited(asked["external_id"]) == []
 
 

@@ -99,7 +99,7 @@ def test_a_failed_check_is_run_again(wires, failed):
 
 def test_what_is_run_again_is_under_what_the_default_branch_grants_now(wires, repository, failed):
     wires.forge.branches["main"] = repository.commit({"tidegate.yaml": NARROWED})
-    assert "Only team:sre may deploy" in run_again(wires, failed).text
+    assert "Only team:sre can deploy" in run_again(wires, failed).text
     assert waiting(wires, failed.root.name) == []
     wires.forge.teams["acme/sre"] = {"reviewer"}
     run_again(wires, failed, "delivery-2")

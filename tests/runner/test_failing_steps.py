@@ -108,7 +108,8 @@ def test_hostile_commands_stand_in_one_line_of_the_log(steps: Steps) -> None:
 
 
 @pytest.mark.parametrize(
-    ("plan", "words"), [((PLAN,), "no step init"), ((INIT,), "no step plan"), ((INIT, PLAN, APPLY), "step apply")]
+    ("plan", "words"),
+    [((PLAN,), "it has no init step"), ((INIT,), "no plan step"), ((INIT, PLAN, APPLY), "it has an apply step")],
 )
 def test_a_plan_job_without_its_own_steps_is_refused(steps: Steps, plan: tuple[WorkflowStep, ...], words: str) -> None:
     steps.plan(*plan)

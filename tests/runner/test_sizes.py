@@ -25,7 +25,7 @@ def test_an_engine_that_is_killed_says_how_much_memory_it_had_and_what_to_write(
     bench.run(bench.job(JobKind.PLAN, commit(resource("network")), size=LARGE), PATH=path)
     result = bench.result()
     assert result["error"] == "TerraformClientError"
-    assert "terraform plan was killed by SIGKILL. It needed more than the 8 GB of memory" in result["message"]
+    assert "terraform plan was killed by SIGKILL. It ran out of memory: its runner has 8 GB" in result["message"]
     assert "runner: {memory: 9}" in result["message"]
 
 

@@ -116,7 +116,7 @@ DEV_BROKEN = promoted(
 )
 DEV_UNTOUCHED = promoted(
     audits=PROMOTED.audits[2:],
-    checks=(replace(PROMOTED.checks[0], title="Nothing to change", begun=8.0), PROMOTED.checks[1]),
+    checks=(replace(PROMOTED.checks[0], title="No changes", begun=8.0), PROMOTED.checks[1]),
     effects=PROMOTED.effects[1:],
     states=PROMOTED.states[1:],
 )
@@ -140,7 +140,7 @@ UNAPPROVED = (*FIRST[0], *(replace(one, approved_by=None) for one in SECOND[0]))
 UNREVIEWED = Commit("c2", ("c3",), {ROOT: "m2"}, unreviewed=(ROOT,))
 #: It contains a third, beside the first, that says what the first does.
 BESIDE = {**GOOD.commits, "c2": UNREVIEWED, "c3": Commit("c3", (), {ROOT: "m1"})}
-EMPTY = Check(3, "c3", ROOT, "d3", "completed", "success", "Nothing to change", begun=15.0)
+EMPTY = Check(3, "c3", ROOT, "d3", "completed", "success", "No changes", begun=15.0)
 
 CAREFUL = {**GOOD.commits, "c2": replace(GOOD.commits["c2"], approvals={ROOT: 2})}
 

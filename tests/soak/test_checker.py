@@ -77,7 +77,7 @@ def test_an_apply_that_could_not_be_audited_and_never_began_may_be_audited_as_fa
 
 
 def test_an_apply_that_the_topic_heard_of_without_an_answer_and_that_never_began_may_have_no_end():
-    checks = (replace(shown(1, "failure"), title="Tidegate failed"), shown(2))
+    checks = (replace(shown(1, "failure"), title="Internal error"), shown(2))
     told = history(audits=(FIRST[0][0], *SECOND[0]), checks=checks, effects=SECOND[1], states=SECOND[2])
     assert check(told) == []
 
@@ -227,7 +227,7 @@ def test_tidegate_may_reject_a_commit_that_a_forced_push_took_away():
 
 def test_an_apply_that_never_began_neither_locks_nor_needs_an_unlock():
     unknown = ended(1, 12, state="UNKNOWN")
-    never = replace(shown(2, "failure"), title="Tidegate failed")
+    never = replace(shown(2, "failure"), title="Internal error")
     told = history(audits=(GOOD.audits[0], unknown, GOOD.audits[2]), checks=(shown(1, "failure"), never))
     assert not list(lock_is_respected(told))
     assert list(lock_is_respected(replace(told, checks=(shown(1, "failure"), shown(2)))))

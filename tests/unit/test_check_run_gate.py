@@ -67,8 +67,8 @@ def test_before_its_plan_a_deployment_names_the_roots_that_it_waits_for_and_its_
     check_run = shown(State.GATED, **BEFORE_PLAN, waits=waits, layer=2, layers=3)
     assert check_run.title == "Waiting for app and network (layer 2 of 3)"
     assert "**Waiting for `app` and `network`.**" in check_run.summary
-    assert "this root is planned. That happens by itself" in check_run.summary
-    assert "nothing is planned or applied then" in check_run.summary
+    assert "planning starts automatically" in check_run.summary
+    assert "nothing is planned or applied" in check_run.summary
 
 
 def test_before_its_plan_a_deployment_names_the_stacks_that_it_waits_for_as_well():
@@ -83,7 +83,7 @@ def test_before_its_apply_a_deployment_shows_its_plan_and_that_it_may_be_planned
     assert check_run.title == "Waiting for stack dev: +2 ~0 -1 ±0"
     assert "destroys 1 resource" in check_run.summary
     assert "<details><summary>Plan</summary>" in check_run.text
-    assert "then this root is planned again" in check_run.summary
+    assert "this root is planned again first" in check_run.summary
     assert (check_run.status, check_run.actions) == ("in_progress", ())
 
 
@@ -101,7 +101,7 @@ def test_what_holds_a_gate_is_listed_with_what_it_does_since_when_and_a_link():
     )
     summary = shown(State.GATED, view).summary
     assert "* [`app`](https://forge.example/runs/5) in stack `dev`: **waits for its review**, since 2026-03" in summary
-    assert "* `web`: is in line\n* and 23 more\n\n4 are done already: deployed, or with nothing to change." in summary
+    assert "* `web`: is queued\n* and 23 more\n\n4 are already done" in summary
 
 
 def test_what_was_not_looked_at_is_counted_as_that():
@@ -132,15 +132,15 @@ def test_a_gate_that_nothing_holds_any_more_still_names_what_it_was_for():
 
 def test_a_deployment_that_waits_for_nothing_known_waits_for_others():
     check_run = shown(State.GATED, waits=Waits())
-    assert check_run.title.startswith("Waiting for others of its change: ")
-    assert "**Waiting for others of its change.**" in check_run.summary
+    assert check_run.title.startswith("Waiting for its dependencies: ")
+    assert "**Waiting for its dependencies.**" in check_run.summary
 
 
 def test_a_gated_deployment_tells_where_it_can_be_rejected_and_until_when_it_waits():
     summary = shown(State.GATED, View(page_url="https://web.example/d"), gate=Gate("job", NOW)).summary
     assert "**Reject** on [its page](https://web.example/d) ends this deployment" in summary
-    assert "It waits until 2026-03-30 08:00 UTC at most" in summary
-    assert "It waits for 28 days at most" in shown(State.GATED).summary
+    assert "It waits until 2026-03-30 08:00 UTC at the latest" in summary
+    assert "It waits for at most 28 days" in shown(State.GATED).summary
 
 
 def test_a_blocked_deployment_says_what_failed_and_offers_to_retry_and_to_reject():
@@ -150,7 +150,7 @@ def test_a_blocked_deployment_says_what_failed_and_offers_to_retry_and_to_reject
     assert check_run.conclusion is Conclusion.ACTION_REQUIRED
     assert [action.button for action in check_run.actions] == [Button.RETRY, Button.REJECT]
     assert "* `app` in stack `dev`: its plan failed on 2026-03-02 08:00 UTC\n" in check_run.summary
-    assert "\n\n2 others are on the way." in check_run.summary
+    assert "\n\n2 others are in progress." in check_run.summary
 
 
 def test_what_a_pull_request_s_head_is_blocked_by_cannot_be_retried():
@@ -163,10 +163,10 @@ def test_what_a_pull_request_s_head_is_blocked_by_cannot_be_retried():
 def test_one_that_waits_in_a_cycle_says_who_waits_for_whom_and_offers_to_reject():
     gate = Gate("job", NOW, cycle="why")
     view = holds(awaited("app", state=State.QUEUED))
-    check_run = shown(State.BLOCKED, view, gate=gate, reason="None of these goes on by itself.")
-    assert check_run.title == "Blocked: this and others wait for each other"
-    assert check_run.summary.startswith("**Blocked.** None of these goes on by itself")
-    assert "* `app` in stack `dev`: is in line" in check_run.summary
+    check_run = shown(State.BLOCKED, view, gate=gate, reason="None of these continues automatically.")
+    assert check_run.title == "Blocked: deadlock with other deployments"
+    assert check_run.summary.startswith("**Blocked.** None of these continues automatically")
+    assert "* `app` in stack `dev`: is queued" in check_run.summary
     assert [action.button for action in check_run.actions] == [Button.REJECT]
     rejected = replace(gate, next=AfterGate.REJECTED, by="reviewer", at=LATER)
     assert shown(State.BLOCKED, view, gate=rejected).actions == ()
@@ -182,19 +182,19 @@ def test_the_title_of_a_blocked_deployment_names_the_cause_and_not_what_is_block
 
 def test_what_is_on_the_way_and_what_is_done_are_one_sentence():
     view = holds(awaited("app", state=State.PLAN_FAILED), under_way=1, done=1, at_most=True)
-    words = "Up to 1 other is on the way; 1 is done already: deployed, or with nothing to change."
+    words = "Up to 1 other is in progress; 1 is already done: deployed, or without changes."
     assert words in shown(State.BLOCKED, view).summary
 
 
 def test_a_blocked_deployment_falls_back_on_the_reason_that_was_recorded():
     check_run = shown(State.BLOCKED, reason="app (dev) failed to plan.")
-    assert check_run.title == "Blocked: what it waits for was not deployed"
+    assert check_run.title == "Blocked: a dependency was not deployed"
     assert "app \\(dev\\) failed to plan" in check_run.summary
 
 
 def test_a_blocked_deployment_says_who_may_retry_and_who_may_reject():
     access = Access(apply=("team:sre",), review=("*",))
-    words = "Only `team:sre` may retry, whoever may write to this repository may reject."
+    words = "Only `team:sre` can retry, anyone with write access to this repository can reject."
     assert words in shown(State.BLOCKED, access=access).summary
 
 
@@ -202,7 +202,9 @@ def test_a_blocked_deployment_says_who_may_retry_and_who_may_reject():
 def test_a_rejection_at_a_gate_shows_at_once_and_takes_the_buttons_away(state):
     gate = Gate("job", NOW, AfterGate.REJECTED, "reviewer", LATER)
     check_run = shown(state, holds(awaited()), gate=gate)
-    assert check_run.summary.startswith("**Rejected by `reviewer` on 2026-03-02 10:00 UTC, while it waited for others")
+    assert check_run.summary.startswith(
+        "**Rejected by `reviewer` on 2026-03-02 10:00 UTC, while it waited for its dependencies"
+    )
     assert check_run.actions == ()
 
 
@@ -220,30 +222,30 @@ def test_two_lists_are_never_read_as_one():
 
 
 def test_whoever_may_do_both_is_named_once():
-    assert "Whoever may write to this repository may press them." in shown(State.BLOCKED).summary
+    assert "Anyone with write access to this repository can click them." in shown(State.BLOCKED).summary
 
 
 def test_while_it_is_planned_a_deployment_says_what_it_waits_for_then():
     waits = Waits(apply_after=("dev", "staging"))
-    assert "shown here and waits for stacks `dev` and `staging`." in shown(State.PLANNING, waits=waits).summary
+    assert "appears here and waits for stacks `dev` and `staging`." in shown(State.PLANNING, waits=waits).summary
 
 
 def test_a_blocked_deployment_whose_place_is_taken_says_so_at_once():
     check_run = shown(State.BLOCKED, gate=Gate("job", NOW, AfterGate.SUPERSEDED))
-    assert "A newer revision of this root takes its place" in check_run.summary
+    assert "Superseded by a newer revision of" in check_run.summary
     assert check_run.actions == ()
 
 
 def test_one_that_steps_aside_is_not_told_to_be_replaced_by_a_newer_revision():
     check_run = shown(State.BLOCKED, gate=Gate("job", NOW, AfterGate.SUPERSEDED, by="alice"))
-    assert "goes first.** This is run again after it." in check_run.summary
+    assert "and this deployment runs again after it" in check_run.summary
     assert "newer revision" not in check_run.summary
 
 
 def test_one_that_steps_aside_is_shown_as_ended_though_it_is_not_blocked_any_more():
     check_run = shown(State.GATED, gate=Gate("job", NOW, AfterGate.SUPERSEDED, by="alice"))
     assert (check_run.status, check_run.conclusion) == ("completed", Conclusion.SKIPPED)
-    assert "goes first.** This is run again after it." in check_run.summary
+    assert "and this deployment runs again after it" in check_run.summary
 
 
 def test_a_gate_that_is_open_changes_no_words():
@@ -253,42 +255,45 @@ def test_a_gate_that_is_open_changes_no_words():
 
 def test_both_say_that_one_takes_the_place_of_the_other():
     old = shown(State.SUPERSEDED, View(superseded_by=NEWER))
-    assert "[`2222222`](https://forge.example/runs/2) takes its place" in old.summary
+    assert "Superseded by [`2222222`](https://forge.example/runs/2)" in old.summary
     new = shown(State.QUEUED, View(supersedes=replace(NEWER, sha="1" * 40)))
-    assert "takes the place of [`1111111`](https://forge.example/runs/2), which waited at a gate" in new.summary
+    assert "supersedes [`1111111`](https://forge.example/runs/2), which waited for" in new.summary
 
 
 def test_a_review_says_early_that_the_plan_holds_what_was_held_up_at_a_gate():
     summary = shown(State.AWAITING_REVIEW, View(supersedes=NEWER), look_twice=True).summary
-    assert "Look twice" not in shown(State.AWAITING_REVIEW, View(supersedes=NEWER)).summary
-    words = "**Look twice:** This takes the place of [`2222222`](https://forge.example/runs/2), which waited at a gate"
+    assert "Check carefully" not in shown(State.AWAITING_REVIEW, View(supersedes=NEWER)).summary
+    words = "**Check carefully:** This supersedes [`2222222`](https://forge.example/runs/2), which waited for"
     assert summary.index(words) < summary.index("**Confirm** applies exactly this plan")
 
 
 def test_what_was_superseded_before_its_plan_says_so():
-    assert "Nothing was planned or applied, and nothing is missing" in shown(State.SUPERSEDED, plan=None).summary
+    assert (
+        "Nothing was planned or applied. The newer revision includes these changes"
+        in shown(State.SUPERSEDED, plan=None).summary
+    )
 
 
 def test_a_gate_that_expired_says_after_how_long_and_what_was_not_done():
     summary = shown(State.GATE_EXPIRED, plan=None).summary
-    assert "was not deployed within 28 days**, so it ended on 2026-03-02 08:00 UTC" in summary
+    assert "were not deployed within 28 days**, so this deployment ended on 2026-03-02 08:00 UTC" in summary
     assert "Nothing was planned or applied" in summary
-    assert "so it ended. Nothing" in shown(State.GATE_EXPIRED, changed_at="").summary
+    assert "so this deployment ended. Nothing" in shown(State.GATE_EXPIRED, changed_at="").summary
 
 
 def test_a_gate_that_stays_shut_says_so_and_what_to_do():
     refusal = str(GateBlocked("deployment", 7))
     summary = shown(State.GATE_EXPIRED, error="GateBlocked", reason=refusal, missing=("1 approval.",)).summary
-    assert "has waited 7 times" in summary
-    assert "run this one again" in summary
+    assert "has already waited 7 times" in summary
+    assert "run this deployment" in summary
     assert "28 days" not in summary
 
 
 @pytest.mark.parametrize(
     ("gate", "words"),
     [
-        (State.GATED, "[`2222222`](https://forge.example/runs/2) waits for others of its change."),
-        (State.BLOCKED, "is blocked by others of its change: retry or reject it there."),
+        (State.GATED, "[`2222222`](https://forge.example/runs/2) waits for its dependencies."),
+        (State.BLOCKED, "is blocked by its dependencies: retry or reject it there."),
     ],
 )
 def test_who_waits_behind_a_gate_in_its_queue_says_so(gate, words):
@@ -349,5 +354,5 @@ def test_what_a_newer_revision_brought_since_says_that_others_go_on(contained):
     fields = {"contained_by": "network-2"} if contained else {}
     summary = shown(State.PLAN_FAILED, View(), **fields).summary
     assert ("A newer revision that contains this one is deployed" in summary) is contained
-    assert ("Correct the configuration and merge that" in summary) is not contained
+    assert ("Correct the configuration and merge the fix" in summary) is not contained
     assert " \n" not in summary

@@ -25,8 +25,8 @@ def test_a_long_plan_loses_its_middle_and_says_how_much_and_where_the_whole_is()
     text = shown(State.AWAITING_REVIEW, View(plan_text=plan, plan_size=len(plan), bucket="b")).text
     assert "first line" in text
     assert "Plan: 1 to add" in text
-    assert "bytes are left out here" in text
-    assert "The whole plan is in `s3://b/plans/network-plan-1/plan.txt`" in text
+    assert "bytes omitted …" in text
+    assert "The full plan is in `s3://b/plans/network-plan-1/plan.txt`" in text
     assert MAXIMUM_TEXT - 1000 < len(text.encode()) <= MAXIMUM_TEXT
 
 
@@ -47,7 +47,7 @@ def test_last_lines_that_are_too_long_lose_their_beginning():
     text = shown(State.APPLY_FAILED, last_lines="begin\n" + "line\n" * 10_000 + "the end", plan=None).text
     assert "the end" in text
     assert "begin" not in text
-    assert "bytes are left out here" in text
+    assert "bytes omitted …" in text
 
 
 HOSTILE = st.text(st.one_of(st.sampled_from("`\n~+-<>@|\x1b é漢😀"), st.characters(codec="utf-8")), max_size=300)

@@ -14,13 +14,13 @@ BEHIND = Mark("network-000000b", "b" * 40)
 
 def test_a_deployment_in_line_says_its_place_and_of_when_that_is():
     check_run = shown(State.QUEUED, in_line(3, running=RUNNING))
-    assert check_run.title == "Queued: place 3 in line"
-    assert "at place 3 on 2026-03-02 08:30 UTC" in check_run.summary
+    assert check_run.title == "Queued: position 3"
+    assert "at position 3 as of 2026-03-02 08:30 UTC" in check_run.summary
 
 
 def test_the_first_in_line_is_next_to_go():
-    assert shown(State.QUEUED, in_line(1)).title == "Queued: next to go"
-    assert shown(State.QUEUED, in_line(1, running=RUNNING)).title == "Queued: next to go"
+    assert shown(State.QUEUED, in_line(1)).title == "Queued: next"
+    assert shown(State.QUEUED, in_line(1, running=RUNNING)).title == "Queued: next"
 
 
 def test_before_its_place_is_known_a_deployment_is_in_line():
@@ -29,13 +29,13 @@ def test_before_its_place_is_known_a_deployment_is_in_line():
 
 def test_a_deployment_in_line_says_what_runs_now_and_what_it_waits_for_with_links():
     summary = shown(State.QUEUED, in_line(2, running=RUNNING, behind=BEHIND)).summary
-    assert "* [`aaaaaaa`](https://forge.example/runs/7) runs now." in summary
-    assert "waits for `bbbbbbb`, which goes directly before it" in summary
+    assert "* [`aaaaaaa`](https://forge.example/runs/7) is running." in summary
+    assert "waits for `bbbbbbb`, which is directly before it" in summary
 
 
 def test_a_deployment_in_line_says_that_who_runs_waits_for_a_review():
     summary = shown(State.QUEUED, in_line(2, running=RUNNING, reviewing=True)).summary
-    assert "[`aaaaaaa`](https://forge.example/runs/7) waits for people." in summary
+    assert "[`aaaaaaa`](https://forge.example/runs/7) waits for a review." in summary
 
 
 def test_a_deployment_in_line_links_to_its_queue():

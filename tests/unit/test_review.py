@@ -70,7 +70,7 @@ def test_one_rejection_decides_whoever_confirmed_before():
 @pytest.mark.parametrize("person", ["maintainer", "Developer"])
 def test_who_made_or_asked_for_the_change_may_not_confirm_it_where_authors_are_excluded(person):
     deployment = waiting(exclude_authors=True, authors=("developer",))
-    assert "somebody else must confirm" in check_click(deployment, Answer.APPROVE, person, NOW).reason
+    assert "so another person must confirm it" in check_click(deployment, Answer.APPROVE, person, NOW).reason
     assert check_click(deployment, Answer.REJECT, person, NOW).followup is Followup.DECIDE
     assert check_click(deployment, Answer.APPROVE, "reviewer", NOW).followup is Followup.DECIDE
     assert check_click(waiting(authors=("developer",)), Answer.APPROVE, person, NOW).followup is Followup.DECIDE

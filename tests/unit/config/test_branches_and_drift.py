@@ -182,4 +182,4 @@ def test_patterns_of_what_is_masked_reach_every_job():
 def test_a_pattern_that_could_take_long_is_refused_with_its_line():
     told = str(refusal("mask_patterns:\n  - ghp_x\n  - (a+)+$\n"))
     assert ":3:5:" in told
-    assert "last part" in told
+    assert "is only allowed at the end" in told

@@ -82,7 +82,7 @@ def test_what_no_cloud_knows_is_refused_with_its_line(text: str, told: str) -> N
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("aws: {identity: web_identity}", "names no role"),
+        ("aws: {identity: web_identity}", "but no role"),
         (f"google: {{provider: {PROVIDER}}}", "google has no plan_service_account"),
         (f"azure: {{tenant_id: {ID}0, plan_client_id: {ID}1, apply_client_id: {ID}1}}", "are both"),
     ],

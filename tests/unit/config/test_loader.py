@@ -228,7 +228,7 @@ def test_queries_that_mislead_are_usable_and_warned_of():
     loaded = load("version: 1\napply_requirements:\n  checks:\n    - tag_query: a b or c\n    - tag_query: ''\n")
     (warning,) = loaded.warnings
     assert (warning.line, warning.column) == (4, 18)
-    assert warning.text.startswith("column 1 of the tag query: tags side by side take the whole rest")
+    assert warning.text.startswith("column 1 of the tag query: adjacent tags bind to the rest")
     assert isinstance(warning, Misleading)
 
 

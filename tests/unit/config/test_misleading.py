@@ -29,7 +29,7 @@ def warnings(text: str) -> list[tuple[int, int, str]]:
 def test_every_query_that_mixes_tags_side_by_side_with_or_is_warned_of(text):
     ((line, _, sentence),) = warnings(text)
     assert line == 1
-    assert "tags side by side take the whole rest" in sentence
+    assert "adjacent tags bind to the rest" in sentence
 
 
 def test_the_place_of_a_query_is_told():

@@ -221,8 +221,8 @@ workflows:
               - {tag_query: '', apply: [{type: apply}, {type: run, cmd: ['${STACK_VAR_V}']}]}
         """
         assert refusal(text) == (
-            "tidegate.yaml:5: with the variables of the stack 's', its steps cannot run: a step run has no command. "
-            "Change the steps, or the stack's variables that they name."
+            "tidegate.yaml:5: with the variables of the stack 's', its steps cannot run: the run step has no "
+            "command. Change the steps, or the stack's variables that they name."
         )
 
 

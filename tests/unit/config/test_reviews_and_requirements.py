@@ -183,7 +183,7 @@ def test_without_checks_every_root_requires_the_same():
 @pytest.mark.parametrize(
     ("requirements", "column", "words"),
     [
-        ("{checks: [{tag_query: 'a and'}]}", 43, ["column 6 of the tag query: nothing stands after 'and'", "'not'"]),
+        ("{checks: [{tag_query: 'a and'}]}", 43, ["column 6 of the tag query: nothing follows 'and'", "'not'"]),
         ("{checks: [{tag_query: [a]}]}", 43, ["this is not a tag query", "'' matches every root"]),
         ("{checks: [{tag_query: }]}", 43, ["this is not a tag query"]),
         ("{checks: [{approved: {}}]}", 31, ["'tag_query' is missing"]),

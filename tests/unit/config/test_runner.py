@@ -61,12 +61,12 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("section", "said"),
         [
-            ("{cpu: 3}", "3 vCPU (cpu) is no size that Fargate has"),
+            ("{cpu: 3}", "3 vCPU (cpu) is not a Fargate size"),
             ("{cpu: 2048}", "120"),
             ("{cpu: two}", "'two' is not usable here"),
             ("{memory: nan}", "'nan' is not usable here"),
             ("{memory: 0}", "0.25"),
-            ("{cpu: 1, memory: 16}", "for 1 vCPU. It has 2, 3, 4, 5, …, 8 GB"),
+            ("{cpu: 1, memory: 16}", "for 1 vCPU. Use one of 2, 3, 4, 5, …, 8 GB"),
             ("{disk: 10}", "21"),
             ("{disk: 30.5}", "'30.5' is not usable here"),
             ("{architecture: arm}", "arm64"),
@@ -80,7 +80,7 @@ class TestRefusals:
 
     def test_parts_that_do_not_fit_together_refuse_their_root_alone_with_the_line(self):
         text = file("runner: {cpu: 1}", root="runner: {memory: 16}")
-        assert "16 GB (memory) is no size that Fargate has for 1 vCPU" in refusal(text)
+        assert "16 GB (memory) is not a Fargate size for 1 vCPU" in refusal(text)
 
     def test_stacks_that_disagree_about_a_root_in_both_are_told(self):
         text = """

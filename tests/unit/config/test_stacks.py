@@ -54,12 +54,12 @@ def stack(text: str) -> str:
         ("{tag_query: a, stacks: [dev]}", 4, 9, ["both 'tag_query' and 'stacks'", "Keep one"]),
         ("{stacks: []}", 4, 18, ["the nest is empty"]),
         ("{stacks: dev}", 4, 18, ["Write [dev]"]),
-        ("{stacks: [dve]}", 4, 19, ["there is no stack 'dve'", "Did you mean 'dev'?"]),
-        ("{tag_query: a, rules: {apply_after: [dev, prd]}}", 4, 51, ["stack 'it'", "there is no stack 'prd'"]),
-        ("{tag_query: a, on_change: {can_apply_after: [x]}}", 4, 54, ["there is no stack 'x'"]),
-        ("{tag_query: a, on_change: {apply_after: [x]}}", 4, 50, ["there is no stack 'x'"]),
+        ("{stacks: [dve]}", 4, 19, ["the stack 'dve' is not declared", "Did you mean 'dev'?"]),
+        ("{tag_query: a, rules: {apply_after: [dev, prd]}}", 4, 51, ["stack 'it'", "the stack 'prd' is not declared"]),
+        ("{tag_query: a, on_change: {can_apply_after: [x]}}", 4, 54, ["the stack 'x' is not declared"]),
+        ("{tag_query: a, on_change: {apply_after: [x]}}", 4, 50, ["the stack 'x' is not declared"]),
         ("{tag_query: a, rules: {apply_after: [it]}}", 4, 45, ["it → it"]),
-        ("{stacks: [dev, it]}", 4, 18, ["nested in itself"]),
+        ("{stacks: [dev, it]}", 4, 18, ["it contains itself"]),
         ("{tag_query: a, on_change: {run_strategy: all}}", 4, 50, ["'one-for-one' or 'all-for-one'"]),
         ("{tag_query: a, can_apply_after: [dev]}", 4, 24, ["unknown key 'can_apply_after'"]),
         ("{tag_query: a, rules: {auto_apply: maybe}}", 4, 44, ["Write true or false"]),
@@ -131,12 +131,15 @@ stacks:
 """)
     told = {(each.line, each.problem) for each in found}
     assert {(2, "unknown key 'stakcs'"), (5, "unknown key 'tagz'")} < told
-    assert {(6, "stack 'prod': there is no stack 'stagin'"), (6, "stack 'prod': there is no stack 'dve'")} < told
-    assert (7, "stack 'all': there is no stack 'prd'") in told
+    assert {
+        (6, "stack 'prod': the stack 'stagin' is not declared"),
+        (6, "stack 'prod': the stack 'dve' is not declared"),
+    } < told
+    assert (7, "stack 'all': the stack 'prd' is not declared") in told
     assert len({(each.line, each.column) for each in found}) == len(found)
     assert [each.line for each in found] == sorted(each.line for each in found)
 
 
 @pytest.mark.parametrize("text", ["stacks: 1", "stacks: {names: [dev]}", "stacks: {names: {a: {stacks: [a]}}}\nx: 1"])
 def test_what_is_no_mapping_of_stacks_names_none_that_is_not_declared(text):
-    assert [each.problem for each in mistakes(text) if "there is no stack" in each.problem] == []
+    assert [each.problem for each in mistakes(text) if "the stack" in each.problem] == []

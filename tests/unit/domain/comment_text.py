@@ -15,7 +15,7 @@ def lines_outside_fences(text):
             fence = not fence
         elif not fence:
             outside.append(line)
-    assert not fence, "a fence is left open"
+    assert not fence, "a fence is not closed"
     return outside
 
 

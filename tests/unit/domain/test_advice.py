@@ -24,8 +24,8 @@ def test_what_policies_refuse_is_told_by_those_who_know_the_owners():
 
 
 def test_the_check_is_named_as_it_is_seen_from_where_it_is_told():
-    assert "run this check again" in advice(State.APPLY_FAILED, "", "this check")
-    assert "Run its check again" in advice(State.ENGINE_FAULT, "")
+    assert "re-run this check" in advice(State.APPLY_FAILED, "", "this check")
+    assert "Re-run its check" in advice(State.ENGINE_FAULT, "")
 
 
 def test_nothing_is_to_be_done_once_a_newer_revision_brought_it():

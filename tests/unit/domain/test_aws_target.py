@@ -69,7 +69,7 @@ class TestWhatIsSaid:
             (("", PLAN, f"arn:aws:iam::{OTHER}:role/deploy", ""), OTHER),
             ((ACCOUNT, "same", "same", ""), "both"),
             (("", PLAN, APPLY, "cn-north-1"), "arn:aws-cn:"),
-            ((ACCOUNT, "x" * 513, "deploy", ""), "names no role"),
+            ((ACCOUNT, "x" * 513, "deploy", ""), "is not an IAM role name"),
         ],
     )
     def test_what_contradicts_itself_is_refused_with_what_to_do(self, said, about):

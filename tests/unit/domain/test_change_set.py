@@ -117,10 +117,10 @@ class TestWhatIsPulledIn:
         found = resolve(roots, "a@s", "d@u", **stacks)
         assert {member.root.name: member.why for member in found.members} == {
             "a": "This commit changes it.",
-            "b": "It depends on a, which is in this change.",
-            "c": "Stack t is modified by stack s, which is in this change.",
+            "b": "It depends on a, which this change includes.",
+            "c": "Stack t is modified by stack s, which this change includes.",
             "d": "This commit changes it.",
-            "e": "All roots of stack u run when one of them does.",
+            "e": "All roots of stack u run when one of them runs.",
         }
 
 
@@ -189,7 +189,7 @@ class TestCycles:
             candidate("a", "s", "name:c"),
             candidate("d", "s", "name:a"),
         ]
-        with pytest.raises(CyclicChange, match=r"Roots of stack 's' wait for each other: a → c → b → a\. Correct"):
+        with pytest.raises(CyclicChange, match=r"Roots of stack 's' depend on each other: a → c → b → a\. Correct"):
             resolve(roots, "a@s")
 
     def test_two_roots_that_depend_on_the_tag_that_both_have_wait_for_each_other(self):
@@ -204,7 +204,7 @@ class TestCycles:
             "prod": Stack("prod", plan_after=after("qa")),
             "qa": Stack("qa", plan_after=after("dev")),
         }
-        with pytest.raises(CyclicChange, match=re.escape("Stacks wait for each other: dev → prod → qa → dev.")):
+        with pytest.raises(CyclicChange, match=re.escape("Stacks depend on each other: dev → prod → qa → dev.")):
             resolve(roots, "x@dev", "y@prod", "z@qa", **stacks)
         assert shown(resolve(roots, "x@dev", "y@prod", **stacks)) == ["y@prod", "x@dev"]
 

@@ -91,12 +91,12 @@ def test_every_state_is_found_by_its_name_and_waits_runs_or_has_ended(state):
     [
         ("root:a and status:waiting", 12, "Did you mean state:?"),
         ("state:wating", 1, "Did you mean state:waiting?"),
-        ("state:xyz", 1, "Allowed here: waiting, running, ended, failed, queued"),
+        ("state:xyz", 1, "Use one of: waiting, running, ended, failed, queued"),
         ("trigger:hand", 1, "merge, manual, rerun"),
         ("waiting", 1, "Did you mean state:waiting?"),
         ("roots:a", 1, "Tags of deployments begin with repository:, root:"),
         ("revision:0123", 1, "at least 7 characters"),
-        ("root:a and", 11, "stands after 'and'"),
+        ("root:a and", 11, "follows 'and'"),
     ],
 )
 def test_what_no_deployment_can_have_is_refused_with_its_column_and_what_was_meant(query, column, words):

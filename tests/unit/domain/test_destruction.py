@@ -62,7 +62,7 @@ def test_nothing_that_was_never_deployed_is_destroyed():
 def test_the_lock_of_what_destroyed_all_there_was_goes_away():
     one = destroying()
     lock = lock_when_let_in(one, None, NOW)
-    assert "is destroyed by hand" in lock.reason
+    assert "A manual destroy of this root" in lock.reason
     assert lock_at_end(one, lock, NOW) is None
     assert lock_at_end(destroying(State.APPLY_FAILED), lock, NOW) == lock
     assert lock_at_end(one, any_lock(), NOW) == any_lock()

@@ -113,14 +113,14 @@ def test_one_bad_end_blocks_whatever_the_others_do():
     others = [one(State.PLANNING), one(State.REJECTED, root="db"), one(State.REFUSED, root="web")]
     verdict = evaluate_gate(waiting(), others, Point.APPLY)
     assert verdict.opening is Opening.BLOCKED
-    assert verdict.reason == "db (dev) was rejected, and 1 other came to a bad end as well."
+    assert verdict.reason == "db (dev) was rejected, and 1 other failed or is blocked, too."
 
 
 def test_the_cause_that_came_first_is_named_and_not_what_is_only_blocked_by_it():
     blocked, later, first = one(State.BLOCKED, EARLY), one(State.REFUSED, LATE, "db"), one(State.REJECTED, root="web")
     reason = evaluate_gate(waiting(), [blocked, later, first], Point.APPLY).reason
-    assert reason == "web (dev) was rejected, and 2 others came to a bad end as well."
-    assert evaluate_gate(waiting(), [blocked], Point.APPLY).reason == "app (dev) is blocked itself."
+    assert reason == "web (dev) was rejected, and 2 others failed or are blocked, too."
+    assert evaluate_gate(waiting(), [blocked], Point.APPLY).reason == "app (dev) is blocked."
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_the_cause_that_came_first_is_named_and_not_what_is_only_blocked_by_it()
 )
 def test_a_reason_names_few_and_changes_seldom_for_many(count, told):
     many = [one(State.PLANNING, root=f"app-{number}") for number in range(count)]
-    assert evaluate_gate(waiting(), many, Point.APPLY).reason == f"It waits for {told}."
+    assert evaluate_gate(waiting(), many, Point.APPLY).reason == f"Waiting for {told}."
 
 
 states = st.sampled_from(State)

@@ -120,16 +120,16 @@ def test_a_file_has_a_problem_where_the_language_has_one(text: str) -> None:
 
 
 def test_names_beyond_ascii_are_legal_and_too_strange_to_be_judged() -> None:
-    assert problem("é = 1\n") == "1: a name has letters that are not of ASCII"
-    assert problem("x = <<A·B\nA·B\n") == "1: the end of a heredoc has letters that are not of ASCII"
+    assert problem("é = 1\n") == "1: a name has non-ASCII letters"
+    assert problem("x = <<A·B\nA·B\n") == "1: the end marker of a heredoc has non-ASCII letters"
     assert problem("x = \udcff\n") == "1: it is not UTF-8"
     assert HclFile(b"module x {\n  \xff\n}\ny = 1").body.arguments[0].name == "y"
 
 
 def test_what_is_too_deep_or_too_long_has_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert problem("a {\n" * 101 + "}\n" * 101) == "101: an argument or a block must begin here"
+    assert problem("a {\n" * 101 + "}\n" * 101) == "101: expected an argument or a block"
     monkeypatch.setattr(hcl_tokens, "_MOST_TOKENS", 10)
-    assert problem("x = 1\n" * 9) == "3: it has more than 10 words and signs"
+    assert problem("x = 1\n" * 9) == "3: it has more than 10 tokens"
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,12 @@ def whole(*views):
 
 @pytest.mark.parametrize(
     ("resources", "told"),
-    [(12, "12 resources stay behind"), (1, "1 resource stays behind"), (0, "nothing stays"), (None, "not be counted")],
+    [
+        (12, "12 resources remain"),
+        (1, "1 resource remains"),
+        (0, "no resources remain"),
+        (None, "the number of resources that remain"),
+    ],
 )
 def test_a_root_that_is_gone_says_how_many_resources_stay_behind(resources, told):
     assert told in stays(gone(resources=resources).layer.left)
@@ -40,7 +45,7 @@ def test_a_root_that_is_gone_says_how_many_resources_stay_behind(resources, told
 
 def test_the_check_of_such_a_root_says_what_stays_and_what_destroys_it():
     found = render_layer(gone(why="It is taken away."))
-    assert (found.title, found.conclusion) == ("gone: 12 resources stay behind", Conclusion.NEUTRAL)
+    assert (found.title, found.conclusion) == ("gone: 12 resources remain", Conclusion.NEUTRAL)
     assert "tidegate destroy -p network" in found.summary
     assert "It is taken away" in found.summary
     assert render_layer(gone(resources=0)).conclusion is Conclusion.SUCCESS
@@ -51,14 +56,14 @@ def test_the_whole_passes_and_says_so_too():
     found = whole(gone("a"), gone("b", None, reason="No credentials.\nMore."), gone("c", 0))
     assert found.conclusion is Conclusion.SUCCESS
     assert found.title == "3 gone (12 resources stay)"
-    for told in ("12 resources stay behind", "could not be counted", "No credentials", "destroy: true"):
+    for told in ("12 resources remain", "the number of resources that remain", "No credentials", "destroy: true"):
         assert told in found.summary
 
 
 def test_the_comment_names_what_is_gone_apart_from_what_is_unchanged_or_deployed():
     text = render_comment(comment_of(planned("a"), gone("b")))
     assert "1 with changes (+0 ~1 -0 ±0), 1 gone (12 resources stay)" in text
-    assert "> * `b`: 12 resources stay behind." in text
+    assert "> * `b`: 12 resources remain." in text
     assert "`b`: gone with the merge" in text
     assert "Unchanged" not in text
     assert "planned as somebody asked" not in text

@@ -95,5 +95,5 @@ def test_of_a_long_address_the_beginning_is_kept():
     ],
 )
 def test_an_unreadable_plan_is_never_an_empty_one(document):
-    with pytest.raises(ValueError, match="not the JSON form of a plan"):
+    with pytest.raises(ValueError, match="not the JSON output of a plan"):
         planned_changes(document)

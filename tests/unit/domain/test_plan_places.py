@@ -33,12 +33,12 @@ def places(held=(), line=(), version=0):
 @pytest.mark.parametrize(
     ("before", "may_plan", "reason"),
     [
-        (places(), True, "There is a free place: 0 of 2 are taken."),
-        (places("b"), True, "There is a free place: 1 of 2 are taken."),
-        (places("bc"), False, "All places are taken: 2 of 2."),
-        (places("bcd"), False, "All places are taken: 3 of 2."),
-        (places("b", "c"), False, "Others wait for a place: 1."),
-        (places("ab", "c"), True, "It has a place already."),
+        (places(), True, "A concurrency slot is free: 0 of 2 are in use."),
+        (places("b"), True, "A concurrency slot is free: 1 of 2 are in use."),
+        (places("bc"), False, "All concurrency slots are in use: 2 of 2."),
+        (places("bcd"), False, "All concurrency slots are in use: 3 of 2."),
+        (places("b", "c"), False, "Other plans already wait for a concurrency slot: 1."),
+        (places("ab", "c"), True, "It already has a concurrency slot."),
     ],
 )
 def test_who_asks_is_told_whether_it_may_plan_and_why(before, may_plan, reason):
@@ -55,9 +55,9 @@ def test_taking_again_keeps_the_place_and_is_seen_by_who_would_give_it_back():
 @pytest.mark.parametrize(
     ("now", "layer", "reason"),
     [
-        (places("b"), None, "Nobody waits."),
-        (places("bc", "a"), None, "All places are taken: 2 of 2."),
-        (places("b", "ac"), "a", "It is the next, and there is a free place."),
+        (places("b"), None, "No plan is waiting."),
+        (places("bc", "a"), None, "All concurrency slots are in use: 2 of 2."),
+        (places("b", "ac"), "a", "It is next, and a concurrency slot is free."),
     ],
 )
 def test_it_is_the_turn_of_who_has_waited_longest(now, layer, reason):
@@ -143,21 +143,22 @@ def holder(number, schedule=""):
 def test_who_waits_reads_how_many_go_before_and_whose_plans_are_under_way():
     told = waiting_plans(places("abcd", "efgh"), ["e", "g", "z"], [holder(12), holder(13), holder(12)], GITHUB_TERMS)
     assert told.reasons == {
-        "e": "It waits for a free place as the next: 4 plans of the repository are under way, of #12 and #13.",
-        "g": "It waits for a free place after 2 others: 4 plans of the repository are under way, of #12 and #13.",
+        "e": "Waiting for a concurrency slot, next in the queue: "
+        "4 plans of the repository are running, of #12 and #13.",
+        "g": "Waiting for a concurrency slot, behind 2 others: 4 plans of the repository are running, of #12 and #13.",
     }
-    under_way = "4 plans of the repository are under way, of #12 and #13."
-    assert str(told) == f"2 plans wait for a free place: {under_way}"
+    under_way = "4 plans of the repository are running, of #12 and #13."
+    assert str(told) == f"2 plans wait for a concurrency slot: {under_way}"
 
 
 def test_a_schedule_that_looks_for_drift_is_named_and_of_very_many_only_some_are():
     told = waiting_plans(places("a", "b"), ["b"], [holder(0, "nightly")], GITHUB_TERMS)
-    expected = "1 plan waits for a free place: 1 plan of the repository is under way, of the schedule nightly."
+    expected = "1 plan waits for a concurrency slot: 1 plan of the repository is running, of the schedule nightly."
     assert str(told) == expected
     many = waiting_plans(places("abcdefg", "h"), ["h"], [holder(number) for number in range(1, 8)], GITHUB_TERMS)
     assert many.behind.endswith("of #1, #2, #3, #4, #5 and 2 more")
 
 
 def test_plans_whose_layers_are_gone_are_only_counted_and_where_nobody_waits_nothing_is_said():
-    assert waiting_plans(places("a", "b"), ["b"], [], GITHUB_TERMS).behind == "1 plan of the repository is under way"
+    assert waiting_plans(places("a", "b"), ["b"], [], GITHUB_TERMS).behind == "1 plan of the repository is running"
     assert str(waiting_plans(places("a", "b"), ["c"], [], GITHUB_TERMS)) == ""

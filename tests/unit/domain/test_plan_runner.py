@@ -37,7 +37,7 @@ def test_the_next_plans_of_a_root_begin_on_fargate_for_two_weeks():
     decided = where(None, remembered, BEFORE)
     assert decided.runner is PlanRunner.FARGATE
     assert "since 2026-03-02" in decided.note
-    assert "it needs more disk than the function has" in decided.note
+    assert "it needs more disk than the Lambda function has" in decided.note
     assert "on Lambda again on 2026-03-16" in decided.note
     assert where(None, remembered, AFTER).runner is PlanRunner.LAMBDA
 

@@ -67,8 +67,8 @@ def test_approvals_that_do_not_count_are_named_with_their_reasons():
     assert found.disregarded == (
         Disregarded("ann", f"approved {OLD[:7]}, which is not the head any more"),
         Disregarded(AUTHOR, "is the author"),
-        Disregarded("eve", "is not among its owners"),
-        Disregarded("mallory", "is not among its owners"),
+        Disregarded("eve", "is not an owner of it"),
+        Disregarded("mallory", "is not an owner of it"),
     )
 
 

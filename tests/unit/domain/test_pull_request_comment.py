@@ -97,7 +97,7 @@ def test_the_last_lines_of_few_failures_are_open(failures, opened):
 def test_last_lines_that_look_like_fences_are_cut_to_fit():
     text = render_comment(comment_of(failed(last_lines="```\n" * 5000)))
     is_whole(text)
-    assert "bytes are left out here" in text
+    assert "bytes omitted …" in text
 
 
 def test_several_reasons_are_a_list_that_says_what_is_missing():
@@ -134,7 +134,7 @@ def test_a_long_plan_is_cut_and_says_how_much_is_missing():
     long = planned(plan=PLAN * 400)
     shown = LayerView(long.layer, PLAN * 400, 5_000_000, long.log_url)
     text = render_comment(comment_of(shown, planned("short")))
-    assert re.search(r"… 4,\d\d\d,\d\d\d bytes are left out here …", text)
+    assert re.search(r"… 4,\d\d\d,\d\d\d bytes omitted …", text)
     assert text.count("Plan: 0 to add") > 50
     assert len(text.encode()) <= MAXIMUM_COMMENT
 
@@ -252,7 +252,7 @@ def test_it_says_what_is_required_of_each_root_and_when_nothing_is_applied():
     text = render_comment(comment_of(*views))
     assert "`prod`: applied only with `1 approval, of any of team:platform` of the head" in text
     assert "`new`: no check of `apply_requirements` matches." in text
-    assert "`prod`: frozen `64 h from each '0 16 * * FRI' (UTC)`: nobody is here." in text
+    assert "`prod`: frozen `64 h from each start of '0 16 * * FRI' (UTC)`: nobody is here." in text
     assert "`dev`: " not in text.partition("What happens on merge")[2]
 
 
@@ -377,7 +377,7 @@ def test_what_owners_let_pass_is_told_as_such():
     approved = standing(SetState.APPROVED, view.layer, approved_by=("ann",))
     text = render_comment(comment_of(view, policy_statuses=(approved,)))
     assert "* `network` is refused, and let pass by owners:" in text
-    assert "Policy set `security` holds nothing up: approved by `ann`." in text
+    assert "Policy set `security` no longer blocks: approved by `ann`." in text
     assert "* Read the plans, then merge." in text
     assert "* `network` is refused:" in render_comment(comment_of(view, policy_statuses=()))
 
@@ -386,9 +386,9 @@ def test_approvals_are_told_only_where_the_set_refuses():
     refused = planned("a", stack="dev", verdicts=(REFUSING,), policy_sets=(PolicySetStatus("security"),))
     passing = PolicyVerdict("security")
     passed = planned("b", stack="prod", verdicts=(passing,), policy_sets=(PolicySetStatus("security"),))
-    failing = standing(SetState.FAILED, refused.layer, disregarded=(Disregarded("bob", "is not among its owners"),))
+    failing = standing(SetState.FAILED, refused.layer, disregarded=(Disregarded("bob", "is not an owner of it"),))
     views = {stack: comment_of(refused, passed, stack=stack, policy_statuses=(failing,)) for stack in ("dev", "prod")}
-    told = "The approval of `bob` does not count for `security`: `bob` is not among its owners."
+    told = "The approval of `bob` does not count for `security`: `bob` is not an owner of it."
     assert told in render_comment(views["dev"])
     assert "bob" not in render_comment(views["prod"])
 
@@ -425,7 +425,7 @@ def test_a_set_without_a_verdict_on_some_roots_is_said_to_hold_up_the_merge_and_
     }
     text = render_comment(views["dev"])
     assert "unchanged. **1 policy set holds up the merge.**" in text
-    assert "* Policy set `security` holds up the merge: No verdict on 1 root." in text
+    assert "Policy set `security` blocks the merge" in text
     assert "* Policy set `security` has not judged all plans. Comment `tidegate plan`" in text
     assert "Merge when" not in text
     assert "Policy sets that pass" not in text
@@ -453,7 +453,7 @@ def test_other_rules_are_told_with_who_must_approve_them():
     judged = planned(verdicts=(PolicyVerdict("security"),))
     text = render_comment(comment_of(judged, policy_statuses=(failing,)))
     assert "**1 policy set holds up the merge.**" in text
-    assert "* Policy set `security` holds up the merge: The rules change: 1 approval needed." in text
+    assert "Policy set `security` blocks the merge" in text
     assert "Policy sets that pass" not in text
     text = render_comment(comment_of(view, rule_changes=("workflows",), policy_statuses=(failing,)))
     step = (

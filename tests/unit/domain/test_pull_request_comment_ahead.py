@@ -14,7 +14,8 @@ def test_it_says_behind_which_locks_the_merge_waits_and_what_ends_them():
     text = render_comment(comment_of(*views, ahead=Ahead(5, locks)))
     assert (
         "* As of this comment: The queue of `app09` is locked by `maintainer`: 1234567 is deployed by hand\\. Wait "
-        "for that, or comment `tidegate unlock -p app09` if it may be undone. Until then, the merge deploys nothing "
+        "for that, or comment `tidegate unlock -p app09` if that change may be undone. "
+        "Until then, the merge deploys nothing "
         "there."
     ) in text
     assert "2 more queues are locked: the merge waits behind each of these locks." in text

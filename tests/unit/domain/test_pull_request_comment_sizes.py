@@ -84,4 +84,4 @@ def test_every_number_and_size_fits_and_nothing_is_silently_missing(roots, lengt
     named = len(re.findall(r"^(?:\| `|<details[^>]*><summary><code>)root-|^\| `bad-", text, re.MULTILINE))
     shown = named + (int(more.group(1)) if more else 0)
     assert shown == roots + (bad if "| Root | Plan |" in text else 0)
-    assert length <= len(body) or "left out here" in text or "| Root | Plan |" in text
+    assert length <= len(body) or "bytes omitted …" in text or "| Root | Plan |" in text

@@ -103,14 +103,14 @@ def held_up(*verdicts, **fields):
 
 def test_a_comment_follows_the_approvals_of_policy_sets():
     waiting = held_up(
-        state=SetState.FAILED, approved_by=("ann",), disregarded=(Disregarded("bob", "is not among its owners"),)
+        state=SetState.FAILED, approved_by=("ann",), disregarded=(Disregarded("bob", "is not an owner of it"),)
     )
     assert "**1 policy set fails.**" in waiting
     assert "* Policy set `network`: approved by `ann`, 1 of 2 approvals." in waiting
-    assert "* The approval of `bob` does not count for `network`: `bob` is not among its owners." in waiting
+    assert "* The approval of `bob` does not count for `network`: `bob` is not an owner of it." in waiting
     assert "approved by" not in held_up(state=SetState.FAILED)
     approved = held_up(state=SetState.APPROVED, approved_by=("ann", "eve"))
-    assert "* Policy set `network` holds nothing up: approved by `ann`, `eve`." in approved
+    assert "Policy set `network` no longer blocks" in approved
     assert "fails" not in approved
     assert "approving review" not in approved
     assert "Policy set `network` holds" not in held_up(state=SetState.UNKNOWN)

@@ -55,7 +55,7 @@ def test_a_revision_that_left_its_branch_is_confirmed_first_and_says_all_that_is
 
 
 def test_a_commit_that_is_gone_is_refused():
-    assert "does not exist" in judged(None, branch=Comparison.BASE_MISSING).reason
+    assert "no longer exists" in judged(None, branch=Comparison.BASE_MISSING).reason
 
 
 @pytest.mark.parametrize("branch", Comparison)
@@ -81,7 +81,7 @@ def test_only_what_is_deployed_still_is_destroyed(deployed, allowed):
     verdict = check_revision(wanted, deployed, None, Relations(Comparison.IDENTICAL))
     assert verdict.allowed is allowed
     assert ("nothing is destroyed" in verdict.reason) is not allowed
-    assert ("another root has that state" in (verdict.must_review or "")) is allowed
+    assert ("because another root then uses that state" in (verdict.must_review or "")) is allowed
 
 
 def test_what_is_deployed_and_gone_from_the_forge_is_not_destroyed():

@@ -57,7 +57,7 @@ def test_the_runner_of_a_long_apply_may_go_on_as_long_as_that():
 
 
 def test_a_runner_without_a_job_is_stopped_once_it_can_be_known():
-    assert "no job" in reason(None)
+    assert "no longer exists" in reason(None)
     assert reason(None, seconds=GRACE_SECONDS - 1) == ""
 
 

@@ -137,8 +137,8 @@ class TestNests:
         assert isinstance(found, StackGroupsDisagree)
         assert (found.stack, found.path) == ("right", path)
         assert str(found) == (
-            f"Stack 'right': it says {'.'.join(path)} otherwise than 'left' does, and 'a' is in both. "
-            "Say it in 'a' itself, or the same in both."
+            f"Stack 'right': it and 'left' set {'.'.join(path)} differently, and 'a' is in both. Set it in 'a' "
+            "itself, or set the same value in both."
         )
         assert not examine_stacks([*definitions, leaf("a", **said[0])])[0]
 
@@ -203,13 +203,14 @@ class TestMistakes:
         assert isinstance(found, UnknownStack)
         assert (found.stack, found.path, found.named) == ("n", path, "prodd")
         assert str(found) == (
-            "Stack 'n': there is no stack 'prodd'. Did you mean 'prod'? Stacks are declared under stacks.names."
+            "Stack 'n': the stack 'prodd' is not declared. Did you mean 'prod'? Stacks are declared under stacks.names."
         )
 
     def test_all_unknown_ones_are_told_without_a_guess_where_none_is_near(self):
         found, _ = examine_stacks([leaf("a", apply_after=("xyz", "a", "zyx"))])
         assert [str(each) for each in found] == [
-            f"Stack 'a': there is no stack {name!r}. Stacks are declared under stacks.names." for name in ("xyz", "zyx")
+            f"Stack 'a': the stack {name!r} is not declared. Stacks are declared under stacks.names."
+            for name in ("xyz", "zyx")
         ]
 
     def test_a_nest_in_itself_is_refused(self):
@@ -217,7 +218,7 @@ class TestMistakes:
         assert isinstance(found, StackInItself)
         assert (found.stack, found.path) == ("a", ("nests",))
         assert str(found) == (
-            "Stack 'a': it is nested in itself: a → b → c → a. Remove one of these from the nest it is in."
+            "Stack 'a': it contains itself: a → b → c → a. Remove one of these from its parent stack."
         )
         assert "a → a." in str(mistake(nest("a", "a")))
 
@@ -235,22 +236,27 @@ class TestMistakes:
                 [nest("n", "a", "b", apply_after=("c",)), leaf("a"), leaf("b"), leaf("c", plan_after=("a",))],
                 "n",
                 "apply_after",
-                "a → c → a, as 'a' has the rules of 'n'. Remove one of these rules.",
+                "a → c → a, because 'a' inherits the rules of 'n'. Remove one of these rules.",
             ),
             (
                 [leaf("a", modified_by=("b",)), leaf("b", modified_by=("a",))],
                 "a",
                 "modified_by",
-                "a → b → a. Remove one of these rules, or write plan_after: [] beside modified_by, which else says",
+                "a → b → a. Remove one of these rules, or add plan_after: [] next to modified_by",
             ),
-            ([nest("n", "a", "b", apply_after=("a",)), leaf("a"), leaf("b")], "n", "apply_after", "a → a, as 'a' has"),
+            (
+                [nest("n", "a", "b", apply_after=("a",)), leaf("a"), leaf("b")],
+                "n",
+                "apply_after",
+                "a → a, because 'a' inherits",
+            ),
         ],
     )
     def test_stacks_that_wait_for_each_other_are_shown(self, definitions, stack, path, told):
         found = mistake(*definitions)
         assert isinstance(found, StackCycle)
         assert (found.stack, found.path) == (stack, (path,))
-        assert str(found).startswith(f"Stack {stack!r}: stacks wait for each other: {told}")
+        assert str(found).startswith(f"Stack {stack!r}: dependency cycle: {told}")
 
     def test_a_long_cycle_is_shortened(self):
         ring = [leaf(f"s{number:03}", apply_after=(f"s{(number + 1) % 100:03}",)) for number in range(100)]

@@ -63,13 +63,14 @@ def test_the_worked_examples(query, expected):
 
 def test_not_before_in_is_refused_with_what_to_write():
     assert str(refusal("not prod in dir")) == (
-        "Column 10 of the tag query: 'not' takes one tag, and 'in' has none before it. Write not (prod in dir)."
+        "Column 10 of the tag query: 'not' applies to one tag only, so 'in' has no tag before it. Write not (prod "
+        "in dir)."
     )
 
 
 def test_in_takes_only_dir():
     assert str(refusal("network in tags")) == (
-        "Column 12 of the tag query: 'tags' stands after 'in'. Only 'dir' is allowed there."
+        "Column 12 of the tag query: 'tags' follows 'in'. Only 'dir' is allowed there."
     )
 
 
@@ -122,24 +123,24 @@ def test_the_top_of_the_repository_is_a_directory_like_others():
 @pytest.mark.parametrize(
     ("query", "column", "problem", "allowed"),
     [
-        ("and a", 1, "nothing stands before 'and'", "Write a tag before it"),
-        ("(or a)", 2, "nothing stands before 'or'", "Write a tag before it"),
-        ("a and", 6, "nothing stands after 'and'", "A tag, 'not' or '(' is allowed there"),
-        ("a and or b", 7, "'or' stands after 'and'", "A tag, 'not' or '(' is allowed there"),
-        ("(a or )", 7, "')' stands after 'or'", "A tag, 'not' or '(' is allowed there"),
-        ("a)", 2, "this parenthesis closes none", "Remove it, or add '(' before"),
-        (")", 1, "this parenthesis closes none", "Remove it, or add '(' before"),
+        ("and a", 1, "a tag is missing before 'and'", "Write a tag before it"),
+        ("(or a)", 2, "a tag is missing before 'or'", "Write a tag before it"),
+        ("a and", 6, "nothing follows 'and'", "A tag, 'not' or '(' is allowed there"),
+        ("a and or b", 7, "'or' follows 'and'", "A tag, 'not' or '(' is allowed there"),
+        ("(a or )", 7, "')' follows 'or'", "A tag, 'not' or '(' is allowed there"),
+        ("a)", 2, "this closing parenthesis is unmatched", "Remove it, or add '(' before"),
+        (")", 1, "this closing parenthesis is unmatched", "Remove it, or add '(' before"),
         ("b (a", 3, "this parenthesis is not closed", "Add ')' at the end of its group"),
-        ("a ()", 3, "nothing stands in the parentheses", "Write a tag between them"),
+        ("a ()", 3, "the parentheses are empty", "Write a tag between them"),
         ("(", 1, "this parenthesis is not closed", "Add ')' at the end of its group"),
-        ("a not", 3, "nothing stands after 'not'", "A tag or a group in parentheses is allowed there"),
-        ("not not a", 5, "'not' stands after 'not'", "A tag or a group in parentheses is allowed there"),
+        ("a not", 3, "nothing follows 'not'", "A tag or a group in parentheses is allowed there"),
+        ("not not a", 5, "'not' follows 'not'", "A tag or a group in parentheses is allowed there"),
         ("a 'b", 3, "this quote is not closed", "Add ' at the end of the tag"),
-        ("a in", 5, "nothing stands after 'in'", "Only 'dir' is allowed there"),
-        ("(a) in dir", 5, "nothing stands before 'in'", "Write a tag before it"),
-        ("a" * 2001, 2001, "the query has 2001 characters", "At most 2000 are read"),
-        ("(" * 100, 52, "the query is nested too deeply", "At most 50 levels are read"),
-        ("a b or " * 100 + "a", 355, "the query is nested too deeply", "At most 50 levels are read"),
+        ("a in", 5, "nothing follows 'in'", "Only 'dir' is allowed there"),
+        ("(a) in dir", 5, "a tag is missing before 'in'", "Write a tag before it"),
+        ("a" * 2001, 2001, "the query has 2001 characters", "The limit is 2000 characters"),
+        ("(" * 100, 52, "the query is nested too deeply", "At most 50 levels are allowed"),
+        ("a b or " * 100 + "a", 355, "the query is nested too deeply", "At most 50 levels are allowed"),
     ],
 )
 def test_what_means_nothing_is_refused_at_its_column_with_what_is_allowed(query, column, problem, allowed):

@@ -39,9 +39,9 @@ def test_the_one_by_hand_is_told_who_waits_for_whom_and_what_to_do():
     ((told, why),) = cycles(over_two_queues()).items()
     assert told == "app-hand"
     assert why == (
-        "None of these goes on by itself: this one waits for net (dev), which stands in line behind net (prod) of "
-        "0000000; that one waits for app (dev), which stands in line behind this one. Reject this one, or one of the "
-        "others. What is rejected can be asked for again once the others are done."
+        "These deployments wait for each other (a deadlock): this deployment waits for net (dev), which is queued "
+        "behind net (prod) of 0000000; that one waits for app (dev), which is queued behind this deployment. Reject "
+        "this deployment or one of the others. You can deploy the rejected one again once the others are done."
     )
 
 
@@ -65,7 +65,7 @@ def test_a_merge_behind_the_one_that_waits_for_it_is_a_cycle_and_a_re_run_goes_f
     waiting, merge = member("prod", "net", "prod"), member("dev", "net", "dev", State.QUEUED)
     ((told, why),) = cycles([waiting, merge]).items()
     assert told == "prod"
-    assert "waits for net (dev), which stands in line behind this one." in why
+    assert "waits for net (dev), which is queued behind this deployment." in why
     assert cycles([waiting, replace(merge, trigger=Trigger.RERUN)]) == {}
 
 
@@ -78,7 +78,7 @@ def test_of_a_long_cycle_not_all_is_told():
     ((told, why),) = cycles(known).items()
     assert told == "6"
     assert why.count("waits") == 5
-    assert "waits for others, and so on; that one waits for r6 (dev), which stands in line behind this one." in why
+    assert "waits for others, and so on; that one waits for r6 (dev), which is" in why
 
 
 def one_of_many(each, number):

@@ -29,12 +29,12 @@ def test_the_steps_that_hold_without_a_configuration_are_as_they_should_be():
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
-        ((), "no step init"),
-        ((PLAN,), "no step init"),
-        ((INIT,), "no step plan"),
-        ((INIT, PLAN, PLAN), "2 steps plan"),
-        ((PLAN, INIT), "init comes after plan"),
-        ((INIT, PLAN, APPLY), "only an apply job"),
+        ((), "it has no init step"),
+        ((PLAN,), "it has no init step"),
+        ((INIT,), "no plan step"),
+        ((INIT, PLAN, PLAN), "2 plan steps"),
+        ((PLAN, INIT), "init step comes after plan"),
+        ((INIT, PLAN, APPLY), "which is only allowed in an"),
         ((INIT, PLAN, WorkflowStep(StepKind.RUN)), "no command"),
     ],
 )
@@ -45,10 +45,10 @@ def test_a_plan_job_without_its_steps_is_refused(steps, words):
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
-        ((), "no step apply"),
-        ((INIT,), "no step apply"),
-        ((APPLY, APPLY), "2 steps apply"),
-        ((APPLY, INIT), "init comes after apply"),
+        ((), "no apply step"),
+        ((INIT,), "no apply step"),
+        ((APPLY, APPLY), "2 apply steps"),
+        ((APPLY, INIT), "init step comes after apply"),
         ((INIT, PLAN, APPLY), "the reviewed plan"),
     ],
 )
@@ -81,14 +81,14 @@ def test_an_apply_job_may_do_without_init():
     ],
 )
 def test_variables_that_decide_what_runs_with_which_rights_are_not_a_steps_to_set(name):
-    assert "cannot be set" in name_problem(name)
+    assert "a step cannot set" in name_problem(name)
     assert name in step_problem(WorkflowStep(StepKind.ENV, ("echo",), name=name))
     assert name in step_problem(WorkflowStep(StepKind.PLAN, env=((name, "x"),)))
 
 
 @pytest.mark.parametrize("name", ["", "1A", "A-B", "A=B", "A\nB", "Ä", "A "])
 def test_a_name_that_no_variable_can_have_is_refused(name):
-    assert "not the name of a variable" in name_problem(name)
+    assert "is not a valid variable name" in name_problem(name)
 
 
 @pytest.mark.parametrize("name", ["TF_VAR_region", "CLOUDFLARE_API_TOKEN", "_x", "AWS_REGION"])
@@ -115,15 +115,15 @@ def test_the_engines_commands_take_options(kind, arguments):
 @pytest.mark.parametrize(
     ("kind", "argument", "words"),
     [
-        (StepKind.INIT, "-from-module=x", "decides itself"),
-        (StepKind.PLAN, "--out=other.tfplan", "decides itself"),
-        (StepKind.PLAN, "-json", "decides itself"),
-        (StepKind.PLAN, "other", "no option"),
-        (StepKind.PLAN, "--", "no option"),
+        (StepKind.INIT, "-from-module=x", "which Tidegate sets itself"),
+        (StepKind.PLAN, "--out=other.tfplan", "which Tidegate sets itself"),
+        (StepKind.PLAN, "-json", "which Tidegate sets itself"),
+        (StepKind.PLAN, "other", "not an option"),
+        (StepKind.PLAN, "--", "not an option"),
         (StepKind.APPLY, "-destroy", "the reviewed plan"),
         (StepKind.APPLY, "-state-out=x", "the reviewed plan"),
         (StepKind.APPLY, "-parallelism", "without a value"),
-        (StepKind.APPLY, "other.tfplan", "no option"),
+        (StepKind.APPLY, "other.tfplan", "not an option"),
     ],
 )
 def test_arguments_that_would_change_what_is_reviewed_or_applied_are_refused(kind, argument, words):
@@ -132,7 +132,7 @@ def test_arguments_that_would_change_what_is_reviewed_or_applied_are_refused(kin
 
 def test_an_apply_takes_no_word_that_could_be_another_plan():
     problem = step_problem(WorkflowStep(StepKind.APPLY, extra_args=("-auto-approve", "other.tfplan")))
-    assert "no option" in problem
+    assert "not an option" in problem
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,9 @@ def test_an_outsider_is_answered_five_times_in_an_hour_and_then_not_even_by_a_re
     assert answered[0] == 5
     for _ in range(20):
         outcome = world.comment(command, by="visitor", at=LAST)
-        assert outcome.endswith("It is not answered: who may only read is answered so many times an hour.")
+        assert outcome.endswith(
+            "Not answered: the limit of answers per hour for people without write access is reached."
+        )
     assert answers(world) == answered
     world.comment(command, by="visitor", at=NEXT)
     assert len(world.forge.comments) == 6
@@ -101,7 +103,7 @@ def test_an_outsider_who_comments_all_the_time_is_not_looked_at_and_costs_one_ca
         world.comment("tidegate deploy", by="visitor", at=FIRST)
     pulls, asked = dict(world.forge.pull_requests), len(world.forge.people_asked)
     world.forge.pull_requests.clear()  # Nobody looks at them.
-    assert "not looked at" in world.comment("tidegate deploy", by="visitor", at=FIRST)
+    assert "Ignored" in world.comment("tidegate deploy", by="visitor", at=FIRST)
     assert world.forge.people_asked[asked:] == ["visitor"]
     world.forge.pull_requests.update(pulls)
     assert "may not write" in world.comment("tidegate deploy", by="visitor", at="2026-03-02T08:10:00.000000+00:00")
@@ -117,7 +119,7 @@ def test_who_the_forge_tells_nothing_of_is_not_looked_at_for_ever(world):
     for _ in range(10):
         world.comment("tidegate nonsense", by="writer", at=FIRST)
     world.forge.failures = [ForgeRefused(403, "Resource not accessible")]
-    assert "not looked at" in world.comment("tidegate nonsense", by="writer", at=FIRST)
+    assert "Ignored" in world.comment("tidegate nonsense", by="writer", at=FIRST)
     assert len(world.forge.comments) == 10
 
 
@@ -127,5 +129,5 @@ def test_a_comment_that_was_put_off_has_its_turn_already(world):
         world.comment("tidegate deploy", by="visitor", at=FIRST, delivery="again")
     world.forge.silence = None
     told = [world.comment("tidegate deploy", by="visitor", at=FIRST) for _ in range(10)]
-    assert ["not looked at" in each for each in told] == [False] * 9 + [True]
+    assert ["Ignored" in each for each in told] == [False] * 9 + [True]
     assert "may not write" in world.comment("tidegate deploy", by="visitor", at=FIRST, delivery="again")

@@ -74,7 +74,7 @@ def test_what_is_in_line_already_is_not_applied_once_more(world):
     world.comment("tidegate apply")
     world.comment("tidegate apply", by="reviewer")
     assert world.names == ["live/app"]
-    assert f"`live/app` at `{HEAD[:7]}` is in line already (queued): `writer` asked for it" in world.reply
+    assert f"`live/app` at `{HEAD[:7]}` is already queued (queued): `writer` requested it" in world.reply
     assert "/pull/5/checks" in world.reply
 
 
@@ -193,7 +193,7 @@ def test_a_head_that_moved_since_the_comment_came_is_not_applied(world):
     world.stored("issue_comment", {}, "moved")
     world.deliveries.bind("moved", BASE)
     world.comment("tidegate apply", delivery="moved")
-    assert f"Nothing of `{HEAD[:7]}` is deployed" in world.reply
+    assert f"`{HEAD[:7]}` is not deployed" in world.reply
     assert world.names == []
 
 
@@ -202,7 +202,7 @@ def test_a_head_that_moved_since_the_comment_came_is_not_applied(world):
     [
         (any_lock(pull_request=7), "locked by `maintainer`"),
         (any_lock(), "locked by `maintainer`"),
-        (any_lock(by="tidegate", reason="It is not known what the last apply changed."), "is not known"),
+        (any_lock(by="tidegate", reason="The outcome of the last apply is unknown."), "is unknown"),
         (any_lock(pull_request=NUMBER), ""),
         (any_lock(pull_request=7, unlocking=Unlocking("reviewer", AT)), ""),
     ],
@@ -214,7 +214,7 @@ def test_what_another_has_applied_is_not_undone(world, lock, words):
     if words:
         assert words in world.reply.replace("\\", "")
         assert "The queue of `live/app` is locked" in world.reply
-        assert "comment `tidegate unlock -p live/app` if it may be undone." in world.reply
+        assert "comment `tidegate unlock -p live/app` if that change may be undone." in world.reply
 
 
 def test_what_policies_say_is_awaited(world):

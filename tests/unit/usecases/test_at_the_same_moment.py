@@ -75,7 +75,7 @@ def test_of_two_deploys_at_the_same_moment_one_is_enqueued_and_the_other_is_answ
     hurried(world).meanwhile = Meanwhile(lambda: told.append(deploy(world)), reading)
     answer = deploy(world)
     assert world.names == ["live/app"]
-    assert f"at {commit[:7]} is in line already (queued)" in answer.replace("`", "")
+    assert f"at {commit[:7]} is already queued (queued)" in answer.replace("`", "")
     assert "Enqueued" in told[0]
 
 
@@ -91,8 +91,8 @@ def test_a_request_for_what_is_in_line_leads_to_it_and_force_puts_it_in_line_onc
     world.request("live/app", delivery="first")
     (first,) = world.enqueued
     assert world.request("live/app", "live/db", by="other", delivery="second") == (
-        f"live/app at {MAIN[:7]} is in line already (queued): operator asked for it on 2026-03-02 08:00 UTC, as "
-        f"{first.id}. Nothing is deployed anew: follow that, or ask with force."
+        f"live/app at {MAIN[:7]} is already queued (queued): operator requested it on 2026-03-02 08:00 UTC, as "
+        f"{first.id}. Nothing new is deployed. Follow that deployment, or request this one again with force."
     )
     assert world.deliveries.outcome("second").deployments == (first.id,)
     assert world.names == ["live/app"]
@@ -132,7 +132,7 @@ def test_of_two_applies_at_the_same_moment_one_is_enqueued_and_the_record_names_
     setattr(applied.records, moment, Meanwhile(lambda: applied.comment("tidegate apply", by="reviewer")))
     applied.comment(f"tidegate apply{more}")
     assert applied.names == ["live/app"]
-    assert f"`live/app` at `{HEAD[:7]}` is in line already (queued): `reviewer` asked for it" in applied.reply
+    assert f"`live/app` at `{HEAD[:7]}` is already queued (queued): `reviewer` requested it" in applied.reply
     named, enqueued = names(applied)
     assert named == enqueued
 

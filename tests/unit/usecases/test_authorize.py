@@ -49,7 +49,7 @@ def test_a_team_that_is_granted_may_if_its_members_can_read_the_repository(world
 
 
 def test_a_refusal_names_the_stack_and_who_may(world):
-    told = "Only team:sre may decide about plans of stack prod here, and maintainer is not among them."
+    told = "Only team:sre can review plans of stack prod, and maintainer is not among them."
     assert world.may("maintainer", stack="prod").reason == told
 
 
@@ -74,7 +74,7 @@ def test_a_team_that_cannot_be_looked_at_grants_nothing(world):
     ports = changed(world.ports, forge=Blind(writers={"reviewer"}))
     decision = may_act(ports, any_deployment(access=SRE_ONLY), Action.REVIEW, "reviewer")
     assert not decision.done
-    assert "team:sre is not known, as the App lacks members: read" in decision.reason
+    assert "App lacks members: read" in decision.reason
 
 
 def test_a_forge_that_does_not_answer_grants_and_refuses_nothing(world):
@@ -96,8 +96,8 @@ class TestRefusals:
     def test_one_sentence_names_all_that_is_refused_for_the_same_reason(self, world):
         accesses = {"stack dev": None, "root a": None, "stack prod": Access(apply=("user:ann",))}
         told = access_refusals(world.ports, accesses, REPOSITORY, Action.APPLY, "visitor")
-        assert told[0] == f"visitor may not write to {REPOSITORY}, and only who may can deploy stack dev and root a."
-        assert told[1].startswith("Only user:ann may deploy stack prod here")
+        assert "visitor needs write access" in told[0]
+        assert told[1].startswith("Only user:ann can deploy stack prod")
         many = {f"root {number}": None for number in range(12)}
         (one,) = access_refusals(world.ports, many, REPOSITORY, Action.APPLY, "visitor")
         assert one.endswith("root 8, root 9 and 2 more.")
@@ -135,7 +135,7 @@ class TestUnlock:
             world.locked_by(any_deployment(access=SRE_ONLY))
         assert may_unlock(world.ports, any_queue(), "maintainer").done
         decision = may_unlock(world.ports, any_queue(), "visitor")
-        told = f"visitor may not write to {REPOSITORY}, and only who may can unlock the queue of root network."
+        told = f"visitor needs write access to {REPOSITORY} to unlock the queue of root network."
         assert (decision.done, decision.reason) == (False, told)
 
 

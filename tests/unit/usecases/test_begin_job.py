@@ -301,7 +301,7 @@ def test_what_was_run_again_since_the_review_sends_the_apply_back_to_its_gate(ga
     prod = confirmed(gates, gates.member("app", "dev", State.APPLIED))
     again = gates.member("app", "dev", state, rerun_of="dev", requested_at=LATER)
     for _ in "once more":
-        with pytest.raises(GateShut, match="goes on by itself"):
+        with pytest.raises(GateShut, match="continues automatically"):
             begin(gates, prod, "apply")
     shut = gates.now(prod)
     assert (shut.state, shut.gate.id, shut.gate.next) == (State.GATED, shut.plan.job, None)

@@ -147,7 +147,7 @@ def test_an_apply_is_interrupted_once_it_is_meant_and_ends_as_its_engine_says(wo
 def test_an_apply_that_no_runner_has_taken_is_never_applied(world):
     deployment = world.applying(taken=False)
     decision = world.cancel(deployment, is_apply=True)
-    assert "Nothing of it was applied" in decision.reason
+    assert "Nothing was applied" in decision.reason
     assert world.now(deployment).state is State.CANCELLED
     assert world.workflows.failed["job"][0] == "DeploymentCancelled"
     assert world.audit.states == ["CANCELLING", "CANCELLED"]

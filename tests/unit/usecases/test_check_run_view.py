@@ -53,7 +53,7 @@ def test_what_a_deployment_waits_for_is_listed_with_links_to_check_runs():
     summary = world.drawn().summary
     assert "* [`root-0001`](https://github.com/acme/infra/runs/5) in stack `dev`: **waits for its review**" in summary
     assert "* `root-0002` in stack `dev`: is being planned" in summary
-    assert "1 is done already: deployed, or with nothing to change." in summary
+    assert "1 is already done: deployed, or without changes." in summary
 
 
 def test_others_of_the_change_that_are_not_waited_for_are_not_listed():
@@ -74,7 +74,7 @@ def test_before_its_plan_a_deployment_waits_for_roots_of_its_stack():
 def test_what_has_no_record_yet_is_in_line():
     world = ChangedWorld()
     world.change_sets.enroll("change-1", [Enrolled("late", "dev", "late-1", "2026-03-02T08:00:00.000000+00:00")])
-    assert "* `late` in stack `dev`: is in line" in world.drawn().summary
+    assert "* `late` in stack `dev`: is queued" in world.drawn().summary
 
 
 def test_in_a_large_change_one_read_fills_the_list():
@@ -126,22 +126,20 @@ def test_who_takes_a_place_and_whose_it_was_link_to_each_other():
     for number, one in enumerate((old, new), start=1):
         world.check_runs.remember(PublishedCheckRun(one.id, number, 0, closed=False))
     linked = world.linked(execution="https://x.example/{deployment}")
-    assert (
-        "takes the place of [`0000000`](https://github.com/acme/infra/runs/1)" in present_check_run(linked, new).summary
-    )
+    assert "supersedes [`0000000`](https://github.com/acme/infra/runs/1)" in present_check_run(linked, new).summary
     superseded = present_check_run(linked, old).summary
-    assert "[`0000000`](https://github.com/acme/infra/runs/2) takes its place" in superseded
+    assert "Superseded by [`0000000`](https://github.com/acme/infra/runs/2)" in superseded
     assert f"[Execution](https://x.example/{old.id})" in superseded
 
 
 def test_who_took_a_place_and_is_not_known_is_not_named():
     world = World()
     old = world.put(deployment_in(State.SUPERSEDED, superseded_by="gone"))
-    assert "takes its place" not in present_check_run(world.ports, old).summary
+    assert "Superseded by" not in present_check_run(world.ports, old).summary
 
 
 def test_who_took_a_place_and_has_no_check_run_yet_is_named_by_its_commit():
     world = World()
     new = world.put(any_deployment(2))
     old = world.put(deployment_in(State.SUPERSEDED, superseded_by=new.id))
-    assert "`0000000` takes its place" in present_check_run(world.ports, old).summary
+    assert "Superseded by `0000000`" in present_check_run(world.ports, old).summary

@@ -57,7 +57,7 @@ def test_who_is_not_granted_a_deploy_by_the_default_branch_gets_none(world):
     world.approve("reviewer")
     world.comment("tidegate deploy -p live/app", by="writer")
     assert world.names == []
-    assert "team:sre may deploy stack prod here, and writer is not among them" in world.reply
+    assert "team:sre can deploy stack prod, and writer is not among them" in world.reply
 
 
 def test_requirements_are_those_of_the_default_branch(world):

@@ -46,12 +46,12 @@ class TestComments:
     @pytest.mark.parametrize("text", [TEXT, "tidegate help", "tidegate unlock", "tidegate nonsense"])
     def test_one_that_nobody_wrote_does_nothing_and_is_audited(self, world, witness, told, text):
         witness.comments.clear()
-        assert told(text=text) == "Refused: The forge has no such comment."
+        assert told(text=text) == "Refused: The comment does not exist."
         assert (world.names, world.forge.comments, world.forge.reactions) == ([], [], [])
         (heard,) = world.audit.published
         body = heard.body
         assert (body["state"], body["repository"], body["root"]) == ("UNCONFIRMED", REPOSITORY, None)
-        assert (body["initiating_user"], body["reason"]) == ("maintainer", "The forge has no such comment.")
+        assert (body["initiating_user"], body["reason"]) == ("maintainer", "The comment does not exist.")
 
     @pytest.mark.parametrize(
         ("written", "doubt"),

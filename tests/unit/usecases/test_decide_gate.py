@@ -12,7 +12,7 @@ from tidegate.gates.decide_gate import decide_gate, reject_gate, retry_gate
 from tidegate.rules.access import Access
 from tidegate.rules.errors import NotFound
 
-FAILED = "has ended (plan failed) and does not wait for others of its change."
+FAILED = "has ended (plan failed) and does not wait for dependencies."
 AT, LATER = "2026-03-02T10:00:00.000000+00:00", "2026-03-02T11:00:00.000000+00:00"
 
 
@@ -24,11 +24,11 @@ def world():
 def test_what_waits_for_a_refused_root_is_blocked_at_once_and_says_that_nothing_can_be_run_again(world):
     world.member("app", "dev", State.APPLIED)
     blocked = world.waits(world.validated("web", "prod", Waits(apply_after=("dev",), refused=(("db", "dev"),))))
-    assert (blocked.state, blocked.reason) == (State.BLOCKED, "db (dev) was refused.")
+    assert (blocked.state, blocked.reason) == (State.BLOCKED, "db (dev) was not allowed to deploy.")
     world.look()
     decision = retry_gate(world.ports, blocked.id, "reviewer", AT)
     assert not decision.done
-    assert decision.reason.startswith("db (dev) is refused: correct it")
+    assert decision.reason.startswith("db (dev) was not allowed to deploy")
     assert reject_gate(world.ports, blocked.id, "reviewer", AT).done
 
 
@@ -90,19 +90,22 @@ def test_after_a_rejection_others_hear_that_it_stands(world, answer):
     reject_gate(world.ports, waiting.id, "reviewer", AT)
     refused = decide_gate(world.ports, waiting.id, answer, "maintainer", LATER)
     assert not refused.done
-    assert "reviewer rejected this deployment before" in refused.reason
+    assert "reviewer already rejected this deployment" in refused.reason
 
 
 @pytest.mark.parametrize("answer", [GateAnswer.RETRY, GateAnswer.REJECT])
 def test_one_that_goes_on_or_was_superseded_has_nothing_to_decide(world, answer):
     dev = world.member("app", "dev", State.NO_CHANGES)
     passed = world.waits(world.planned("web"))
-    assert "goes on by itself" in decide_gate(world.ports, passed.id, answer, "maintainer", AT).reason
+    assert "continues automatically" in decide_gate(world.ports, passed.id, answer, "maintainer", AT).reason
     world.ends(dev, State.REJECTED)
     blocked = world.waits(world.planned("db"))
     world.newer(blocked)
     world.look()
-    assert "has taken the place" in decide_gate(world.ports, blocked.id, answer, "maintainer", AT).reason
+    assert (
+        "A newer revision has superseded this deployment"
+        in decide_gate(world.ports, blocked.id, answer, "maintainer", AT).reason
+    )
 
 
 @pytest.mark.parametrize("answer", [GateAnswer.RETRY, GateAnswer.REJECT])
@@ -111,7 +114,7 @@ def test_one_that_steps_aside_for_what_runs_again_has_nothing_to_decide(world, a
     prod = world.waits(world.planned("web", "prod", shared=True))
     retry_gate(world.ports, prod.id, "maintainer", LATER)
     world.look()
-    assert "is run again, after others" in decide_gate(world.ports, prod.id, answer, "maintainer", LATER).reason
+    assert "This deployment runs again after a" in decide_gate(world.ports, prod.id, answer, "maintainer", LATER).reason
     assert {each.rerun_of for each in world.deployments.all()} >= {dev.id, prod.id}
 
 
@@ -136,7 +139,7 @@ def test_a_retry_runs_again_what_failed_and_the_gate_waits_for_that(world):
     assert (again.stack, again.waits) == (dev.stack, dev.waits)
     assert world.event_publisher.repeats == [(dev.id, again.id)]
     world.look()
-    assert (world.now(blocked).state, world.now(blocked).reason) == (State.GATED, "It waits for app (dev).")
+    assert (world.now(blocked).state, world.now(blocked).reason) == (State.GATED, "Waiting for app (dev).")
     world.ends(again, State.NO_CHANGES)
     assert world.answers == {"token": "review"}
 
@@ -169,7 +172,7 @@ def test_what_was_never_let_in_is_not_run_again_and_the_answer_says_so(world, st
     blocked = world.waits(world.planned("web"))
     refused = retry_gate(world.ports, blocked.id, "maintainer", AT)
     assert not refused.done
-    assert "app (dev): This deployment was never let in" in refused.reason
+    assert "app (dev): This deployment never started" in refused.reason
     assert not [each for each in world.deployments.all() if each.rerun_of]
 
 
@@ -179,10 +182,7 @@ def test_what_somebody_may_not_apply_they_cannot_have_run_again(world):
     blocked = world.waits(world.planned("web"))
     decision = retry_gate(world.ports, blocked.id, "developer", AT)
     assert decision.done
-    assert (
-        "app (dev): Only user:maintainer may deploy stack dev here, and developer is not among them. db (dev): runs"
-        in decision.reason
-    )
+    assert "Only user:maintainer can deploy stack" in decision.reason
     assert [each.rerun_of for each in world.deployments.all() if each.rerun_of] == [db.id]
 
 
@@ -204,11 +204,14 @@ def test_what_is_not_enqueued_yet_did_not_fail(world):
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"state": State.PLANNING}, "is planning now and does not wait for others of its change."),
-        ({"state": State.APPLIED}, "has ended (applied) and does not wait for others of its change."),
+        ({"state": State.PLANNING}, "is now planning and does not wait for dependencies."),
+        ({"state": State.APPLIED}, "has ended (applied) and does not wait for dependencies."),
         (
             {"state": State.PLAN_FAILED},
-            f"{FAILED} Correct the configuration and merge that: the next revision of this root is planned as usual.",
+            (
+                f"{FAILED} Correct the configuration and merge the fix. The next revision of this root is then planned "
+                "as usual."
+            ),
         ),
         ({"state": State.PLAN_FAILED, "contained_by": "newer"}, FAILED),
     ],

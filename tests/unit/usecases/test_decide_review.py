@@ -58,7 +58,7 @@ def test_a_plan_whose_text_was_altered_can_only_be_rejected(world, answer):
     world.artifacts.put(waiting.plan.text.key, b"No changes.")
     decision = world.decide(answer)
     assert decision.done is not approves
-    assert ("was altered after it was made" in decision.reason) is approves
+    assert ("was modified after" in decision.reason) is approves
     assert world.now.state is (State.AWAITING_REVIEW if approves else State.REJECTED)
 
 
@@ -68,7 +68,7 @@ def test_a_plan_whose_commit_was_forced_off_its_branch_can_only_be_rejected(worl
     world.forge.comparisons[waiting.revision.sha, "main"] = Comparison.DIVERGED
     decision = world.decide(answer)
     assert decision.done is (answer is Answer.REJECT)
-    assert ("forced push" in decision.reason) is (answer is Answer.APPROVE)
+    assert ("force push" in decision.reason) is (answer is Answer.APPROVE)
 
 
 @pytest.mark.parametrize("expired", ["the text", "the plan"])
@@ -163,7 +163,7 @@ def test_while_the_audit_topic_is_down_a_rejection_is_decided_and_nobody_sees_it
         [],
         {},
     )
-    assert "reviewer rejected this plan before" in world.decide(Answer.APPROVE, by="maintainer").reason
+    assert "reviewer already rejected this plan" in world.decide(Answer.APPROVE, by="maintainer").reason
     world.audit.unavailable = False
     assert world.decide(Answer.REJECT).done
     assert world.now.state is State.REJECTED
@@ -186,7 +186,7 @@ def test_an_answer_whose_function_died_is_carried_out_by_the_next_one_that_asks(
     world.deployments.save(decided(waiting, answer, "reviewer", LATER))
     again = world.decide(answer, by="maintainer", at="2026-03-02T11:00:00.000000+00:00")
     assert not again.done
-    assert "That decision stands" in again.reason
+    assert "That decision is final" in again.reason
     assert world.workflows.settled == {"token": {"approved": state is State.APPROVED, "by": "reviewer", "at": LATER}}
     assert world.now.state is state
 

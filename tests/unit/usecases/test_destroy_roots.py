@@ -55,7 +55,7 @@ def destroying(world):
 def test_what_was_deployed_last_is_destroyed_as_it_was_deployed(world):
     run = RunSettings(variables=(("STACK_VAR_REGION", "eu"),))
     last = deployed(world, run=run, plan=any_plan(engine_version="1.9.8"), within=("nest",))
-    assert "waits for a review" in destroy(world, "live/gone")
+    assert "needs a review" in destroy(world, "live/gone")
     made = destroying(world)
     assert made.destroy == Destruction(last.id, "1.9.8", last.plan.lock_file)
     assert (made.root, made.revision, made.run, made.within) == (GONE, last.revision, run, ("nest",))
@@ -93,12 +93,12 @@ def test_what_was_never_planned_is_destroyed_with_what_its_commit_says(world):
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("live/app", "is on the default branch"),
+        ("live/app", "still exists on the default branch"),
         ("live/gonne", "Did you mean 'live/gone'?"),
         ("xyz", "There is no root 'xyz'. Nothing"),
-        ("live/empty", "Nothing was ever deployed"),
-        ("live/over", "is destroyed already"),
-        ("live/renamed", "is called 'live/db' now"),
+        ("live/empty", "was never deployed"),
+        ("live/over", "are already destroyed"),
+        ("live/renamed", "is now named 'live/db'"),
     ],
 )
 def test_what_cannot_be_destroyed_holds_back_all_and_is_told(world, name, told):
@@ -130,7 +130,7 @@ def test_the_same_is_not_asked_for_twice(world):
 def test_a_deploy_by_hand_of_the_same_revision_is_another_thing(world):
     last = deployed(world)
     enqueue(world.ports, replace(last, id="by-hand", state=State.QUEUED, trigger=Trigger.MANUAL, plan=None))
-    assert "waits for a review" in destroy(world, "live/gone")
+    assert "needs a review" in destroy(world, "live/gone")
 
 
 @pytest.mark.parametrize(("now", "who", "may"), [("operator", "operator", True), ("other", "operator", False)])
@@ -138,7 +138,7 @@ def test_who_may_not_deploy_such_a_root_now_may_not_destroy_it(world, now, who, 
     deployed(world)
     world.file(MAIN, "version: 1\n" + CONTROLLED % now)
     world.forge.writers.add(who)
-    assert ("waits for a review" in destroy(world, "live/gone", by=who)) is may
+    assert ("needs a review" in destroy(world, "live/gone", by=who)) is may
 
 
 def test_who_might_not_deploy_it_then_may_not_destroy_it(world):
@@ -155,7 +155,7 @@ def test_a_root_that_no_stack_takes_any_more_is_nobodys_unless_somebody_was_name
     stacks = "stacks: {names: {default: {tag_query: 'dir:live/app'}}}\n"
     world.file(MAIN, "version: 1\n" + stacks + CONTROLLED % "operator")
     assert "no stack of the default branch" in destroy(world, "live/gone")
-    assert "waits for a review" in destroy(world, "live/named")
+    assert "needs a review" in destroy(world, "live/named")
 
 
 def test_what_was_required_then_and_is_now_is_required_of_it(world):
@@ -180,7 +180,7 @@ class TestComments:
 
     def test_a_comment_on_a_merged_pull_request_destroys_the_roots_that_it_names(self, world):
         deployed(world)
-        assert "Enqueued to be destroyed: live/gone." in world.comment("tidegate destroy -p live/gone")
+        assert "Enqueued for destroy: live/gone." in world.comment("tidegate destroy -p live/gone")
         made = destroying(world)
         assert (made.requested_by, made.pull_request) == ("writer", None)
         assert made.destroy.asked_on == NUMBER
@@ -192,8 +192,8 @@ class TestComments:
         [
             ("tidegate destroy", "writer", "name each root"),
             ("tidegate destroy -p live/gone", "reader", "may not write"),
-            ("tidegate destroy -p live/app", "writer", "is on the default branch"),
-            ("tidegate destroy -p live/gone --force", "writer", "always reviewed"),
+            ("tidegate destroy -p live/app", "writer", "still exists on the default branch"),
+            ("tidegate destroy -p live/gone --force", "writer", "always needs a review"),
         ],
     )
     def test_what_is_not_destroyed_is_answered_with_the_reason(self, world, text, by, told):

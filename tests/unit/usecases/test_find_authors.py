@@ -55,7 +55,7 @@ def test_a_request_of_an_operator_has_the_authors_of_what_it_changes(world):
     asked = validated(world, trigger=Trigger.MANUAL, requested_by="operator", authors=(), authors_known=False)
     assert authors_of(asked) == Authors(("author",))
     waiting = replace(asked, state=State.AWAITING_REVIEW, review=deployment_in(State.AWAITING_REVIEW).review)
-    assert "somebody else must confirm" in check_click(waiting, Answer.APPROVE, "author", NOW).reason
+    assert "so another person must confirm it" in check_click(waiting, Answer.APPROVE, "author", NOW).reason
 
 
 def test_of_a_first_request_nobody_knows_the_authors(world):

@@ -66,7 +66,7 @@ def test_it_goes_on_when_the_file_says_no_window_any_more(world):
 
 def test_an_operator_overrides_it_and_the_audit_topic_hears_why(world):
     world.waits()
-    assert "Say why" in world.decide(GateAnswer.OVERRIDE).reason
+    assert "It is recorded in the audit log" in world.decide(GateAnswer.OVERRIDE).reason
     assert world.decide(GateAnswer.OVERRIDE, reason="an outage").done
     assert [message.state for message in world.audit.published] == ["OVERRIDDEN"]
     world.begin()
@@ -75,7 +75,7 @@ def test_an_operator_overrides_it_and_the_audit_topic_hears_why(world):
 
 def test_nobody_approves_it_and_people_may_reject_it(world):
     world.waits()
-    assert "An operator may override" in world.decide(GateAnswer.APPROVE).reason
+    assert "An operator can override the freeze" in world.decide(GateAnswer.APPROVE).reason
     assert world.decide(GateAnswer.REJECT).done
     assert world.settled == ["rejected"]
 

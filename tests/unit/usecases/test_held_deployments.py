@@ -55,7 +55,7 @@ def test_a_merge_whose_policies_cannot_be_read_any_more_deploys_nothing():
         return fetch(*where)
 
     world.fetch = once
-    assert "does not have the commit" in world.receive()
+    assert "The commit" in world.receive()
     assert world.enqueued == []
 
 

@@ -63,12 +63,12 @@ def test_without_a_key_the_reason_says_which_setting_gives_one():
 def test_what_was_altered_in_the_table_after_it_was_begun_gets_none(change):
     begun = any_job(kind=JobKind.SPECULATE, run=RUN)
     refused = issued(replace(begun, **change), digest=job_digest(begun))
-    assert "altered" in refused.problem
+    assert "modified" in refused.problem
     assert not refused.tokens
 
 
 def test_a_job_whose_digest_nobody_knows_gets_none():
-    assert "altered" in issued(any_job(run=RUN), digest="").problem
+    assert "modified" in issued(any_job(run=RUN), digest="").problem
 
 
 def test_a_subject_that_is_too_long_is_told():

@@ -105,7 +105,7 @@ def test_a_plan_that_a_set_refuses_is_not_reviewed_and_it_is_said_by_which_rule(
     judged = world.goes_through(DENIED)
     assert judged.next == "refused"
     assert judged.reason == (
-        "Policy set words refuses this plan by main.deny (aws_s3_bucket.all), and has 0 of 1 approvals by its owners."
+        "Policy set words blocks this plan by main.deny (aws_s3_bucket.all). It has 0 of 1 approvals by its owners."
     )
     assert (world.deployment.state, world.deployment.plan) == (State.PLANNING, world.plan)
 
@@ -131,22 +131,24 @@ def test_an_approval_of_another_commit_or_base_branch_or_by_the_author_lets_noth
 def test_a_set_without_owners_or_that_cannot_be_evaluated_refuses_in_its_own_words(world):
     world.place(policy_sets=(replace(world.held, owners=()), PolicySetStatus("broken", problem="It has no files.")))
     judged = world.goes_through(DENIED)
-    assert "Policy set broken refuses this plan: It has no files, and has no owners." in judged.reason
-    assert "by main.deny (aws_s3_bucket.all), and has no owners." in judged.reason
+    assert "Policy set broken blocks this plan" in judged.reason
+    assert "by main.deny (aws_s3_bucket.all). It has no owners" in judged.reason
 
 
 def test_a_rule_without_a_resource_and_more_sets_than_a_sentence_names_are_told(world):
     sets = tuple(PolicySetStatus(f"set{number}", problem="No files.") for number in range(4))
     world.place(policy_sets=(*sets, world.held))
     judged = world.goes_through(replace(DENIED, address=""))
-    assert judged.reason.endswith("2 more refuse it as well.")
+    assert judged.reason.endswith("Other policy sets block it, too: 2.")
     world.place()
-    assert "by main.deny, and" in world.goes_through(replace(DENIED, address="")).reason
+    assert "by main.deny. It has" in world.goes_through(replace(DENIED, address="")).reason
 
 
 def test_a_plan_that_was_not_held_against_its_sets_does_not_pass(world):
     assert world.planned().next == "policies"
-    assert world.judged() == type(world.judged())(next="refused", reason="Policy set words has not judged this plan.")
+    assert world.judged() == type(world.judged())(
+        next="refused", reason="Policy set words has not evaluated this plan."
+    )
 
 
 def test_recording_checking_and_judging_once_more_answers_the_same(world):
@@ -211,17 +213,17 @@ def test_the_check_run_of_a_refused_plan_says_which_rule_who_may_approve_and_wha
     record_result(world.ports, failed)
     assert (world.deployment.state, world.deployment.reason) == (State.PLAN_FAILED, judged.reason)
     shown = present_check_run(world.ports, world.deployment)
-    assert (shown.title, shown.conclusion) == ("Policies refuse the plan: words", "failure")
+    assert (shown.title, shown.conclusion) == ("Blocked by policy: words", "failure")
     for words in (
-        "Policy set words refuses this plan by main",
+        "Policy set words blocks this plan by main",
         "- **Denied** (`words`) `aws_s3_bucket.all`: It is public\\. (`main.deny`)",
-        f"ask its owners, `user:ann`, to approve `{world.deployment.revision.short}` by a review",
+        f"ask its owners, `user:ann`, to approve `{world.deployment.revision.short}` in a review",
         "`tidegate apply` again",
     ):
         assert words in shown.summary
     assert world.audit.published == []
     ownerless = replace(world.deployment, policy_sets=(replace(world.held, owners=()),))
-    assert "no owners who could let it pass" in present_check_run(world.ports, ownerless).summary
+    assert "it has no owners who can" in present_check_run(world.ports, ownerless).summary
 
 
 @pytest.mark.parametrize("fields", [{}, {"layer": "a", "deployment": "b"}])

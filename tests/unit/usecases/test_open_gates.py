@@ -33,8 +33,8 @@ def test_a_gate_opens_when_the_last_that_is_waited_for_is_done(world):
     app, web = world.member("app", "dev", State.APPLYING), world.member("web", "dev", State.APPLYING)
     waiting = world.waits(world.planned())
     world.ends(app, State.NO_CHANGES)
-    assert (world.answers, world.now(waiting).reason) == ({}, "It waits for web (dev).")
-    assert world.event_publisher.announced[-1].reason == "It waits for web (dev)."
+    assert (world.answers, world.now(waiting).reason) == ({}, "Waiting for web (dev).")
+    assert world.event_publisher.announced[-1].reason == "Waiting for web (dev)."
     world.ends(web, State.NO_CHANGES)
     assert world.answers == {"token": "review"}
 
@@ -44,7 +44,7 @@ def test_what_is_applied_after_the_plan_leads_to_another_plan(world):
     waiting = world.waits(world.planned())
     world.ends(dev, State.APPLIED)
     assert world.answers == {"token": "plan again"}
-    assert world.now(waiting).reason == "After this was planned, app (dev) changed."
+    assert world.now(waiting).reason == "app (dev) changed after this plan was made."
 
 
 @pytest.mark.parametrize("state", BAD_ENDS)
@@ -54,7 +54,7 @@ def test_a_bad_end_blocks_all_that_wait_for_it_and_those_that_wait_for_these(wor
     prod = world.waits(world.planned("web", "prod", Waits(apply_after=("staging",))), "prod")
     world.ends(dev, state)
     assert (world.now(staging).state, world.now(prod).state) == (State.BLOCKED, State.BLOCKED)
-    assert world.now(prod).reason == "app (staging) is blocked itself."
+    assert world.now(prod).reason == "app (staging) is blocked."
     assert world.answers == {}
 
 
@@ -217,7 +217,7 @@ def test_what_stands_behind_the_one_that_waits_for_it_goes_first_and_that_one_ru
     world.look()
     old = world.now(prod)
     assert world.answers == {"token": "superseded"}
-    assert old.ending.reason.startswith("app (dev) stood behind it in line and goes first")
+    assert old.ending.reason.startswith("app (dev) was queued behind this deployment")
     new = world.deployments.get(old.superseded_by)
     assert (new.rerun_of, new.stack, new.waits) == (old.id, "prod", old.waits)
     assert new.supersedes is None, "it is the same revision, and needs no second look"

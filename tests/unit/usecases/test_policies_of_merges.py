@@ -106,7 +106,7 @@ def test_an_owner_who_takes_the_approval_of_a_head_back_before_its_apply_does_no
 def test_a_plan_that_a_set_refuses_waits_for_its_owners_and_says_by_which_rule(world):
     world.shown("another")
     (told,) = world.missing()
-    assert told.startswith("Policy set `words` refuses this plan by main")
+    assert told.startswith("Policy set `words` blocks this plan by main")
     assert "0 of 1 approvals by its owners (`user:ann` and `user:ben`)" in told
     assert world.missing(approved_here=here("ann")) == ()
     assert world.missing(review=any_review(approved=True, approvals=here("ann"))) == ()
@@ -160,9 +160,9 @@ def test_what_was_not_judged_or_has_no_owners_is_let_pass_by_an_operator_alone(w
     world.shown()
     world.approve("ann", "ben")
     both = WORDS, PolicySetStatus("costs", owners=("user:ann",))
-    assert world.missing(sets=both) == ("Policy set `costs` has not judged this plan.",)
+    assert world.missing(sets=both) == ("Policy set `costs` has not evaluated this plan.",)
     (told,) = world.missing(sets=(replace(WORDS, owners=()),), approved_here=here("ann"))
-    assert "no owners who could let it pass" in told
+    assert "It has no owners who can" in told
     (told,) = world.missing(PolicyVerdict("words", error="It takes too long."), plan_digest="")
     assert "It takes too long" in told
 

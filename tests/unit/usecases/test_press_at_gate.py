@@ -42,7 +42,7 @@ def test_approve_is_for_whom_the_root_requires_and_reject_for_who_may_decide():
     world.forge.came_with[world.deployment.revision.sha] = ()
     assert "outsider is not among them" in world.press(Button.APPROVE, "outsider")
     assert world.press(Button.APPROVE) == "approved"
-    assert "goes on by itself" in world.press(Button.REJECT)
+    assert "continues automatically" in world.press(Button.REJECT)
 
 
 def test_the_same_rejection_delivered_once_more_has_an_effect_also_when_it_is_rejected_by_then():
@@ -58,14 +58,14 @@ def test_a_second_decision_at_a_gate_hears_of_the_first():
     world = GateWorld()
     world.press(Button.REJECT)
     assert world.press(Button.RETRY, by="maintainer").startswith("refused")
-    assert "reviewer rejected this deployment before" in world.shown.summary
+    assert "reviewer already rejected this deployment" in world.shown.summary
     assert world.waiting == []
 
 
 def test_a_retry_where_nothing_is_blocked_says_so():
     world = PressedWorld()
-    assert "does not wait for others of its change" in world.press(Button.RETRY)
-    assert "does not wait for others of its change" in world.shown.summary
+    assert "and does not wait for dependencies" in world.press(Button.RETRY)
+    assert "and does not wait for dependencies" in world.shown.summary
 
 
 @pytest.mark.parametrize(("by", "answer"), [("maintainer", "retried"), ("reviewer", "refused: Only user:maintainer")])

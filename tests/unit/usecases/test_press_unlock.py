@@ -40,7 +40,7 @@ def test_an_unlock_by_somebody_else_has_no_effect_and_hears_who_was_first():
     unlocked = world.now
     world.press(Button.UNLOCK, by="maintainer")
     assert world.now == unlocked
-    assert "not locked any more: reviewer unlocked it on 2026" in world.shown.summary
+    assert "no longer locked: reviewer unlocked it on 2026" in world.shown.summary
 
 
 def test_an_unlock_on_a_deployment_that_nothing_holds_back_any_more_says_so_and_asks_for_the_newest_state():
@@ -69,7 +69,7 @@ def test_somebody_without_write_permission_unlocks_nothing():
     world = PressedWorld(State.QUEUED, lock=any_lock(deployment="by-hand"))
     world.press(Button.UNLOCK, by="mallory")
     assert world.head.lock is not None
-    assert "mallory may not write to" in world.shown.summary
+    assert "mallory needs write access to" in world.shown.summary
     assert [action.button for action in world.shown.actions] == [Button.UNLOCK, Button.CANCEL]
 
 

@@ -183,7 +183,7 @@ def test_of_a_huge_plan_only_the_start_is_read(world):
     world.artifacts.put(text.key, content)
     publish(world, deployment)
     text = world.forge.check_runs[1].text
-    assert f"{PLAN_START + 1000 - text.count('z'):,} bytes are left out" in text
+    assert f"{PLAN_START + 1000 - text.count('z'):,} bytes omitted" in text
 
 
 def test_an_altered_plan_text_is_not_shown_and_cannot_be_confirmed(world):
@@ -192,7 +192,7 @@ def test_an_altered_plan_text_is_not_shown_and_cannot_be_confirmed(world):
     publish(world, deployment)
     shown = world.forge.check_runs[1]
     assert "No changes." not in shown.text
-    assert "altered after it was made" in shown.summary
+    assert "modified after" in shown.summary
     assert "Reject it and merge again" in shown.summary
     assert [action.button for action in shown.actions] == [Button.REJECT]
 
@@ -201,7 +201,7 @@ def test_a_plan_text_altered_later_is_not_shown_either(world):
     deployment = world.put(deployment_in(State.APPLIED))
     world.artifacts.put(deployment.plan.text.key, b"No changes.")
     publish(world, deployment)
-    assert "altered after it was made" in world.forge.check_runs[1].summary
+    assert "modified after" in world.forge.check_runs[1].summary
     assert "Reject" not in world.forge.check_runs[1].summary
 
 
@@ -216,7 +216,7 @@ def test_a_place_in_line_is_shown_as_it_was_read_for_the_whole_line(world):
     stand(world, deployment, standing, Named("running", "a" * 40, 41), Named("before", "b" * 40))
     publish(world, deployment, web="https://web.example")
     summary = world.forge.check_runs[1].summary
-    assert "[`aaaaaaa`](https://github.com/acme/infra/runs/41) waits for people" in summary
+    assert "[`aaaaaaa`](https://github.com/acme/infra/runs/41) waits for a review" in summary
     assert "waits for [`bbbbbbb`](https://web.example/deployments/before)" in summary
     assert "(https://web.example/queue?repository=acme%2Finfra&root=network)" in summary
 
@@ -226,7 +226,7 @@ def test_a_deployment_in_line_without_web_pages_names_who_runs_without_a_link(wo
     world.queues.enqueue(deployment)
     stand(world, deployment, Standing(1, "running"), Named("running", "a" * 40))
     publish(world, deployment)
-    assert "* `aaaaaaa` runs now." in world.forge.check_runs[1].summary
+    assert "* `aaaaaaa` is running." in world.forge.check_runs[1].summary
 
 
 def test_a_deployment_that_was_just_taken_is_not_behind_anybody(world):
@@ -274,7 +274,7 @@ def test_who_waits_is_published_with_four_reads_however_long_the_line(world):
 
     ports = changed(world.ports, queues=NotRead(), check_runs=OnlyItsOwn(), artifacts=NotRead())
     publish_check_run(ports, deployment.id)
-    assert world.forge.check_runs[1].title == "Queued: place 150 in line"
+    assert world.forge.check_runs[1].title == "Queued: position 150"
 
 
 def test_what_looks_as_before_costs_no_call_when_only_news_is_asked_for(world):
@@ -307,7 +307,9 @@ def test_a_re_run_links_to_what_it_repeats_and_has_that_point_to_it(world):
     publish(world, first)
     again = world.put(any_deployment(1, id="again", rerun_of=first.id, trigger=Trigger.RERUN))
     publish(world, again)
-    assert f"This runs [`{first.id}`](https://github.com/acme/infra/runs/1) again" in world.forge.check_runs[2].summary
+    assert (
+        f"This is a re-run of [`{first.id}`](https://github.com/acme/infra/runs/1)" in world.forge.check_runs[2].summary
+    )
     assert world.event_publisher.repeats == [(first.id, "again")]
     publish_check_run(world.ports, first.id, again=True, repeated_by="again")
     assert "[`again`](https://github.com/acme/infra/runs/2)" in world.forge.check_runs[1].summary
@@ -352,7 +354,7 @@ def test_links_lead_to_the_log_the_pages_and_the_execution(world):
         publish(world, world.put(deployment), **links)
     assert world.forge.check_runs[1].details_url == f"https://web.example/deployments/{queued.id}"
     assert world.forge.check_runs[2].details_url == f"https://web.example/jobs/{applied.apply_job}"
-    assert "The whole plan is in [its log](https://web.example/jobs/network-plan-1)" in world.forge.check_runs[2].text
+    assert "is in [its log](https://web.example/jobs/network-plan-1)" in world.forge.check_runs[2].text
     assert f"[Execution](https://x.example/{applied.id})" in world.forge.check_runs[2].summary
     assert "Execution" not in world.forge.check_runs[1].summary
     assert "[Log](https://web.example/jobs/plan-job)" in world.forge.check_runs[3].summary

@@ -172,7 +172,7 @@ def test_comments_that_the_forge_refuses_hold_up_no_verdict_and_the_check_says_s
     assert world.publish() == "shown"
     check = world.check("tidegate/plan")
     assert check.conclusion is Conclusion.SUCCESS
-    assert "**The comments could not be written.** The forge refused \\(403\\)" in check.summary
+    assert "**The comments could not be written.** The VCS provider refused the request \\(403\\)" in check.summary
     assert world.record.state is PullRequestState.IDLE
     world.forge.silence = None
     spec = world.push(9)

@@ -35,7 +35,7 @@ def test_progress_says_how_many_wait_for_a_free_place_and_behind_what():
     world.progress()
     shown = world.check("tidegate/plan")
     assert shown.title == "Planning… 1 of 3 done, 1 waiting for a place"
-    assert escaped("1 plan waits for a free place: 1 plan of the repository is under way, of #7.") in shown.summary
+    assert escaped("1 plan waits for a concurrency slot: 1 plan of the repository is running, of #7.") in shown.summary
 
 
 def test_the_same_progress_costs_no_call():

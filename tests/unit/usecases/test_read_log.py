@@ -184,7 +184,7 @@ def test_an_enormous_log_is_shown_to_a_limit_and_says_so(monkeypatch):
     monkeypatch.setattr(read_log, "LONGEST_LOG", 4)
     monkeypatch.setattr(read_log, "KEPT_LOG", 3)
     page = World(State.APPLIED).stored("aa", "bb", "cc").read()
-    assert page.lines == ("aa", "b", "[The log is longer: 9 bytes in all.]")
+    assert page.lines == ("aa", "b", "[The log is truncated here. Its full size is 9 bytes.]")
 
 
 @given(st.lists(st.lists(st.text("ab", max_size=3), min_size=1, max_size=5), max_size=6), st.integers(0, 30))

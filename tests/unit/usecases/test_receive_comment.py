@@ -235,30 +235,30 @@ def test_without_force_the_reply_tells_of_it(world):
 
 def test_force_where_nothing_is_missing_is_told_and_audited_all_the_same(world):
     world.comment("tidegate deploy --force")
-    assert "Nothing was missing" in world.reply
+    assert "bypassed nothing" in world.reply
     assert [message.state for message in world.audit.published] == [FORCED]
 
 
 def test_a_configuration_of_the_default_branch_that_cannot_be_used_grants_nothing(world):
     world.file(MAIN, "version: 1\nplan_revew: never\n")
     world.comment("tidegate deploy --force")
-    assert "`tidegate.yaml` cannot be used (line 2)" in world.reply
+    assert "`tidegate.yaml` is invalid (line 2)" in world.reply
     assert world.names == []
 
 
 def test_all_mistakes_of_a_file_that_cannot_be_used_are_told(world):
     world.file(MAIN, "version: 1\nplan_revew: never\nengin: tofu\n")
     world.comment("tidegate deploy")
-    assert "`tidegate.yaml` cannot be used. It has 2 mistakes:\n\n- Line 2: " in world.reply
+    assert "`tidegate.yaml` is invalid. It has 2 errors:\n\n- Line 2: " in world.reply
     assert "\n- Line 3: " in world.reply
 
 
 def test_of_very_many_mistakes_the_first_are_told_and_the_others_counted(world):
     world.file(MAIN, "version: 1\n" + "".join(f"wrong{number}: {'x' * 5000}\n" for number in range(50)))
     world.comment("tidegate deploy")
-    assert "It has 50 mistakes" in world.reply
+    assert "It has 50 errors" in world.reply
     assert world.reply.count("\n- Line ") == 20
-    assert world.reply.endswith("\n- … and 30 more: `tidegate validate` tells them all")
+    assert world.reply.endswith("\n- … and 30 more: `tidegate validate` shows them all")
 
 
 def test_a_pull_request_without_anything_in_common_is_answered(world):
@@ -307,7 +307,7 @@ def test_a_comment_deploys_no_head_that_was_pushed_after_it_was_judged(world):
     push_later(world)
     world.comment("tidegate deploy --force", delivery="again")
     assert [deployment.revision.sha for deployment in world.enqueued] == [HEAD]
-    assert f"Nothing of `{LATER[:7]}` is deployed" in world.reply
+    assert f"`{LATER[:7]}` is not deployed" in world.reply
     assert [message.state for message in world.audit.published] == [FORCED]
     world.comment("tidegate deploy", delivery="another")
     assert {deployment.revision.sha for deployment in world.enqueued} == {HEAD, LATER}
@@ -321,7 +321,7 @@ def test_an_answer_that_the_forge_refuses_is_told_in_the_outcome_and_raises_noth
     world.lock("live/app")
     world.forge.silence = ForgeRefused(404, "Not Found")
     outcome = world.comment(command, by=by, delivery="deleted")
-    assert "The answer could not be shown: The forge refused (404)" in outcome
+    assert "The reply could not be posted: The VCS provider refused the request (404)" in outcome
     assert "received again" not in world.deliveries.outcomes["deleted"]
 
 
@@ -339,14 +339,14 @@ def test_what_the_app_lacks_to_reply_at_all_is_the_outcome(world):
     world.forge.failures = [AppLacksPermission(422, ("pull_requests: write",))]
     world.forge.silence = AppLacksPermission(422, ("pull_requests: write",))
     outcome = world.comment("tidegate deploy", delivery="lacking")
-    assert "App lacks `pull_requests: write`" in outcome
+    assert "lacks the permission `pull_requests: write`" in outcome
     assert "received again" not in world.deliveries.outcomes["lacking"]
 
 
 def test_what_was_enqueued_is_not_done_again_because_a_reaction_was_put_off(world):
     world.forge.silence = ForgeUnavailable("502 Bad Gateway")
     outcome = world.comment("tidegate deploy", delivery="again")
-    assert "Enqueued: live/app. The reaction could not be shown" in outcome
+    assert "Enqueued: live/app. The reaction could not be added" in outcome
     push_later(world)
     world.comment("tidegate deploy", delivery="again")
     assert [deployment.revision.sha for deployment in world.enqueued] == [HEAD]
@@ -417,7 +417,7 @@ def test_what_is_in_line_already_is_answered_with_that_unless_it_is_forced(world
     world.comment("tidegate deploy -p live/app -p live/db", by="maintainer")
     assert world.names == ["live/app"]
     words = state.replace("_", " ") if state else "queued"
-    assert f"`live/app` at `{HEAD[:7]}` is in line already ({words}): `writer` asked for it on" in world.reply
+    assert f"`live/app` at `{HEAD[:7]}` is already queued ({words}): `writer` requested it on" in world.reply
     assert "(https://github.com/acme/infra/pull/5/checks)" in world.reply
     assert world.reply.count("live/db") == 1  # In what it quotes.
     assert "`tidegate deploy --force`" in world.reply
@@ -443,5 +443,5 @@ def test_what_checks_require_of_a_root_and_what_is_in_line_are_told_together(wor
     world.comment("tidegate deploy")
     world.file(MAIN, "version: 1\napply_requirements: {checks: [{tag_query: '', approved: {}}]}\n")
     world.comment("tidegate deploy")
-    assert "is in line already" in world.reply
+    assert "is already queued (" in world.reply
     assert "1 approval" in world.reply

@@ -175,7 +175,7 @@ def test_what_a_lost_push_before_this_one_changed_is_deployed_as_well_and_first(
     world.receive()
     world.forget()
     world.old, world.new = CHANGED, {**CHANGED, "live/db/main.tf": "# third"}
-    assert "received as well" in receive_later(world, sha(3), sha(4))
+    assert "The webhook for the changes from" in receive_later(world, sha(3), sha(4))
     missed = head_of(world)
     assert (missed.fields["before"], missed.fields["after"]) == (AFTER, sha(3))
     world.new = {**CHANGED, "live/app/main.tf": "# second", "live/db/main.tf": "# second"}
@@ -262,7 +262,7 @@ def test_one_root_that_cannot_be_enqueued_holds_back_no_other_and_the_push_is_tr
 
 def test_a_push_that_changes_no_root_leaves_a_reason(world):
     world.new = {**BASE, "README.md": "new"}
-    assert world.receive() == "No root is changed by this push."
+    assert world.receive() == "This push changes no root."
     assert world.deliveries.outcomes["delivery-1"]
     assert world.forge.check_runs == {}
 
@@ -275,7 +275,7 @@ def test_a_deleted_root_leaves_a_reason_and_no_deployment(world):
 
 def test_a_commit_that_is_gone_leaves_a_reason(world):
     world.gone = True
-    assert "does not have the commit" in world.receive()
+    assert "The commit" in world.receive()
     assert world.names == []
 
 
@@ -327,7 +327,7 @@ class TestWhatTheForgeConfirms:
         assert {each.requested_by for each in world.enqueued} == {"tidegate"}
 
     def test_a_push_that_the_forge_does_not_know_deploys_nothing(self, world):
-        assert "does not have" in self.pushed(world)
+        assert "is not on main" in self.pushed(world)
         assert (world.enqueued, world.fetched) == ([], [])
         with pytest.raises(NotFound):
             world.repository_index.repository("acme/infra")

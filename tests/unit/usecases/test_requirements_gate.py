@@ -73,8 +73,8 @@ def test_who_made_it_or_is_not_asked_cannot_approve(waiting, by, why):
 
 def test_who_approved_cannot_do_so_twice_and_more_may_be_missing(waiting):
     waiting.deployments.save(replace(waiting.now, requires=(replace(ONE, approvals=2),)))
-    assert "More is missing" in waiting.decide(GateAnswer.APPROVE).reason
-    assert "before" in waiting.decide(GateAnswer.APPROVE, "ANN", "later").reason
+    assert "Other requirements are still missing" in waiting.decide(GateAnswer.APPROVE).reason
+    assert "already" in waiting.decide(GateAnswer.APPROVE, "ANN", "later").reason
     assert waiting.settled == []
 
 
@@ -93,7 +93,7 @@ def test_nobody_approves_where_only_checks_are_required_or_somebody_who_may_writ
     waiting.deployments.save(replace(waiting.now, requires=(Requirements(checks=True),)))
     assert "No approvals are required" in waiting.decide(GateAnswer.APPROVE).reason
     waiting.deployments.save(replace(waiting.now, requires=(Requirements(approvals=1),)))
-    assert "who may write" in waiting.decide(GateAnswer.APPROVE, "outsider").reason
+    assert "people with write access" in waiting.decide(GateAnswer.APPROVE, "outsider").reason
 
 
 def test_an_operator_overrides_with_a_reason_that_the_audit_topic_hears_first(waiting):
@@ -119,13 +119,13 @@ def test_who_rejects_it_ends_it(waiting):
         assert waiting.decide(GateAnswer.REJECT, "eve").done
     assert waiting.settled[0] == "rejected"
     assert (waiting.now.ending.state, waiting.now.rejected_by) == (State.REJECTED, "eve")
-    assert "eve rejected" in waiting.decide(GateAnswer.REJECT, "ann", "later").reason
-    assert "eve rejected" in waiting.decide(GateAnswer.APPROVE).reason
+    assert "eve already rejected" in waiting.decide(GateAnswer.REJECT, "ann", "later").reason
+    assert "eve already rejected" in waiting.decide(GateAnswer.APPROVE).reason
 
 
 def test_what_goes_on_or_does_not_wait_has_nothing_to_decide(waiting):
     waiting.decide(GateAnswer.APPROVE)
-    assert "goes on by itself" in waiting.decide(GateAnswer.REJECT, "eve").reason
+    assert "continues automatically" in waiting.decide(GateAnswer.REJECT, "eve").reason
     waiting.begin()
     assert "applying" in waiting.decide(GateAnswer.OVERRIDE, "operator", reason="x").reason
 
@@ -169,7 +169,7 @@ def test_what_was_fulfilled_before_the_token_came_goes_on_at_once(world):
 def test_what_has_waited_too_often_for_its_requirements_is_refused(world):
     with pytest.raises(RequirementsMissing):
         world.begin()
-    with pytest.raises(GateBlocked, match="run this one again"):
+    with pytest.raises(GateBlocked, match="then re-run this deployment"):
         world.wait(before=7)
     with pytest.raises(NotFound):
         world.deployments.gate_token(world.id, gate_id(world.now))

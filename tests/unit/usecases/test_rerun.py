@@ -48,8 +48,8 @@ def test_it_is_known_of_a_re_run_whether_the_first_was_asked_for_by_hand(world, 
     [
         (State.APPLIED, "succeeded"),
         (State.NO_CHANGES, "succeeded"),
-        (State.REFUSED, "never let in"),
-        (State.SUPERSEDED, "never let in"),
+        (State.REFUSED, "This deployment never started"),
+        (State.SUPERSEDED, "This deployment never started"),
         (State.PLANNING, "has not ended yet"),
         (State.AWAITING_REVIEW, "has not ended yet"),
     ],
@@ -89,14 +89,14 @@ def test_what_is_not_on_the_default_branch_is_not_run_again(world, comparison):
     old = world.ended(State.PLAN_FAILED)
     world.forge.comparisons[old.revision.sha, "main"] = comparison
     outcome = world.check(old)
-    assert "default branch" in outcome or "does not exist" in outcome
+    assert "default branch" in outcome or "no longer exists" in outcome
     assert world.reruns == []
 
 
 def test_who_may_not_write_runs_nothing_again(world):
     old = world.ended(State.PLAN_FAILED)
-    assert "visitor may not write" in world.check(old, by="visitor")
-    assert "may not write" in world.shown(old)
+    assert "visitor needs write access" in world.check(old, by="visitor")
+    assert "write access" in world.shown(old)
     assert world.reruns == []
 
 
@@ -108,9 +108,9 @@ def test_only_who_is_granted_deploys_of_a_root_now_runs_it_again(world):
     world.branch.file += CONTROLLED
     prod = world.ended(State.PLAN_FAILED, "prod", access=Access(), stack="prod")
     dev = world.ended(State.PLAN_FAILED, "dev", access=guarded)
-    told = "Only team:sre may deploy stack prod here, and reviewer is not among them."
+    told = "Only team:sre can deploy stack prod, and reviewer is not among them."
     assert world.suite(prod.revision.sha) == f"prod: {told}\ndev: enqueued"
-    assert "Only team:sre may deploy stack prod here" in world.shown(prod)
+    assert "Only team:sre can deploy stack prod" in world.shown(prod)
     assert [each.rerun_of for each in world.reruns] == [dev.id]
     world.forge.teams["acme/sre"] = {"maintainer"}
     assert world.check(prod, by="maintainer") == "prod: enqueued"
@@ -166,7 +166,7 @@ class TestStacks:
     def test_each_stack_has_an_attempt_of_its_own(self, world, both):
         first, second = both
         assert self.named(world, first) == "network: enqueued"
-        assert "being run again already" in self.named(world, first)
+        assert "This revision is already being re-run" in self.named(world, first)
         assert self.named(world, second) == "network: enqueued"
         assert {(each.stack, each.rerun_of) for each in world.reruns} == {("a", first.id), ("b", second.id)}
 
@@ -193,7 +193,7 @@ class TestStacks:
 def test_a_second_demand_while_the_first_waits_is_answered(world):
     old = world.ended(State.PLAN_FAILED)
     world.check(old)
-    assert "being run again already" in world.check(old)
+    assert "This revision is already being re-run" in world.check(old)
     assert len(world.reruns) == 1
 
 
@@ -202,7 +202,7 @@ def test_a_second_demand_while_the_first_runs_is_answered(world):
     world.check(old)
     head, first = world.queues.read(old.queue)
     world.queues.commit(head, replace(head, in_flight=first.deployment), take=first)
-    assert "being run again already" in world.check(old)
+    assert "This revision is already being re-run" in world.check(old)
     assert len(world.reruns) == 1
 
 
@@ -256,7 +256,7 @@ def test_a_refusal_stays_while_the_check_run_is_drawn_again(world):
     old = world.ended(State.APPLIED)
     world.check(old)
     publish(world, old, again=True)
-    assert "Only failed ones are run again" in world.shown(old)
+    assert "Only failed deployments" in world.shown(old)
 
 
 def test_all_checks_of_a_commit_are_run_again_whatever_their_result(world):
@@ -295,7 +295,7 @@ def test_running_all_again_has_the_pull_requests_of_the_commit_planned_again(wor
 
 def test_a_commit_that_nothing_was_deployed_of_has_nothing_to_run_again(world):
     world.ended(State.APPLIED, repository="acme/other")
-    assert "nothing to run again" in world.suite(sha(1))
+    assert "so there is nothing to re-run" in world.suite(sha(1))
     assert world.reruns == []
 
 

@@ -46,7 +46,7 @@ def test_who_may_not_apply_any_more_runs_nothing_again_and_the_check_run_says_so
     assert _again(world, failed) == []
     ((deployment, why),) = world.event_publisher.answers
     assert deployment == blocked.id
-    assert "Only user:ann may deploy" in why
+    assert "Only user:ann can deploy" in why
 
 
 def test_what_the_default_branch_does_not_say_is_not_run_and_the_rest_is(world):

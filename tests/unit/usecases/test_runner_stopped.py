@@ -43,7 +43,7 @@ def test_a_runner_that_never_started_fails_its_start_with_the_reason(world):
 def test_who_ran_out_of_memory_is_told_how_much_there_was_and_what_to_write(world):
     report(world, replace(KILLED, out_of_memory=True))
     (_, cause) = world.workflows.failed["start-token"]
-    assert "OutOfMemoryError. It needed more than the 2 GB" in cause
+    assert "OutOfMemoryError. It ran out of memory: its runner has 2 GB" in cause
     assert "runner: {memory: 3}" in cause
 
 
@@ -52,11 +52,11 @@ def test_who_ran_out_of_memory_is_told_how_much_there_was_and_what_to_write(worl
     [
         (
             "CannotPullContainerError: image Manifest does not contain descriptor matching platform 'linux/arm64'.",
-            "matching platform 'linux/arm64'. The runner's image is for other machines",
+            "matching platform 'linux/arm64'. The runner image is built for another",
         ),
         (
             "ResourceInitializationError: unable to pull secrets or registry auth: dial tcp 10.0.0.1:443: i/o timeout",
-            "give it a route to the internet",
+            "Ask the operators of Tidegate to",
         ),
     ],
 )

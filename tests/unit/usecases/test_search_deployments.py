@@ -106,18 +106,18 @@ def test_a_stack_that_no_deployment_has_is_told_with_the_nearest(ports):
     for number, stack in enumerate(("production", "dev")):
         enqueue(ports, number, stack=stack)
     asked = parse_deployment_query("stack_name:producton and state:queued")
-    told = "No deployment that was searched has the stack 'producton'. Did you mean stack_name:production? "
+    told = "None of the deployments searched has the stack 'producton'. Did you mean stack_name:production? "
     for found in (
         search_deployments(ports, REPOSITORY, asked, 10),
         search_all_deployments(ports, [REPOSITORY], asked, 10),
     ):
-        assert found.hint == f"{told}There are: dev, production."
+        assert found.hint == f"{told}Known: dev, production."
     assert "Did you mean" not in search_deployments(ports, REPOSITORY, parse_deployment_query("stack_name:x"), 10).hint
 
 
 def test_a_tag_that_no_root_has_is_told_with_the_nearest(ports):
     enqueue(ports, 1, tags=("team:sre",))
-    told = "No deployment that was searched has the tag 'team:sra'. Did you mean team:sre? There are: team:sre."
+    told = "None of the deployments searched has the tag 'team:sra'. Did you mean team:sre? Known: team:sre."
     assert search_deployments(ports, REPOSITORY, parse_deployment_query("team:sra"), 10).hint == told
     assert search_deployments(ports, REPOSITORY, parse_deployment_query("'state:x' or dir:a"), 10).hint == ""
 
@@ -136,11 +136,11 @@ def test_where_something_is_found_or_the_stack_is_there_nothing_is_told(ports):
 def test_of_many_stacks_the_first_are_named_and_of_none_nothing_is(ports):
     asked = parse_deployment_query("stack_name:none")
     assert (
-        search_deployments(ports, REPOSITORY, asked, 10).hint == "No deployment that was searched has the stack 'none'."
+        search_deployments(ports, REPOSITORY, asked, 10).hint
+        == "None of the deployments searched has the stack 'none'."
     )
     for number in range(21):
         enqueue(ports, number, stack=f"s{number:02}")
     assert search_deployments(ports, REPOSITORY, asked, 10).hint.endswith(
-        "There are: s00, s01, s02, s03, s04, s05, s06, s07, s08, "
-        "s09, s10, s11, s12, s13, s14, s15, s16, s17, s18, s19, …."
+        "Known: s00, s01, s02, s03, s04, s05, s06, s07, s08, s09, s10, s11, s12, s13, s14, s15, s16, s17, s18, s19, …."
     )

@@ -86,7 +86,7 @@ def test_a_plan_takes_a_slot_and_an_apply_does(world):
 def test_what_finds_no_slot_begins_nothing_and_is_audited_by_nobody(world, state, kind):
     take_slot(world.ports, OTHER)
     deployment = world.in_flight(deployment_in(state, apply_job=None))
-    with pytest.raises(NoFreeSlot, match=r"1 of 1 runners are busy\. It goes on by itself"):
+    with pytest.raises(NoFreeSlot, match=r"1 of 1 runners are busy\. It continues automatically"):
         world.begin(deployment, kind)
     assert world.now(deployment).state is state
     assert world.audit.published == []
@@ -104,7 +104,7 @@ def test_an_apply_that_comes_from_a_gate_waits_as_one_that_is_approved(world):
 def test_nobody_passes_those_who_wait(world, approved):
     world.wait(approved)
     release_slots(world.ports, [OTHER])
-    with pytest.raises(NoFreeSlot, match="0 of 1 runners are busy, and 1 wait already"):
+    with pytest.raises(NoFreeSlot, match="0 of 1 runners are busy, and 1 already wait"):
         take_slot(world.ports, "newcomer")
 
 
@@ -129,7 +129,7 @@ def test_who_waits_is_shown_and_goes_on_once_a_slot_is_given_back(world, approve
     shown = present_check_run(world.linked(web="https://tidegate.example"), waiting)
     assert shown.title == "Waiting for a concurrency slot: 1 of 1 runners are busy, position 1"
     assert shown.status == "in_progress"
-    assert "it can be cancelled there" in shown.summary
+    assert "You can cancel it there" in shown.summary
     assert world.event_publisher.freed == 0
 
     release_slots(world.ports, [OTHER])
@@ -362,16 +362,18 @@ def test_a_layer_that_waits_for_a_slot_says_so(world):
     world.places.take(INSTALLATION, OTHER, LIMIT)
     world.places.join(INSTALLATION, "a")
     found = get_waiting_plans(world.ports, REPOSITORY, [layer])
-    assert found.reasons == {"a": "It waits for a concurrency slot: 1 of 1 runners are busy, position 1."}
-    assert str(found) == "1 plan waits for a free place: 1 of 1 runners are busy."
+    assert found.reasons == {
+        "a": "Waiting for a concurrency slot of the installation: 1 of 1 runners are busy, position 1."
+    }
+    assert "1 plan waits for a concurrency" in str(found)
 
 
 @pytest.mark.parametrize("error", sorted(START_REFUSED))
 def test_a_start_that_stays_refused_says_what_aws_says(error):
     words = in_words(error, read_cause("The subnet ID 'subnet-1' does not exist"))
     assert words == (
-        f"AWS refused to start a runner, also after ten more tries in some minutes ({error}): "
-        "The subnet ID 'subnet-1' does not exist"
+        f"AWS did not start a runner, even after ten retries over several minutes ({error}): The subnet ID "
+        "'subnet-1' does not exist"
     )
 
 

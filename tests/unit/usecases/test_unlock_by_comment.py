@@ -42,7 +42,7 @@ def test_a_queue_that_is_not_locked_is_told(world):
 def test_who_may_not_write_unlocks_nothing(world):
     queue = world.lock("live/app")
     world.comment("tidegate unlock", by="visitor")
-    assert "may not write" in world.reply
+    assert "write access" in world.reply
     assert world.queues.read(queue)[0].lock is not None
 
 

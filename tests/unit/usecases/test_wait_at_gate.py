@@ -23,7 +23,7 @@ def world():
 def test_a_planned_deployment_waits_while_another_stack_is_not_done(world):
     world.member("app", "dev", State.AWAITING_REVIEW)
     waiting = world.waits(world.planned())
-    assert (waiting.state, waiting.reason) == (State.GATED, "It waits for app (dev).")
+    assert (waiting.state, waiting.reason) == (State.GATED, "Waiting for app (dev).")
     assert world.answers == {}
     assert world.deployments.gate_token(waiting.id, waiting.plan.job) == "token"
     assert world.states()[-1] is State.GATED
@@ -33,7 +33,7 @@ def test_the_timeline_says_for_whom_it_began_to_wait(world):
     for root in ("app", "web"):
         world.member(root, "dev", State.AWAITING_REVIEW)
     waiting = world.waits(world.planned())
-    assert waiting.history[-1].reason == "It waits for app (dev) and web (dev)."
+    assert waiting.history[-1].reason == "Waiting for app (dev) and web (dev)."
     world.ends(world.member("web", "dev", State.APPLYING), State.NO_CHANGES)
     assert world.now(waiting).history == waiting.history
 
@@ -41,7 +41,7 @@ def test_the_timeline_says_for_whom_it_began_to_wait(world):
 def test_a_deployment_waits_before_its_plan_for_what_it_depends_on(world):
     world.member("network", "prod", State.APPLYING)
     waiting = world.waits(world.validated())
-    assert (waiting.state, waiting.reason) == (State.GATED, "It waits for network (prod).")
+    assert (waiting.state, waiting.reason) == (State.GATED, "Waiting for network (prod).")
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_what_is_not_in_the_change_is_not_waited_for(world):
 def test_what_the_change_does_not_know_any_more_blocks(world, come, gone):
     waiting = world.waits(getattr(world, come)())
     assert (waiting.state, world.answers) == (State.BLOCKED, {})
-    assert waiting.reason.startswith(f"The change does not know {gone} any more")
+    assert waiting.reason.startswith(f"The records of {gone} have expired")
 
 
 def test_what_was_applied_since_is_planned_for_again(world):

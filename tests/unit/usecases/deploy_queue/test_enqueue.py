@@ -57,7 +57,7 @@ def test_what_is_too_large_to_be_stored_is_refused_with_what_to_do(world, is_see
     assert not world.validate(large).allowed
     refused = world.deployments.get(large.id)
     assert refused.state is State.REFUSED
-    assert refused.reason.startswith("What is to be stored of it is larger than 400 KB")
+    assert refused.reason.startswith("The record of this deployment exceeds")
 
 
 class Reads:

@@ -83,7 +83,7 @@ def test_who_unlocks_after_a_deploy_by_hand_leaves_what_somebody_else_locked_by_
     for _ in range(2):  # The same once more changes nothing.
         decision = world.unlock(at=LATER)
         assert decision.done
-        assert "stays locked: The vendor moves the database." in decision.reason
+        assert "manually before: The vendor moves the database." in decision.reason
         assert world.head.lock == BY_HAND
     assert world.unlock(by="sre", at=LATER[:-7] + "1+00:00").done
     assert world.head.lock is None
@@ -218,7 +218,7 @@ def test_an_unlock_that_was_asked_for_before_the_lock_was_put_there_takes_nothin
     idle.change(lock=newer)
     late = idle.unlock()
     assert not late.done
-    assert "locked anew on 2026-03-02 12:00" in late.reason
+    assert "locked again on 2026-03-02 12:00" in late.reason
     assert idle.head.lock == newer
     assert idle.audit.published == []
 
@@ -242,7 +242,7 @@ def test_of_two_who_unlock_the_first_one_did_it_and_is_the_one_in_the_audit(worl
         world.unlock(by="reviewer")
     world.audit.unavailable = False
     second = world.unlock(by="maintainer")
-    assert (second.done, second.reason) == (False, "reviewer unlocks this queue already.")
+    assert (second.done, second.reason) == (False, "reviewer is already unlocking this queue.")
     assert world.head.lock is None
     assert [message.body["initiating_user"] for message in world.audit.published] == ["reviewer"]
 

@@ -99,7 +99,9 @@ def test_of_those_that_wait_for_each_other_one_is_blocked_and_says_why(world, cy
     world.take_turn(settle_gates)
     blocked = world.now(newest)
     assert (world.now(first).state, blocked.state) == (State.GATED, State.BLOCKED)
-    assert blocked.reason.startswith("None of these goes on by itself: this one waits for net (dev)")
+    assert blocked.reason.startswith(
+        "These deployments wait for each other (a deadlock): this deployment waits for net (dev)"
+    )
     assert retry_gate(world.ports, newest.id, "maintainer", "2027").reason == blocked.reason
     world.take_turn(settle_gates)
     assert world.now(newest) == blocked

@@ -21,13 +21,13 @@ _ACCEPTED, _REFUSED = "rocket", "confused"
 _CHOSEN = Permission.TRIAGE
 #: Characters of a time that tell its hour.
 _HOUR = 13
-_UNANSWERED = "It is not answered: who may only read is answered so many times an hour."
+_UNANSWERED = "Not answered: the limit of answers per hour for people without write access is reached."
 #: Answers an hour to one outsider, and to all of them in a repository: of GitHub's 500 requests these are 60.
 _TO_ONE, _TO_ALL = 5, 30
 #: Characters of a time that tell ten minutes of it, and comments of one outsider that are looked at in these: each
 #: costs some ten of GitHub's 5,000 calls an hour, and one person may write 500 comments.
 _TEN_MINUTES, _CHECKED = 15, 10
-_UNSEEN = "It is not looked at: who may only read is heard so many times in ten minutes."
+_UNSEEN = "Ignored: the limit of comments per ten minutes for people without write access is reached."
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class CommentAnswerer:
         try:
             return _told(lambda: self.comments.react(*place, self.comment, reaction))
         except ForgeUnavailable as error:
-            return f"The reaction could not be shown: {error}"
+            return f"The reaction could not be added: {error}"
 
 
 def answerer(comments: Comments, comment: Comment) -> CommentAnswerer:
@@ -160,5 +160,5 @@ def _told(show: Callable[[], object]) -> str:
     try:
         show()
     except ForgeRefused as error:
-        return f"The answer could not be shown: {error}"
+        return f"The reply could not be posted: {error}"
     return ""

@@ -23,7 +23,7 @@ def refuse_unconfirmed(ports: Ports, comment: Comment) -> DeliveryOutcome | None
     written = ports.webhook_verifier.written_comment(
         comment.project, comment.repository, comment.pull_request, comment.comment
     )
-    doubt = "The forge has no such comment." if written is None else _doubt(comment, written)
+    doubt = "The comment does not exist." if written is None else _doubt(comment, written)
     if not doubt:
         return None
     said = comment.delivery, comment.repository, comment.sender, doubt, comment.received_at

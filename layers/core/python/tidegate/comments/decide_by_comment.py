@@ -31,7 +31,7 @@ _SIGNS = {Verb.CONFIRM: "✅", Verb.REJECT: "🚫", Verb.CANCEL: "🛑"}
 def decide_by_comment(ports: Ports, delivery: Delivery) -> str:
     """Return, and store with the delivery, what became of the comment. Raise as what decides does."""
     if is_concluded(ports.deliveries, delivery.id):
-        return "The comment was answered before."
+        return "The comment was already answered."
     comment = Comment(delivery=delivery.id, received_at=delivery.received_at, **delivery.fields)
     return conclude(ports.deliveries, delivery.id, lambda: _outcome(ports, comment))
 

@@ -53,4 +53,4 @@ def _accepted(ports: Ports, comment: Comment, made: Sequence[Deployment]) -> Del
     answer, names = answerer(ports.comments, comment), list(dict.fromkeys(each.root.name for each in made))
     problems = answer.accept(), answer.reply(replies.destroying(made))
     ids = tuple(each.id for each in made)
-    return outcome(f"Enqueued to be destroyed: {', '.join(names)}.", *problems, deployments=ids)
+    return outcome(f"Enqueued for destroy: {', '.join(names)}.", *problems, deployments=ids)

@@ -63,7 +63,7 @@ from tidegate.vcs.rules.pull_request import PullRequest
 def receive_comment(ports: Ports, delivery: Delivery) -> str:
     """Return, and store with the delivery, what became of the comment. Raise as for pushes."""
     if is_concluded(ports.deliveries, delivery.id):
-        return "The comment was answered before."
+        return "The comment was already answered."
     comment = Comment(delivery=delivery.id, received_at=delivery.received_at, **delivery.fields)
     return conclude(ports.deliveries, delivery.id, lambda: _outcome(ports, comment))
 

@@ -58,7 +58,11 @@ class Asking:
                     return check_access(access, action, replace(person, teams=frozenset({team})), repository, what)
             except AppLacksPermission as error:
                 lacks = " and ".join(error.permissions)
-                return Decision(False, f"Who is in team:{team} is not known, as the App lacks {lacks}: grant it that.")
+                return Decision(
+                    False,
+                    f"Tidegate cannot read the members of team:{team}, because its App lacks "
+                    f"{lacks}. Grant the App that permission.",
+                )
         return decision
 
     def may_with(self, deployment: Deployment, action: Action) -> Decision:

@@ -115,7 +115,7 @@ def _give_up(ports: Ports, job: str) -> None:
 def _fail(ports: Ports, token: str | None) -> None:
     with suppress(TooLate):
         if token:
-            ports.workflows.fail(token, DeploymentCancelled.__name__, "Somebody cancelled the deployment.")
+            ports.workflows.fail(token, DeploymentCancelled.__name__, "The deployment was cancelled.")
 
 
 def _interrupt(ports: Ports, deployment: Deployment) -> Deployment:
@@ -133,7 +133,7 @@ def _interrupt(ports: Ports, deployment: Deployment) -> Deployment:
 def _stop(ports: Ports, job: str) -> None:
     task = ports.jobs.runner(job)
     assert task is not None  # noqa: S101  # Whoever took it said who they are.
-    ports.runners.stop(task, f"Somebody cancelled {job}.")
+    ports.runners.stop(task, f"The job {job} was cancelled.")
 
 
 def _audited(ports: Ports, deployment: Deployment, at: str) -> Deployment:

@@ -24,11 +24,11 @@ def left_branch(ports: Ports, deployment: Deployment) -> str:
         try:
             head = ports.pull_request_reader.seen_pull_request(repository, number).spec.head_sha
         except NotFound:
-            return f"{what}, which {revision.short} came from, does not exist any more. Reject this deployment."
+            return f"{what}, which {revision.short} came from, no longer exists. Reject this deployment."
     if head == revision.sha or is_on_branch(ports.commits.compare(repository, revision.sha, head)):
         return ""
-    again = "deploy its new head" if is_of_head(deployment) else "merge what is to be deployed"
+    again = "deploy its new head" if is_of_head(deployment) else "merge the revision that you want to deploy"
     return (
-        f"{revision.short} is not part of {what} any more: a forced push took it away after this was planned, so "
-        f"it is not applied. Reject this deployment, and {again}."
+        f"{revision.short} is no longer part of {what}: a force push removed it after the plan was made, so "
+        f"Tidegate does not apply it. Reject this deployment, and {again}."
     )

@@ -25,7 +25,7 @@ PAGE_SIZE = 1_000_000
 PAGE_CHUNKS = 64
 #: Bytes of the log that was read last that are kept, as its pages are asked for one after the other.
 KEPT_LOG = 24_000_000
-MISSING_LINE = "[This line did not reach the log store in time. It is shown once the job has ended.]"
+MISSING_LINE = "[This line has not reached CloudWatch Logs yet. It appears once the job has ended.]"
 
 
 class LogState(StrEnum):
@@ -130,7 +130,7 @@ def _stored(ports: Ports, job: str) -> tuple[str, ...] | None:
     if lines[-1] == "":
         lines.pop()
     if start.size > LONGEST_LOG:
-        lines.append(f"[The log is longer: {start.size} bytes in all.]")
+        lines.append(f"[The log is truncated here. Its full size is {start.size} bytes.]")
     ports.kept_logs.clear()
     if start.size <= KEPT_LOG:
         ports.kept_logs[job] = tuple(lines)

@@ -19,4 +19,4 @@ def stop_runner(ports: Ports, job: str | None) -> None:
     with suppress(CloudUnavailable):
         task = ports.jobs.runner(job) if job else None
         if task is not None:
-            ports.runners.stop(task, f"Nobody waits any more for {job}.")
+            ports.runners.stop(task, f"The job {job} has ended or was cancelled.")

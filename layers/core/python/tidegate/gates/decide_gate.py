@@ -51,7 +51,10 @@ def retry_gate(ports: Ports, deployment: str, by: str, at: str) -> Decision:
         return Decision(False, blocked.gate.cycle)
     if blocked.waits.refused:
         (root, stack), *_ = blocked.waits.refused
-        return Decision(False, f"{root} ({stack}) is refused: correct it, and merge that. Nothing can be run again.")
+        return Decision(
+            False,
+            f"{root} ({stack}) was not allowed to deploy. Correct it and merge the fix. There is nothing to re-run.",
+        )
     again, told = [], []
     for old in _to_blame(ports, blocked):
         if repeated(Retry(blocked, (), by, at), old, old.revision.branch).id == old.id:
@@ -65,8 +68,8 @@ def retry_gate(ports: Ports, deployment: str, by: str, at: str) -> Decision:
     else:
         ports.event_publisher.change_moved(blocked.change_set)
     if told and not again:
-        return Decision(False, f"Nothing that blocks this can be run again. {' '.join(told)}")
-    return Decision(True, f"{by} retried. {' '.join(told) or 'What was to run again does so already.'}")
+        return Decision(False, f"None of the deployments that block this one can be re-run. {' '.join(told)}")
+    return Decision(True, f"{by} retried. {' '.join(told) or 'The failed deployments are already running again.'}")
 
 
 def _retry_refusal(ports: Ports, old: Deployment, by: str) -> str | None:
@@ -94,7 +97,7 @@ def _reject(ports: Ports, identifier: str, by: str, at: str) -> Decision:
 def _rejected(ports: Ports, deployment: Deployment) -> Decision:
     settle_gate(deployment, ports.deployments, ports.workflows)
     ports.event_publisher.changed(deployment)
-    return Decision(True, f"{deployment.rejected_by} rejected this deployment while it waited for others.")
+    return Decision(True, f"{deployment.rejected_by} rejected this deployment while it waited for its dependencies.")
 
 
 def _to_blame(ports: Ports, blocked: Deployment) -> Sequence[Deployment]:
@@ -121,16 +124,16 @@ def _refusal(deployment: Deployment) -> str | None:
     """Return why there is nothing to decide about at the deployment's gate; None when there is."""
     gate = deployment.gate
     if deployment.state not in WAITING or gate is None:
-        told = f"This deployment {where_it_is(deployment.state)} and does not wait for others of its change."
+        told = f"This deployment {where_it_is(deployment.state)} and does not wait for dependencies."
         return f"{told} {advice_on(deployment)}".rstrip()
     if gate.next is AfterGate.REJECTED:
-        return f"{gate.by} rejected this deployment before. That decision stands."
+        return f"{gate.by} already rejected this deployment. That decision is final."
     if yielded(deployment):
-        return "This deployment is run again, after others of its root and change."
+        return "This deployment runs again after a dependency that was queued behind it."
     if gate.next is AfterGate.SUPERSEDED:
-        return "A newer revision has taken the place of this deployment."
+        return "A newer revision has superseded this deployment."
     if gate.next is not None:
-        return "This deployment need not wait any more, and goes on by itself."
+        return "This deployment no longer waits for its dependencies. It continues automatically."
     return None
 
 

@@ -55,26 +55,29 @@ def _approve(ports: Ports, deployment: Deployment, by: str, at: str) -> Decision
     approved = approved_here(deployment, by, at)
     missing = missing_requirements(ports, approved)
     saved = ports.deployments.save(looked_at(approved, missing, at))
-    what = f"{by} approved this deployment." + (" More is missing." if missing else "")
+    what = f"{by} approved this deployment." + (" Other requirements are still missing." if missing else "")
     return _gone_on(ports, saved, what)
 
 
 def _who_may_not(ports: Ports, deployment: Deployment, by: str) -> str:
     """Return why somebody's approval would not count; an empty text if it may."""
     if deployment.frozen:
-        told = "No approval is needed: it goes on by itself. An operator may override the freeze."
+        told = "No approval is needed: it continues automatically. An operator can override the freeze."
         return f"{deployment.frozen}. {told}"
     refusal = may_not_approve(deployment, by)
     if refusal:
         return refusal
     wanted = asked_here(deployment)
     if not wanted:
-        return "No approvals are required here. An operator may override what is missing."
+        return "No approvals are required here. An operator can override what is missing."
     people = RequirementsChecker(ports).people(deployment.repository, (by,), wanted)
     if any(is_asked(person, wanted) for person in people):
         return ""
     whom = dict.fromkeys(spelled(each) for wish in wanted for each in wish.grantees)
-    return f"Approvals by {listed(list(whom)) if whom else 'who may write'} are required, and {by} is not among them."
+    return (
+        f"Approvals by {listed(list(whom)) if whom else 'people with write access'} are required, and {by} is "
+        "not among them."
+    )
 
 
 def _override(ports: Ports, deployment: Deployment, by: str, at: str, reason: str) -> Decision:
@@ -86,7 +89,9 @@ def _override(ports: Ports, deployment: Deployment, by: str, at: str, reason: st
     if refusal:
         return Decision(False, refusal)
     if not reason or len(reason) > MAXIMUM_REASON:
-        return Decision(False, f"Say why, in at most {MAXIMUM_REASON} characters: the audit topic hears of it.")
+        return Decision(
+            False, f"Give a reason of at most {MAXIMUM_REASON} characters. It is recorded in the audit log."
+        )
     return _gone_on(ports, ports.deployments.save(_audited(ports, overridden(deployment, override), at)), told)
 
 
@@ -98,7 +103,7 @@ def _audited(ports: Ports, deployment: Deployment, at: str) -> Deployment:
 
 
 def _reject(ports: Ports, deployment: Deployment, by: str, at: str) -> Decision:
-    gate, told = deployment.gate, f"{by} rejected this deployment while it waited for its requirements."
+    gate, told = deployment.gate, f"{by} rejected this deployment while it waited for its apply requirements."
     if gate is not None and (gate.next, gate.by, gate.at) == (AfterGate.REJECTED, by, at):
         return _gone_on(ports, deployment, told)
     refusal = _refusal(deployment, to_go_on=False)
@@ -117,10 +122,12 @@ def _gone_on(ports: Ports, deployment: Deployment, told: str) -> Decision:
 def _refusal(deployment: Deployment, *, to_go_on: bool = True) -> str:
     """Return why there is nothing to decide about; an empty text when there is."""
     if waits(deployment):
-        return f"{deployment.withdrawn} Nothing of it is applied any more." if deployment.withdrawn and to_go_on else ""
+        return (
+            f"{deployment.withdrawn} This plan can no longer be applied." if deployment.withdrawn and to_go_on else ""
+        )
     gate = deployment.gate
     if gate is not None and gate.next is AfterGate.REJECTED:
-        return f"{gate.by} rejected this deployment before. That decision stands."
+        return f"{gate.by} already rejected this deployment. That decision is final."
     if gate is not None and gate.next is AfterGate.APPLY:
-        return "Nothing is missing any more: this deployment goes on by itself."
-    return f"This deployment {where_it_is(deployment.state)} and does not wait for its requirements."
+        return "All apply requirements are met, and this deployment continues automatically."
+    return f"This deployment {where_it_is(deployment.state)} and does not wait for apply requirements."

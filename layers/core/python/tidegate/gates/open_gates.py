@@ -43,7 +43,7 @@ def open_gates(ports: Ports, change_set: str, replaced: Collection[str] = ()) ->
         try:
             after = _look_at(ports, before, awaited)
         except Exception as error:  # noqa: BLE001  # One's failure must not hold the others back.
-            error.add_note(f"while looking at {before.id}")
+            error.add_note(f"while checking the gate of {before.id}")
             failures.append(error)
             continue
         changed += after.version != before.version
@@ -53,7 +53,7 @@ def open_gates(ports: Ports, change_set: str, replaced: Collection[str] = ()) ->
     if is_passed_on:
         ports.event_publisher.change_moved(change_set)
     if failures:
-        raise ExceptionGroup("Gates could not be looked at; they are looked at again.", failures)
+        raise ExceptionGroup("Some gates could not be checked. They will be checked again.", failures)
     return changed
 
 

@@ -67,7 +67,7 @@ def _check(deployment: Deployment, gate: str) -> None:
     """Raise WrongState unless a deployment is at this gate, or comes to it."""
     is_there = deployment.gate is not None and deployment.gate.id == gate
     if not (is_there or _comes_to(deployment, gate)):
-        raise WrongState(deployment.id, deployment.state, "waiting for others of its change")
+        raise WrongState(deployment.id, deployment.state, "waiting for its dependencies")
 
 
 def _comes_to(deployment: Deployment, gate: str) -> bool:

@@ -29,7 +29,7 @@ def wait_for_requirements(ports: Ports, message: WaitForRequirements) -> None:
     """
     deployment = not_cancelled(ports.deployments.get(message.deployment))
     if deployment.state is not State.AWAITING_REQUIREMENTS:
-        raise WrongState(deployment.id, deployment.state, "waiting for its requirements")
+        raise WrongState(deployment.id, deployment.state, "waiting for its apply requirements")
     if message.before >= WAITS_PER_EXECUTION:
         raise GateBlocked(deployment.id, message.before)
     if not ports.deployments.keep_gate_token(deployment.id, gate_id(deployment), message.token, message.attempt):

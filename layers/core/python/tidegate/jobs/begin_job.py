@@ -151,7 +151,7 @@ def _passed(ports: Ports, deployment: Deployment, at: str) -> Deployment:
     if deployment.state is not State.APPROVED:
         raise WrongState(deployment.id, deployment.state, "an apply")
     if deployment.plan is not None and is_blocked(ports, deployment):
-        why = "What goes before this was run again since its plan was confirmed."
+        why = "A dependency was re-run after this plan was confirmed."
         gated = replace(deployment.moved(State.GATED, at, why), gate=Gate(deployment.plan.job, at))
         ports.event_publisher.changed(ports.deployments.save(gated))
         raise GateShut(deployment.id)
@@ -214,7 +214,7 @@ def _job(ports: Ports, deployment: Deployment, kind: JobKind, job: str) -> Job:
 
 
 def _again(tries: int) -> str:
-    return f"This is attempt {tries} of {PLAN_ATTEMPTS}: the one before was interrupted."
+    return f"This is attempt {tries} of {PLAN_ATTEMPTS}: the previous one was interrupted."
 
 
 def _anew(deployment: Deployment) -> Deployment:

@@ -31,7 +31,7 @@ def evaluate_plan(ports: Ports, message: EvaluatePlan) -> PlanRecorded:
     """
     deployment = not_cancelled(ports.deployments.get(message.deployment))
     if deployment.plan is None:
-        raise WrongState(deployment.id, deployment.state, "judging a plan")
+        raise WrongState(deployment.id, deployment.state, "evaluating policies")
     # What is no pull request's waits before its apply for the approvals that it lacks. What is not planned any
     # more was let pass before, and this call comes again.
     if deployment.state is State.PLANNING and deployment.pull_request is not None:

@@ -12,11 +12,13 @@ from tidegate.ports import Ports, TokenSigner
 from tidegate.rules.errors import CloudUnavailable, SigningRefused
 
 _OFF = (
-    "This installation gives jobs no tokens: identity_keys in its cdk.json is empty. The operators of Tidegate add "
-    "a key (docs/identity.md), or the default branch's tidegate.yaml does without "
-    "identity: web_identity, google and azure."
+    "This installation issues no identity tokens: identity_keys in its cdk.json is empty. Ask the operators of "
+    "Tidegate to add a key (docs/identity.md), or remove identity: web_identity, google and azure from the "
+    "default branch's tidegate.yaml."
 )
-_ALTERED = "The record of the job was altered after the job was begun, or its digest is not known: it gets no token."
+_ALTERED = (
+    "No identity token was issued: the job's record was modified after the job was created, or its digest is unknown."
+)
 
 
 def issue_tokens(ports: Ports, job: Job, digest: str) -> Issued:

@@ -42,7 +42,7 @@ def _record(ports: Ports, message: RecordPlan) -> PlanRecorded:
         ports.deployments.save(planned)
     elif deployment.plan != message.plan:
         raise WrongState(deployment.id, deployment.state, "recording a plan")
-    return PlanRecorded(next=POLICIES, reason="It is held against policies.")
+    return PlanRecorded(next=POLICIES, reason="Its policies are evaluated.")
 
 
 def decide_plan(ports: Ports, deployment: Deployment, plan: Plan) -> PlanRecorded:
@@ -54,7 +54,7 @@ def decide_plan(ports: Ports, deployment: Deployment, plan: Plan) -> PlanRecorde
     elif deployment.plan != plan:
         raise WrongState(deployment.id, deployment.state, "recording a plan")
     if is_gated:  # The wait at the gate, which follows at once, is shown by itself.
-        return PlanRecorded(next=GATE, reason="Other stacks are applied first.")
+        return PlanRecorded(next=GATE, reason="Other stacks must be applied first.")
     ports.event_publisher.changed(deployment)
     if verdict.next is Need.REVIEW:
         ports.event_publisher.queue_changed(deployment.queue)

@@ -89,8 +89,8 @@ def _expired(deployment: Deployment) -> str:
     """Return what there is to say of a review whose time ran out: who answered nevertheless, and too late."""
     review = deployment.review
     if review is not None and review.approved is not None:
-        return f"The decision by {review.by} came when the time was over."
+        return f"The decision by {review.by} came after the review had expired."
     if review is not None and review.approvals:
         given = ", ".join(approval.by for approval in review.approvals)
-        return f"Confirmed by {given}; {missing_approvals(deployment)} more had to confirm in time."
+        return f"Confirmed by {given}. Missing approvals: {missing_approvals(deployment)}."
     return ""

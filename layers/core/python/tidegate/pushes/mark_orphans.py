@@ -65,7 +65,7 @@ def resources_after(last: Deployment) -> int | None:
 
 def _left_behind(repository: str, name: str, orphaned: Orphaned) -> str:
     return (
-        f"{name}: the root is gone, and nothing destroys what it made: {stays(orphaned.resources)}. `tidegate destroy "
-        f"{repository} {name}` does, after a review. If its directory was moved with the same backend, its state went "
-        "along: destroy nothing then."
+        f"{name}: the root was removed, but its resources were not destroyed: {stays(orphaned.resources)}. To "
+        f"destroy them after a review, run `tidegate destroy {repository} {name}`. Do not do so if the directory "
+        "was moved and keeps its backend, because the new root then uses this state."
     )

@@ -80,7 +80,7 @@ def receive_push(ports: Ports, delivery: Delivery) -> str:
 def _received(ports: Ports, push: Push) -> DeliveryOutcome:
     confirmed = confirm_push(ports, push) if push.told else push
     if confirmed is None:
-        return DeliveryOutcome(f"The forge does not have {push.after} on {push.branch}: nothing is deployed.")
+        return DeliveryOutcome(f"{push.after} is not on {push.branch}. Nothing is deployed.")
     return _outcome(ports, _judged_forced(ports, confirmed))
 
 
@@ -105,7 +105,7 @@ def _outcome(ports: Ports, push: Push) -> DeliveryOutcome:
     outcome = _deployed(ports, replace(push, lost=lost), known)
     if not lost:
         return outcome
-    told = f"What changed from {lost} to {push.before} was not told of; it is received as well."
+    told = f"The webhook for the changes from {lost} to {push.before} never arrived. Tidegate handles them now."
     return replace(outcome, text=f"{outcome.text} {told}")
 
 
@@ -143,7 +143,7 @@ def _deployed(ports: Ports, push: Push, known: KnownRepository) -> DeliveryOutco
         discovery = _discover(ports, push)
         deployments = _deployments(ports, push, discovery)
     except NotFound:
-        return DeliveryOutcome(f"The forge does not have the commit {push.after} any more: nothing is deployed.")
+        return DeliveryOutcome(f"The commit {push.after} no longer exists in the repository. Nothing is deployed.")
     except InvalidConfiguration as error:
         shown = _show(ports, push, render_invalid(push.after, error))
         return DeliveryOutcome(f"{error} Nothing is deployed. {shown}")
@@ -333,7 +333,7 @@ def _request(push: Push) -> str:
 
 def _sentences(discovery: Discovery) -> str:
     names = ", ".join(_name(each) for each in discovery.members)
-    enqueued = f"Enqueued: {names}." if names else "No root is changed by this push."
+    enqueued = f"Enqueued: {names}." if names else "This push changes no root."
     return " ".join([enqueued, *discovery.notes, *discovery.refused])
 
 

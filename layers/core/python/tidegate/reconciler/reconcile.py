@@ -79,7 +79,7 @@ def _repaired(ports: Ports, repair: Repair, turn: ReconcilerPass) -> int:
     try:
         return repair(ports, turn)
     except Exception as error:  # noqa: BLE001  # Whatever is wrong with one repair must not hold back the others.
-        error.add_note(f"in the repair {repair.__name__}")
+        error.add_note(f"in the reconciler step {repair.__name__}")
         turn.failures.append(error)
         return 0
 

@@ -48,6 +48,6 @@ class ReconcilerPass:
             try:
                 repaired += repair(item)
             except Exception as error:  # noqa: BLE001  # Whatever is wrong with one must not hold back the others.
-                error.add_note(f"while repairing {item}")
+                error.add_note(f"while reconciling {item}")
                 self.failures.append(error)
         return repaired

@@ -71,7 +71,7 @@ def _answer(ports: Ports, press: ButtonClick, deployment: Deployment) -> str:
     if press.identifier == Button.APPROVE:  # Whose approval is required is found out when it is given.
         return _decide_gate(ports, press, deployment)
     if press.identifier not in _ACTIONS:
-        return _refuse(ports, deployment, f"There is no button {press.identifier!r}.")
+        return _refuse(ports, deployment, f"Unknown button {press.identifier!r}.")
     judged = may_act(ports, deployment, _ACTIONS[Button(press.identifier)], press.by)
     if not judged.done:
         return _refuse(ports, deployment, judged.reason)

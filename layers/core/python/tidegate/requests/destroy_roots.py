@@ -100,15 +100,15 @@ def _problem(head: QueueHead, records: Sequence[Deployment], there: AllRoots) ->
     """Return why what a root made is not destroyed, an empty text if it may be."""
     name = head.root_name
     if not _deployed(head):
-        return f"Nothing was ever deployed to root {quoted(name)}: there is nothing to destroy."
+        return f"Root {quoted(name)} was never deployed, so there is nothing to destroy."
     if not records:
-        return f"What root {quoted(name)} made is destroyed already."
+        return f"The resources of root {quoted(name)} are already destroyed."
     for record in records:
         other = next((each for each in there.roots if _place(each) == _place(record.root)), None)
         if other is not None:
             return (
-                f"Root {quoted(name)} is called {quoted(other.name)} now: it has the same directory and workspace, and "
-                "so the same state. Destroying it would destroy what that root has."
+                f"Root {quoted(name)} is now named {quoted(other.name)}, which has the same directory, workspace "
+                "and state. A destroy would delete the resources of that root."
             )
     return ""
 
@@ -119,8 +119,8 @@ def _place(root: Root) -> tuple[str, str]:
 
 def _still_there(name: str) -> str:
     return (
-        f"Root {quoted(name)} is on the default branch: the next merge would make again what is destroyed. Set "
-        "'destroy: true' at it in tidegate.yaml and merge that, or delete its directory first."
+        f"Root {quoted(name)} still exists on the default branch, so the next merge would create its resources "
+        "again. First set 'destroy: true' for it in tidegate.yaml, or delete its directory, and merge that."
     )
 
 

@@ -78,7 +78,7 @@ def _unlock(ports: Ports, repository: str, scope: str, unlocking: Unlocking) -> 
     locks = ports.queues.locks(repository)
     lock = locks.of(scope)
     if lock is not None and lock.at > unlocking.at:
-        return Decision(False, f"{lock.by} locked {named(scope)} anew, after you asked to unlock.")
+        return Decision(False, f"{lock.by} locked {named(scope)} again after you asked to unlock. Nothing was changed.")
     if lock is not None:
         _tell(ports, repository, lock, unlocking)
         ports.queues.keep_locks(locks.without(scope))
@@ -86,7 +86,7 @@ def _unlock(ports: Ports, repository: str, scope: str, unlocking: Unlocking) -> 
         deciding_again(partial(_go_on, ports, queue))
         ports.event_publisher.queue_changed(queue)
     if lock is None:
-        return Decision(False, f"{named(scope).capitalize()} of {repository} had no lock of this kind.")
+        return Decision(False, f"{named(scope).capitalize()} of {repository} had no such lock.")
     return Decision(True, f"{unlocking.by} unlocked {named(scope)} of {repository}.")
 
 

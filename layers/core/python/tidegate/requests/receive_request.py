@@ -85,7 +85,7 @@ def _destroyed(ports: Ports, request: DeployRequest) -> DeliveryOutcome:
     if repeats:
         return _repeated(repeats)
     names = ", ".join(request.roots)
-    text = f"The destruction of {names} is planned, and waits for a review."
+    text = f"A destroy plan is being made for {names}. It needs a review."
     return DeliveryOutcome(text, tuple(each.id for each in made))
 
 
@@ -110,7 +110,9 @@ def _deployed(ports: Ports, request: DeployRequest) -> DeliveryOutcome:
     deployments = holding(ports, asked, known.configuration, members, deployments)
     repeats = _enqueued(ports, request, deployments)
     if repeats:
-        return _repeated(repeats, " Nothing is deployed anew: follow that, or ask with force.")
+        return _repeated(
+            repeats, " Nothing new is deployed. Follow that deployment, or request this one again with force."
+        )
     names = ", ".join(dict.fromkeys(each.root.name for each in deployments))
     return DeliveryOutcome(f"Enqueued at {head.short}: {names}.", tuple(each.id for each in deployments))
 

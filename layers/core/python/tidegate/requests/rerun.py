@@ -73,7 +73,7 @@ def rerun_suite(ports: Ports, delivery: Delivery) -> str:
 def _check(ports: Ports, check: RerunCheck) -> DeliveryOutcome:
     demand = check.demand
     if check.name == CONFIGURATION:
-        return DeliveryOutcome("The configuration of a commit stays as it is: push a corrected file.")
+        return DeliveryOutcome("The configuration file of this commit cannot change. Push a corrected file.")
     old = ports.deployments.many([check.external_id]).get(check.external_id)
     if old is None or not _is_shown(old, demand) or check.name != check_run_name(old):
         problem = "This check belongs to no deployment that Tidegate knows here, so nothing is run again."
@@ -93,7 +93,7 @@ def _suite(ports: Ports, demand: Rerun) -> DeliveryOutcome:
             place, key = (old.requested_at, number, old), (old.root.name, old.stack)
             newest[key] = max(newest.get(key, place), place, key=lambda each: each[:2])
     if not newest:
-        return DeliveryOutcome(f"Nothing of {demand.sha} was deployed, so there is nothing to run again.")
+        return DeliveryOutcome(f"Tidegate has no deployments of {demand.sha}, so there is nothing to re-run.")
     return _all(ports, demand, {number: old for _, number, old in newest.values()}, only_failed=False)
 
 
@@ -150,7 +150,7 @@ def _refusal(
     """Return why a deployment is not run again, whoever asks; None when it may be."""
     head, _ = ports.queues.read(old.queue)
     if _running(ports, old, head.in_flight):
-        return "This revision is being run again already."
+        return "This revision is already being re-run."
     return (
         state_refusal(old, only_failed=only_failed)
         or rerun_refusal(old.revision, status_of(head, old).attempted, comparison)

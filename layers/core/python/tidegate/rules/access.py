@@ -14,18 +14,18 @@ EVERYBODY = "*"
 _USER, _TEAM, _ROLE = "user:", "team:", "role:"
 _LOGIN = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,98}[A-Za-z0-9_])?(?:\[bot\])?")
 _SLUG = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,99})")
-_ADVICE = f"write '*', user:LOGIN, team:SLUG, or role: and one of {', '.join(ROLES)}"
+_ADVICE = f"use '*', user:LOGIN, team:SLUG, or role: with one of {', '.join(ROLES)}"
 
 #: Why nobody may anything with a root that no policy matches.
 UNMATCHED = (
-    "no policy of 'access_control' matches, so nobody is granted anything. "
-    "Add a last policy with tag_query: '', which matches every root, on the default branch"
+    "no policy of 'access_control' matches. On the default branch, add a last policy with tag_query: '', which "
+    "matches every root"
 )
 
 #: Why nobody may something with a root of a pull request that the default branch does not have.
 AMBIGUOUS = (
-    "the default branch has no such root in this place, and nobody is granted this with all roots that it may be. "
-    "Merge the change of the root's name or place first"
+    "the default branch has no such root here, and nobody has this permission for all roots that it could be. "
+    "First merge the change of the root's name or directory"
 )
 
 
@@ -39,10 +39,10 @@ class Action(StrEnum):
 
 
 _WORDS = {
-    Action.PLAN: "ask for plans of",
+    Action.PLAN: "request plans of",
     Action.APPLY: "deploy",
     Action.UNLOCK: "unlock the queue of",
-    Action.REVIEW: "decide about plans of",
+    Action.REVIEW: "review plans of",
 }
 
 
@@ -135,14 +135,12 @@ def check_access(access: Access | None, action: Action, person: Person, reposito
     if any(matches(each, person) for each in grantees):
         return Decision(True, "")
     if access and not grantees:
-        because = access.denied or f"its 'access_control' lists nobody under '{action}'"
-        return Decision(False, f"Nobody may {_WORDS[action]} {what} here: {because}.")
+        because = access.denied or f"its 'access_control' has an empty list for '{action}'"
+        return Decision(False, f"Nobody can {_WORDS[action]} {what}: {because}.")
     if person.permission < Permission.WRITE and set(grantees) <= {EVERYBODY}:
-        return Decision(
-            False, f"{person.login} may not write to {repository}, and only who may can {_WORDS[action]} {what}."
-        )
+        return Decision(False, f"{person.login} needs write access to {repository} to {_WORDS[action]} {what}.")
     who = " and ".join(spelled(each) for each in grantees)
-    return Decision(False, f"Only {who} may {_WORDS[action]} {what} here, and {person.login} is not among them.")
+    return Decision(False, f"Only {who} can {_WORDS[action]} {what}, and {person.login} is not among them.")
 
 
 def _both(ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
@@ -176,5 +174,5 @@ def _role(each: str) -> Permission | None:
 def spelled(each: str) -> str:
     """Return a grantee as people read it."""
     if each == EVERYBODY:
-        return "who may write"
+        return "people with write access"
     return f"{each} (or higher)" if each.startswith(_ROLE) and each != f"{_ROLE}admin" else each

@@ -55,7 +55,7 @@ class InvalidName(TidegateError):
     """A name or path from outside that is not accepted."""
 
     def __init__(self, kind: str, text: str, advice: str) -> None:
-        super().__init__(f"{quoted(text)} is not usable as {kind}: {advice}.")
+        super().__init__(f"{quoted(text)} is not a valid {kind}: {advice}.")
         self.kind, self.text, self.advice = kind, text, advice
 
 
@@ -77,7 +77,7 @@ class CyclicChange(TidegateError):
     """Roots or stacks of one change that wait for each other. ``cycle`` names them, each waits for the next."""
 
     def __init__(self, what: str, cycle: tuple[str, ...], advice: str) -> None:
-        super().__init__(f"{what} wait for each other: {arrows(cycle)}. {advice}.")
+        super().__init__(f"{what} depend on each other: {arrows(cycle)}. {advice}.")
         self.cycle = cycle
 
 
@@ -97,7 +97,7 @@ class UnknownStack(InvalidStacks):
     """A stack names another, ``named``, that is not declared."""
 
     def __init__(self, stack: str, path: tuple[str, ...], named: str, allowed: str) -> None:
-        super().__init__(stack, path, f"there is no stack {quoted(named)}", allowed)
+        super().__init__(stack, path, f"the stack {quoted(named)} is not declared", allowed)
         self.named = named
 
 
@@ -129,7 +129,7 @@ class NotFound(TidegateError):
     """A thing that was asked for by its id does not exist."""
 
     def __init__(self, kind: str, identifier: str) -> None:
-        super().__init__(f"There is no {kind} {identifier!r}; it may have expired.")
+        super().__init__(f"There is no {kind} {identifier!r}. It may have expired.")
 
 
 class NothingDeployed(NotFound):
@@ -137,30 +137,32 @@ class NothingDeployed(NotFound):
 
     def __init__(self, stack: str, known: str, near: str | None) -> None:
         meant = f" Did you mean {quoted(near)}?" if near else ""
-        there = f" There are: {known}." if known else ""
-        TidegateError.__init__(self, f"Nothing was deployed of a stack {quoted(stack)} yet.{meant}{there}")
+        there = f" Stacks with deployments: {known}." if known else ""
+        TidegateError.__init__(self, f"Stack {quoted(stack)} has no deployments yet.{meant}{there}")
 
 
 class Conflict(TidegateError):
     """Somebody else wrote first. Read again and decide again."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"{what} changed in the meantime: read it again and decide again.")
+        super().__init__(f"{what} changed in the meantime. Read it again, then retry.")
 
 
 class TooLate(TidegateError):
     """A task token was answered that nobody waits for any more."""
 
     def __init__(self) -> None:
-        super().__init__("Nobody waits for this answer any more; nothing was changed.")
+        super().__init__(
+            "This step no longer waits for an answer: it was already decided, or it expired. Nothing was changed."
+        )
 
 
 class ForgeUnavailable(TidegateError):
     """The forge did not answer usefully for now. ``retry_after`` is in seconds."""
 
     def __init__(self, problem: str, retry_after: int | None = None) -> None:
-        when = f" Try again in {retry_after} s." if retry_after else ""
-        super().__init__(f"The forge did not answer as needed: {problem}.{when}")
+        when = f" Retry in {retry_after} s." if retry_after else ""
+        super().__init__(f"The VCS provider did not respond as expected: {problem}.{when}")
         self.retry_after = retry_after
 
 
@@ -168,14 +170,16 @@ class NotYet(ForgeUnavailable):
     """It is too early to show something: it would change again at once."""
 
     def __init__(self, seconds: int) -> None:
-        super().__init__("what is to be shown goes on changing", seconds)
+        super().__init__("what it should show is still changing", seconds)
 
 
 class ForgeRefused(TidegateError):
     """The forge refused for good: asking again will not help."""
 
     def __init__(self, status: int, problem: str) -> None:
-        super().__init__(f"The forge refused ({status}): {problem}. Check the App's installation and its permissions.")
+        super().__init__(
+            f"The VCS provider refused the request ({status}): {problem}. Check the App's installation and permissions."
+        )
         self.status, self.problem = status, problem
 
 
@@ -202,14 +206,14 @@ class OversizedRecord(TidegateError):
     """Something is larger than the store takes (400 KB). Trying again does not help."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"{what} could not be stored: it is larger than 400 KB. Split what it is about.")
+        super().__init__(f"{what} could not be stored, because it exceeds 400 KB. Split it into smaller parts.")
 
 
 class CloudUnavailable(TidegateError):
     """An AWS service did not answer usefully for now."""
 
     def __init__(self, service: str, problem: str) -> None:
-        super().__init__(f"{service} did not answer as needed: {problem}. It is tried again.")
+        super().__init__(f"{service} did not respond as expected: {problem}. Tidegate retries the call.")
 
 
 class SigningRefused(TidegateError):
@@ -217,8 +221,9 @@ class SigningRefused(TidegateError):
 
     def __init__(self, key: str, problem: str) -> None:
         super().__init__(
-            f"The key {key} signs no token: {problem}. The operators of Tidegate ask `tidegate doctor`, which says "
-            "what brings it back, or put another first in identity_keys of cdk.json and deploy Tidegate."
+            f"The key {key} cannot sign tokens: {problem}. Ask the operators of Tidegate to run `tidegate doctor`, "
+            "which shows how to restore the key, or to put another key first in identity_keys of cdk.json and "
+            "deploy Tidegate."
         )
 
 
@@ -233,14 +238,14 @@ class AuditUnavailable(TidegateError):
     """The audit message could not be published, so the apply must not start."""
 
     def __init__(self, problem: str) -> None:
-        super().__init__(f"The audit topic did not take the message ({problem}), so the apply was not started.")
+        super().__init__(f"The audit message could not be published ({problem}), so the apply was not started.")
 
 
 class ApplyAlreadyStarted(TidegateError):
     """A deployment starts at most one apply, ever."""
 
     def __init__(self, deployment: str) -> None:
-        super().__init__(f"An apply of {deployment} was started before. It is never started twice.")
+        super().__init__(f"An apply of {deployment} was already started. Tidegate never starts it twice.")
 
 
 class RunnerNotOffered(TidegateError):
@@ -255,7 +260,8 @@ class GateShut(TidegateError):
 
     def __init__(self, deployment: str) -> None:
         super().__init__(
-            f"What {deployment} waited for is not done any more. Nothing was applied; it goes on by itself once it is."
+            f"A dependency of {deployment} was re-run and is not deployed yet. Nothing was applied. The deployment "
+            "continues automatically once the dependency is deployed."
         )
 
 
@@ -264,8 +270,8 @@ class GateBlocked(TidegateError):
 
     def __init__(self, deployment: str, waits: int) -> None:
         super().__init__(
-            f"{deployment} has waited {waits} times for others of its change or for its requirements, and would have "
-            "to once more. Nothing was applied. Check what is run again before it, then run this one again."
+            f"{deployment} has already waited {waits} times for its dependencies or apply requirements, which is "
+            "the limit. Nothing was applied. Check why its dependencies are re-run, then re-run this deployment."
         )
 
 
@@ -278,7 +284,8 @@ class RequirementsMissing(TidegateError):
 
     def __init__(self, deployment: str) -> None:
         super().__init__(
-            f"Not all is there that is required before {deployment} is applied. Nothing was applied; it waits for that."
+            f"The apply requirements of {deployment} are not met yet. Nothing was applied. The deployment waits "
+            "for them."
         )
 
 
@@ -286,14 +293,16 @@ class NoFreePlanSlot(TidegateError):
     """As many plans of the repository are under way as there may be, or others wait already."""
 
     def __init__(self, layer: str, reason: str) -> None:
-        super().__init__(f"{layer} cannot be planned yet: {reason} It goes on by itself once it has a place.")
+        super().__init__(
+            f"{layer} cannot be planned yet: {reason} It continues automatically once it has a concurrency slot."
+        )
 
 
 class NoFreeSlot(TidegateError):
     """As many runners are busy as the installation may have, or others wait already."""
 
     def __init__(self, deployment: str, reason: str) -> None:
-        super().__init__(f"No runner can be started for {deployment} yet: {reason}. It goes on by itself.")
+        super().__init__(f"No runner can start for {deployment} yet: {reason}. It continues automatically.")
 
 
 class TooManyWait(TidegateError):
@@ -301,8 +310,8 @@ class TooManyWait(TidegateError):
 
     def __init__(self, holder: str, most: int) -> None:
         super().__init__(
-            f"{holder} cannot wait for a concurrency slot: {most} others wait already. Nothing was changed. Raise "
-            "runner_slots (tidegate_cdk/README.md), and run it again once fewer wait."
+            f"{holder} cannot wait for a concurrency slot: {most} others are already waiting. Nothing was changed. "
+            "Raise runner_slots (tidegate_cdk/README.md), and re-run it once fewer wait."
         )
 
 
@@ -310,7 +319,7 @@ class JobGone(TidegateError):
     """A job cannot be handed over: a runner has taken it, or it was closed."""
 
     def __init__(self, job: str) -> None:
-        super().__init__(f"Job {job} was taken by a runner before, or was closed. It is not run twice.")
+        super().__init__(f"A runner already claimed job {job}, or the job was closed. Tidegate never runs a job twice.")
 
 
 class NotItsJob(TidegateError):
@@ -318,8 +327,9 @@ class NotItsJob(TidegateError):
 
     def __init__(self, job: str) -> None:
         super().__init__(
-            f"A failed call was reported for the job {job[:100]!a}, which was not begun like that on Lambda, so "
-            "nothing was done. Lambda reports none such: look in CloudTrail for who used the role of a runner of plans."
+            f"Somebody reported a failed Lambda invocation for the job {job[:100]!a}, but Lambda did not start "
+            "that job. Nothing was changed. The report is not from Lambda: check in CloudTrail who used the role "
+            "of a plan runner."
         )
 
 
@@ -327,11 +337,11 @@ class DeploymentCancelled(TidegateError):
     """A step of a deployment that somebody has cancelled: its state machine ends."""
 
     def __init__(self, deployment: str) -> None:
-        super().__init__(f"{deployment} was cancelled, so nothing more of it is done. Run its check again to redo it.")
+        super().__init__(f"{deployment} was cancelled. Nothing more is done. Re-run its check to deploy it again.")
 
 
 class WrongState(TidegateError):
     """A step was asked for that the deployment cannot take from the state that it is in."""
 
     def __init__(self, deployment: str, state: str, step: str) -> None:
-        super().__init__(f"{deployment} is {state}: {step} is not possible any more, and nothing was done.")
+        super().__init__(f"{deployment} is {state}, so {step} is no longer possible. Nothing was changed.")

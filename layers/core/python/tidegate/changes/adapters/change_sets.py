@@ -53,7 +53,7 @@ class DynamoChangeSets:
             except Conflict:
                 continue
         if wanted:
-            raise CloudUnavailable("DynamoDB", f"{_name(change_set)} is being written all the time")
+            raise CloudUnavailable("DynamoDB", f"{_name(change_set)} is changed by too many writers")
 
     def _attempt(self, change_set: str, wanted: Sequence[Enrolled]) -> Sequence[Enrolled]:
         """Return what is still to be written. Raise Conflict when another transaction crossed."""

@@ -181,16 +181,16 @@ class _PullIn:
             for waiting in self._dependents[stack].get(pool.place[name], ()):
                 for place in waiting:
                     self.add(
-                        (pool.candidates[place].root.name, stack), f"It depends on {name}, which is in this change."
+                        (pool.candidates[place].root.name, stack), f"It depends on {name}, which this change includes."
                     )
         return self._why
 
     def _enter(self, stack: str) -> None:
         """Add what runs as soon as anything of a stack does. A stack that nothing enters costs nothing."""
         if self._stacks[stack].run_strategy is RunStrategy.ALL_FOR_ONE:
-            self._add_all(stack, f"All roots of stack {stack} run when one of them does.")
+            self._add_all(stack, f"All roots of stack {stack} run when one of them runs.")
         for other in self._modifies.get(stack, ()):
-            self._add_all(other, f"Stack {other} is modified by stack {stack}, which is in this change.")
+            self._add_all(other, f"Stack {other} is modified by stack {stack}, which this change includes.")
         dependents: dict[int, list[Sequence[int]]] = {}
         for waiting, awaited in self._pools[stack].dependencies():
             for place in awaited:

@@ -97,8 +97,8 @@ def examine_stacks(definitions: Sequence[StackDefinition]) -> tuple[Sequence[Inv
     try:
         nests = groups_of({name: each.nests for name, each in declared.items()})
     except Cycle as cycle:
-        problem = f"it is nested in itself: {cycle}"
-        return [StackInItself(cycle.nodes[0], ("nests",), problem, "Remove one of these from the nest it is in")], {}
+        problem = f"it contains itself: {cycle}"
+        return [StackInItself(cycle.nodes[0], ("nests",), problem, "Remove one of these from its parent stack")], {}
     resolution = _Resolution(declared, nests)
     mistakes = [*islice(resolution.disagreements(), MAXIMUM_MISTAKES), *resolution.cycles()]
     return mistakes, {} if mistakes else resolution.stacks()
@@ -219,12 +219,12 @@ class _Resolution:
             for kind in ("apply_after", self._kind_of_plans(waiting))
             if awaited in self._nests.expand(self._names_in[name][kind])
         )
-        problem = f"stacks wait for each other: {cycle}"
+        problem = f"dependency cycle: {cycle}"
         if owner != waiting:
-            problem += f", as {quoted(waiting)} has the rules of {quoted(owner)}"
+            problem += f", because {quoted(waiting)} inherits the rules of {quoted(owner)}"
         advice = "Remove one of these rules"
         if kind == "modified_by":
-            advice += ", or write plan_after: [] beside modified_by, which else says what is planned after what as well"
+            advice += ", or add plan_after: [] next to modified_by, which otherwise also sets the order of plans"
         return StackCycle(owner, (kind,), problem, advice)
 
     def _rule(self, kind: str) -> dict[str, tuple[str, ...]]:
@@ -245,5 +245,5 @@ class _Resolution:
 
 
 def _disagreement(leaf: str, place: _Place, first: str, other: str) -> StackGroupsDisagree:
-    problem = f"it says {'.'.join(place)} otherwise than {quoted(first)} does, and {quoted(leaf)} is in both"
-    return StackGroupsDisagree(other, place, problem, f"Say it in {quoted(leaf)} itself, or the same in both")
+    problem = f"it and {quoted(first)} set {'.'.join(place)} differently, and {quoted(leaf)} is in both"
+    return StackGroupsDisagree(other, place, problem, f"Set it in {quoted(leaf)} itself, or set the same value in both")

@@ -92,13 +92,13 @@ _FLAGS: dict[Verb, tuple[str, ...]] = {
 
 #: Why nobody needs force for these.
 _FORCELESS = {
-    Verb.PLAN: "A plan asks for nothing that could be passed over.",
-    Verb.APPLY: "What is missing for it must be done first.",
-    Verb.DESTROY: "Its plan is always reviewed.",
-    Verb.LOCK: "A lock that is there stays until somebody unlocks.",
-    Verb.UNLOCK: "Whoever may write to this repository may unlock.",
-    Verb.CONFIRM: "An operator overrides what is required, on the deployment's page.",
-    Verb.REJECT: "Who may decide about a plan may reject it.",
+    Verb.PLAN: "Plans have no requirements that `--force` could bypass.",
+    Verb.APPLY: "Its requirements must be met first.",
+    Verb.DESTROY: "A destroy plan always needs a review.",
+    Verb.LOCK: "An existing lock stays until somebody unlocks it.",
+    Verb.UNLOCK: "Anyone with write access to this repository can unlock.",
+    Verb.CONFIRM: "An operator can override requirements on the deployment's page.",
+    Verb.REJECT: "Anyone who may review a plan can reject it.",
     Verb.CANCEL: "To interrupt an apply, write `--apply`.",
 }
 
@@ -152,13 +152,13 @@ def _words(text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError:
-        raise _RefusalError("A quote is not closed, or a backslash stands at the end.") from None
+        raise _RefusalError("The command has an unclosed quote, or ends with a backslash.") from None
 
 
 def _command(text: str, prefix: str) -> Command:
     first = text.split(maxsplit=2)
     if len(first) == 1:
-        raise _RefusalError("No command is named.")
+        raise _RefusalError("The command is missing.")
     verb, rest = _verb(first[1], prefix), "".join(first[2:])
     match verb:
         case Verb.HELP:
@@ -200,9 +200,9 @@ def _lock(rest: str, prefix: str) -> Command:
         return _flags(_words(rest), Verb.LOCK, prefix)
     reason = rest[found.end() :].strip().strip("\"'")
     if not reason:
-        raise _RefusalError("`--reason` needs the reason after it, such as `--reason the vendor moves the database`.")
+        raise _RefusalError("`--reason` needs a text, such as `--reason the vendor moves the database`.")
     if len(reason) > LONGEST_REASON:
-        raise _RefusalError(f"A reason has {LONGEST_REASON} characters at most.")
+        raise _RefusalError(f"A reason can have at most {LONGEST_REASON} characters.")
     return replace(_flags(_words(rest[: found.start()]), Verb.LOCK, prefix), reason=reason)
 
 
@@ -268,21 +268,21 @@ def _flags(words: Sequence[str], verb: Verb, prefix: str) -> Command:
         else:
             raise _unknown(word, verb, prefix)
     if scope and roots:
-        raise _RefusalError("Name roots, a stack or `--all`, but not several of these at once.")
+        raise _RefusalError("Use only one of roots, a stack and `--all`.")
     named = _few(roots, "roots"), force, _few(directories, "directories")
     return Command(verb, *named, scope=scope, duration=duration)
 
 
 def _duration(text: str) -> str:
     if not re.fullmatch(DURATION, text):
-        raise _RefusalError(f"{code(text, 60)} is no duration: write minutes, hours or days, such as `90m` or `2h`.")
+        raise _RefusalError(f"{code(text, 60)} is not a duration. Use minutes, hours or days, such as `90m` or `2h`.")
     return text
 
 
 def _few(names: Sequence[str], what: str) -> tuple[str, ...]:
     once = tuple(dict.fromkeys(names))
     if len(once) > MAXIMUM_ROOTS:
-        raise _RefusalError(f"One comment may name {MAXIMUM_ROOTS} {what} at most.")
+        raise _RefusalError(f"A comment can name at most {MAXIMUM_ROOTS} {what}.")
     return once
 
 
@@ -295,19 +295,19 @@ def _verb(word: str, prefix: str) -> Verb:
     if lowered in _ENGINES or lowered in _ENGINE_WORDS:
         raise _RefusalError(_engine_hint(word, prefix))
     instead = _INSTEAD.get(lowered) or did_you_mean(word, list(Verb))
-    raise _RefusalError(_sentences(f"There is no command {code(word, 60)}.", instead))
+    raise _RefusalError(_sentences(f"{code(word, 60)} is not a command.", instead))
 
 
 def _engine_hint(word: str, prefix: str) -> str:
     return (
-        f"{code(word, 60)} is a command of the engine. Tidegate runs the engine itself: `{prefix} deploy` plans, "
-        "shows the plan for review, and applies exactly that plan once it is confirmed."
+        f"{code(word, 60)} is a command of Terraform or OpenTofu, which Tidegate runs for you. `{prefix} deploy` "
+        "plans, shows the plan for review, and applies exactly that plan once it is confirmed."
     )
 
 
 def _next(rest: list[str], flag: str, what: str) -> str:
     if not rest or rest[0].startswith("-"):
-        raise _RefusalError(f"{code(flag)} needs the name of a {what} after it.")
+        raise _RefusalError(f"{code(flag)} needs the name of a {what}.")
     return rest.pop(0)
 
 
@@ -315,24 +315,24 @@ def _name(normal: Callable[[str], str], what: str, name: str) -> str:
     try:
         return normal(name)
     except InvalidName as error:
-        raise _RefusalError(f"{code(name, 60)} cannot be the name of a {what}: {error.advice}.") from None
+        raise _RefusalError(f"{code(name, 60)} is not a valid name for a {what}: {error.advice}.") from None
 
 
 def _unknown(word: str, verb: Verb, prefix: str) -> _RefusalError:
     flags = _FLAGS[verb]
     if word in _FORCE:
-        return _RefusalError(_sentences(f"`{verb}` takes no {code(word)}.", _FORCELESS[verb]))
+        return _RefusalError(_sentences(f"`{verb}` does not accept {code(word)}.", _FORCELESS[verb]))
     if word.startswith("-"):
         near = did_you_mean(word, flags)
-        after = f"Options of the engine come after `--`: `{prefix} plan -- OPTION`." if verb is Verb.PLAN else ""
+        after = f"Options for the engine go after `--`: `{prefix} plan -- OPTION`." if verb is Verb.PLAN else ""
         return _RefusalError(_sentences(f"`{verb}` has no option {code(word, 60)}.", near, after))
     if verb is Verb.CONFIRM:
         return _RefusalError(
-            f"{code(word, 60)} does not name a plan: write at least 12 characters of its SHA-256. "
-            f"{code(f'{prefix} confirm')} names those that wait."
+            f"{code(word, 60)} is not a plan digest. Use at least 12 characters of the plan's SHA-256. "
+            f"{code(f'{prefix} confirm')} lists the plans that wait."
         )
     return _RefusalError(
-        f"{code(word, 60)} does not belong here. Name a root with `-p`, such as "
+        f"Unexpected argument {code(word, 60)}. Name a root with `-p`, such as "
         f"{code(f'{prefix} {verb} -p {word}', 100)}."
     )
 

@@ -45,17 +45,17 @@ def meant(command: Command, deployments: Sequence[Deployment], prefix: str) -> S
     if command.verb is Verb.CONFIRM:
         return _confirmed(command, found, prefix)
     if command.verb is Verb.REJECT and not command.roots and found[1:]:
-        return Unclear(_which("Several wait. Say which one is rejected", found, command.verb, prefix))
+        return Unclear(_which("Several deployments wait. Choose the one to reject", found, command.verb, prefix))
     return found
 
 
 def _confirmed(command: Command, found: Sequence[Deployment], prefix: str) -> Sequence[Deployment] | Unclear:
     if not command.digest:
-        return Unclear(_which("Say which plan you have read and confirm", found, command.verb, prefix))
+        return Unclear(_which("Choose the plan that you have reviewed", found, command.verb, prefix))
     exact = [each for each in found if each.plan and each.plan.file.sha256.startswith(command.digest)]
     if exact:
         return exact
-    why = f"No plan that waits has a SHA-256 that begins with {code(command.digest[:SHOWN_DIGEST])}. Those that wait"
+    why = f"No waiting plan has a SHA-256 that starts with {code(command.digest[:SHOWN_DIGEST])}. Waiting plans"
     return Unclear(_which(why, found, command.verb, prefix))
 
 
@@ -67,7 +67,7 @@ def written_too_early(deployment: Deployment, written_at: str) -> str:
     asked = deployment.review.asked_at if deployment.review else ""
     if asked and written_at and datetime.fromisoformat(written_at) >= datetime.fromisoformat(asked):
         return ""
-    return "This comment was written before the plan was shown. Read the plan, and comment again."
+    return "This comment is older than the plan. Review the plan, and comment again."
 
 
 def _may_be(verb: Verb, deployment: Deployment) -> bool:

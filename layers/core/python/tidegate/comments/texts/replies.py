@@ -30,33 +30,36 @@ def answering(comment: str, reply: str) -> str:
 
 def not_confirmed(doubt: str) -> str:
     """Return why a comment is not carried out of which the forge has not what was told. ``doubt`` is a sentence."""
-    return f"**Nothing was done**: this comment is not what Tidegate was told of. {doubt} Write a new one."
+    return (
+        f"**Nothing was done**: this comment differs from the webhook that Tidegate received. {doubt} Write a "
+        "new comment."
+    )
 
 
 def not_planned(problems: Iterable[str]) -> str:
     """Return why nothing is planned again; ``problems`` are sentences in Markdown."""
-    return f"**Nothing is planned again:**\n\n{bullets(problems)}"
+    return f"**No plan was started:**\n\n{bullets(problems)}"
 
 
 def requirements_missing(pull_request: PullRequest, missing: Missing, prefix: str) -> str:
     """Return the one reply that names everything that a deploy by hand lacks."""
     head = code(pull_request.head_sha[:7])
     lines = bullets((*missing.always, *missing.configured))
-    after = "Comment again once that is done."
+    after = "Comment again after that."
     if missing.configured and not missing.always:
         after += (
-            f" In an emergency, {code(f'{prefix} deploy --force')} passes over it: that is recorded in the audit log, "
-            "and the plan waits for its review all the same."
+            f" In an emergency, {code(f'{prefix} deploy --force')} bypasses these requirements. That is recorded "
+            "in the audit log, and the plan still needs its review."
         )
-    return f"**Nothing of {head} is deployed**, because this is missing:\n\n{lines}\n\n{after}"
+    return f"**{head} is not deployed**, because these requirements are not met:\n\n{lines}\n\n{after}"
 
 
 def head_moved(bound: str, pull_request: PullRequest) -> str:
     """Return that a comment is about an earlier head, ``bound``, and does nothing about the one of now."""
     then, now = code(bound[:7]), code(pull_request.head_sha[:7])
     return (
-        f"**Nothing of {now} is deployed**: the head was {then} when this comment was received. What it put in line of "
-        f"{then} by then stays there. Comment again to deploy {now}."
+        f"**{now} is not deployed**: the head was {then} when Tidegate received this comment. Deployments of "
+        f"{then} that are already queued stay queued. Comment again to deploy {now}."
     )
 
 
@@ -74,8 +77,8 @@ def destroying(deployments: Sequence[Deployment]) -> str:
     """Return where the plans of destructions are reviewed."""
     lines = [f"{code(each.root.name)}, as of {code(each.revision.short)}" for each in deployments]
     return (
-        f"The destruction is planned of\n\n{bullets(lines)}\n\nEach plan waits for a review, at the check "
-        "`tidegate/deploy: ROOT` of that commit, which was deployed last, and on the queue's page."
+        f"A destroy plan is being made for\n\n{bullets(lines)}\n\nEach plan waits for a review at the check "
+        "`tidegate/deploy: ROOT` of that commit, the last deployed one, and on the queue's page."
     )
 
 
@@ -89,7 +92,7 @@ def not_merged(prefix: str) -> str:
 
 def name_what_to_destroy(prefix: str) -> str:
     """Return that roots have to be named."""
-    return f"**Nothing is destroyed**: name each root, such as {code(f'{prefix} destroy -p ROOT')}."
+    return f"**Nothing is destroyed**: name each root, for example {code(f'{prefix} destroy -p ROOT')}."
 
 
 def not_destroyed(reasons: Iterable[str]) -> str:
@@ -102,12 +105,12 @@ def forced(by: str, pull_request: PullRequest, roots: Sequence[str], missing: Mi
     what = f"{code(pull_request.head_sha[:7])} to {code_names(roots)}"
     if not missing.configured:
         return (
-            f"**Forced** by {code(by)}: {what}. Nothing was missing, so `--force` passed over nothing. "
-            "It is recorded in the audit log."
+            f"**Forced** by {code(by)}: {what}. All requirements were met, so `--force` bypassed nothing. It is "
+            "recorded in the audit log."
         )
     return (
-        f"⚠️ **Forced** by {code(by)}: {what} is deployed although this is missing:\n\n{bullets(missing.configured)}\n\n"
-        "This is recorded in the audit log. The plan waits for its review as any other."
+        f"⚠️ **Forced** by {code(by)}: {what} is deployed although these requirements are not met:\n\n"
+        f"{bullets(missing.configured)}\n\nThis is recorded in the audit log. The plan still needs its review."
     )
 
 
@@ -120,7 +123,7 @@ def invalid_configuration(error: InvalidConfiguration) -> str:
     """Return everywhere that the configuration is wrong, as far as anybody reads on. Nothing was done."""
     if not error.others:
         return (
-            f"**Nothing was done**, because {code(error.file)} cannot be used (line {error.line}): "
+            f"**Nothing was done**, because {code(error.file)} is invalid (line {error.line}): "
             f"{escaped(error.problem, _MISTAKE)}. {escaped(error.allowed, _MISTAKE)}."
         )
     mistakes = (error, *error.others)
@@ -128,9 +131,9 @@ def invalid_configuration(error: InvalidConfiguration) -> str:
         f"Line {each.line}: {escaped(each.problem, _MISTAKE)}. {escaped(each.allowed, _MISTAKE)}." for each in mistakes
     ]
     if len(lines) > _MISTAKES:
-        lines[_MISTAKES:] = [f"… and {len(lines) - _MISTAKES} more: `tidegate validate` tells them all"]
+        lines[_MISTAKES:] = [f"… and {len(lines) - _MISTAKES} more: `tidegate validate` shows them all"]
     return (
-        f"**Nothing was done**, because {code(error.file)} cannot be used. It has {len(mistakes)} mistakes:\n\n"
+        f"**Nothing was done**, because {code(error.file)} is invalid. It has {len(mistakes)} errors:\n\n"
         f"{bullets(lines)}"
     )
 
@@ -138,8 +141,9 @@ def invalid_configuration(error: InvalidConfiguration) -> str:
 def app_lacks(permissions: Sequence[str]) -> str:
     """Return which permissions the App was not given. Nothing was done."""
     return (
-        f"**Nothing was done**: Tidegate's App lacks {code_names(permissions)} here. Who owns the App adds it in its "
-        "settings (*Permissions & events*), and who owns the organization accepts it. Comment again after that."
+        f"**Nothing was done**: Tidegate's GitHub App lacks the permission {code_names(permissions)}. The owner of "
+        "the App must add it in the App's settings (*Permissions & events*), and an owner of the organization "
+        "must accept it. Comment again after that."
     )
 
 
@@ -155,12 +159,15 @@ def base_does_not_count(pull_request: PullRequest, main: str) -> str:
 
 def may_not_unlock(by: str, verb: str = "unlock") -> str:
     """Return that somebody may not unlock, or lock."""
-    return f"**Nothing was {verb}ed.** {code(by)} may not write to this repository. Ask somebody who may to comment."
+    return (
+        f"**Nothing was {verb}ed.** {code(by)} does not have write access to this repository. Ask somebody who "
+        "has it to comment."
+    )
 
 
 def already_queued(wanted: Deployment, earlier: Deployment, where: str) -> str:
     """Return that another deployment is what is asked for. ``where`` is the address of its check run."""
-    return f"{repeats.already_queued(wanted, earlier, code)}. Go on with [its check]({where})."
+    return f"{repeats.already_queued(wanted, earlier, code)}. See [its check]({where})."
 
 
 def locks_changed(told: Sequence[tuple[str, Decision]], sign: str) -> str:

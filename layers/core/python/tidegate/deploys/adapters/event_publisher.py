@@ -98,7 +98,7 @@ class AwsEventPublisher:
             self._publish(deployment)
         except CloudUnavailable as error:
             about = {"deployment": deployment.id, "state": deployment.state.value, "refusal": str(error)}
-            logger.warning("the event bus did not take an event", extra=about)
+            logger.warning("EventBridge rejected an event", extra=about)
 
     def refresh(self, deployment: str) -> None:
         self._show(PublishDeployment(deployment=deployment, again=True))

@@ -176,4 +176,4 @@ def _token(layer: str) -> str:
 
 
 def _name(repository: str) -> str:
-    return f"The places for plans of {repository}"
+    return f"The plan concurrency slots of {repository}"

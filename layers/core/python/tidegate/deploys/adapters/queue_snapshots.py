@@ -83,4 +83,4 @@ class DynamoQueueSnapshots:
 
 
 def _name(queue: str) -> str:
-    return f"The line of {queue}"
+    return f"The cached positions of {queue}"

@@ -24,4 +24,4 @@ def enqueue_all(deployments: Iterable[Deployment], enqueue: Callable[[Deployment
             failures.append(error)
             failed.add(deployment.queue)
     if failures:
-        raise ExceptionGroup("Roots could not be enqueued; the event is received again.", failures)
+        raise ExceptionGroup("Some roots could not be enqueued. The event will be retried.", failures)

@@ -49,4 +49,4 @@ def _wake(ports: Ports, token: str) -> None:
     When it is too late, the worker is awake, or looks at the queue again before it closes.
     """
     with suppress(TooLate):
-        ports.workflows.settle(token, {"reason": "There is work in the queue."})
+        ports.workflows.settle(token, {"reason": "The queue has work."})

@@ -36,7 +36,9 @@ def unlock_queue(ports: Ports, queue: str, unlocking: Unlocking) -> Decision:
 def _unlock(ports: Ports, queue: str, unlocking: Unlocking) -> Decision:
     head, _ = ports.queues.read(queue)
     if head.lock is not None and head.lock.scope:
-        return Decision(False, f"Not this queue, but {named(head.lock.scope)} is locked. Unlock that.")
+        return Decision(
+            False, f"This queue has no lock of its own: {named(head.lock.scope)} is locked. Unlock that instead."
+        )
     if head.lock is None and head.unlocked != unlocking:
         return Decision(False, _not_locked(head))
     if head.lock is not None and _is_newer(head.lock, unlocking):
@@ -46,7 +48,7 @@ def _unlock(ports: Ports, queue: str, unlocking: Unlocking) -> Decision:
         by, left = _take_away(ports, head, head.lock, unlocking)
     _show(ports, head)
     if by != unlocking:
-        return Decision(False, f"{by.by} unlocks this queue already.")
+        return Decision(False, f"{by.by} is already unlocking this queue.")
     return Decision(True, f"{by.by} unlocked the queue. {_still_locked(left)}".rstrip())
 
 
@@ -55,7 +57,9 @@ def _before_that_lock(ports: Ports, head: QueueHead, lock: Lock, unlocking: Unlo
     if head.unlocked == unlocking:
         _show(ports, head)
         return Decision(True, f"{unlocking.by} unlocked the queue. It was locked again on {moment(lock.at)}.")
-    return Decision(False, f"The queue was locked anew on {moment(lock.at)}, after you asked to unlock it.")
+    return Decision(
+        False, f"The queue was locked again on {moment(lock.at)}, after you asked to unlock it. Nothing was changed."
+    )
 
 
 def _take_away(ports: Ports, head: QueueHead, lock: Lock, unlocking: Unlocking) -> tuple[Unlocking, Lock | None]:
@@ -96,10 +100,10 @@ def _is_newer(lock: Lock, unlocking: Unlocking) -> bool:
 
 def _still_locked(lock: Lock | None) -> str:
     """Return that a lock by hand holds that was there before the one that was taken away."""
-    return f"{lock.by} locked it by hand before, and it stays locked: {lock.reason}" if lock else ""
+    return f"It stays locked, because {lock.by} had locked it manually before: {lock.reason}" if lock else ""
 
 
 def _not_locked(head: QueueHead) -> str:
     if head.unlocked is None:
         return "This queue is not locked."
-    return f"This queue is not locked any more: {head.unlocked.by} unlocked it on {moment(head.unlocked.at)}."
+    return f"This queue is no longer locked: {head.unlocked.by} unlocked it on {moment(head.unlocked.at)}."

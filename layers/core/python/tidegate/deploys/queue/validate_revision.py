@@ -47,7 +47,7 @@ def validate_revision(ports: Ports, message: ValidateRevision) -> RevisionValida
 def _validate(ports: Ports, message: ValidateRevision) -> RevisionValidated:
     head, deployment = ports.queues.read_with(message.queue, message.deployment)
     if head.in_flight != deployment.id:
-        return _answer(deployment, allowed=False, reason="This deployment is not in flight.")
+        return _answer(deployment, allowed=False, reason="This deployment is not the one in progress.")
     if deployment.state not in _NOT_BEGUN or is_cancelled(deployment):
         goes_on = not (is_final(deployment.state) or is_cancelled(deployment))
         return _answer(deployment, allowed=goes_on, reason=deployment.reason)

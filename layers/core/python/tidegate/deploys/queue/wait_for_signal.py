@@ -31,4 +31,4 @@ def _wait(ports: Ports, message: WaitForSignal) -> None:
         ports.queues.commit(head, replace(head, token=message.token))
         return
     with suppress(TooLate):
-        ports.workflows.settle(message.token, {"reason": "The queue has changed since this worker looked."})
+        ports.workflows.settle(message.token, {"reason": "The queue changed since this worker last read it."})

@@ -19,12 +19,12 @@ from tidegate.rules.decision import Decision
 from tidegate.rules.errors import CloudUnavailable, Conflict, NotFound
 
 _ANOTHER_PLAN = (
-    "The plan that you saw is not the one that waits for a review now, so nothing was decided. "
-    "Read the deployment's page again, and confirm the plan that it shows."
+    "The plan that you reviewed is not the current one, so nothing was decided. Reload the deployment's page, and "
+    "review the plan that it shows."
 )
 _ALTERED = (
-    "The stored text of this plan was altered after it was made, so nobody can read what would be applied. "
-    "Reject it, and merge or run it again for a new plan."
+    "The stored plan output was modified after the plan was made, so it cannot be reviewed. Reject the plan, then "
+    "merge again or re-run the deployment to get a new plan."
 )
 
 

@@ -109,7 +109,7 @@ def _standing(
             else:
                 missing.append(layer)
     owners = tuple(login for login in given.of_head if _is_owner(held, people.get(login)))
-    others = tuple(Disregarded(login, "is not among its owners") for login in given.of_head if login not in owners)
+    others = tuple(Disregarded(login, "is not an owner of it") for login in given.of_head if login not in owners)
     lacks = len(owners) < held.approvals + given.besides
     fails = bool(rules) or any(verdict.failed for _, verdict in judged)
     state = _state([verdict for _, verdict in judged], missing, fails=fails, lacks_approval=lacks)

@@ -93,9 +93,9 @@ class AllowedRoles:
             role = target.role(phase)
             if role and not is_allowed(self.phases.get(phase, ()), repository, role):
                 return (
-                    f"{role!r} is not allowed for {repository!r}: no entry of {phase}_target_roles names it "
-                    "for this repository. The operators of Tidegate add one to cdk.json and deploy it, or name another "
-                    "role in the default branch's tidegate.yaml."
+                    f"{role!r} is not allowed for {repository!r}: {phase}_target_roles has no entry that allows "
+                    "it. Ask the operators of Tidegate to add one to cdk.json and deploy it, or use another role "
+                    "in the default branch's tidegate.yaml."
                 )
         return ""
 
@@ -132,31 +132,33 @@ def fits(pattern: str, text: str) -> bool:
 
 def account_problem(text: str) -> str:
     """Return why a text is no account, empty if it is one."""
-    return "" if _ACCOUNT.fullmatch(text) else f"{quoted(text)} is no account of AWS"
+    return "" if _ACCOUNT.fullmatch(text) else f"{quoted(text)} is not an AWS account ID"
 
 
 def role_problem(text: str) -> str:
     """Return why a text names no role, empty if it does: by its ARN, or by its name with its path before it."""
     usable = (_ARN if text.startswith("arn:") else _NAME).fullmatch(text)
-    return "" if usable else f"{quoted(text)} names no role"
+    return "" if usable else f"{quoted(text)} is not an IAM role name or role ARN"
 
 
 def region_problem(text: str) -> str:
     """Return why a text is no region, empty if it is one."""
-    return "" if _REGION.fullmatch(text) else f"{quoted(text)} is no known region of AWS"
+    return "" if _REGION.fullmatch(text) else f"{quoted(text)} is not a known AWS region"
 
 
 def aws_target(account: str, plan_role: str, apply_role: str, region: str, identity: str = "") -> AwsTarget:
     """Return the target of these texts, each empty if nothing says it, else without a problem. Raise InvalidTarget."""
     if not (plan_role or apply_role):
         if identity == WEB_IDENTITY:
-            raise InvalidTarget(f"aws says identity: {identity} and names no role", "Add plan_role and apply_role")
+            raise InvalidTarget(f"aws sets identity: {identity} but no role", "Add plan_role and apply_role")
         if account:
-            raise InvalidTarget(f"aws names the account {account} and no role in it", "Add plan_role and apply_role")
+            raise InvalidTarget(f"aws sets the account {account} but no role", "Add plan_role and apply_role")
         return AwsTarget(region=region)
     if not (plan_role and apply_role):
         said, missing = ("plan_role", "apply_role") if plan_role else ("apply_role", "plan_role")
-        raise InvalidTarget(f"aws has {said} and no {missing}", f"Add {missing}: a plan may have less rights")
+        raise InvalidTarget(
+            f"aws has {said} but no {missing}", f"Add {missing}: it can have fewer permissions than the other"
+        )
     roles = _arn(plan_role, account, region), _arn(apply_role, account, region)
     target = AwsTarget(*roles, region, identity == WEB_IDENTITY)
     if target.plan_role == target.apply_role:
@@ -171,7 +173,7 @@ def _arn(role: str, account: str, region: str) -> str:
     if role.startswith("arn:"):
         return role
     if not account:
-        raise InvalidTarget(f"the role {role!r} is a name, and nothing says its account", "Add account")
+        raise InvalidTarget(f"the role {role!r} is only a name, and no account is set", "Add account")
     return f"arn:{_partition(region)}:iam::{account}:role/{role}"
 
 
@@ -181,11 +183,11 @@ def _check(role: str, account: str, region: str) -> None:
         raise InvalidTarget(role_problem(role), ROLES)
     partition, own, _ = match.groups()
     if own != account:
-        advice = f"Name a role of the account {account}, or say its own account"
-        raise InvalidTarget(f"the role {role!r} is in the account {own}, and not in {account}", advice)
+        advice = f"Use a role in the account {account}, or change account to that of the role"
+        raise InvalidTarget(f"the role {role!r} is in the account {own}, not in {account}", advice)
     if region and partition != _partition(region):
-        advice = f"Roles there begin with arn:{_partition(region)}:"
-        raise InvalidTarget(f"the role {role!r} is of no account with the region {region}", advice)
+        advice = f"Role ARNs in that region begin with arn:{_partition(region)}:"
+        raise InvalidTarget(f"the role {role!r} is in another AWS partition than the region {region}", advice)
 
 
 def _partition(region: str) -> str:
@@ -213,4 +215,4 @@ def from_text(text: str) -> AllowedRoles:
             }
         )
     except (AttributeError, TypeError) as error:
-        raise ValueError(f"these are no roles: {text!r}") from error
+        raise ValueError(f"invalid list of roles: {text!r}") from error

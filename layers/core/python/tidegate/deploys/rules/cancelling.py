@@ -11,7 +11,10 @@ from tidegate.deploys.texts.advice import advice_on
 from tidegate.rules.errors import DeploymentCancelled
 
 #: What cancelling an apply may do: said before it is done, and wherever it can be asked for.
-APPLY_WARNING = "The engine is interrupted, and what it has changed by then stays: the state may be partly changed."
+APPLY_WARNING = (
+    "Interrupting stops the engine in the middle of its work. Changes that it has already made remain, so the "
+    "state may be partly changed."
+)
 
 
 class CancelStep(StrEnum):
@@ -40,15 +43,15 @@ def check_cancelling(deployment: Deployment, *, is_apply: bool) -> CancelVerdict
         return CancelVerdict(CancelStep.GO_ON)
     if is_final(deployment.state) or deployment.ending is not None:
         state = deployment.ending.state if deployment.ending else deployment.state
-        return _refused(f"This deployment {where_it_is(state)}: nothing is left to cancel. {advice_on(deployment)}")
+        return _refused(f"This deployment {where_it_is(state)}, so there is nothing to cancel. {advice_on(deployment)}")
     if deployment.state is not State.APPLYING:
         return CancelVerdict(CancelStep.END)
     if deployment.cancelled is not None:
         return CancelVerdict(CancelStep.GO_ON)
     if not is_apply:
         return _refused(
-            f"This deployment is being applied, and nothing was cancelled. {APPLY_WARNING} "
-            "To interrupt it all the same, cancel it once more and say that its apply is meant (--apply)."
+            f"This deployment is being applied, so it was not cancelled. {APPLY_WARNING} To interrupt the apply "
+            "anyway, cancel the deployment with --apply."
         )
     return CancelVerdict(CancelStep.INTERRUPT)
 
@@ -88,10 +91,10 @@ def answer_given(deployment: Deployment) -> str:
     if by is None:
         raise ValueError(f"{deployment.id} is not cancelled")
     if is_cancelled(deployment):
-        return f"{by.by} cancelled this deployment on {moment(by.at)}. Nothing of it was applied."
+        return f"{by.by} cancelled this deployment on {moment(by.at)}. Nothing was applied."
     return (
-        f"{by.by} interrupted the apply on {moment(by.at)}. {APPLY_WARNING} "
-        "How it ended is shown once the engine has stopped."
+        f"{by.by} interrupted the apply on {moment(by.at)}. {APPLY_WARNING} The result appears here once the "
+        "engine has stopped."
     )
 
 

@@ -46,8 +46,8 @@ def subject_problem(text: str) -> str:
     if len(text) <= LONGEST_SUBJECT:
         return ""
     return (
-        f"The subject of its tokens would have {len(text)} characters, and AWS takes {LONGEST_SUBJECT}: {text}. "
-        "Give the root or the stack a shorter name."
+        f"The subject of its tokens is {len(text)} characters long, but AWS allows at most {LONGEST_SUBJECT}: "
+        f"{text}. Give the root or the stack a shorter name."
     )
 
 

@@ -155,7 +155,7 @@ def is_final(state: State) -> bool:
 def where_it_is(state: State) -> str:
     """Return where a deployment is, as a sentence goes on about it: ``is planning now``, ``has ended (applied)``."""
     words = state.replace("_", " ")
-    return f"has ended ({words})" if is_final(state) else f"is {words} now"
+    return f"has ended ({words})" if is_final(state) else f"is now {words}"
 
 
 def may_follow(before: State, after: State) -> bool:
@@ -440,6 +440,6 @@ class Deployment:
         ``error`` is the name of what the Terraform machine failed with, if it is known.
         """
         state = ends_without_result(self.state, apply_was_taken=apply_was_taken)
-        why = f"Tidegate failed ({error})" if error else "Tidegate's execution ended without a result"
+        why = f"Internal error ({error})" if error else "The Step Functions execution ended without a result"
         known = "nothing was applied" if state is State.ENGINE_FAULT else "an apply was running"
         return Ending(state, f"{why}; {known}.", error or "", "", at)

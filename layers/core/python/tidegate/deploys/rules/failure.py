@@ -25,10 +25,10 @@ _WORDS = {
     "RunnerFault": "",
     "PlanAltered": "",
     "ApplyNotStarted": "",
-    "States.HeartbeatTimeout": "The runner sent no sign of life for a minute. ",
-    "States.Timeout": "The time limit was over. ",
+    "States.HeartbeatTimeout": "The runner sent no heartbeat for 1 minute. ",
+    "States.Timeout": "The time limit was exceeded. ",
     "RunnerStopped": "The runner stopped: ",
-    "Interrupted": "The runner was told to stop: ",
+    "Interrupted": "The runner was interrupted: ",
 }
 
 
@@ -65,7 +65,7 @@ def in_words(error: str, failure: Failure) -> str:
     """Return what people read of the failure that a state of a state machine ended with."""
     words = _WORDS.get(error, f"{error}: ")
     if error in START_REFUSED:
-        words = f"AWS refused to start a runner, also after ten more tries in some minutes ({error}): "
+        words = f"AWS did not start a runner, even after ten retries over several minutes ({error}): "
     return f"{words}{failure.message}".rstrip(" :")
 
 

@@ -47,7 +47,7 @@ class Freeze:
         if self.cron:
             hours, minutes = divmod(self.minutes, 60)
             long = " ".join(filter(None, (f"{hours} h" if hours else "", f"{minutes} min" if minutes else "")))
-            return f"{long} from each {self.cron!r} ({self.zone})"
+            return f"{long} from each start of {self.cron!r} ({self.zone})"
         return f"from {moment(self.begins)} until {moment(self.ends)}"
 
 

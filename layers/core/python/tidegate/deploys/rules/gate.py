@@ -35,17 +35,17 @@ _COUNTED = 10
 #: States in which a deployment waits at a gate.
 WAITING = frozenset({State.GATED, State.BLOCKED})
 _BAD_ENDS: dict[State, str] = {
-    State.BLOCKED: "is blocked itself",
+    State.BLOCKED: "is blocked",
     State.PLAN_FAILED: "failed to plan",
     State.APPLY_FAILED: "failed to apply",
     State.REJECTED: "was rejected",
-    State.REVIEW_EXPIRED: "waited too long for its review",
-    State.GATE_EXPIRED: "waited too long",
-    State.REFUSED: "was refused",
+    State.REVIEW_EXPIRED: "was not reviewed in time",
+    State.GATE_EXPIRED: "exceeded its time limit at the gate",
+    State.REFUSED: "was not allowed to deploy",
     State.SUPERSEDED: "was superseded",
     State.CANCELLED: "was cancelled",
     State.OUTCOME_UNKNOWN: "ended with an unknown outcome",
-    State.ENGINE_FAULT: "was ended by a fault of Tidegate",
+    State.ENGINE_FAULT: "ended with an internal error",
 }
 
 
@@ -115,9 +115,7 @@ class Dependencies:
         """Why nothing that waits for these goes on, None if it does."""
         gone = [each for each in self.all if each.is_lost]
         if gone:
-            reason = (
-                f"The change does not know {_listed(gone)} any more, as it is too old. Reject this and merge again."
-            )
+            reason = f"The records of {_listed(gone)} have expired. Reject this deployment and merge again."
             return _verdict(Opening.BLOCKED, reason, gone)
         bad = [each for each in self.all if each.state in _BAD_ENDS]
         if bad:
@@ -125,7 +123,7 @@ class Dependencies:
             reason = f"{cause.name} {_BAD_ENDS[cause.state]}{_besides(len(bad) - 1)}."
             return _verdict(Opening.BLOCKED, reason, bad)
         missing = [each for each in self.all if each.state not in DONE]
-        return _verdict(Opening.WAIT, f"It waits for {_listed(missing)}.", missing) if missing else None
+        return _verdict(Opening.WAIT, f"Waiting for {_listed(missing)}.", missing) if missing else None
 
     @cached_property
     def changed(self) -> str:
@@ -194,8 +192,8 @@ def evaluate_gate(
     since = _planned_since(deployment)
     if point is Point.APPLY and known.changed > since:
         newer = [each for each in known.all if each.changed > since]
-        return _verdict(Opening.PLAN_AGAIN, f"After this was planned, {_listed(newer)} changed.", newer)
-    return _verdict(Opening.OPEN, "All that this waits for is done.", [])
+        return _verdict(Opening.PLAN_AGAIN, f"{_listed(newer)} changed after this plan was made.", newer)
+    return _verdict(Opening.OPEN, "All dependencies are deployed.", [])
 
 
 def looked_at(deployment: Deployment, dependencies: Collection[Dependency] | Dependencies, at: str) -> Deployment:
@@ -222,14 +220,14 @@ def looked_at(deployment: Deployment, dependencies: Collection[Dependency] | Dep
 
 def rejected(deployment: Deployment, gate: Gate, by: str, at: str) -> Deployment:
     """Return the record of a deployment that ``by`` rejects at its gate: how it ends is decided."""
-    reason = deployment.withdrawn or "It was rejected while it waited for others of its change."
+    reason = deployment.withdrawn or "It was rejected while it waited for its dependencies."
     ending = Ending(State.REJECTED, reason, "", "", at)
     return replace(deployment, gate=replace(gate, next=AfterGate.REJECTED, by=by, at=at), ending=ending)
 
 
 def superseded(deployment: Deployment, gate: Gate, newer: Deployment, at: str) -> Deployment:
     """Return the record of a blocked deployment that a newer one takes the place of: how it ends is decided."""
-    reason = f"While it was blocked, {newer.revision.short} came, which takes its place. {deployment.reason}".rstrip()
+    reason = f"Superseded by {newer.revision.short} while it was blocked. {deployment.reason}".rstrip()
     ending = Ending(State.SUPERSEDED, reason, "", "", at)
     decided = replace(gate, next=AfterGate.SUPERSEDED, at=at)
     return replace(deployment, gate=decided, ending=ending, superseded_by=newer.id)
@@ -287,7 +285,10 @@ def is_behind(deployment: Deployment, other: Deployment) -> bool:
 
 def yielding(deployment: Deployment, gate: Gate, other: Deployment, at: str) -> Deployment:
     """Return the record of a deployment that steps aside for ``other``, and is run again after it."""
-    reason = f"{_named(other)} stood behind it in line and goes first; this one is run again after it."
+    reason = (
+        f"{_named(other)} was queued behind this deployment, which depends on it. It goes first, and this "
+        "deployment runs again after it."
+    )
     ending = Ending(State.SUPERSEDED, reason, "", "", at)
     decided = replace(gate, next=AfterGate.SUPERSEDED, by=other.requested_by, at=max(at, other.requested_at))
     stepped = replace(deployment, gate=decided, ending=ending)
@@ -377,7 +378,10 @@ def _besides(others: int) -> str:
     """Return how many came to a bad end besides the one that did so first, of those that are not merely blocked."""
     if not others:
         return ""
-    return f", and {_counted(others)} other{'' if others == 1 else 's'} came to a bad end as well"
+    return (
+        f", and {_counted(others)} other{'' if others == 1 else 's'} failed or {'is' if others == 1 else 'are'} "
+        "blocked, too"
+    )
 
 
 def _counted(number: int) -> str:

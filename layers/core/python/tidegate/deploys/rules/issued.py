@@ -42,8 +42,8 @@ def times_problem(token: str, now: float) -> str:
         return ""
     away = f"{begins - now:.0f} s early" if now < begins else f"{now - ends:.0f} s late"
     return (
-        f"By the runner's clock, which is {away}, the job's token is not valid, although it was made for it just now: "
-        "the clocks of the function forge_steps and of the runner differ. Start the job again."
+        f"The job's identity token is not valid by the runner's clock ({away}), although it was just issued. The "
+        "clocks of the function forge_steps and of the runner differ. Start the job again."
     )
 
 

@@ -16,7 +16,7 @@ LONGEST_REASON = 300
 #: How long a lock lasts, as people write it; seconds of each unit.
 DURATION = r"([1-9][0-9]{0,2})([mhd])"
 _SECONDS = {"m": 60, "h": 3600, "d": 86400}
-_NO_REASON = "It was locked by hand. Merges wait until the queue is unlocked."
+_NO_REASON = "It was locked manually. Merges wait until somebody unlocks the queue."
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def lock_end(duration: str, at: str) -> str:
         return ""
     found = re.fullmatch(DURATION, duration)
     if found is None:
-        raise InvalidName("duration", duration, "write minutes, hours or days, such as 90m, 2h or 3d")
+        raise InvalidName("duration", duration, "use minutes, hours or days, such as 90m, 2h or 3d")
     end = datetime.fromisoformat(at) + timedelta(seconds=int(found[1]) * _SECONDS[found[2]])
     return end.isoformat(timespec="microseconds")
 
@@ -65,14 +65,16 @@ def check_locking(head: QueueHead, locking: Locking) -> Decision:
     """Decide whether a queue can be locked now. A lock that is there stays: its reason may be an unknown outcome."""
     if not head.version:
         return Decision(
-            False, f"Nothing was ever deployed to {head.root_name}, so it has no queue. Lock it after its first deploy."
+            False, f"{head.root_name} has no queue, because it was never deployed. Lock it after its first deployment."
         )
     lock = head.lock
     if lock is not None and lock != lock_by_hand(locking):
         since = f"on {moment(lock.at)} by {lock.by}"
-        return Decision(False, f"The queue was locked {since}: {lock.reason} Unlock it first to lock it anew.")
+        return Decision(False, f"The queue was locked {since}: {lock.reason} Unlock it before you lock it again.")
     if head.unlocked is not None and head.unlocked.at > locking.at:
         return Decision(
-            False, f"{head.unlocked.by} unlocked the queue on {moment(head.unlocked.at)}, after you asked to lock it."
+            False,
+            f"{head.unlocked.by} unlocked the queue on {moment(head.unlocked.at)}, after you asked to lock "
+            "it. Nothing was changed.",
         )
     return Decision(True, f"{locking.by} locked the queue. {until(locking)}")

@@ -45,11 +45,11 @@ def pattern_problem(pattern: str) -> str | None:
     except UnusablePattern as problem:
         return str(problem)
     except re.error as error:
-        return f"it is no regular expression ({error})"
+        return f"it is not a valid regular expression ({error})"
     if part.least == 0:
-        return "it matches nothing at all, and would mask everything"
+        return "it matches the empty string, so it would mask everything"
     if part.most > LONGEST_MATCH or part.ways * part.most > _MOST_STEPS:
-        return "it can match in too many ways: bound its repetitions more closely, such as {1,40}"
+        return "it can match in too many ways: limit its repetitions, such as {1,40}"
     return None
 
 
@@ -70,7 +70,7 @@ class _Reader:
     def whole(self) -> _Part:
         part = self._alternatives(at_end=True)
         if self._at < len(self._text):
-            raise UnusablePattern("it closes a group that it does not open")
+            raise UnusablePattern("it has an unmatched closing parenthesis")
         return part
 
     def _alternatives(self, *, at_end: bool) -> _Part:
@@ -96,30 +96,32 @@ class _Reader:
         if character == "\\":
             return self._escape()
         if character in "*+?{}]":
-            raise UnusablePattern(f"{character!a} stands where nothing can be repeated: write \\{character}")
+            raise UnusablePattern(
+                f"{character!a} is not allowed here: to match the character itself, write \\{character}"
+            )
         self._at += 1
         return _Part() if character in "^$" else _Part(1, 1)
 
     def _group(self) -> _Part:
         self._at += 1
         if self._next("?") and not self._next(":"):
-            raise UnusablePattern("of groups, it may have (...) and (?:...) only")
+            raise UnusablePattern("only the groups (...) and (?:...) are supported")
         part = self._alternatives(at_end=False)
         if not self._next(")"):
-            raise UnusablePattern("it opens a group that it does not close")
+            raise UnusablePattern("it has an unclosed group")
         return part
 
     def _class(self) -> _Part:
         match = _CLASS.match(self._text, self._at)
         if match is None:
-            raise UnusablePattern("it opens a class of characters that it does not close")
+            raise UnusablePattern("it has an unclosed character class")
         self._at = match.end()
         return _Part(1, 1)
 
     def _escape(self) -> _Part:
         character = self._text[self._at + 1 : self._at + 2]
         if not character or (character.isalnum() and character not in _ESCAPES):
-            raise UnusablePattern(f"it has \\{character}, which is not known here")
+            raise UnusablePattern(f"the escape \\{character} is not supported")
         self._at += 2
         return _Part() if character in "bB" else _Part(1, 1)
 
@@ -129,19 +131,19 @@ class _Reader:
             return part
         self._at = match.end()
         if self._text[self._at : self._at + 1] in {"?", "+", "*", "{"}:
-            raise UnusablePattern("it repeats a repetition")
+            raise UnusablePattern("it has a quantifier directly after another")
         least, most = _bounds(match)
         if most == 1:
             return _Part(least * part.least, part.most, part.ways + 1, part.endless)
         if part.ways > 1 or part.least != part.most or part.least == 0:
-            raise UnusablePattern("it repeats what can match in several ways")
+            raise UnusablePattern("it repeats a part that can match in several ways")
         is_last = at_end and self._text[self._at : self._at + 1] in {"", "|"}
         if most is None:
             if not is_last:
-                raise UnusablePattern("a repetition without an end, such as + or *, may only be its last part")
+                raise UnusablePattern("an unbounded repetition, such as + or *, is only allowed at the end")
             return _Part(least * part.least, least * part.most, 1, endless=True)
         if most < least:
-            raise UnusablePattern(f"{match[0]} has no meaning")
+            raise UnusablePattern(f"{match[0]} is not a valid quantifier")
         return _Part(least * part.least, most * part.most, 1 if is_last else most - least + 1)
 
     def _next(self, character: str) -> bool:

@@ -9,8 +9,8 @@ from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.workflow import RunSettings
 
 TOO_LARGE = (
-    "What is to be stored of it is larger than 400 KB: its steps and variables filled in, its access rules, and what "
-    "its depends_on matches. Shorten these in the configuration and merge that."
+    "The record of this deployment exceeds 400 KB. It holds the resolved steps and variables, the access rules, "
+    "and the roots that depends_on matches. Shorten these in the configuration and merge the change."
 )
 
 

@@ -50,8 +50,8 @@ class Limit(StrEnum):
     """What Lambda has too little of for a plan."""
 
     TIME = f"it needs more than {PLAN_MINUTES} minutes"
-    MEMORY = "it needs more memory than the function has"
-    DISK = "it needs more disk than the function has"
+    MEMORY = "it needs more memory than the Lambda function has"
+    DISK = "it needs more disk than the Lambda function has"
     ENDED = "the attempt on Lambda ended without a result"
 
     @property
@@ -113,8 +113,8 @@ def where(left: Limit | None, remembered: OnFargate | None, now: str) -> Where:
         return Where(PlanRunner.LAMBDA)
     return Where(
         PlanRunner.FARGATE,
-        f"Plans of this root run on Fargate since {remembered.since[:10]}, as one was too large for Lambda: "
-        f"{remembered.limit}. They begin on Lambda again on {remembered.until[:10]}, or when the root's engine, "
-        "directory or workflow changes.",
+        f"Plans of this root have run on Fargate since {remembered.since[:10]}, because one exceeded the limits of "
+        f"Lambda: {remembered.limit}. They start on Lambda again on {remembered.until[:10]}, or when the root's "
+        "engine, directory or workflow changes.",
         remembered.limit,
     )

@@ -69,21 +69,21 @@ class ReconcilerPass:
 def asked(places: SlotUsage, layer: str, limit: int) -> Answer:
     """Return whether a layer has a place, or may take one. Nobody passes those who wait."""
     if layer in places.held:
-        return Answer(True, "It has a place already.")
+        return Answer(True, "It already has a concurrency slot.")
     if places.line:
-        return Answer(False, f"Others wait for a place: {len(places.line)}.")
+        return Answer(False, f"Other plans already wait for a concurrency slot: {len(places.line)}.")
     if len(places.held) >= limit:
-        return Answer(False, f"All places are taken: {len(places.held)} of {limit}.")
-    return Answer(True, f"There is a free place: {len(places.held)} of {limit} are taken.")
+        return Answer(False, f"All concurrency slots are in use: {len(places.held)} of {limit}.")
+    return Answer(True, f"A concurrency slot is free: {len(places.held)} of {limit} are in use.")
 
 
 def next_pass(places: SlotUsage, limit: int) -> ReconcilerPass:
     """Return whose turn it is."""
     if not places.line:
-        return ReconcilerPass(None, "Nobody waits.")
+        return ReconcilerPass(None, "No plan is waiting.")
     if len(places.held) >= limit:
-        return ReconcilerPass(None, f"All places are taken: {len(places.held)} of {limit}.")
-    return ReconcilerPass(next(in_order(places)), "It is the next, and there is a free place.")
+        return ReconcilerPass(None, f"All concurrency slots are in use: {len(places.held)} of {limit}.")
+    return ReconcilerPass(next(in_order(places)), "It is next, and a concurrency slot is free.")
 
 
 def in_order(places: SlotUsage) -> Iterator[str]:

@@ -36,15 +36,19 @@ def refusal(blocking: Sequence[Standing]) -> str:
     """Return why sets do not let a plan pass, in plain sentences: which, by which rule, and how many owners approve."""
     said = [_said(each) for each in blocking[:_NAMED]]
     more = len(blocking) - _NAMED
-    return " ".join([*said, f"{more} more refuse it as well."] if more > 0 else said)
+    return " ".join([*said, f"Other policy sets block it, too: {more}."] if more > 0 else said)
 
 
 def _said(standing: Standing) -> str:
     held, failing = standing.policy_set, [verdict for _, verdict in standing.judged if verdict.failed]
     if not failing:
-        return f"Policy set {held.name} has not judged this plan."
-    given = f"{len(standing.approved_by)} of {standing.needed} approvals by its owners" if held.owners else "no owners"
-    return f"Policy set {held.name} refuses this plan{by_what(failing[0])}, and has {given}."
+        return f"Policy set {held.name} has not evaluated this plan."
+    given = (
+        f"{len(standing.approved_by)} of {standing.needed} approvals by its owners"
+        if held.owners
+        else "no owners who can approve it"
+    )
+    return f"Policy set {held.name} blocks this plan{by_what(failing[0])}. It has {given}."
 
 
 def by_what(verdict: PolicyVerdict) -> str:

@@ -125,10 +125,10 @@ class Searched:
         for name in [each for each in named if each not in known]:
             near = get_close_matches(name, sorted(known), n=1)
             meant = f" Did you mean {prefix}{near[0]}?" if near else ""
-            told.append(f"No {self.about.name} that was searched has the {what} {quoted(name)}.{meant}")
+            told.append(f"None of the {self.about.name}s searched has the {what} {quoted(name)}.{meant}")
         if told and known:
             shown = sorted(known)[:_LISTED]
-            told.append(f"There are: {', '.join(shown)}{', …' if len(known) > len(shown) else ''}.")
+            told.append(f"Known: {', '.join(shown)}{', …' if len(known) > len(shown) else ''}.")
         return told
 
 
@@ -153,11 +153,11 @@ def _check(token: Token, about: Vocabulary) -> None:
         near = get_close_matches(value, known, n=1)
         meant = f"Did you mean {kind}:{near[0]}? " if near else ""
         raise InvalidTagQuery(
-            token.column, f"{token.shown} fits no {about.name}", f"{meant}Allowed here: {', '.join(known)}"
+            token.column, f"{token.shown} matches no {about.name}", f"{meant}Use one of: {', '.join(known)}"
         )
     if kind == "revision" and len(value) < _SHORTEST_REVISION:
         raise InvalidTagQuery(
-            token.column, f"{token.shown} is too short", f"Write at least {_SHORTEST_REVISION} characters of it"
+            token.column, f"{token.shown} is too short", f"Use at least {_SHORTEST_REVISION} characters"
         )
 
 
@@ -172,7 +172,7 @@ def _check_own(token: Token, kind: str, colon: str, about: Vocabulary) -> None:
         allowed = f"Did you mean {meant}? " if meant else ""
         raise InvalidTagQuery(
             token.column,
-            f"no {about.name} has the tag {token.shown}",
-            f"{allowed}Tags of {about.name}s begin with {', '.join(f'{name}:' for name in about.kinds)}, or are their "
-            "roots' own; one of these in quotes is taken as it is",
+            f"{token.shown} is not a tag of {about.name}s",
+            f"{allowed}Tags of {about.name}s begin with {', '.join(f'{name}:' for name in about.kinds)}, or are "
+            "defined by their roots; quote a tag to use it unchecked",
         )

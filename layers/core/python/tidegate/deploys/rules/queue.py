@@ -247,18 +247,16 @@ def next_step(
     if not works_here(head, execution):
         return NextStep(Step.STOP, "Another execution works on this queue.")
     if head.in_flight is not None:
-        return NextStep(Step.DEPLOY, "This deployment was claimed before and has not ended.")
+        return NextStep(Step.DEPLOY, "This deployment was already claimed and has not ended.")
     if worked.rounds >= most_rounds or worked.age >= EXECUTION_AGE:
         reason = f"This execution has worked for {worked.rounds} rounds and {worked.age.days} days."
         return NextStep(Step.HAND_OVER, reason)
     if not may_take(first, head.lock):
         reason = (
-            "Nothing is waiting."
-            if first is None
-            else "The queue is locked, and nothing that was asked for by hand is waiting."
+            "No deployment is queued." if first is None else "The queue is locked, and no manual deployment is queued."
         )
         return NextStep(Step.WAIT, reason)
-    return NextStep(Step.DEPLOY, "It is the first in line.", first)
+    return NextStep(Step.DEPLOY, "It is first in the queue.", first)
 
 
 def waiting_for(deployment: Deployment) -> Waiting:
@@ -376,13 +374,16 @@ def lock_after(unlocked: Lock, at: str) -> Lock | None:
 def _why_locked(deployment: Deployment) -> str:
     short = deployment.revision.short
     if deployment.destroy:
-        return "What the root made is destroyed by hand. Merges wait until that has ended, or the queue is unlocked."
+        return (
+            "A manual destroy of this root is in progress. Merges wait until it ends, or until somebody "
+            "unlocks the queue."
+        )
     if deployment.base_sha:
         return (
             f"{short} of {deployment.revision.branch} is applied before its merge. Other merges wait until it is "
             "merged, or the queue is unlocked."
         )
-    return f"{short} is deployed by hand. Merges wait until the queue is unlocked."
+    return f"{short} was deployed manually. Merges wait until somebody unlocks the queue."
 
 
 def lock_at_end(deployment: Deployment, lock: Lock | None, at: str) -> Lock | None:
@@ -392,7 +393,7 @@ def lock_at_end(deployment: Deployment, lock: Lock | None, at: str) -> Lock | No
     changed nothing goes away again, and what it found comes back; so does the lock of one that destroyed all there was.
     """
     if deployment.state is State.OUTCOME_UNKNOWN:
-        reason = "It is not known what the last apply changed. Inspect the state, then unlock the queue."
+        reason = "The outcome of the last apply is unknown. Inspect the state, then unlock the queue."
         return Lock(TIDEGATE, at, deployment.revision.sha, reason, deployment.id, before=by_hand(lock))
     is_its_own = lock is not None and lock.deployment == deployment.id
     destroyed = deployment.destroy is not None and deployment.state in DONE

@@ -15,6 +15,6 @@ def already_queued(wanted: Deployment, earlier: Deployment, quoted: Callable[[st
     what = root if wanted.stack == DEFAULT_STACK else f"{root} of stack {quoted(wanted.stack)}"
     state, asked = earlier.state.replace("_", " "), moment(earlier.requested_at)
     return (
-        f"{what} at {quoted(wanted.revision.short)} is in line already ({state}): {quoted(earlier.requested_by)} asked "
-        f"for it on {asked}"
+        f"{what} at {quoted(wanted.revision.short)} is already queued ({state}): {quoted(earlier.requested_by)} "
+        f"requested it on {asked}"
     )

@@ -77,6 +77,8 @@ def check_scoped_locking(locks: RepositoryLocks, scope: str, locking: Locking) -
     if lock is not None and lock != scoped_lock(scope, locking):
         since = f"on {moment(lock.at)} by {lock.by}"
         return Decision(
-            False, f"{named(scope).capitalize()} of {locks.repository} locked {since}: {lock.reason} Unlock first."
+            False,
+            f"{named(scope).capitalize()} of {locks.repository} already locked {since}: {lock.reason} "
+            "Unlock before you lock again.",
         )
     return Decision(True, f"{locking.by} locked {named(scope)} of {locks.repository}. {until(locking)}")

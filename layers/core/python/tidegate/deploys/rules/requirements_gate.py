@@ -61,16 +61,16 @@ def looked_at(deployment: Deployment, missing: MissingBeforeApply, at: str) -> D
 
 def _why(missing: MissingBeforeApply) -> str:
     if missing.frozen:
-        return f"{missing.frozen}. It goes on by itself."
-    return "Not all is there that its root requires before an apply."
+        return f"{missing.frozen}. It continues automatically."
+    return "The apply requirements of its root are not met yet."
 
 
 def may_not_approve(deployment: Deployment, by: str) -> str:
     """Return why somebody's approval of a deployment itself would not count, whoever is asked; nothing if it might."""
     if any(each.by.casefold() == by.casefold() for each in deployment.approved_here):
-        return f"{by} approved this deployment before. Somebody else must as well."
+        return f"{by} already approved this deployment. Another person must approve it, too."
     if by.casefold() in {login.casefold() for login in deployment.authors}:
-        return f"{by} made, pushed or merged this change, and somebody else must approve it."
+        return f"{by} authored, pushed or merged this change, so another person must approve it."
     return ""
 
 
@@ -87,6 +87,6 @@ def overridden(deployment: Deployment, override: Override) -> Deployment:
 
 def rejected(deployment: Deployment, gate: Gate, by: str, at: str) -> Deployment:
     """Return the record of a deployment that ``by`` rejects: how it ends is decided."""
-    reason = deployment.withdrawn or "It was rejected while it waited for its requirements."
+    reason = deployment.withdrawn or "It was rejected while it waited for its apply requirements."
     ending = Ending(State.REJECTED, reason, "", "", at)
     return replace(deployment, gate=replace(gate, next=AfterGate.REJECTED, by=by, at=at), ending=ending)

@@ -30,12 +30,12 @@ def state_refusal(deployment: Deployment, *, only_failed: bool) -> str | None:
     ``only_failed`` tells that one failed check was to run again, not all of a commit.
     """
     if not is_final(deployment.state):
-        return "This deployment has not ended yet, so it is not run again."
+        return "This deployment has not ended yet, so it cannot be re-run."
     if not only_failed or deployment.state in _FAILED:
         return None
     if deployment.state in _NEVER_LET_IN:
-        return "This deployment was never let in, for the reason below, so there is nothing to run again."
-    return "This deployment succeeded. Only failed ones are run again; Re-run all checks runs every root again."
+        return "This deployment never started, for the reason below, so there is nothing to re-run."
+    return "This deployment succeeded. Only failed deployments are re-run. To re-run every root, use Re-run all checks."
 
 
 def attempt_refusal(deployment: Deployment, attempted: Deployed | None) -> str | None:

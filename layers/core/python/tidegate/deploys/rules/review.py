@@ -20,9 +20,9 @@ REVIEW_DAYS = 7
 #: Changes of rules that a reason names.
 _NAMED = 5
 #: Why the plan of what destroys a root is reviewed, whatever the configuration says.
-_DESTROYS = "It destroys what the root made: such a plan is always reviewed."
+_DESTROYS = "This plan destroys the resources of the root. Such plans always need a review."
 #: Why the plan of who takes the place of a blocked deployment is reviewed: else it would be a way around its gate.
-_HELD_UP_BEFORE = "Its plan holds what a deployment was to change that others of its change held up."
+_HELD_UP_BEFORE = "This plan includes the changes of an earlier deployment that was blocked by its dependencies."
 
 
 class Need(StrEnum):
@@ -47,7 +47,7 @@ def evaluate_plan(deployment: Deployment, plan: Plan) -> PlanVerdict:
     What the revision itself demands a look at waits whatever the rule says.
     """
     if not plan.changes.any:
-        return PlanVerdict(Need.NOTHING, "The plan has nothing to change.")
+        return PlanVerdict(Need.NOTHING, "The plan has no changes.")
     demanded = (
         deployment.withdrawn
         or deployment.must_review
@@ -59,18 +59,18 @@ def evaluate_plan(deployment: Deployment, plan: Plan) -> PlanVerdict:
         return PlanVerdict(Need.REVIEW, demanded)
     when = deployment.review_rule.when
     if when is PlanReview.ALWAYS:
-        return PlanVerdict(Need.REVIEW, "Every plan with changes is reviewed.")
+        return PlanVerdict(Need.REVIEW, "Every plan with changes needs a review.")
     if when is PlanReview.NEVER:
-        return PlanVerdict(Need.APPLY, "Plans are not reviewed here.")
+        return PlanVerdict(Need.APPLY, "Plan reviews are off for this root.")
     if deployment.trigger is Trigger.MANUAL:
-        return PlanVerdict(Need.REVIEW, "It was asked for by hand.")
-    return PlanVerdict(Need.APPLY, "Only deployments by hand are reviewed here.")
+        return PlanVerdict(Need.REVIEW, "It was requested manually.")
+    return PlanVerdict(Need.APPLY, "Only manual deployments need a review for this root.")
 
 
 def _by_rules(deployment: Deployment) -> str:
     if not deployment.rule_changes:
         return ""
-    return f"What runs or who may do what changes with it: {listed(deployment.rule_changes, _NAMED)}."
+    return f"It changes what runs, or who may do what: {listed(deployment.rule_changes, _NAMED)}."
 
 
 def _by_hand(deployment: Deployment) -> str | None:
@@ -78,7 +78,7 @@ def _by_hand(deployment: Deployment) -> str | None:
     if not names:
         return None
     more = f" and {len(names) - 1} more" if names[1:] else ""
-    return f"This commit also changes {names[0]}{more}, which goes before it and is deployed by hand only."
+    return f"This commit also changes {names[0]}{more}, which must be deployed first, but is only deployed manually."
 
 
 def review_id(deployment: Deployment, plan: Plan) -> str:
@@ -154,7 +154,7 @@ def check_click(deployment: Deployment, answer: Answer, by: str, at: str) -> Cli
         return ClickVerdict(Followup.SETTLE_AGAIN)
     if review.approved is not None:
         done = "confirmed" if review.approved else "rejected"
-        return _refused(f"{review.by} {done} this plan before, on {moment(review.at or '')}. That decision stands.")
+        return _refused(f"{review.by} already {done} this plan on {moment(review.at or '')}. That decision is final.")
     if deployment.state is not State.AWAITING_REVIEW:
         return _not_waiting(deployment)
     return _judge_person(deployment, review, answer, by)
@@ -165,12 +165,12 @@ def _judge_person(deployment: Deployment, review: Review, answer: Answer, by: st
     if answer is Answer.REJECT:
         return ClickVerdict(Followup.DECIDE)
     if deployment.withdrawn:
-        return _refused(f"{deployment.withdrawn} Nothing of it is applied any more.")
+        return _refused(f"{deployment.withdrawn} This plan can no longer be applied.")
     if deployment.review_rule.exclude_authors and _is_author(deployment, by):
-        return _refused(f"{by} made or asked for this change, and somebody else must confirm it here.")
+        return _refused(f"{by} authored or requested this change, so another person must confirm it.")
     if any(_same(approval.by, by) for approval in review.approvals):
         missing = missing_approvals(deployment)
-        return _refused(f"{by} confirmed this plan before. {_more(missing)} by somebody else.")
+        return _refused(f"{by} already confirmed this plan. {_more(missing)} from other people.")
     return ClickVerdict(Followup.DECIDE)
 
 
@@ -183,8 +183,8 @@ def _was_recorded(review: Review, answer: Answer, by: str, at: str) -> bool:
 def _not_waiting(deployment: Deployment) -> ClickVerdict:
     if deployment.state is State.REVIEW_EXPIRED:
         return _refused(
-            f"The review expired after {REVIEW_DAYS} days, so nothing is applied any more. "
-            "Run it again, or merge a new revision, to get a new plan."
+            f"The review expired after {REVIEW_DAYS} days, so this plan can no longer be applied. Re-run the "
+            "deployment, or merge a new revision, to get a new plan."
         )
     return _refused(f"This deployment {where_it_is(deployment.state)} and does not wait for a review.")
 

@@ -17,15 +17,18 @@ _MOVED_ON = (
     "would undo it. Update the branch from its base, and comment tidegate apply again."
 )
 _DEPLOYED_SINCE = (
-    "Another revision was deployed to this root after its destruction was asked for, so nothing is destroyed. "
-    "Ask again if what is deployed now is to be destroyed."
+    "Another revision was deployed to this root after you requested the destroy, so nothing is destroyed. Request "
+    "it again to destroy what is deployed now."
 )
 _DESTROYS = (
-    "It destroys all that is in the state of this root, as it was deployed last. Reject it if the root's directory was "
-    "moved and kept its backend: then another root has that state now."
+    "This plan destroys everything in the state of this root, as it was last deployed. Reject it if the root's "
+    "directory was moved and keeps its backend, because another root then uses that state."
 )
-_GONE = "{} took this root away after this was asked for, and what it made is destroyed. Nothing is left to do."
-_COMMIT_IS_GONE = "The commit does not exist on the forge any more. Push it again to deploy it."
+_GONE = (
+    "{} removed this root after this deployment was requested, and its resources are destroyed. There is "
+    "nothing left to do."
+)
+_COMMIT_IS_GONE = "The commit no longer exists in the repository. Push it again to deploy it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +68,10 @@ def rerun_refusal(revision: Revision, attempted: Deployed | None, branch: Compar
     if branch is Comparison.BASE_MISSING:
         return _COMMIT_IS_GONE
     if not is_on_branch(branch):
-        return f"{revision.short} is not on the default branch, and only what is there is run again."
+        return f"{revision.short} is not on the default branch. Only commits on the default branch can be re-run."
     if attempted is not None and attempted.revision.sha != revision.sha:
         last = attempted.revision.short
-        return f"The latest attempt to deploy this root was of {last}, and only the latest is run again."
+        return f"The latest deployment of this root was of {last}. Only the latest can be re-run."
     return None
 
 
@@ -119,14 +122,14 @@ def _refused(reason: str, end: State = State.REFUSED) -> RevisionVerdict:
 
 def _gone_from_its_branch(revision: Revision, verdict: RevisionVerdict) -> RevisionVerdict:
     """It was there when it was merged: somebody has rewritten the branch since."""
-    gone = f"{revision.short} is not on {revision.branch} any more: the branch was rewritten while it waited."
+    gone = f"{revision.short} is no longer on {revision.branch}: the branch was rewritten while this deployment waited."
     reason = f"{gone} {verdict.must_review}" if verdict.must_review else gone
     return RevisionVerdict(True, reason, reason)
 
 
 def _compared(revision: Revision, deployed: Deployed | None, known: Relations) -> RevisionVerdict:
     if deployed is None:
-        return RevisionVerdict(True, "Nothing was deployed to this root before.")
+        return RevisionVerdict(True, "This is the first deployment of this root.")
     last = deployed.revision.short
     if known.to_deployed is None:
         raise ValueError(f"{revision.sha} was not compared with {deployed.revision.sha}")
@@ -135,13 +138,13 @@ def _compared(revision: Revision, deployed: Deployed | None, known: Relations) -
     if known.to_deployed is Comparison.HEAD_MISSING:
         return _refused(_COMMIT_IS_GONE)
     reason = {
-        Comparison.AHEAD: f"It is ahead of {last}, the revision deployed last.",
-        Comparison.IDENTICAL: f"It is {last}, the revision deployed last.",
+        Comparison.AHEAD: f"It is ahead of {last}, the last deployed revision.",
+        Comparison.IDENTICAL: f"It is {last}, the last deployed revision.",
         Comparison.DIVERGED: (
-            f"It has diverged from {last}, the revision deployed last: what only {last} has will be undone."
+            f"It has diverged from {last}, the last deployed revision. Changes that are only in {last} will be undone."
         ),
         Comparison.BASE_MISSING: (
-            f"The revision deployed last, {last}, does not exist on the forge any more: what it had may be undone."
+            f"The last deployed revision, {last}, no longer exists in the repository. Its changes may be undone."
         ),
     }[known.to_deployed]
     return RevisionVerdict(True, reason, None if is_on_branch(known.to_deployed) else reason)
@@ -150,11 +153,11 @@ def _compared(revision: Revision, deployed: Deployed | None, known: Relations) -
 def _behind(last: str, branch: Comparison | None) -> RevisionVerdict:
     """What is behind is superseded when its own branch went on to what was deployed; otherwise it is refused."""
     if branch is not None and is_on_branch(branch):
-        reason = f"{last}, a newer revision that contains it, was deployed already. Nothing is left to do."
+        reason = f"{last}, a newer revision that contains this one, is already deployed. There is nothing left to do."
         return _refused(reason, State.SUPERSEDED)
     return _refused(
-        f"It is behind {last}, which is deployed already, and deployments never go backwards. "
-        "To go back, revert on the default branch and merge that."
+        f"It is behind {last}, which is already deployed. Deployments never go backwards. To go back, revert the "
+        "change on the default branch and merge the revert."
     )
 
 
@@ -166,11 +169,11 @@ def renamed(verdict: RevisionVerdict, former: QueueHead) -> RevisionVerdict:
     if not verdict.allowed:
         return verdict
     name = former.root_name
-    parts = [f"This root was called {name} when it was deployed last, and has a new queue now."]
+    parts = [f"This root was named {name} when it was last deployed. Under its new name it has a new queue."]
     if former.lock is not None:
         parts.append(locked_by(name, former.lock))
     if former.in_flight is not None or former.length:
-        parts.append(f"Deployments of {name} still run or wait: let them end first.")
+        parts.append(f"Deployments of {name} are still running or queued. Let them end first.")
     if verdict.must_review:
         parts.append(verdict.must_review)
     return replace(verdict, must_review=" ".join(parts))

@@ -98,9 +98,10 @@ def size_of(needs: RunnerNeeds | None, offer: RunnerOffer) -> RunnerSize:
     needs = needs or RunnerNeeds()
     if needs.architecture and needs.architecture != offer.architecture:
         raise RunnerNotOffered(
-            f"runner.architecture is {needs.architecture}, and this installation's runners are {offer.architecture}",
-            "Take the key away if the root's providers have builds for both; or let the operators of Tidegate set "
-            f"architecture to {needs.architecture} in cdk.json and deploy it, which holds for all runners",
+            f"runner.architecture is {needs.architecture}, but the runners of this installation are "
+            f"{offer.architecture}",
+            "Remove the key if the root's providers have builds for both. Or ask the operators of Tidegate to set "
+            f"architecture to {needs.architecture} in cdk.json and deploy it, which changes all runners",
         )
     cpu, memory = _fitting(needs.cpu, needs.memory, offer.usual)
     usual = offer.usual
@@ -113,8 +114,8 @@ def size_of(needs: RunnerNeeds | None, offer: RunnerOffer) -> RunnerSize:
     ):
         if asked > most:
             raise RunnerNotOffered(
-                f"runner.{key} of this root is {shown(asked)}, and this installation allows {shown(most)} at most",
-                "Ask for less in the default branch's tidegate.yaml, or let the operators of Tidegate raise "
+                f"runner.{key} of this root is {shown(asked)}, but this installation allows at most {shown(most)}",
+                "Lower it in the default branch's tidegate.yaml, or ask the operators of Tidegate to raise "
                 f"runner_limits.{key} in cdk.json and deploy it",
             )
     return size
@@ -162,12 +163,12 @@ def more_memory(size: RunnerSize) -> str:
 
 def out_of_memory(size: RunnerSize) -> str:
     """Return that a runner's memory was too small, and what to do, in sentences."""
-    had = f"It needed more than the {memory_text(size.memory)} of memory that its runner has (runner.memory)."
+    had = f"It ran out of memory: its runner has {memory_text(size.memory)} (runner.memory)."
     more = more_memory(size)
     advice = (
-        f"Write runner: {{{more}}} or more for this root in the default branch's tidegate.yaml"
+        f"Set runner: {{{more}}} or more for this root in the default branch's tidegate.yaml"
         if more
-        else "Fargate has no larger one: split the root"
+        else "Fargate has no larger size, so split the root"
     )
     return f"{had} {advice}, or plan with less parallelism (extra_args: ['-parallelism=2'])."
 
@@ -177,9 +178,9 @@ def took_too_long(seconds: int) -> str:
     longest = APPLY_SECONDS[-1]
     more = min(-(-seconds // 3600) + 1, longest // 3600)
     advice = (
-        f"Write runner: {{apply_timeout: {more}h}} or more for this root in the default branch's tidegate.yaml"
+        f"Set runner: {{apply_timeout: {more}h}} or more for this root in the default branch's tidegate.yaml"
         if seconds < longest
-        else "No apply may take longer: split the root"
+        else "No apply may take longer, so split the root"
     )
     return f"The apply exceeded its time limit of {duration_text(seconds)} (runner.apply_timeout). {advice}."
 
@@ -188,15 +189,15 @@ def size_problem(needs: RunnerNeeds) -> tuple[str, str] | None:
     """Return why Fargate has no such runner, and what it has; None if it has one."""
     if needs.cpu and needs.cpu not in MEMORY:
         allowed = ", ".join(map(cpu_text, MEMORY))
-        return f"{cpu_text(needs.cpu)} vCPU (cpu) is no size that Fargate has", f"It has {allowed}"
+        return f"{cpu_text(needs.cpu)} vCPU (cpu) is not a Fargate size", f"Use one of {allowed}"
     every = MEMORY[needs.cpu] if needs.cpu else tuple(sorted({each for some in MEMORY.values() for each in some}))
     if needs.memory and needs.memory not in every:
         of_cpu = f" for {cpu_text(needs.cpu)} vCPU" if needs.cpu else ""
-        return f"{memory_text(needs.memory)} (memory) is no size that Fargate has{of_cpu}", f"It has {_sizes(every)}"
+        return f"{memory_text(needs.memory)} (memory) is not a Fargate size{of_cpu}", f"Use one of {_sizes(every)}"
     if needs.disk and needs.disk not in DISK:
-        return f"{needs.disk} GB (disk) is no size that Fargate has", f"It has {DISK[0]} to {DISK[-1]}"
+        return f"{needs.disk} GB (disk) is not a Fargate size", f"Use {DISK[0]} to {DISK[-1]}"
     if needs.architecture and needs.architecture not in ARCHITECTURES:
-        return f"{needs.architecture!a} is no architecture", f"Write {' or '.join(ARCHITECTURES)}"
+        return f"{needs.architecture!a} is not a supported architecture", f"Use {' or '.join(ARCHITECTURES)}"
     return None
 
 
@@ -230,7 +231,7 @@ def duration(text: str) -> int:
     found = _DURATION.fullmatch(text)
     seconds = int(found[1]) * _UNITS[found[2]] if found else 0
     if seconds not in APPLY_SECONDS:
-        raise ValueError(f"{text!a} is no time for an apply")
+        raise ValueError(f"{text!a} is not a valid time limit for an apply")
     return seconds
 
 
@@ -255,4 +256,4 @@ def from_text(text: str) -> RunnerOffer:
         said = json.loads(text)
         return RunnerOffer(RunnerSize(**said["usual"]), RunnerSize(**said["most"]), str(said["architecture"]))
     except (KeyError, TypeError) as error:
-        raise ValueError(f"this offers no runners: {text!r}") from error
+        raise ValueError(f"invalid runner settings: {text!r}") from error

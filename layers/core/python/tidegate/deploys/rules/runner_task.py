@@ -15,12 +15,12 @@ LIFE_SECONDS = USUAL_SECONDS + SPARE_SECONDS
 #: Whoever has reported stores its log, and ends; what has just been made is not known everywhere yet.
 GRACE_SECONDS = 120
 _OTHER_MACHINES = (
-    "The runner's image is for other machines than the installation's: the operators of Tidegate name one for its "
-    "architecture as runner_image in cdk.json, or set architecture."
+    "The runner image is built for another CPU architecture than that of this installation. Ask the operators of "
+    "Tidegate to set runner_image or architecture in cdk.json."
 )
 _NO_ROUTE = (
-    "The runner reached nothing from its subnet: the operators of Tidegate give it a route to the internet. "
-    "`tidegate doctor` looks at the subnets."
+    "The runner has no network access from its subnet. Ask the operators of Tidegate to give the subnet a route "
+    "to the internet. `tidegate doctor` checks the subnets."
 )
 #: What is to be done by what ECS says of a task that never ran (Amazon ECS, Stopped tasks error messages:
 #: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/stopped-task-error-codes.html;
@@ -60,16 +60,16 @@ def reason_to_stop(task: RunnerTask, status: JobStatus | None, now: str) -> str:
     """
     life = LIFE_SECONDS if status is None else status.seconds + SPARE_SECONDS
     if _seconds(task.made_at, now) > life:
-        return f"It has run for more than {life // 60} minutes, which its job may not."
+        return f"It exceeded its time limit of {life // 60} minutes."
     if _seconds(task.made_at, now) <= GRACE_SECONDS:
         return ""
     if status is None:
-        return f"There is no job {task.job[:100]!a} any more."
+        return f"The job {task.job[:100]!a} no longer exists."
     if (status.taken_by or "").startswith("arn:") and status.taken_by != task.arn:
-        return f"Another runner took the job {task.job}."
+        return f"Another runner has claimed the job {task.job}."
     if status.is_dependency or job_parts(task.job)[1] is JobKind.APPLY:
         return ""
-    return f"Nobody waits any more for {task.job}." if _seconds(status.changed_at, now) > GRACE_SECONDS else ""
+    return f"The job {task.job} has ended or was cancelled." if _seconds(status.changed_at, now) > GRACE_SECONDS else ""
 
 
 def stop_advice(reason: str) -> str:

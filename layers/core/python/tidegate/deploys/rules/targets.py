@@ -19,9 +19,9 @@ _PROVIDER = re.compile(
 )
 _ACCOUNT = re.compile(r"[a-z][a-z0-9-]{4,28}[a-z0-9]@[a-z][a-z0-9-]{4,28}[a-z0-9]\.iam\.gserviceaccount\.com")
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-PROVIDERS = "Write projects/NUMBER/locations/global/workloadIdentityPools/POOL/providers/PROVIDER"
-ACCOUNTS = "Write the e-mail address of a service account, such as tidegate-plan@my-project.iam.gserviceaccount.com"
-IDS = "Write an id in small letters, such as 01234567-89ab-cdef-0123-456789abcdef"
+PROVIDERS = "Use the form projects/NUMBER/locations/global/workloadIdentityPools/POOL/providers/PROVIDER"
+ACCOUNTS = "Use the e-mail address of a service account, such as tidegate-plan@my-project.iam.gserviceaccount.com"
+IDS = "Use an ID in lower case, such as 01234567-89ab-cdef-0123-456789abcdef"
 
 
 class Cloud(StrEnum):
@@ -74,17 +74,17 @@ class IncompleteTarget(Exception):
 
 def provider_problem(text: str) -> str:
     """Return why a text is no provider of a pool, empty if it is one."""
-    return "" if _PROVIDER.fullmatch(text) else f"{quoted(text)} is no provider of a workload identity pool"
+    return "" if _PROVIDER.fullmatch(text) else f"{quoted(text)} is not a workload identity pool provider"
 
 
 def account_problem(text: str) -> str:
     """Return why a text is no service account, empty if it is one."""
-    return "" if _ACCOUNT.fullmatch(text) else f"{quoted(text)} is no service account"
+    return "" if _ACCOUNT.fullmatch(text) else f"{quoted(text)} is not a service account"
 
 
 def id_problem(text: str) -> str:
     """Return why a text is no id of Azure, empty if it is one."""
-    return "" if _ID.fullmatch(text) else f"{quoted(text)} is no id of Azure"
+    return "" if _ID.fullmatch(text) else f"{quoted(text)} is not an Azure ID"
 
 
 def google_target(said: Mapping[str, str]) -> GoogleTarget | None:

@@ -14,7 +14,9 @@ class NotARsaKey(TidegateError):
     """What is to be a public key of RSA is none."""
 
     def __init__(self, key: str) -> None:
-        super().__init__(f"The key {key} is no key of RSA. Name one in identity_keys that Tidegate's stack has made.")
+        super().__init__(
+            f"The key {key} is not an RSA key. Set identity_keys to keys that Tidegate's CDK stack created."
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,15 +76,15 @@ def _makers(origin: Origin) -> Authors:
 def _missing(refused: Iterable[Refusal], people: Sequence[Person], makers: Authors) -> Iterator[str]:
     for held, verdict in refused:
         if verdict is None:
-            yield f"Policy set {code(held.name)} has not judged this plan."
+            yield f"Policy set {code(held.name)} has not evaluated this plan."
             continue
-        refuses = f"Policy set {code(held.name)} {escaped(f'refuses this plan{by_what(verdict)}')}."
+        refuses = f"Policy set {code(held.name)} {escaped(f'blocks this plan{by_what(verdict)}')}."
         if not held.owners:
-            yield f"{refuses} It has no owners who could let it pass."
+            yield f"{refuses} It has no owners who can approve it."
             continue
         owners = [each for each in people if any(matches(owner, each) for owner in held.owners)]
         needed = held.approvals + (not makers.known)
         if len(owners) < needed:
             who = listed([code(each) for each in held.owners])
             why = "" if makers.known else f" {why_more(makers, held.owners, needed)}"
-            yield f"{refuses} {len(owners)} of {needed} approvals by its owners ({who}) are given.{why}"
+            yield f"{refuses} It has {len(owners)} of {needed} approvals by its owners ({who}).{why}"

@@ -149,15 +149,15 @@ def _sentences(cycle: Sequence[Deployment], links: _Links) -> str:
     """Return what the first of a cycle is told."""
     told = []
     for one, other in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
-        holder = "this one" if other is cycle[0] else f"{_name(other)} of {other.revision.short}"
+        holder = "this deployment" if other is cycle[0] else f"{_name(other)} of {other.revision.short}"
         awaited = links[_same(one)][other.id]
-        told.append(f"for {_name(awaited)}, which stands in line behind {holder}")
+        told.append(f"for {_name(awaited)}, which is queued behind {holder}")
     if len(told) > _TOLD:
         told = [*told[: _TOLD - 1], "for others, and so on", told[-1]]
     waits = "; that one waits ".join(told)
     return (
-        f"None of these goes on by itself: this one waits {waits}. Reject this one, or one of the others. "
-        "What is rejected can be asked for again once the others are done."
+        f"These deployments wait for each other (a deadlock): this deployment waits {waits}. Reject this "
+        "deployment or one of the others. You can deploy the rejected one again once the others are done."
     )
 
 

@@ -55,9 +55,9 @@ def plan_problem(steps: Sequence[WorkflowStep]) -> str | None:
     """Return what is wrong with the steps of a plan job, as a clause such as ``it has no plan``; None if nothing is."""
     kinds = [step.kind for step in steps]
     if StepKind.APPLY in kinds:
-        return "it has a step apply, which only an apply job may have"
+        return "it has an apply step, which is only allowed in an apply job"
     if StepKind.INIT not in kinds:
-        return "it has no step init"
+        return "it has no init step"
     return _main_problem(kinds, StepKind.PLAN) or _first_problem(steps)
 
 
@@ -65,15 +65,17 @@ def apply_problem(steps: Sequence[WorkflowStep]) -> str | None:
     """Return what is wrong with the steps of an apply job, as a clause; None if nothing is. It may do without init."""
     kinds = [step.kind for step in steps]
     if StepKind.PLAN in kinds:
-        return "it has a step plan, and what is applied is the reviewed plan"
+        return "it has a plan step, but an apply job applies the reviewed plan"
     return _main_problem(kinds, StepKind.APPLY) or _first_problem(steps)
 
 
 def _main_problem(kinds: list[StepKind], main: StepKind) -> str | None:
     if kinds.count(main) != 1:
-        return f"it has {kinds.count(main) or 'no'} {'steps' if main in kinds else 'step'} {main}, and needs one"
+        return (
+            f"it has {kinds.count(main) or 'no'} {main} {'steps' if main in kinds else 'step'}, but needs exactly one"
+        )
     if StepKind.INIT in kinds and kinds.index(StepKind.INIT) > kinds.index(main):
-        return f"its step init comes after {main}"
+        return f"its init step comes after {main}"
     return None
 
 
@@ -86,7 +88,7 @@ def step_problem(step: WorkflowStep) -> str | None:
     names = [name for name, _ in step.env]
     if step.kind in {StepKind.RUN, StepKind.ENV}:
         if not step.command or not step.command[0]:
-            return f"a step {step.kind} has no command"
+            return f"the {step.kind} step has no command"
         names += [step.name] if step.kind is StepKind.ENV and not step.source else []
     unusable = next((problem for name in names if (problem := name_problem(name))), None)
     return unusable or _arguments_problem(step)
@@ -95,9 +97,9 @@ def step_problem(step: WorkflowStep) -> str | None:
 def name_problem(name: str) -> str | None:
     """Return why a step may not set the variable ``name``, as a clause; None when it may."""
     if not _NAME.fullmatch(name):
-        return f"{name!a} is not the name of a variable: use letters, digits and '_'"
+        return f"{name!a} is not a valid variable name: use letters, digits and '_'"
     if name in _RESERVED or name.startswith(_RESERVED_PREFIXES):
-        return f"{name} cannot be set by a step: Tidegate sets it, or it would change what runs with which rights"
+        return f"a step cannot set {name}: Tidegate sets it, or it controls what runs and with which permissions"
     return None
 
 
@@ -114,13 +116,13 @@ def _arguments_problem(step: WorkflowStep) -> str | None:
 def _option_problem(kind: StepKind, argument: str) -> str | None:
     option, equals, _ = argument.lstrip("-").partition("=")
     if not argument.startswith("-") or not option:
-        return ", which is no option: write options as -name=value"
+        return ", which is not an option: write options as -name=value"
     if kind is not StepKind.APPLY:
         refused = _NOT_FOR_PLAN if kind is StepKind.PLAN else _NOT_FOR_INIT
-        return ", which Tidegate decides itself" if option in refused else None
+        return ", which Tidegate sets itself" if option in refused else None
     if option not in _APPLY_OPTIONS:
         allowed = ", ".join(f"-{each}" for each in sorted(_APPLY_OPTIONS))
-        return f", and what is applied is the reviewed plan, so it takes only {allowed}"
+        return f", but the apply uses the reviewed plan, so only these options are allowed: {allowed}"
     if option in _VALUED_APPLY_OPTIONS and not equals:
         return f" without a value: write -{option}=value"
     return None

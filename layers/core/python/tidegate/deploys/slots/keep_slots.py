@@ -35,7 +35,7 @@ def take_slot(ports: Ports, holder: str) -> None:
     """Take a slot. One that has a slot keeps it. Raise NoFreeSlot when it has to wait."""
     places = ports.plan_slots.take(INSTALLATION, holder, ports.slot_limit)
     if holder not in places.held:
-        waiting = f", and {len(places.line)} wait already" if places.line else ""
+        waiting = f", and {len(places.line)} already wait" if places.line else ""
         raise NoFreeSlot(holder, f"{busy_words(len(places.held), ports.slot_limit)}{waiting}")
 
 

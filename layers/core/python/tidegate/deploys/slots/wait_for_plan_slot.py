@@ -23,7 +23,7 @@ def wait_for_plan_slot(ports: Ports, message: WaitForPlanSlot) -> None:
     """
     layer = ports.speculative_plans.get(message.layer)
     if layer.is_done:
-        raise WrongState(layer.id, layer.state, "waiting for a place")
+        raise WrongState(layer.id, layer.state, "waiting for a concurrency slot")
     has_slot = layer.id in ports.plan_slots.read(layer.repository).held
     pool = INSTALLATION if has_slot else layer.repository
     if not ports.plan_slots.keep_token(pool, layer.id, message.token, message.attempt):

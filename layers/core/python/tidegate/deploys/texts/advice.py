@@ -8,9 +8,9 @@ from tidegate.deploys.rules.deployment import Deployment, State
 from tidegate.deploys.rules.policy_status import POLICIES_REFUSED
 
 #: What is said of a deployment once a newer revision that contains it is deployed: the braces hold that revision.
-REPLACED: Final = "replaced by {}, which is deployed"
+REPLACED: Final = "superseded by {}, which is deployed"
 #: The same as a sentence, where there is room for it.
-REPLACED_SENTENCE: Final = f"Nobody needs to do anything about it: it is {REPLACED}."
+REPLACED_SENTENCE: Final = f"No action is needed: this deployment is {REPLACED}."
 #: A newer revision that is not known any more.
 NEWER_REVISION: Final = "a newer revision"
 
@@ -21,14 +21,14 @@ def advice(state: str, error: str, check: str = "its check") -> str:
     ``check`` is how its check run is named. Empty where nothing failed, or where more is to be said than this.
     """
     if state == State.PLAN_FAILED and error != POLICIES_REFUSED:
-        return "Correct the configuration and merge that: the next revision of this root is planned as usual."
+        return "Correct the configuration and merge the fix. The next revision of this root is then planned as usual."
     if state == State.APPLY_FAILED:
         return (
-            f"Correct the cause and merge that, or run {check} again: the next plan starts from what was applied and "
-            "shows what is missing. It is never applied again by itself."
+            f"Correct the cause and merge the fix, or re-run {check}. The next plan starts from what was applied "
+            "and shows what is missing. Tidegate never retries an apply automatically."
         )
     if state == State.ENGINE_FAULT:
-        return f"Run {check} again, or merge the next revision of this root: it deploys these changes as well."
+        return f"Re-run {check}, or merge the next revision of this root, which includes these changes."
     return ""
 
 

@@ -13,7 +13,7 @@ from tidegate.rules.errors import CommitLeftBranch
 from tidegate.texts.markdown import bounded, code, escaped, one_line
 from tidegate.vcs.rules.check_run import MAXIMUM_TITLE, Conclusion
 
-_UNLOCK = "\n5. Press **Unlock**: later revisions deploy again."
+_UNLOCK = "\n5. Click **Unlock** to let later revisions deploy again."
 _NEXT = "The next revision of this root is planned as usual."
 #: Characters of why a step failed.
 _REASON = 300
@@ -21,8 +21,8 @@ _REASON = 300
 _SHOWN = 10_000
 #: What ended an operation that nobody answered for, by the name of the error: its title and its sentence.
 _LATE = {
-    "States.Timeout": ("timed out", "It took longer than it may."),
-    "States.HeartbeatTimeout": ("lost its heartbeat", "Its runner sent no sign of life for a minute."),
+    "States.Timeout": ("timed out", "It exceeded its time limit."),
+    "States.HeartbeatTimeout": ("lost its heartbeat", "Its runner sent no heartbeat for 1 minute."),
 }
 
 
@@ -34,13 +34,13 @@ def applied(deployment: Deployment, _: View) -> Presentation:
             f"Applied: {counts_of(deployment)}; a step after it failed",
             (
                 f"**Applied, and a step after it failed:** {escaped(after[2].strip(), _REASON)}",
-                f"{approval(deployment)} The infrastructure is what the revision says.",
+                f"{approval(deployment)} The infrastructure matches the revision.",
             ),
             conclusion=Conclusion.SUCCESS,
         )
     return Presentation(
         f"Applied: {counts_of(deployment)}",
-        (f"**Applied.** {approval(deployment)} The infrastructure is what the revision says.",),
+        (f"**Applied.** {approval(deployment)} The infrastructure matches the revision.",),
         conclusion=Conclusion.SUCCESS,
     )
 
@@ -54,8 +54,8 @@ def no_changes(deployment: Deployment, _: View) -> Presentation:
             conclusion=Conclusion.SUCCESS,
         )
     return Presentation(
-        "Nothing to change",
-        ("**Nothing to change.** The infrastructure already is what the revision says, so nothing was applied.",),
+        "No changes",
+        ("**No changes.** The infrastructure already matches the revision, so nothing was applied.",),
         conclusion=Conclusion.SUCCESS,
     )
 
@@ -80,14 +80,14 @@ def _held_up(deployment: Deployment) -> Presentation:
     owners = dict.fromkeys(each for held in deployment.policy_sets if held.name in failed for each in held.owners)
     verb = "apply" if deployment.base_sha else "deploy"
     instead = (
-        f"or ask its owners, {people(tuple(owners))}, to approve {code(deployment.revision.short)} by a review"
+        f"or ask its owners, {people(tuple(owners))}, to approve {code(deployment.revision.short)} in a review"
         if owners
-        else "or the policy on the default branch: it has no owners who could let it pass"
+        else "or change the policy on the default branch: it has no owners who can approve the plan"
     )
     return Presentation(
-        one_line(f"Policies refuse the plan: {', '.join(failed)}", MAXIMUM_TITLE),
+        one_line(f"Blocked by policy: {', '.join(failed)}", MAXIMUM_TITLE),
         (
-            f"**Policies refuse the plan, and nothing was applied.** {escaped(deployment.reason)}",
+            f"**Policies block the plan, and nothing was applied.** {escaped(deployment.reason)}",
             "This plan was made for the apply. It may differ from the plan that was shown before.",
             bounded(verdict_lines(failed.values()), _SHOWN, "- {} more.".format),
             f"Change the code and push, {instead}. Then comment `tidegate {verb}` again.",
@@ -102,8 +102,8 @@ def apply_failed(deployment: Deployment, _: View) -> Presentation:
         "The apply failed",
         (
             (
-                f"**The apply failed.** {escaped(deployment.reason)} The engine said so itself and stored its state; "
-                "**parts of the plan may have been applied**."
+                f"**The apply failed.** {escaped(deployment.reason)} The engine reported the error and saved its "
+                "state. **Parts of the plan may have been applied**."
             ),
             f"{_below(deployment)}{_advice(deployment)}".rstrip(),
         ),
@@ -139,17 +139,17 @@ def _cancelled(deployment: Deployment) -> Presentation:
 def review_expired(deployment: Deployment, _: View) -> Presentation:
     """Return how a review looks that nobody decided in time."""
     review = deployment.review
-    asked = f", asked for on {moment(review.asked_at)}," if review else ""
+    asked = f", requested on {moment(review.asked_at)}," if review else ""
     late = f" {escaped(deployment.reason)}" if deployment.reason else ""
     return Presentation(
         "The review timed out",
         (
             (
-                f"**Nobody decided within {REVIEW_DAYS} days**: the review{asked} timed out"
-                f"{f' on {moment(deployment.changed_at)}' if deployment.changed_at else ''}. "
-                f"Nobody rejected the plan, and nothing was applied.{late}"
+                f"**The plan was not reviewed within {REVIEW_DAYS} days.** The review{asked} timed "
+                f"out{f' on {moment(deployment.changed_at)}' if deployment.changed_at else ''}. Nothing was "
+                f"applied.{late}"
             ),
-            "Run this check again for a new plan, or merge the next revision: its plan includes these changes.",
+            "Re-run this check for a new plan, or merge the next revision, which includes these changes.",
         ),
         conclusion=Conclusion.TIMED_OUT,
     )
@@ -172,7 +172,7 @@ def superseded(deployment: Deployment, _: View) -> Presentation:
         "Superseded by a newer revision",
         (
             f"**Superseded.** {escaped(deployment.reason)}".rstrip(),
-            f"Nothing was {what_was_not(deployment)}, and nothing is missing.",
+            f"Nothing was {what_was_not(deployment)}. The newer revision includes these changes.",
         ),
         conclusion=Conclusion.SKIPPED,
     )
@@ -186,7 +186,7 @@ def cancelled(deployment: Deployment, _: View) -> Presentation:
         "Cancelled",
         (
             f"**Cancelled{told}.** Nothing was {what_was_not(deployment)}.",
-            f"Run this check again to deploy it after all. {_NEXT}",
+            f"Re-run this check to deploy it. {_NEXT}",
         ),
         conclusion=Conclusion.CANCELLED,
     )
@@ -197,33 +197,32 @@ def outcome_unknown(deployment: Deployment, view: View) -> Presentation:
     how, why = _LATE.get(deployment.error, ("", ""))
     about = f": the apply {how}" if how else ""
     steps = (
-        f"**It is not known what was applied**{about}. {_why(deployment, why)}",
+        f"**The outcome of the apply is unknown**{about}. {_why(deployment, why)}",
         (
-            "The runner was lost while it applied, so some, all or none of the plan below may be in effect. "
-            "It is never applied again by itself. What to do:"
+            "Tidegate lost the runner during the apply, so all, part or none of the plan below may have been "
+            "applied. Tidegate never retries an apply automatically. What to do:"
         ),
         _steps(deployment, view, is_free=not (view.locks or view.locking)),
     )
     title = f"Outcome unknown{about}"
     if view.locks:
-        locked = "**The queue of this root is locked** until somebody who may write to this repository unlocks it."
+        locked = "**The queue of this root is locked** until somebody with write access to this repository unlocks it."
         return Presentation(f"{title}; the queue is locked", (*steps, locked), conclusion=Conclusion.ACTION_REQUIRED)
     conclusion = Conclusion.TIMED_OUT if how else Conclusion.FAILURE
     if view.locking:
         return Presentation(title, steps, conclusion=conclusion)
-    free = "**This deployment does not lock the queue any more.** Later revisions deploy as usual."
+    free = "**This deployment no longer locks the queue.** Later revisions deploy as usual."
     return Presentation(f"{title}, unlocked", (*steps, free), conclusion=conclusion)
 
 
 def _steps(deployment: Deployment, view: View, *, is_free: bool) -> str:
     read = "the engine's last lines in the text below and the job's log" if deployment.last_lines else "the job's log"
     return (
-        f"1. Read {read}: how far did it get?\n"
-        "2. Look whether the state is still locked (`force-unlock` frees it) and whether the runner left "
-        f"{code(place(view, f'errored/{deployment.apply_job}.tfstate'))}; if so, `state push` it.\n"
-        "3. Run a plan of this revision by hand: what it still shows was not applied.\n"
-        "4. Repair what is half done, or leave it to the next revision's plan."
-        f"{'' if is_free else _UNLOCK}"
+        f"1. Read {read} to find out how far the apply got.\n2. Check whether the state is still locked. If so, "
+        "remove the lock with `force-unlock`. Check whether the runner saved "
+        f"{code(place(view, f'errored/{deployment.apply_job}.tfstate'))}. If so, upload it with `state push`.\n3. "
+        "Run a plan of this revision manually. The changes that it shows were not applied.\n4. Fix what is "
+        f"incomplete, or leave it to the plan of the next revision.{'' if is_free else _UNLOCK}"
     )
 
 
@@ -233,14 +232,17 @@ def engine_fault(deployment: Deployment, _: View) -> Presentation:
     if how:
         return Presentation(
             f"The operation {how}",
-            (f"**The operation {how}, and nothing was applied.** {_why(deployment, why)}", _advice(deployment)),
+            (f"**The operation {how}.** Nothing was applied. {_why(deployment, why)}", _advice(deployment)),
             conclusion=Conclusion.TIMED_OUT,
         )
     return Presentation(
-        "Tidegate failed",
+        "Internal error",
         (
-            f"**Tidegate itself failed, and nothing was applied.** {escaped(deployment.reason)}",
-            f"The operators are told by an alarm. {_advice(deployment)}".rstrip(),
+            (
+                "**An internal error of Tidegate ended this deployment. Nothing was applied.** "
+                f"{escaped(deployment.reason)}"
+            ),
+            f"Operators have been alerted. {_advice(deployment)}".rstrip(),
         ),
         conclusion=Conclusion.FAILURE,
     )

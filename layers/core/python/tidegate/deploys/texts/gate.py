@@ -36,26 +36,26 @@ _LONGEST_NAME = 100
 
 #: What one that others wait for does now, or how it ended.
 _DOES = {
-    State.QUEUED: "is in line",
+    State.QUEUED: "is queued",
     State.PLANNING: "is being planned",
-    State.GATED: "waits for others of this change",
-    State.BLOCKED: "**is blocked itself**",
+    State.GATED: "waits for its dependencies",
+    State.BLOCKED: "**is blocked**",
     State.AWAITING_REVIEW: "**waits for its review**",
     State.APPROVED: "is approved",
-    State.AWAITING_REQUIREMENTS: "**waits for its requirements**",
+    State.AWAITING_REQUIREMENTS: "**waits for its apply requirements**",
     State.APPLYING: "is being applied",
     State.APPLIED: "was applied",
-    State.NO_CHANGES: "had nothing to change",
+    State.NO_CHANGES: "had no changes",
     State.PLAN_FAILED: "its plan failed",
     State.APPLY_FAILED: "its apply failed",
     State.REJECTED: "was rejected",
     State.REVIEW_EXPIRED: "its review timed out",
-    State.GATE_EXPIRED: "waited too long",
-    State.REFUSED: "was not let in",
+    State.GATE_EXPIRED: "exceeded its time limit at the gate",
+    State.REFUSED: "was not allowed to deploy",
     State.SUPERSEDED: "was superseded",
     State.CANCELLED: "was cancelled",
     State.OUTCOME_UNKNOWN: "its outcome is unknown",
-    State.ENGINE_FAULT: "Tidegate failed",
+    State.ENGINE_FAULT: "ended with an internal error",
 }
 
 
@@ -69,23 +69,23 @@ def gated(deployment: Deployment, view: View) -> Presentation:
     if _gives_way(deployment):
         return Presentation("Superseded", _ending(deployment), conclusion=Conclusion.SKIPPED)
     roots, stacks = _still(deployment, view.waited_for)
-    once = "Once all of this is deployed, or has nothing to change,"
+    once = "Once all of them are deployed, or have no changes,"
     if point_of(deployment) is Point.PLAN:
         layer = f" (layer {deployment.layer} of {deployment.layers})" if deployment.layers > 1 else ""
         title = f"Waiting for {_in_title(roots, stacks)}{layer}"
-        then = f"{once} this root is planned. That happens by itself."
+        then = f"{once} planning starts automatically."
     else:
         title = f"Waiting for {_in_title(roots, stacks)}: {counts_of(deployment)}"
         then = (
-            f"The plan below is made. {once} it goes on by itself. What is applied until then may change what this "
-            "plan is about: then this root is planned again."
+            f"The plan is below. {once} this deployment continues automatically. If they change any "
+            "infrastructure, this root is planned again first."
         )
     return Presentation(
         title,
         (
             *_ending(deployment),
             f"**Waiting for {_in_text(roots, stacks)}.** {then}",
-            _list("It waits for:", deployment, view),
+            _list("Dependencies:", deployment, view),
             _until(deployment, view),
         ),
         "in_progress",
@@ -97,8 +97,11 @@ def blocked(deployment: Deployment, view: View) -> Presentation:
     ending = _ending(deployment)
     if not ending and deployment.gate is not None and deployment.gate.cycle:
         return _in_a_cycle(deployment, view)
-    what = "**Blocked:** what this waits for was not deployed. It goes on by itself when that is deployed after all."
-    failed = _list("It waits for:", deployment, view) or escaped(deployment.reason)
+    what = (
+        "**Blocked:** a dependency of this deployment was not deployed. Once it is deployed, this deployment "
+        "continues automatically."
+    )
+    failed = _list("Dependencies:", deployment, view) or escaped(deployment.reason)
     return Presentation(
         _blocked_by(view.waited_for),
         (*ending, failed) if ending else (what, failed, *_choices(deployment)),
@@ -108,10 +111,10 @@ def blocked(deployment: Deployment, view: View) -> Presentation:
 
 
 def _in_a_cycle(deployment: Deployment, view: View) -> Presentation:
-    reject = f"{who_may(deployment, Action.REVIEW)} press **Reject**. {_at_most(deployment)}"
+    reject = f"{who_may(deployment, Action.REVIEW)} click **Reject**. {_at_most(deployment)}"
     return Presentation(
-        "Blocked: this and others wait for each other",
-        (f"**Blocked.** {escaped(deployment.reason)}", _list("It waits for:", deployment, view), reject),
+        "Blocked: deadlock with other deployments",
+        (f"**Blocked.** {escaped(deployment.reason)}", _list("Dependencies:", deployment, view), reject),
         conclusion=Conclusion.ACTION_REQUIRED,
         actions=(REJECT,),
     )
@@ -125,18 +128,20 @@ def _can_retry(deployment: Deployment) -> bool:
 def gate_expired(deployment: Deployment, _: View) -> Presentation:
     """Return how a deployment looks that gave up waiting."""
     if deployment.error == GateBlocked.__name__:
-        return Presentation("Waited too often", (f"**{escaped(deployment.reason)}**",), conclusion=Conclusion.TIMED_OUT)
+        return Presentation(
+            "Waited too many times", (f"**{escaped(deployment.reason)}**",), conclusion=Conclusion.TIMED_OUT
+        )
     if deployment.missing:
         return requirements_expired(deployment)
     on = f" on {moment(deployment.changed_at)}" if deployment.changed_at else ""
     return Presentation(
-        "Waited too long for others of its change",
+        "Timed out waiting for dependencies",
         (
             (
-                f"**What this waited for was not deployed within {GATE_DAYS} days**, so it ended{on}. "
+                f"**The dependencies were not deployed within {GATE_DAYS} days**, so this deployment ended{on}. "
                 f"Nothing was {what_was_not(deployment)}. {escaped(deployment.reason)}"
             ).rstrip(),
-            "Run this check again, or merge the next revision: its plan includes these changes.",
+            "Re-run this check, or merge the next revision, which includes these changes.",
         ),
         conclusion=Conclusion.TIMED_OUT,
     )
@@ -146,11 +151,16 @@ def _ending(deployment: Deployment) -> tuple[str, ...]:
     """Return that somebody decided how it ends, if so: that takes a moment to come about."""
     gate = deployment.gate
     if gate is not None and gate.next is AfterGate.REJECTED:
-        return (f"**{approval(deployment)}** It ends in a moment.",)
+        return (f"**{approval(deployment)}** This deployment is ending.",)
     if yielded(deployment):
-        return ("**What this waits for stood behind it in line and goes first.** This is run again after it.",)
+        return (
+            (
+                "**A dependency was queued behind this deployment.** It goes first, and this deployment runs "
+                "again after it."
+            ),
+        )
     if gate is not None and gate.next is AfterGate.SUPERSEDED:
-        return ("**A newer revision of this root takes its place.** It ends in a moment.",)
+        return ("**Superseded by a newer revision of this root.** This deployment is ending.",)
     return ()
 
 
@@ -162,15 +172,15 @@ def _choices(deployment: Deployment) -> tuple[str, ...]:
     """Return what people can do about a blocked deployment, and what ends it otherwise."""
     retry, reject = who_may(deployment, Action.APPLY), who_may(deployment, Action.REVIEW)
     rejecting = (
-        f"**Reject** ends this deployment. Nothing is {what_was_not(deployment)}, and later revisions go on as usual."
+        f"**Reject** ends this deployment. Nothing is {what_was_not(deployment)}, and later revisions deploy as usual."
     )
     if not _can_retry(deployment):
         asked = "What failed is not merged: comment `tidegate deploy` again, or merge it."
-        return asked, f"{rejecting} {reject} press it. {_at_most(deployment)}"
-    may = f"{retry} press them." if retry == reject else f"{retry} retry, {_lower(reject)} reject."
+        return asked, f"{rejecting} {reject} click it. {_at_most(deployment)}"
+    may = f"{retry} click them." if retry == reject else f"{retry} retry, {_lower(reject)} reject."
     return (
-        f"There are two buttons:\n\n* **Retry** runs what failed again.\n* {rejecting}",
-        f"{may} If a newer revision of this root comes, it takes its place. {_at_most(deployment)}",
+        f"What you can do:\n\n* **Retry** re-runs the failed deployments.\n* {rejecting}",
+        f"{may} A newer revision of this root supersedes this deployment. {_at_most(deployment)}",
     )
 
 
@@ -197,14 +207,14 @@ def _in_title(roots: Sequence[str], stacks: Sequence[str]) -> str:
     parts = [_names(roots)] if roots else []
     if stacks:
         parts.append(f"{_stacks(stacks)} {_names(stacks)}")
-    return " and ".join(parts) or "others of its change"
+    return " and ".join(parts) or "its dependencies"
 
 
 def _in_text(roots: Sequence[str], stacks: Sequence[str]) -> str:
     parts = [people(tuple(roots))] if roots else []
     if stacks:
         parts.append(f"{_stacks(stacks)} {people(tuple(stacks))}")
-    return " and ".join(parts) or "others of its change"
+    return " and ".join(parts) or "its dependencies"
 
 
 def _stacks(names: Sequence[str]) -> str:
@@ -217,7 +227,7 @@ def _blocked_by(held_by: WaitedFor | None) -> str:
     causes = [awaited for awaited in named if awaited.state is not State.BLOCKED]
     names = list(dict.fromkeys(awaited.root for awaited in causes or named))
     if not names:
-        return "Blocked: what it waits for was not deployed"
+        return "Blocked: a dependency was not deployed"
     if not causes:
         return f"Blocked: {_names(names)} {_are(len(names))} blocked, too"
     if len(causes) == 1:
@@ -246,9 +256,9 @@ def _others(held_by: WaitedFor, up_to: str) -> str:
     """Return how many others there are that do not hold the gate, or not yet."""
     parts = []
     if held_by.under_way:
-        parts.append(f"{up_to}{many(held_by.under_way, 'other')} {_are(held_by.under_way)} on the way")
+        parts.append(f"{up_to}{many(held_by.under_way, 'other')} {_are(held_by.under_way)} in progress")
     if held_by.done:
-        parts.append(f"{held_by.done} {_are(held_by.done)} done already: deployed, or with nothing to change")
+        parts.append(f"{held_by.done} {_are(held_by.done)} already done: deployed, or without changes")
     sentence = "; ".join(parts)
     return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
 
@@ -268,15 +278,15 @@ def _line(awaited: PendingDependency, deployment: Deployment) -> str:
 
 def _until(deployment: Deployment, view: View) -> str:
     where = f" on [its page]({view.page_url})" if view.page_url else ""
-    return f"**Reject**{where} ends this deployment: nothing is {what_was_not(deployment)} then. {_at_most(deployment)}"
+    return f"**Reject**{where} ends this deployment: nothing is {what_was_not(deployment)}. {_at_most(deployment)}"
 
 
 def _at_most(deployment: Deployment) -> str:
     gate = deployment.gate
     if gate is None:
-        return f"It waits for {GATE_DAYS} days at most."
+        return f"It waits for at most {GATE_DAYS} days."
     until = datetime.fromisoformat(gate.since) + timedelta(days=GATE_DAYS)
-    return f"It waits until {moment(until)} at most."
+    return f"It waits until {moment(until)} at the latest."
 
 
 def _lower(sentence: str) -> str:

@@ -33,7 +33,10 @@ def locked_by(root: str, lock: Lock, *, name: Written = str, prose: Written = st
 def locked_until(root: str, lock: Lock, prefix: str = "tidegate", *, name: Written = str, prose: Written = str) -> str:
     """Return the same, and what ends the lock; comments begin with ``prefix``."""
     unlock = name(f"{prefix} unlock -p {root}")
-    return f"{locked_by(root, lock, name=name, prose=prose)} Wait for that, or comment {unlock} if it may be undone."
+    return (
+        f"{locked_by(root, lock, name=name, prose=prose)} Wait for that, or comment {unlock} if that change may "
+        "be undone."
+    )
 
 
 def locked_by_itself(root: str, lock: Lock, *, name: Written, prose: Written) -> str:

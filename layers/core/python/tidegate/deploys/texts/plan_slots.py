@@ -34,7 +34,7 @@ class WaitingPlans:
         if not self.reasons:
             return ""
         verb = "waits" if len(self) == 1 else "wait"
-        return f"{many(len(self), 'plan')} {verb} for a free place: {self.behind}."
+        return f"{many(len(self), 'plan')} {verb} for a concurrency slot: {self.behind}."
 
 
 NOBODY_WAITS = WaitingPlans()
@@ -44,9 +44,9 @@ def waiting_plans(
     places: SlotUsage, layers: Collection[str], holders: Iterable[SpeculativePlan], terms: ForgeTerms
 ) -> WaitingPlans:
     """Return what there is to say of these layers. ``holders`` are the layers that have a place."""
-    behind = f"{many(len(places.held), 'plan')} of the repository {_verb(places)} under way{_of(holders, terms)}"
+    behind = f"{many(len(places.held), 'plan')} of the repository {_verb(places)} running{_of(holders, terms)}"
     reasons = {
-        each: f"It waits for a free place{_after(before)}: {behind}."
+        each: f"Waiting for a concurrency slot{_after(before)}: {behind}."
         for before, each in enumerate(places.line)
         if each in layers
     }
@@ -57,7 +57,7 @@ def waiting_for_slots(slots: SlotUsage, layers: Collection[str], limit: int, fou
     """Return what was found, with those of the layers that wait for a slot of the installation."""
     busy = busy_words(len(slots.held), limit)
     reasons = {
-        each: f"It waits for a concurrency slot: {busy}, position {position}."
+        each: f"Waiting for a concurrency slot of the installation: {busy}, position {position}."
         for position, each in enumerate(in_order(slots), 1)
         if each in layers
     }
@@ -69,7 +69,7 @@ def _verb(places: SlotUsage) -> str:
 
 
 def _after(before: int) -> str:
-    return f" after {many(before, 'other')}" if before else " as the next"
+    return f", behind {many(before, 'other')}" if before else ", next in the queue"
 
 
 def _of(holders: Iterable[SpeculativePlan], terms: ForgeTerms) -> str:

@@ -70,7 +70,7 @@ _NOTE_ROOM = 80
 
 
 def _note(missing: int) -> str:
-    return f"… {missing:,} bytes are left out here …"
+    return f"… {missing:,} bytes omitted …"
 
 
 def _first_lines(text: str, room: int) -> str:

@@ -87,7 +87,7 @@ def _approved_lines(standing: Standing) -> Iterator[str]:
     by = _some([code(each) for each in standing.approved_by])
     name, needed = code(standing.policy_set.name), standing.needed
     if standing.state is SetState.APPROVED:
-        yield f"* Policy set {name} holds nothing up: approved by {by}."
+        yield f"* Policy set {name} no longer blocks: approved by {by}."
         return
     if standing.approved_by:
         yield f"* Policy set {name}: approved by {by}, {len(standing.approved_by)} of {_count(needed, 'approval')}."
@@ -97,13 +97,13 @@ def _approved_lines(standing: Standing) -> Iterator[str]:
 
 def policy_blocked_by(standing: Standing) -> str:
     """Return that a set holds up the merge, as the title of its check says it."""
-    return f"Policy set {code(standing.policy_set.name)} holds up the merge: {one_line(_title(standing), _MESSAGE)}."
+    return f"Policy set {code(standing.policy_set.name)} blocks the merge: {one_line(_title(standing), _MESSAGE)}."
 
 
 def _without_verdict(standing: Standing) -> Iterator[str]:
     """Yield which plans are not held against the set, and why."""
     if standing.state is SetState.WAITING:
-        yield f"Plans that are not held against it yet: {_some([_root(layer) for layer in standing.missing])}."
+        yield f"Plans not evaluated yet: {_some([_root(layer) for layer in standing.missing])}."
         return
     found: dict[str, list[str]] = {}
     for layer in standing.missing:
@@ -114,10 +114,10 @@ def _without_verdict(standing: Standing) -> Iterator[str]:
 
 def _why_none(layer: SpeculativePlan) -> str:
     if layer.options:
-        return "planned with options, which is a look and no verdict. Comment `tidegate plan`"
+        return "it was planned with options, and such a plan gets no verdict. Comment `tidegate plan`"
     if layer.state in {LayerState.PLANNED, LayerState.NO_CHANGES}:
-        return "the check itself failed. Comment `tidegate plan`"
-    return "there is no plan to be judged"
+        return "the policy check itself failed. Comment `tidegate plan`"
+    return "there is no plan to evaluate"
 
 
 def _title(standing: Standing) -> str:
@@ -135,7 +135,7 @@ def _title(standing: Standing) -> str:
             return f"No verdict on {_count(len(standing.missing), 'root')}"
     lacking = standing.needed - len(standing.approved_by)
     needed = f": {_count(lacking, 'approval')} needed" if held.owners else ""
-    return f"Refuses {_count(len(failing), 'plan')}{needed}" if failing else f"The rules change{needed}"
+    return f"Blocks {_count(len(failing), 'plan')}{needed}" if failing else f"Changes the rules{needed}"
 
 
 def _explained(standing: Standing) -> Iterator[str]:
@@ -143,14 +143,14 @@ def _explained(standing: Standing) -> Iterator[str]:
     failing = _failing(standing)
     if failing:
         roots = _some([_root(layer) for layer, _ in failing])
-        yield f"The policy set {code(held.name)} refuses the {'plan' if len(failing) == 1 else 'plans'} of {roots}."
+        yield f"The policy set {code(held.name)} blocks the {'plan' if len(failing) == 1 else 'plans'} of {roots}."
     if standing.rules:
         changes = _some([code(each) for each in standing.rules])
         yield f"This changes what runs or who may do what: {changes}. Owners of policy sets must approve that."
     if failing or standing.rules:
         yield _approving(standing)
     elif standing.state in {SetState.PASSED, SetState.WARNED}:
-        yield f"The policy set {code(held.name)} refuses none of {_count(len(standing.judged), 'plan')}."
+        yield f"The policy set {code(held.name)} blocks none of {_count(len(standing.judged), 'plan')}."
     if standing.missing:
         yield from _without_verdict(standing)
     if (failing or standing.rules) and standing.disregarded:
@@ -165,13 +165,16 @@ def _approving(standing: Standing) -> str:
     held = standing.policy_set
     by = f" {_some([code(each) for each in standing.approved_by])} approved." if standing.approved_by else ""
     if standing.state is not SetState.FAILED:
-        return f"Its owners let it pass:{by}"
+        return f"Its owners approved it:{by}"
     if not held.owners:
-        return "It has no owners, so nobody can let it pass: change the code, or the policy on the default branch."
+        return "It has no owners who can approve it. Change the code, or the policy on the default branch."
     failing = _failing(standing)
     change = "Change the code so that the plan passes, or ask" if failing else "Ask"
     if failing and all(verdict.error for _, verdict in failing):
-        change = "It could not be evaluated: correct the policies on the default branch as the error says, or ask"
+        change = (
+            "The policy set could not be evaluated. Correct the policies on the default branch as the error "
+            "says, or ask"
+        )
     return (
         f"{change} for a review: {_count(standing.needed, 'approval')} of the "
         f"current head {code(standing.head[:7])} by {_owners(standing)} {'is' if standing.needed == 1 else 'are'} "
@@ -217,7 +220,7 @@ def _of_verdict(verdict: PolicyVerdict, *, named: bool = True) -> Iterator[str]:
 def _of_finding(finding: PolicyFinding, of: str) -> str:
     word = f"~~{_WORDS[finding.severity]}~~" if finding.exempted_by else f"**{_WORDS[finding.severity]}**"
     about = f" {code(finding.address)}" if finding.address else ""
-    exempt = f", let pass by {code(finding.exempted_by)}" if finding.exempted_by else ""
+    exempt = f", exempted by {code(finding.exempted_by)}" if finding.exempted_by else ""
     return f"- {word}{of}{about}: {escaped(finding.message, _MESSAGE)} ({code(finding.rule)}{exempt})"
 
 
@@ -283,6 +286,6 @@ def _fitting(parts: Sequence[str], joined: str, most: int) -> str:
     for number, part in enumerate(parts):
         used += size(part) + len(joined)
         if used > most - _ROOM:
-            return joined.join([*shown, "", f"{len(parts) - number} more lines do not fit here."])
+            return joined.join([*shown, "", f"{len(parts) - number} more lines are not shown."])
         shown.append(part)
     return joined.join(shown).strip("\n")

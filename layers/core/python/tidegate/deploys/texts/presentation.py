@@ -16,11 +16,11 @@ from tidegate.vcs.rules.check_run import Action, Button, Conclusion
 from tidegate.vcs.rules.forge_terms import GITHUB_TERMS, ForgeTerms
 
 CONFIRM = Action(Button.CONFIRM, "Apply exactly this plan")
-REJECT = Action(Button.REJECT, "Apply nothing and end this deployment")
-RETRY = Action(Button.RETRY, "Run what failed again")
-APPROVE = Action(Button.APPROVE, "Approve this change here")
-CANCEL = Action(Button.CANCEL, "End this deployment: it is not applied")
-UNLOCK = Action(Button.UNLOCK, "I looked: let merges deploy again")
+REJECT = Action(Button.REJECT, "End this deployment, apply nothing")
+RETRY = Action(Button.RETRY, "Re-run failed dependencies")
+APPROVE = Action(Button.APPROVE, "Approve this deployment")
+CANCEL = Action(Button.CANCEL, "End this deployment")
+UNLOCK = Action(Button.UNLOCK, "Let queued revisions deploy")
 
 #: Names that one sentence holds, and characters of each: nobody reads more, and the summary has room for them.
 _NAMES = 20
@@ -149,21 +149,21 @@ def who_may(deployment: Deployment, action: access.Action) -> str:
     grantees = deployment.access.who_may(action) if deployment.access else (access.EVERYBODY,)
     named = tuple(each for each in grantees if each != access.EVERYBODY)
     if len(named) < len(grantees):
-        also = f", and {people(named)}, may" if named else " may"
-        return f"Whoever may write to this repository{also}"
-    return f"Only {people(named)} may" if named else "By `access_control` nobody may"
+        also = f", and {people(named)}, can" if named else " can"
+        return f"Anyone with write access to this repository{also}"
+    return f"Only {people(named)} can" if named else "`access_control` allows nobody to"
 
 
 def approval(deployment: Deployment) -> str:
     """Return who decided about the plan and when, as a sentence: all who approved, or the one who rejected."""
     review, gate = deployment.review, deployment.gate
     if gate is not None and gate.next is AfterGate.REJECTED:
-        waited_for = "its requirements" if deployment.missing else "others of its change"
+        waited_for = "its apply requirements" if deployment.missing else "its dependencies"
         return f"Rejected by {code(gate.by)} on {moment(gate.at)}, while it waited for {waited_for}."
     if review is not None and review.approved is False:
         return f"Rejected by {code(review.by or '')} on {moment(review.at or '')}."
     override = deployment.override
-    passed = f" {code(override.by)} overrode its requirements: {code(override.reason)}" if override else ""
+    passed = f" {code(override.by)} overrode the apply requirements: {code(override.reason)}" if override else ""
     if review is None or review.approved is None:
         return f"No review was needed.{passed}"
     by = tuple(approval.by for approval in review.approvals) or (review.by or "",)
@@ -186,7 +186,7 @@ def counts(changes: PlannedChanges) -> str:
     if changes.outputs:
         parts.append(many(changes.outputs, "output"))
     if changes.moved:
-        parts.append(f"{changes.moved} in the state only")
+        parts.append(f"{changes.moved} moved in state")
     if changes.actions:
         parts.append(many(changes.actions, "action"))
     if changes.deferred:

@@ -29,21 +29,21 @@ def awaiting_requirements(deployment: Deployment, _: View) -> Presentation:
     """Return how a deployment looks of which something is missing that its root requires."""
     gate = deployment.gate
     if gate is not None and gate.next is AfterGate.REJECTED:
-        return Presentation("Rejected", (f"**{approval(deployment)}** It ends in a moment.",), "in_progress")
+        return Presentation("Rejected", (f"**{approval(deployment)}** This deployment is ending.",), "in_progress")
     if gate is not None and gate.next is AfterGate.APPLY:
         return Presentation(
-            f"Approved: {counts_of(deployment)}", (f"**{passed(deployment)}** It goes on.",), "in_progress"
+            f"Approved: {counts_of(deployment)}", (f"**{passed(deployment)}** The apply starts soon.",), "in_progress"
         )
     approves = bool(asked_here(deployment))
     failed = [verdict for _, verdict in refusals(deployment) if verdict is not None]
     return Presentation(
-        deployment.frozen or f"Waiting for its requirements: {counts_of(deployment)}",
+        deployment.frozen or f"Waiting for apply requirements: {counts_of(deployment)}",
         (
-            "**Frozen.** Nothing is applied until the freeze ends. It goes on by itself then."
+            "**Frozen.** Nothing is applied until the freeze ends. Then this deployment continues automatically."
             if deployment.frozen
-            else "**Waiting for its requirements.** Nothing is applied until all is there that `apply_requirements` "
-            "and the owners of policy sets demand, and no freeze window holds it back. It goes on by itself then. "
-            "Missing:",
+            else "**Waiting for apply requirements.** Nothing is applied until `apply_requirements` are met, the "
+            "owners of policy sets have approved, and no freeze window is active. Then this deployment "
+            "continues automatically. Missing:",
             "\n".join(f"* {sentence}" for sentence in deployment.missing),
             *((bounded(verdict_lines(failed), _SHOWN, "- {} more.".format),) if failed else ()),
             _how(deployment, approves=approves),
@@ -62,9 +62,9 @@ def _how(deployment: Deployment, *, approves: bool) -> str:
         else ""
     )
     return (
-        f"{here}* **Reject** ends this deployment. Nothing is applied, and later revisions go on as usual.\n"
-        f"* An operator overrides what is missing with a reason, which the audit topic hears: on the page of this "
-        f"deployment, or with `tidegate override {deployment.id} --reason …`"
+        f"{here}* **Reject** ends this deployment. Nothing is applied, and later revisions deploy as usual.\n* An "
+        "operator can override what is missing, on the page of this deployment or with `tidegate override "
+        f"{deployment.id} --reason …`. The reason is recorded in the audit log."
     )
 
 
@@ -73,7 +73,10 @@ def _who(deployment: Deployment) -> str:
     sentences = [f"Approved here by {people(given)}."] if given else []
     sentences.append(f"{who_may(deployment, Action.REVIEW)} reject it.")
     if deployment.gate is not None:
-        sentences.append(f"It waits until {expires_at(deployment.gate):%Y-%m-%d %H:%M} UTC; then nothing is applied.")
+        sentences.append(
+            f"It waits until {expires_at(deployment.gate):%Y-%m-%d %H:%M} UTC. After that it ends, "
+            "and nothing is applied."
+        )
     return " ".join(sentences)
 
 
@@ -82,20 +85,20 @@ def passed(deployment: Deployment) -> str:
     override = deployment.override
     if override is not None:
         return f"{code(override.by)} overrode what was missing on {moment(override.at)}: {code(override.reason)}"
-    return "All is there that is required."
+    return "All apply requirements are met."
 
 
 def requirements_expired(deployment: Deployment) -> Presentation:
     """Return how a deployment looks of which something was missing for too long."""
     return Presentation(
-        "Waited too long for its requirements",
+        "Timed out waiting for apply requirements",
         (
             (
-                f"**What this root requires was not there within {REQUIREMENTS_DAYS} days**, so it ended on "
-                f"{moment(deployment.changed_at)}. Nothing was applied. Missing:"
+                f"**The apply requirements were not met within {REQUIREMENTS_DAYS} days**, so this deployment "
+                f"ended on {moment(deployment.changed_at)}. Nothing was applied. Missing:"
             ),
             "\n".join(f"* {sentence}" for sentence in deployment.missing),
-            "Run this check again, or merge the next revision: its plan includes these changes.",
+            "Re-run this check, or merge the next revision, which includes these changes.",
         ),
         conclusion=Conclusion.TIMED_OUT,
     )

@@ -32,13 +32,13 @@ _SHOWN = 10_000
 def planning(deployment: Deployment, view: View) -> Presentation:
     """Return how a deployment looks while its plan is made."""
     stacks = deployment.waits.apply_after
-    cancel = f" It can be cancelled on [its page]({view.page_url})." if view.page_url else ""
+    cancel = f" You can cancel it on [its page]({view.page_url})." if view.page_url else ""
     waits = f"and waits for {'stack' if len(stacks) == 1 else 'stacks'} {people(stacks)}" if stacks else "for review"
     return Presentation(
         "Planning",
         (
-            f"**Planning.** A runner makes the plan, usually within a few minutes. {escaped(deployment.reason)}",
-            f"If the plan has nothing to change, this deployment ends; otherwise it is shown here {waits}.{cancel}",
+            f"**Planning.** This usually takes a few minutes. {escaped(deployment.reason)}",
+            f"If the plan has no changes, this deployment ends. Otherwise the plan appears here {waits}.{cancel}",
         ),
         "in_progress",
     )
@@ -52,13 +52,13 @@ def awaiting_review(deployment: Deployment, view: View) -> Presentation:
     return Presentation(
         f"Review the plan{so_far}: {counts_of(deployment)}",
         (
-            "**Waiting for your review.** Nothing is applied until it is decided.",
-            *((f"**Look twice:** {escaped(must)}",) if must else ()),
+            "**Waiting for your review.** Nothing is applied before you decide.",
+            *((f"**Check carefully:** {escaped(must)}",) if must else ()),
             *_refused(deployment),
             (
-                "* **Confirm** applies exactly this plan: the same plan file, commit and engine version.\n"
-                "* **Reject** ends this deployment. Nothing is applied, and later revisions go on as usual.\n"
-                f"* {_in_words(deployment, view.terms)}"
+                "* **Confirm** applies exactly this plan: the same plan file, commit and engine version.\n* "
+                "**Reject** ends this deployment. Nothing is applied, and later revisions deploy as usual.\n* "
+                f"{_in_words(deployment, view.terms)}"
             ),
             _who(deployment),
         ),
@@ -81,7 +81,10 @@ def _refused(deployment: Deployment) -> Iterator[str]:
     """Yield what policies say of a plan that their owners must approve before it is applied."""
     failed = [verdict for _, verdict in refusals(deployment) if verdict is not None]
     if failed:
-        yield "**Policies refuse this plan.** It is applied once their owners approve it: one who confirms it has."
+        yield (
+            "**Policies block this plan.** It is applied only after their owners approve it. An owner who "
+            "clicks Confirm approves it."
+        )
         yield bounded(verdict_lines(failed), _SHOWN, "- {} more.".format)
 
 
@@ -93,19 +96,21 @@ def _who(deployment: Deployment) -> str:
     """Return who may decide, how many are needed, who did so far, who may not, and until when."""
     review, rule = deployment.review, deployment.review_rule
     wanted = needed_approvals(deployment)
-    enough = "one Confirm or one Reject is enough" if wanted == 1 else "each once; one Reject is enough"
+    enough = "one Confirm or one Reject is enough" if wanted == 1 else "each person once; one Reject is enough"
     sentences = [f"{who_may(deployment, Action.REVIEW)} decide: {enough}."]
     if wanted > 1:
-        sentences.append(f"**{_given(review)} of {wanted} approvals** are given.")
+        sentences.append(f"It has **{_given(review)} of {wanted} approvals**.")
     if wanted > rule.approvals:
-        sentences.append("It is not known who made all of this change, so one more person than usual must confirm it.")
+        sentences.append(
+            "Tidegate does not know all authors of this change, so one more person than usual must confirm it."
+        )
     if review and review.approvals:
         sentences.append(f"Confirmed so far by {people(tuple(given.by for given in review.approvals))}.")
     if rule.exclude_authors:
         authors = tuple(dict.fromkeys((deployment.requested_by, *deployment.authors)))
-        sentences.append(f"{people(authors)} made or asked for this change, and may not confirm it.")
+        sentences.append(f"{people(authors)} authored or requested this change, and cannot confirm it.")
     until = f"on {expires_at(review):%Y-%m-%d %H:%M} UTC" if review else f"after {REVIEW_DAYS} days"
-    sentences.append(f"The review expires {until}; without a decision nothing is applied.")
+    sentences.append(f"The review expires {until}. Without a decision nothing is applied.")
     return " ".join(sentences)
 
 
@@ -120,12 +125,17 @@ def approved(deployment: Deployment, _: View) -> Presentation:
 
 def waiting_for_slot(wait: SlotWait, view: View) -> Presentation:
     """Return how a deployment looks whose plan or apply waits for a concurrency slot."""
-    cancel = f" [Its page]({view.page_url}) shows its position now; it can be cancelled there." if view.page_url else ""
+    cancel = (
+        f" [Its page]({view.page_url}) shows its current position. You can cancel it there." if view.page_url else ""
+    )
     return Presentation(
         str(wait),
         (
-            f"**{wait}.** It goes on by itself, applies before plans, and waits since {moment(wait.since)}.",
-            f"The installation runs {wait.limit} runners concurrently (`runner_slots`).{cancel}",
+            (
+                f"**{wait}.** It has waited since {moment(wait.since)} and continues automatically. Applies go before "
+                "plans."
+            ),
+            f"This installation runs at most {wait.limit} runners concurrently (`runner_slots`).{cancel}",
         ),
         "in_progress",
     )
@@ -137,7 +147,7 @@ def applying(deployment: Deployment, _: View) -> Presentation:
         f"Applying: {counts_of(deployment)}",
         (
             f"**Applying.** {approval(deployment)} A runner applies exactly the plan below.",
-            "Do not run the engine on this root elsewhere until this has ended.",
+            "Do not run Terraform or OpenTofu on this root elsewhere until the apply has ended.",
         ),
         "in_progress",
     )

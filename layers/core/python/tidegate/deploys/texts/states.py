@@ -52,9 +52,9 @@ def _without_altered_plan(face: Presentation, deployment: Deployment, view: View
     """Warn of a plan's text that was altered: nobody confirms what cannot be read."""
     if not view.plan_altered:
         return face
-    warning = "**The stored plan text was altered after it was made**, so it is not shown."
+    warning = "**The stored plan output was modified after the plan was made**, so it is not shown."
     if deployment.state is State.AWAITING_REVIEW:
-        warning += " It cannot be confirmed: Reject it and merge again."
+        warning += " You cannot confirm it. Reject it and merge again."
     actions = tuple(action for action in face.actions if action is not CONFIRM)
     return replace(face, paragraphs=(warning, *face.paragraphs), actions=actions)
 
@@ -77,7 +77,7 @@ def _with_lock(face: Presentation, deployment: Deployment, view: View) -> Presen
         unlocked = f"**Unlocked** by {code(deployment.unlocked.by)} on {moment(deployment.unlocked.at)}."
         return _saying(face, unlocked)
     if view.locking and is_final(deployment.state):
-        coming = "**The queue of this root is being locked.** The button that unlocks it appears here in a moment."
+        coming = "**The queue of this root is being locked.** The Unlock button will appear here."
         return _saying(face, coming)
     if not view.locks or view.lock is None:
         return face
@@ -89,10 +89,10 @@ def _with_lock(face: Presentation, deployment: Deployment, view: View) -> Presen
 def _with_reruns(face: Presentation, view: View) -> Presentation:
     """Say which deployment this one repeats, and which one repeats this."""
     if view.repeats:
-        face = _saying(face, f"This runs {view.repeats} again.")
+        face = _saying(face, f"This is a re-run of {view.repeats}.")
     if view.repeated_by:
         first, *others = face.paragraphs
-        again = f"**Run again:** {view.repeated_by} is a newer deployment of this revision."
+        again = f"**Re-run:** {view.repeated_by} is a newer deployment of this revision."
         face = replace(face, paragraphs=(first, again, *others))
     return face
 
@@ -100,16 +100,19 @@ def _with_reruns(face: Presentation, view: View) -> Presentation:
 def _with_supersession(face: Presentation, deployment: Deployment, view: View) -> Presentation:
     """Say which deployment gave up waiting for this one, or that this one did so for another."""
     if view.superseded_by:
-        face = _saying(face, f"{view.superseded_by} takes its place.")
+        face = _saying(face, f"Superseded by {view.superseded_by}.")
     if deployment.contained_by:
-        face = _saying(face, "A newer revision that contains this one is deployed, so what waited for this goes on.")
+        face = _saying(
+            face,
+            "A newer revision that contains this one is deployed, so deployments that depend on this one continue.",
+        )
     if not view.supersedes:
         return face
-    takes = f"This takes the place of {view.supersedes}, which waited at a gate: its changes are part of this."
+    takes = f"This supersedes {view.supersedes}, which waited for its dependencies, and includes its changes."
     if deployment.state is not State.AWAITING_REVIEW or not deployment.look_twice:
         return _saying(face, takes)
     first, *others = face.paragraphs
-    twice = f"**Look twice:** {takes} Others of its change were to be deployed before these."
+    twice = f"**Check carefully:** {takes} Its dependencies were to be deployed before these changes."
     return replace(face, paragraphs=(first, twice, *others))
 
 

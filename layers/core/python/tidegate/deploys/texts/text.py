@@ -96,7 +96,7 @@ def _summary(deployment: Deployment, view: View, paragraphs: Iterable[str]) -> s
 
 
 def _notice(why: str) -> str:
-    return f"> **Your press had no effect.** {escaped(why)}"
+    return f"> **Your click had no effect.** {escaped(why)}"
 
 
 def _changes(deployment: Deployment, room: int) -> tuple[str, ...]:
@@ -111,9 +111,9 @@ def _changes(deployment: Deployment, room: int) -> tuple[str, ...]:
         f"`+{changes.add}` to add, `~{changes.change}` to change, `-{changes.destroy}` to destroy, "
         f"`±{changes.replace}` to replace"
         + (f", {many(changes.outputs, 'output')} to change" if changes.outputs else "")
-        + (f", {changes.moved} to move in the state only" if changes.moved else "")
-        + (f", {many(changes.actions, 'action')} of providers to invoke" if changes.actions else "")
-        + (f", {changes.deferred} left to a later apply" if changes.deferred else ""),
+        + (f", {changes.moved} to move in the state" if changes.moved else "")
+        + (f", {many(changes.actions, 'provider action')} to invoke" if changes.actions else "")
+        + (f", {changes.deferred} deferred to a later apply" if changes.deferred else ""),
     ]
     return (cut_middle("\n\n".join(parts), room),)
 
@@ -142,12 +142,12 @@ def _facts(deployment: Deployment, terms: ForgeTerms) -> str:
     engine = f"{root.engine.name.value} {plan.engine_version if plan else root.engine.version or ''}".strip()
     pull_request = f", {terms.reference(deployment.pull_request)}" if deployment.pull_request else ""
     merged = f", merged with {code(deployment.base_sha[:7])}" if deployment.base_sha else ""
-    forced = " **Forced**: its apply requirements were passed over." if deployment.forced else ""
+    forced = " **Forced**: the apply requirements were bypassed." if deployment.forced else ""
     rows = [
         ("Root", f"{code(root.name)} in {code(root.dir)}, workspace {code(root.workspace)}"),
         *_part_of_change(deployment),
         ("Revision", f"{code(deployment.revision.short)} of {code(deployment.revision.branch)}{merged}{pull_request}"),
-        ("Asked for by", f"{_asked_for(deployment)}{forced}"),
+        ("Requested by", f"{_asked_for(deployment)}{forced}"),
         ("Engine", code(engine)),
         ("Deployment", code(deployment.id)),
     ]
@@ -171,11 +171,11 @@ def _part_of_change(deployment: Deployment) -> Iterable[tuple[str, str]]:
 def _asked_for(deployment: Deployment) -> str:
     how = {
         Trigger.MERGE: "by a merge",
-        Trigger.MANUAL: "by hand",
-        Trigger.RERUN: "by running the check again",
+        Trigger.MANUAL: "manually",
+        Trigger.RERUN: "by re-running the check",
         Trigger.DRIFT: "by a schedule that found drift",
     }
-    what = ", to destroy what the root made" if deployment.destroy else ""
+    what = ", to destroy the resources of the root" if deployment.destroy else ""
     return f"{code(deployment.requested_by)} {how[deployment.trigger]}{what}, {moment(deployment.requested_at)}"
 
 
@@ -195,12 +195,12 @@ def _text(deployment: Deployment, view: View) -> str:
     parts = []
     if deployment.last_lines:
         lines = fenced(cut_start(deployment.last_lines.rstrip(), LAST_LINES))
-        log = f" (the whole is in [the log]({view.log_url}))" if view.log_url else ""
-        parts.append(f"The engine's last lines{log}:\n\n{lines}")
+        log = f" ([full log]({view.log_url}))" if view.log_url else ""
+        parts.append(f"Last lines of the engine's output{log}:\n\n{lines}")
     if deployment.plan is not None and view.plan_text:
         key = code(place(view, deployment.plan.text.key), 1000)
         log = f"[its log]({view.plan_url}) and in " if view.plan_url else ""
-        whole = f"The whole plan is in {log}{key}."
+        whole = f"The full plan is in {log}{key}."
         room = MAXIMUM_TEXT - size("\n\n".join([*parts, whole])) - _FENCE_ROOM
         plan = fenced_plan(view.plan_text, view.plan_size, room)
         parts += [plan if _is_read_at_once(deployment, plan) else folded("Plan", plan), whole]

@@ -10,9 +10,12 @@ from tidegate.deploys.texts.presentation import CANCEL, UNLOCK, Presentation, Qu
 from tidegate.texts.markdown import code, escaped
 from tidegate.vcs.rules.check_run import Conclusion
 
-_HOW = "**Unlock** lets all that wait here go on, in their order; whoever may write to this repository may press it."
-_HOW_OF_MANY = "Unlock it on the page of the repository, by a comment, or with `tidegate unlock`."
-_THEN = "Then planning starts by itself."
+_HOW = (
+    "**Unlock** lets the queued deployments continue in order. Anyone with write access to this repository can "
+    "click it."
+)
+_HOW_OF_MANY = "Unlock it on the page of the repository, with a comment, or with `tidegate unlock`."
+_THEN = "Then planning starts automatically."
 
 
 def queued(deployment: Deployment, view: View) -> Presentation:
@@ -20,21 +23,21 @@ def queued(deployment: Deployment, view: View) -> Presentation:
     if view.lock is not None and is_held_back(deployment, view.lock):
         return _blocked(view, view.lock)
     if view.place is None:
-        return Presentation("Queued", _with_others(view, "**In line.** Planning starts by itself."), "queued")
+        return Presentation("Queued", _with_others(view, "**Queued.** Planning starts automatically."), "queued")
     number = view.place.number
     if number == 1 and view.place.running is None:
         return Presentation(
-            "Queued: next to go", _with_others(view, "**In line**, next to go. Planning starts by itself."), "queued"
+            "Queued: next", _with_others(view, "**Queued**, next. Planning starts automatically."), "queued"
         )
-    title = "Queued: next to go" if number == 1 else f"Queued: place {number} in line"
-    where = "next to go" if number == 1 else f"at place {number}"
+    title = "Queued: next" if number == 1 else f"Queued: position {number}"
+    where = "next" if number == 1 else f"at position {number}"
     return Presentation(
-        title, _with_others(view, f"**In line**, {where} on {moment(view.place.as_of)}. {_THEN}"), "queued"
+        title, _with_others(view, f"**Queued**, {where} as of {moment(view.place.as_of)}. {_THEN}"), "queued"
     )
 
 
 def _blocked(view: View, lock: Lock) -> Presentation:
-    where = f" at place {view.place.number}" if view.place else ""
+    where = f" at position {view.place.number}" if view.place else ""
     return Presentation(
         "Blocked: the queue is locked",
         _with_others(
@@ -75,14 +78,14 @@ def _with_others(view: View, *paragraphs: str) -> tuple[str, ...]:
     if view.place and view.place.running:
         lines.append(f"* {view.place.running} {_does(view.place)}.")
     if view.place and view.place.behind:
-        lines.append(f"* This deployment waits for {view.place.behind}, which goes directly before it.")
+        lines.append(f"* This deployment waits for {view.place.behind}, which is directly before it in the queue.")
     return (*paragraphs, "\n".join(lines)) if lines else paragraphs
 
 
 def _does(place: QueuePosition) -> str:
     """Return what the one does that runs."""
     if place.gate is State.BLOCKED:
-        return "is blocked by others of its change: retry or reject it there"
+        return "is blocked by its dependencies: retry or reject it there"
     if place.gate is State.GATED:
-        return "waits for others of its change"
-    return "waits for people" if place.reviewing else "runs now"
+        return "waits for its dependencies"
+    return "waits for a review" if place.reviewing else "is running"

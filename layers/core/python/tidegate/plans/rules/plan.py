@@ -73,7 +73,7 @@ def planned_changes(plan: Mapping[str, Any]) -> PlannedChanges:
     try:
         return _counted(plan)
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError("this is not the JSON form of a plan") from error
+        raise ValueError("this is not the JSON output of a plan") from error
 
 
 def _counted(plan: Mapping[str, Any]) -> PlannedChanges:

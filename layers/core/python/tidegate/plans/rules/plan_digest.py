@@ -33,7 +33,7 @@ def plan_digest(content: bytes) -> str:
 def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("the JSON has a duplicate key")
     return found
 
 

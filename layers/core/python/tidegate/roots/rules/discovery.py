@@ -78,11 +78,12 @@ class Verdict:
 
 _KEEPS_STATE = Verdict(Standing.ROOT, "It has a backend or cloud block.")
 _UNMARKED = Verdict(
-    Standing.UNMARKED, f"It has no backend, cloud or provider block and no {LOCK_FILE}, so it counts as a mere module."
+    Standing.UNMARKED,
+    f"It has no backend, cloud or provider block and no {LOCK_FILE}, so it counts as a module, not as a root.",
 )
-_LENT = Verdict(Standing.USED, "Other directories have links to all of its files.")
-_LINKED = Verdict(Standing.USED, "It is used through a link.")
-_PROVIDER, _LOCKED, _UNREAD = "a provider block", f"a {LOCK_FILE}", "a file that cannot be read to its end"
+_LENT = Verdict(Standing.USED, "Other directories have symbolic links to all of its files.")
+_LINKED = Verdict(Standing.USED, "It is used through a symbolic link.")
+_PROVIDER, _LOCKED, _UNREAD = "a provider block", f"a {LOCK_FILE}", "a file that cannot be fully parsed"
 
 
 def modules_in(files: Mapping[str, ModuleFile], links: Links, locked: Collection[str] = ()) -> dict[str, Module]:

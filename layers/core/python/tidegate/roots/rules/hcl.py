@@ -103,7 +103,7 @@ def _body(reader: HclTokens) -> Body:
     while position < len(reader.tokens):
         position = parser.item(position)
     if len(parser.around) > 1:
-        reader.note(len(reader.text), "a block never ends")
+        reader.note(len(reader.text), "a block is not closed")
     return parser.around[0]
 
 
@@ -137,7 +137,7 @@ class _Parser:
         self.around[-1].arguments.append(Argument(name, self._tokens[position + 2 : end], at))
         alone = self._opens(position - 1)
         if alone is not (self._at(end)[0] is Kind.CLOSE):
-            self._reader.note(at, "an argument in one line with its block stands there alone")
+            self._reader.note(at, "a single-line block can contain only one argument")
         return end
 
     def _check_value(self, begin: int, end: int) -> None:
@@ -149,20 +149,20 @@ class _Parser:
             elif depth == 0 and (kind is Kind.OPERATOR or (kind is Kind.OPEN and text in "([" and not wanted)):
                 wanted = True
                 if text in {"=", ",", "=>", "..."}:
-                    self._reader.note(at, f"{text} stands where a value goes on")
+                    self._reader.note(at, f"unexpected {text} in a value")
             elif depth == 0 and not wanted:
-                self._reader.note(at, "a value ends here, and its line does not")
+                self._reader.note(at, "unexpected text after a value")
             if kind is Kind.OPEN:
                 depth += 1
             if depth == 0 and kind is not Kind.OPERATOR:
                 wanted = False
         if wanted:
-            self._reader.note(self._at(end)[2], "a value is missing or does not end")
+            self._reader.note(self._at(end)[2], "a value is missing or incomplete")
 
     def _block(self, position: int) -> int:
         _, kind, at = self._tokens[position]
         if self._opens(position - 1):
-            self._reader.note(at, "a block stands in one line with the block around it")
+            self._reader.note(at, "a single-line block cannot contain another block")
         labels: list[str] = []
         ahead = position + 1
         while (label := self._at(ahead))[0] in {Kind.NAME, Kind.STRING}:
@@ -178,7 +178,7 @@ class _Parser:
 
     def _lost(self, position: int, at: int) -> int:
         """Go on after the line, and what it leaves open."""
-        self._reader.note(at, "an argument or a block must begin here")
+        self._reader.note(at, "expected an argument or a block")
         end = self._end_of_item(position)
         return end + (end == position)
 
@@ -198,7 +198,7 @@ class _Parser:
     def _ends(self, position: int) -> None:
         following = self._at(position)
         if following[0] is not Kind.NEWLINE:
-            self._reader.note(following[2], "a line must end here")
+            self._reader.note(following[2], "expected the end of the line")
 
     def _opens(self, position: int) -> bool:
         return position >= 0 and self._tokens[position][:2] == (Kind.OPEN, "{")

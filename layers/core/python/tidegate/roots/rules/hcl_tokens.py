@@ -115,7 +115,7 @@ class HclTokens:
         position, end, stack = 1 if self.text.startswith("\ufeff") else 0, len(self.text), self._stack
         while position < end:
             if len(self.tokens) > _MOST_TOKENS:
-                self.note(position, f"it has more than {_MOST_TOKENS} words and signs")
+                self.note(position, f"it has more than {_MOST_TOKENS} tokens")
                 return
             if stack and stack[-1] == _QUOTE:
                 position = self._quoted(position)
@@ -124,7 +124,7 @@ class HclTokens:
             else:
                 position = self._main(position)
         if stack:
-            self.note(end, f"what {'<<' + self._tags[-1] if stack[-1] == _HEREDOC else stack[-1]} begins never ends")
+            self.note(end, f"{'<<' + self._tags[-1] if stack[-1] == _HEREDOC else stack[-1]} is not closed")
 
     def _main(self, position: int) -> int:
         """Read tokens until a text begins or goes on, or to the end, and return where that is."""
@@ -146,7 +146,7 @@ class HclTokens:
     def _word(self, kind: str, match: re.Match[str]) -> None:
         found = match[kind]
         if kind == "name" and not found.isascii():
-            self.note(match.start(kind), "a name has letters that are not of ASCII")
+            self.note(match.start(kind), "a name has non-ASCII letters")
         self.tokens.append((_KINDS[kind], found, match.start(kind)))
         if kind == "newline":
             self._line = len(self.tokens)
@@ -157,7 +157,7 @@ class HclTokens:
         if kind == "string":
             self.tokens.append((Kind.STRING, match["inner"], at))
             if "\\" in match["inner"] and decoded(match["inner"]) is None:
-                self.note(at, "a string has an escape that there is not")
+                self.note(at, "a string has an unknown escape sequence")
         elif kind == "comment":
             return self._comment(match.end(), at)
         elif kind == "close":
@@ -174,7 +174,7 @@ class HclTokens:
         """Leave out a character that the language does not have; blanks at the end are none."""
         match = _BAD.match(self.text, position)
         if match and match[1]:
-            self.note(match.start(1), "a character stands here that means nothing")
+            self.note(match.start(1), "unexpected character")
         return match.end() if match else len(self.text)
 
     def _is_unread(self, bracket: str) -> bool:
@@ -224,21 +224,21 @@ class HclTokens:
         if kind == "heredoc":
             self._tags.append(match["tag"])
             if not match["tag"].isascii():
-                self.note(match.start(kind), "the end of a heredoc has letters that are not of ASCII")
+                self.note(match.start(kind), "the end marker of a heredoc has non-ASCII letters")
         self._open(_QUOTE if kind == "quote" else _HEREDOC, match.start(kind))
 
     def _close(self, bracket: str, at: int) -> None:
         """Close a bracket, and what is left open in it."""
         opposite = _OPPOSITE.get(bracket)
         while opposite is None and self._stack and self._stack[-1] in {"(", "["}:
-            self.note(at, f"{self._stack[-1]} is left open")
+            self.note(at, f"{self._stack[-1]} is not closed")
             self._pop(")" if self._stack[-1] == "(" else "]", at)
         if not self._stack or (opposite and self._stack[-1] != opposite):
-            self.note(at, f"{bracket} closes nothing")
+            self.note(at, f"unmatched {bracket}")
             return
         template = self._stack[-1] == _TEMPLATE
         if bracket == "~}" and not template:
-            self.note(at, "~} closes no template")
+            self.note(at, "unmatched ~}")
         self._pop(_TEMPLATE if template else bracket.removeprefix("~"), at)
 
     def _pop(self, bracket: str, at: int) -> None:
@@ -248,7 +248,7 @@ class HclTokens:
     def _comment(self, position: int, began: int) -> int:
         end = self.text.find("*/", position)
         if end < 0:
-            self.note(began, "a comment never ends")
+            self.note(began, "a comment is not closed")
             return len(self.text)
         return end + 2
 
@@ -258,7 +258,7 @@ class HclTokens:
         if self.text.startswith(_QUOTE, position):
             self._pop(_QUOTE, position)
             return position + 1
-        return self._template(position, "a string ends in another line, or never")
+        return self._template(position, "a string is not closed on its line")
 
     def _line_of_heredoc(self, position: int) -> int:
         text = self.text
@@ -270,7 +270,7 @@ class HclTokens:
         position = self._literal(_HEREDOC_TEXT, position)
         if text.startswith("\n", position):
             return position + 1
-        return self._template(position, "a heredoc never ends, or has a line break that is none")
+        return self._template(position, "a heredoc is not closed, or has an invalid line break")
 
     def _literal(self, pattern: re.Pattern[str], position: int) -> int:
         match = pattern.match(self.text, position)

@@ -35,7 +35,7 @@ class Links:
                 continue
             letters += sum(len(self._texts[each]) for each in visited)
             if letters > _MOST_LETTERS:
-                raise too_many(link, "it takes too long to follow the links of this repository")
+                raise too_many(link, "this repository has too many symbolic links to follow")
             for each in visited | ({place} if place is not None else set()):
                 if each != link:
                     self._through.setdefault(each, []).append(link)
@@ -106,7 +106,7 @@ class Links:
 
 def too_many(link: str, problem: str) -> InvalidConfiguration:
     """Return the refusal of a commit whose links cost too much."""
-    return InvalidConfiguration(link, 1, problem, "Use fewer or shorter links")
+    return InvalidConfiguration(link, 1, problem, "Use fewer or shorter symbolic links")
 
 
 def _at_and_above(path: str) -> Iterator[str]:

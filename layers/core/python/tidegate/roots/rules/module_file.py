@@ -61,7 +61,7 @@ def _read_json(content: bytes) -> ModuleFile:
     try:
         document = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        return ModuleFile(problem="It is not JSON.")
+        return ModuleFile(problem="It is not valid JSON.")
     calls = [call for named in _blocks(document, "module") for value in named.values() for call in _listed(value)]
     settings = _blocks(document, "terraform")
     return ModuleFile(

@@ -63,7 +63,7 @@ def words(text: str) -> list[Token]:
     """Return the words of a query, the last of which is its end. Raise InvalidTagQuery."""
     if len(text) > MAXIMUM_LENGTH:
         raise InvalidTagQuery(
-            MAXIMUM_LENGTH + 1, f"the query has {len(text)} characters", f"At most {MAXIMUM_LENGTH} are read"
+            MAXIMUM_LENGTH + 1, f"the query has {len(text)} characters", f"The limit is {MAXIMUM_LENGTH} characters"
         )
     found: list[Token] = []
     at = 0

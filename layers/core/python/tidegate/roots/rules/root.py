@@ -81,7 +81,7 @@ def repository_name(text: str) -> str:
     """Return ``text`` if it is an ``owner/name``, or ``group/subgroup/name``; raise InvalidName otherwise."""
     usable = len(text) <= MAXIMUM_REPOSITORY and _REPOSITORY.fullmatch(text)
     if not usable or any(part in {".", ".."} for part in text.split("/")):
-        raise InvalidName("repository", text, "it has the form owner/name, or on GitLab group/subgroup/name")
+        raise InvalidName("repository", text, "use the form owner/name, or on GitLab group/subgroup/name")
     return text
 
 
@@ -97,7 +97,7 @@ def workspace_name(text: str) -> str:
 def commit_sha(text: str) -> str:
     """Return ``text`` if it is a full commit SHA in lower case; raise InvalidName otherwise."""
     if not _SHA.fullmatch(text):
-        raise InvalidName("commit", text, "it is 40 (or 64) hexadecimal digits in lower case")
+        raise InvalidName("commit", text, "use the full SHA: 40 (or 64) hexadecimal digits in lower case")
     return text
 
 
@@ -107,7 +107,7 @@ def directory(text: str) -> str:
     ``.`` is the top. Any other character than control characters and backslashes may occur in a
     directory: it only ever travels as one argument of a program, never through a shell.
     """
-    advice = "it is a relative path below the repository, without '..', '\\' and control characters"
+    advice = "use a relative path inside the repository, without '..', '\\' and control characters"
     if len(text) > MAXIMUM_PATH or _NOT_IN_A_PATH.search(text):
         raise InvalidName("directory", text, advice)
     parts = [part for part in text.split("/") if part not in {"", "."}]

@@ -34,8 +34,8 @@ MAXIMUM_DEPTH = 50
 
 #: What is told of a group that mixes both.
 MIXED = (
-    "tags side by side take the whole rest of their group, so that 'a b or c' is 'a and (b or c)'. "
-    "Write 'and', or parentheses, where 'or' is near"
+    "adjacent tags bind to the rest of their group: 'a b or c' means 'a and (b or c)'. Write 'and' or parentheses "
+    "next to an 'or'"
 )
 
 
@@ -121,7 +121,7 @@ class _Parser:
         """Return terms with ``or`` between them. ``first`` was read before."""
         if depth > MAXIMUM_DEPTH:
             raise InvalidTagQuery(
-                self._next().column, "the query is nested too deeply", f"At most {MAXIMUM_DEPTH} levels are read"
+                self._next().column, "the query is nested too deeply", f"At most {MAXIMUM_DEPTH} levels are allowed"
             )
         choices = [self._conjunction(depth, first)]
         while self._next().kind is Kind.OR:
@@ -168,7 +168,7 @@ class _Parser:
         self._take()
         place = self._next()
         if place.kind is not Kind.TAG or place.text != "dir":
-            raise InvalidTagQuery(place.column, f"{place.shown} stands after 'in'", "Only 'dir' is allowed there")
+            raise InvalidTagQuery(place.column, f"{place.shown} follows 'in'", "Only 'dir' is allowed there")
         self._take()
         return InDirectory(token.text)
 
@@ -179,21 +179,21 @@ class _Parser:
         if token.kind is not Kind.TAG:
             raise InvalidTagQuery(
                 token.column if token.kind is not Kind.END else operator.column,
-                f"{token.shown} stands after 'not'",
+                f"{token.shown} follows 'not'",
                 "A tag or a group in parentheses is allowed there",
             )
         self._take()
         if self._next().kind is Kind.IN:
             raise InvalidTagQuery(
                 self._next().column,
-                "'not' takes one tag, and 'in' has none before it",
+                "'not' applies to one tag only, so 'in' has no tag before it",
                 f"Write not ({token.text} in dir)",
             )
         return tag_term(token.text, quoted=token.quoted)
 
     def _parentheses(self, opening: Token, depth: int) -> Term:
         if self._next().kind is Kind.CLOSE:
-            raise InvalidTagQuery(opening.column, "nothing stands in the parentheses", "Write a tag between them")
+            raise InvalidTagQuery(opening.column, "the parentheses are empty", "Write a tag between them")
         term = self._enclosed(depth + 1)
         if self._next().kind is not Kind.CLOSE:
             raise _not_closed(opening)
@@ -204,13 +204,15 @@ class _Parser:
         token = self._next()
         before = self._tokens[self._at - 1] if self._at else None
         if token.kind is Kind.CLOSE and (before is None or before.kind not in {Kind.AND, Kind.OR}):
-            return InvalidTagQuery(token.column, "this parenthesis closes none", "Remove it, or add '(' before")
+            return InvalidTagQuery(
+                token.column, "this closing parenthesis is unmatched", "Remove it, or add '(' before"
+            )
         if before is not None and before.kind is Kind.OPEN and token.kind is Kind.END:
             return _not_closed(before)
         if before is not None and before.kind in {Kind.AND, Kind.OR}:
-            problem = f"{token.shown} stands after '{before.kind.value}'"
+            problem = f"{token.shown} follows '{before.kind.value}'"
             return InvalidTagQuery(token.column, problem, "A tag, 'not' or '(' is allowed there")
-        return InvalidTagQuery(token.column, f"nothing stands before {token.shown}", "Write a tag before it")
+        return InvalidTagQuery(token.column, f"a tag is missing before {token.shown}", "Write a tag before it")
 
 
 def _not_closed(opening: Token) -> InvalidTagQuery:
