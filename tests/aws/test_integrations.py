@@ -165,7 +165,7 @@ def _unknown_integration(template: dict[str, Any]) -> None:
         (_no_condition_on_alarms, "may call sns:Publish also with aws:SourceAccount OTHER"),
         (_key_of_sns, "cloudwatch.amazonaws.com may not call sns:Publish"),
         (_items_never_start, "'Plan all that it changes': RoleArn may not call states:StartExecution"),
-        (_items_never_stop, "'Look at all of it': RoleArn may not call states:StopExecution"),
+        (_items_never_stop, "'Check the roots': RoleArn may not call states:StopExecution"),
         (_deaf_queue, "events.amazonaws.com may not call sqs:SendMessage"),
         (_unpassed_roles, "RoleArn may not call iam:PassRole"),
         (_url_for_arn, "EventSourceArn takes arn and gets url"),

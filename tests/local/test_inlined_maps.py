@@ -12,11 +12,11 @@ DEFINITION = read("drift").text
 
 def test_a_distributed_map_is_inlined_and_all_else_stays():
     before, after = json.loads(DEFINITION), json.loads(inlined(DEFINITION))
-    of_map = after["States"].pop("Look at all of it")
+    of_map = after["States"].pop("Check the roots")
     assert of_map["ItemProcessor"]["ProcessorConfig"] == {"Mode": "INLINE"}
     assert of_map["MaxConcurrency"] == 5
     assert not {"Label", "ToleratedFailurePercentage"} & set(of_map)
-    assert set(before["States"]) - set(after["States"]) == {"Look at all of it"}
+    assert set(before["States"]) - set(after["States"]) == {"Check the roots"}
 
 
 def test_an_inlined_definition_stays_as_it_is():

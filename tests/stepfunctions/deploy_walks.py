@@ -47,7 +47,7 @@ DEPLOY = [
         "wait",
         answers={"Close the queue if nothing came": [{"closed": False}, {"closed": True}]},
     ),
-    _queue("hands over after many rounds", (*RAN, *_HANDED, "Handed over"), "deploy", "hand over"),
+    _queue("hands over after many rounds", (*RAN, *_HANDED, "Continued as a new execution"), "deploy", "hand over"),
     _queue("belongs to another execution", (*CLAIMED[:2], "Another execution works here"), "stop"),
     _queue(
         "may not deploy the revision",
@@ -106,7 +106,7 @@ DEPLOY = [
     ),
     _queue(
         "the hand-over stumbles",
-        (*_HANDED, "Handed over"),
+        (*_HANDED, "Continued as a new execution"),
         "hand over",
         answers=stumbling("deploy", "Continue as a new execution"),
     ),

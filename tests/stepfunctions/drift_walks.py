@@ -20,11 +20,11 @@ from tests.stepfunctions.way import (
     stumbling,
 )
 
-FOUND = ("Begin the run", "Find what is looked at", "Is anything to be looked at?")
+FOUND = ("Begin the run", "Find the roots to check", "Are there roots to check?")
 WAITING = ("Begin the plan", "Wait for a concurrency slot")
-LOOKING = ("Look at all of it", "Begin the layer", "Begin the plan", "Start a runner for the plan", "Plan")
+LOOKING = ("Check the roots", "Begin the layer", "Begin the plan", "Start a runner for the plan", "Plan")
 PLANNED = ("Record the plan", "Layer checked")
-SHOWN = ("Keep and show what was found", "Did Tidegate fail on the way?", "Looked for drift")
+SHOWN = ("Keep and show what was found", "Did Tidegate fail on the way?", "Drift checked")
 ALARMED = (*SHOWN[:-1], "Tidegate failed")
 UNPLANNED = ("Record that there is no plan", "Whose failure is it?")
 FAILED = (*UNPLANNED, "Layer checked", *SHOWN)
@@ -46,7 +46,7 @@ DRIFT = [
         answers={
             **stumbling(
                 "drift",
-                "Find what is looked at",
+                "Find the roots to check",
                 "Wait for a concurrency slot",
                 "Plan",
                 "Record the plan",
@@ -108,13 +108,13 @@ DRIFT = [
         "cannot be looked at, and that is kept",
         TOLD,
         REFUSED.error,
-        answers={"Find what is looked at": REFUSED, **stumbling("drift", "Record an internal error")},
+        answers={"Find the roots to check": REFUSED, **stumbling("drift", "Record an internal error")},
     ),
     _drift(
         "cannot be looked at, and nobody is told",
         TOLD,
         REFUSED.error,
-        answers={"Find what is looked at": REFUSED, "Record an internal error": REFUSED},
+        answers={"Find the roots to check": REFUSED, "Record an internal error": REFUSED},
     ),
     _drift(
         "what was found cannot be kept",
@@ -122,7 +122,7 @@ DRIFT = [
         answers={"Keep and show what was found": REFUSED},
     ),
     *(
-        _drift(f"is to {what}", (*FOUND, *states), answers={"Find what is looked at": {"next": what, "layers": []}})
-        for what, states in (("conclude", SHOWN), ("stop", ("Not this run",)))
+        _drift(f"is to {what}", (*FOUND, *states), answers={"Find the roots to check": {"next": what, "layers": []}})
+        for what, states in (("conclude", SHOWN), ("stop", ("Run skipped",)))
     ),
 ]

@@ -65,7 +65,7 @@ def test_a_definition_that_allows_more_is_found(name: str, change: Callable[[dic
 
 def test_a_run_that_may_plan_one_layer_at_a_time_ends_at_its_time_limit():
     definition = copy.deepcopy(_DEFINITIONS["drift"])
-    definition["States"]["Look at all of it"]["MaxConcurrency"] = 1
+    definition["States"]["Check the roots"]["MaxConcurrency"] = 1
     assert worst_case("drift", definition).days == 60
     del definition["TimeoutSeconds"]
     assert worst_case("drift", definition).days > 365

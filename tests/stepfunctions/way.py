@@ -111,7 +111,7 @@ PLAIN: dict[str, dict[str, Answer]] = {
         "Show that Tidegate failed": {"outcome": "shown"},
     },
     "drift": {
-        "Find what is looked at": LAYERS,
+        "Find the roots to check": LAYERS,
         **_LAYER,
         "Record that there is no plan": {"state": "failed", "policies": False},
         "Keep and show what was found": {"summary": "1 drifted"},
