@@ -73,7 +73,7 @@ def present_check_run(ports: Ports, deployment: Deployment, notice: str = "", re
 
 
 def _waiting(ports: Ports, deployment: Deployment, notice: str) -> View:
-    """Return the view of a deployment in line: all that it says of others was read for the whole line at once."""
+    """Return the view of a queued deployment: all that it says of others was read for the whole line at once."""
     shown = ports.queue_snapshots.shown(deployment.queue, deployment.id)
     return View(
         place=_place(ports, deployment, shown) if shown else None,

@@ -98,7 +98,7 @@ def _applied(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> 
         if repeats:  # A death may have left what was remembered and then not enqueued.
             _step_back(ports, asked, deployments, [_applying(each, earlier) for each, earlier in repeats])
         return _refuse(ports, asked, missing)
-    # What is applied is planned anew, perhaps with another result: that plan is held against the same sets.
+    # What is applied is planned anew, perhaps with another result: that plan is evaluated by the same sets.
     deployments = of_head(deployments, asked.granted)
     deployments = [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in deployments]
     before = _remember(ports, asked, deployments)

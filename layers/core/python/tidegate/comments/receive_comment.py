@@ -122,7 +122,7 @@ def _deploy(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome
     lacks = _lacks(comment, command, pull_request, missing)
     if lacks:
         return _refuse(ports, comment, lacks)
-    # No merge has looked at what policies say of this head: its plan is held against them, whatever is forced.
+    # No merge has looked at what policies say of this head: its plan is evaluated by them, whatever is forced.
     held = save_policies(ports, comment.repository, granted, members)
     deployments = of_head(deployments, granted)
     deployments = [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in deployments]

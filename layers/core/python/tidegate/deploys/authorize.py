@@ -152,7 +152,7 @@ def reviewed_unless_granted(ports: Ports, deployment: Deployment, login: str) ->
 
 
 def _locking(ports: Ports, head: QueueHead) -> Collection[Deployment]:
-    """Return what locked the queue, or else (not locked, or by hand) what was let in last, in each stack."""
+    """Return what locked the queue, or else (not locked, or by hand) what was admitted last, in each stack."""
     if head.lock and head.lock.deployment:
         return ports.deployments.many([head.lock.deployment]).values()
     last = (head.attempted, *(each.attempted for each in head.by_stack))

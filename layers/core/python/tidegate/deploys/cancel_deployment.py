@@ -79,7 +79,7 @@ def _end(ports: Ports, deployment: Deployment) -> Deployment:
 
 
 def _left(ports: Ports, ended: Deployment) -> Deployment:
-    """Save the final record; what is in line leaves it in the same write. Whoever is in flight ends its own."""
+    """Save the final record; what is queued leaves it in the same write. Whoever is in flight ends its own."""
     head, line = ports.queues.line(ended.queue)
     place = next((each for each in line if each.deployment == ended.id), None)
     if place is None:

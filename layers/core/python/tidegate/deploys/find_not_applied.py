@@ -71,7 +71,7 @@ def carrying(ports: Ports, deployment: Deployment, dropped: Sequence[Deployment]
 
 
 def behind(ports: Ports, deployment: Deployment, deployed: Deployed) -> Deployment:
-    """Return a deployment that is superseded by one that was deployed last and came to a bad end, as it is saved.
+    """Return a deployment that is superseded by one that was deployed last and failed, as it is saved.
 
     Its changes are applied once that one's are: whoever says so of that one says so of this one as well. Raise
     Conflict when somebody else writes: do it all again then.

@@ -21,8 +21,8 @@ def find_pushed(queues: DeployQueues, standing: Standing, deployment: Deployment
     Those of what it carries as well, which left the line before anybody judged it.
 
     What no push asks for, such as by the API, holds all that came since the revision deployed last, and so does what
-    brings a root back that was deployed. The head of a pull request holds what waits in line, as far as its branch
-    does. ``standing`` is the root's in the deployment's stack.
+    brings a root back that was deployed. The head of a pull request holds what is queued, as far as its branch does.
+    ``standing`` is the root's in the deployment's stack.
     """
     if deployment.destroys_deployed:
         return ()  # No push asks for it: what brought the files says nothing of their end.
@@ -44,7 +44,7 @@ def _since_deployed(standing: Standing, deployment: Deployment) -> Iterator[Push
 
 
 def _undone(queues: DeployQueues, standing: Standing, deployment: Deployment) -> tuple[Pushed, ...]:
-    """Return the pushes of what came to a bad end before its apply: what was approved once is not judged again."""
+    """Return the pushes of what failed before its apply: what was approved once is not judged again."""
     undone = standing.undone
     if undone is None:
         return ()

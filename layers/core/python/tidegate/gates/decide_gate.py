@@ -101,7 +101,7 @@ def _rejected(ports: Ports, deployment: Deployment) -> Decision:
 
 
 def _to_blame(ports: Ports, blocked: Deployment) -> Sequence[Deployment]:
-    """Return what came to a bad end of all that a deployment waits for, also by way of others that are blocked."""
+    """Return what failed of all that a deployment waits for, also by way of others that are blocked."""
     members = ports.change_sets.deployments(blocked.change_set)
     records = ports.deployments.many([each.deployment for each in members])
     seen, todo = {blocked.id}, [blocked]

@@ -90,7 +90,7 @@ def _successor(ports: Ports, blocked: Deployment) -> Deployment | None:
 def _carry_out(ports: Ports, deployment: Deployment) -> None:
     """Go on with what was decided: the newer one says whose place it takes before the older one ends.
 
-    What steps aside is part of the change until all else is done: so this is found again after a death.
+    What yields is part of the change until all else is done: so this is found again after a death.
     """
     again = run_after(deployment) if yielded(deployment) else None
     if again is not None:
@@ -104,7 +104,7 @@ def _carry_out(ports: Ports, deployment: Deployment) -> None:
 
 
 def _link(ports: Ports, old: Deployment) -> None:
-    """Let the newer one say whose place it takes. Whether people look at its plan is decided when it is let in."""
+    """Let the newer one say whose place it takes. Whether people look at its plan is decided when it is admitted."""
     newer = ports.deployments.get(old.superseded_by or "")
     if newer.supersedes != old.id:
         ports.event_publisher.changed(ports.deployments.save(replace(newer, supersedes=old.id)))

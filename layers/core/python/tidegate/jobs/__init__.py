@@ -1,1 +1,1 @@
-"""Steps of jobs: begun, handed over, recorded, and the identity that they get."""
+"""Steps of jobs: begun, dispatched, recorded, and the identity that they get."""

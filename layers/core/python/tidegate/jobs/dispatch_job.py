@@ -1,4 +1,4 @@
-"""Hand a job over to its runner: leave the task token, a token to clone with and its identity in the job's record."""
+"""Dispatch a job to its runner: leave the task token, a token to clone with and its identity in the job's record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judge the plan of a deployment that was held against policy sets: may it be reviewed and applied?
+"""Judge the plan of a deployment that was evaluated by policy sets: may it be reviewed and applied?
 
 Once more answers the same.
 """

@@ -48,7 +48,7 @@ class AppliedBefore:
             enqueue(self.ports, deployment, seen)
 
     def _settle(self, deployment: Deployment, applied: Deployment) -> None:
-        """Store it and end it. Where its root was deployed otherwise meanwhile, it waits in line as any other."""
+        """Store it and end it. Where its root was deployed otherwise meanwhile, it is queued as any other."""
         deciding_again(partial(self.ports.queues.enqueue, deployment.begun()))
         deciding_again(partial(self._end, deployment.queue, deployment.id, applied))
         self.ports.event_publisher.changed(self.ports.deployments.get(deployment.id))
@@ -99,7 +99,7 @@ class AppliedBefore:
             return frozenset(each.member.key for each in found.members)
 
     def _end(self, queue: str, identifier: str, applied: Deployment) -> None:
-        """End a deployment that waits in line, if the root is still as it was applied. Raise Conflict."""
+        """End a deployment that is queued, if the root is still as it was applied. Raise Conflict."""
         head, deployment = self.ports.queues.read_with(queue, identifier)
         deployed = status_of(head, deployment).deployed
         stands = deployed is not None and deployed.deployment == applied.id and head.in_flight is None

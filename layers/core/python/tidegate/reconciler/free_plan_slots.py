@@ -1,6 +1,6 @@
-"""Free the places of plans that nothing works on any more, and see that nobody waits while there is room.
+"""Free the slots of plans that nothing works on any more, and see that nobody waits while there is room.
 
-The places are read before what has them: whatever works on a layer then has had its place all the time.
+The slots are read before what has them: whatever works on a layer then has had its place all the time.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from tidegate.reconciler.stop_runners import stop_runners
 
 #: Repairs what is found, which may be done again, and returns how much that was.
 Repair = Callable[[Ports, ReconcilerPass], int]
-#: All, in order: a deployment that is back in line needs a worker, and only the last ones ask the forge.
+#: All, in order: a deployment that is back in the queue needs a worker, and only the last ones ask the forge.
 REPAIRS: Sequence[Repair] = (
     close_orphans,
     settle_reviews,

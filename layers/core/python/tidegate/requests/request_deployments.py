@@ -30,10 +30,10 @@ def request_deployments(
     """Return the id of the request once it is stored and queued. ``by`` is the login of who asked.
 
     It is about ``roots`` by name, about all in ``directories``, and about all that a tag ``query`` matches. With
-    ``force``, what is in line already, by hand at the same commit, is put in line once more; with ``destroy``,
-    what the roots made is destroyed. Raise InvalidName for a name that no repository, root or directory can have,
-    InvalidTagQuery, and NotFound for a repository that Tidegate does not know. CloudUnavailable means that it was
-    not queued; the reconciler queues what was stored.
+    ``force``, what is queued already, by hand at the same commit, is put in line once more; with ``destroy``, what the
+    roots made is destroyed. Raise InvalidName for a name that no repository, root or directory can have,
+    InvalidTagQuery, and NotFound for a repository that Tidegate does not know. CloudUnavailable means that it was not
+    queued; the reconciler queues what was stored.
     """
     names = sorted({root_name(root) for root in roots})
     known = ports.repository_index.repository(repository_name(repository))

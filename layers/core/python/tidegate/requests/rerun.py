@@ -128,15 +128,15 @@ def _all(ports: Ports, demand: Rerun, shown: Mapping[int, Deployment], *, only_f
     for new in again:
         ports.event_publisher.repeated(new.rerun_of or "", new.id)
     for change_set in dict.fromkeys(new.change_set for new in again if new.change_set):
-        # Not before: who waits in the same queue steps aside for what is in line only.
+        # Not before: who waits in the same queue yields to what is queued only.
         ports.event_publisher.change_moved(change_set)
     return DeliveryOutcome("\n".join(told), tuple(new.id for new in again))
 
 
 def _stand_for_their_roots(ports: Ports, again: Sequence[Deployment]) -> None:
-    """Let what runs again take the place of what it repeats, for those of its change that wait for it.
+    """Let what runs again supersede what it repeats, for those of its change that wait for it.
 
-    That comes before it is in line: no gate may open on what is about to run again.
+    That comes before it is queued: no gate may open on what is about to run again.
     """
     for change_set in dict.fromkeys(new.change_set for new in again if new.change_set):
         same = [new for new in again if new.change_set == change_set]

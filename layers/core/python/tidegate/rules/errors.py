@@ -316,7 +316,7 @@ class TooManyWait(TidegateError):
 
 
 class JobGone(TidegateError):
-    """A job cannot be handed over: a runner has taken it, or it was closed."""
+    """A job cannot be dispatched: a runner has taken it, or it was closed."""
 
     def __init__(self, job: str) -> None:
         super().__init__(f"A runner already claimed job {job}, or the job was closed. Tidegate never runs a job twice.")

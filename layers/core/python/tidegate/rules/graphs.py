@@ -81,7 +81,7 @@ def right_before(before: Mapping[str, frozenset[str] | set[str]]) -> dict[str, l
 class WaitGraph:
     """Who waits for whom. The first ``members`` nodes are things in order, those after them only stand between.
 
-    Where many wait for many, one node between them takes the place of a pair for each two.
+    Where many wait for many, one node between them supersedes a pair for each two.
     """
 
     def __init__(self, members: int) -> None:

@@ -59,7 +59,7 @@ class StackDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """A leaf as it is used. ``within`` are the nests around it, the nearest first; rules name leaves only.
+    """A leaf as it is used. ``within`` are its parent stacks, the nearest first; rules name leaves only.
 
     ``apply_after``, ``plan_after`` and ``modified_by`` hold all leaves that the rule leads to, over any number
     of steps, and never the stack itself.
@@ -132,7 +132,7 @@ def _names(definition: StackDefinition) -> dict[str, tuple[str, ...]]:
     }
 
 
-#: A part of a definition by its place, which a leaf takes from the nests around it.
+#: A part of a definition by its place, which a leaf takes from its parent stacks.
 _Place = tuple[str, ...]
 
 
@@ -156,7 +156,7 @@ class _Said:
 
 
 class _Resolution:
-    """What follows for leaves from definitions that name no unknown stacks, and from the nests around them."""
+    """What follows for leaves from definitions that name no unknown stacks, and from their parent stacks."""
 
     def __init__(self, declared: Mapping[str, StackDefinition], nests: StackGroups) -> None:
         self._declared, self._nests = declared, nests
@@ -187,7 +187,7 @@ class _Resolution:
         )
 
     def _said_around(self, leaf: str) -> Iterator[tuple[_Place, _Said]]:
-        """Return what a leaf and the nests around it say, the nearest first."""
+        """Return what a leaf and its parent stacks say, the nearest first."""
         for distance, names in enumerate(((leaf,), *self._nests.around[leaf])):
             for name in names:
                 for place, value in self._parts[name].items():
@@ -228,7 +228,7 @@ class _Resolution:
         return StackCycle(owner, (kind,), problem, advice)
 
     def _rule(self, kind: str) -> dict[str, tuple[str, ...]]:
-        """Return for each leaf what it and the nests around it name in a rule, as leaves."""
+        """Return for each leaf what it and its parent stacks name in a rule, as leaves."""
         return {
             leaf: self._nests.expand([named for name in self._around(leaf) for named in self._names_in[name][kind]])
             for leaf in self._leaves
@@ -240,7 +240,7 @@ class _Resolution:
         return "plan_after" if written else "modified_by"
 
     def _around(self, leaf: str) -> tuple[str, ...]:
-        """Return the leaf and the nests around it, the nearest first."""
+        """Return the leaf and its parent stacks, the nearest first."""
         return (leaf, *self._nests.within(leaf))
 
 

@@ -12,7 +12,7 @@ from tidegate.rules.graphs import in_order
 class StackGroups:
     """``leaves`` has for each name its leaves, for a leaf itself alone, in the order of the nest.
 
-    ``around`` has for each leaf the nests around it: those nearest to it first, those of one distance together.
+    ``around`` has for each leaf its parent stacks: those nearest to it first, those of one distance together.
     """
 
     leaves: Mapping[str, tuple[str, ...]]
@@ -23,7 +23,7 @@ class StackGroups:
         return tuple(dict.fromkeys(leaf for name in names for leaf in self.leaves[name]))
 
     def within(self, leaf: str) -> tuple[str, ...]:
-        """Return the nests around a leaf, the nearest first."""
+        """Return the parent stacks of a leaf, the nearest first."""
         return tuple(name for names in self.around[leaf] for name in names)
 
 
@@ -41,7 +41,7 @@ def groups_of(holds: Mapping[str, Sequence[str]]) -> StackGroups:
 
 
 def _around(leaf: str, holders: Mapping[str, Sequence[str]]) -> tuple[tuple[str, ...], ...]:
-    """Return the nests around a leaf by their distance."""
+    """Return the parent stacks of a leaf by their distance."""
     seen = {leaf}
     found = []
     outer: tuple[str, ...] = (leaf,)

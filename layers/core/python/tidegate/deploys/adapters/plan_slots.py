@@ -1,6 +1,6 @@
-"""The places for speculative plans: of each repository one item, ``places#OWNER/REPO`` / ``#head``.
+"""The concurrency slots for speculative plans: of each repository one item, ``places#OWNER/REPO`` / ``#head``.
 
-It holds ids only: ``held``, a set of those that have a place, and ``line``, a list of those that wait, each with its
+It holds ids only: ``held``, a set of those that have a slot, and ``line``, a list of those that wait, each with its
 precedence before it (``0|ID``) unless that is a plan's. Each change is one update whose condition is the rule, so that
 those who take and give back at the same time need no second try; only who hands over tries again when others did. Who
 waits keeps its task token in an item of its own, ``token#LAYER``.
@@ -113,7 +113,7 @@ class DynamoPlanSlots:
     def _update(
         self, repository: str, change: str, condition: str, values: Mapping[str, Any]
     ) -> tuple[SlotUsage, bool]:
-        """Return the places after an update, and whether its condition held: if not, they are as they were."""
+        """Return the slots after an update, and whether its condition held: if not, they are as they were."""
         with refusals_of(_name(repository)):
             try:
                 answer = self._client.update_item(

@@ -1,7 +1,7 @@
 """The deploy queues: of each root one head, ``queue#ID`` / ``#head``, and the items in line after it.
 
-The head sorts before the line and the line sorts as the queue is ordered, so one consistent query
-with a limit of two gives the head and the first in line.
+The head sorts before the line and the line sorts as the queue is ordered, so one consistent query with a limit of two
+gives the head and the first in the queue.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class DynamoDeployQueues:
         return self._under(head, next(iter(line), None)), line
 
     def _under(self, head: QueueHead, first: Waiting | None) -> QueueHead:
-        """Return the head with the lock that holds back the first in line: most need no further read."""
+        """Return the head with the lock that holds back the first in the queue: most need no further read."""
         if head.lock is not None or first is None or first.trigger is Trigger.MANUAL:
             return head
         return under(head, first, self.locks(head.home))
@@ -200,7 +200,7 @@ def _remove_waiting(queue: str, waiting: Waiting) -> dict[str, Any]:
 
 
 def _lengthen(queue: str, since: str, seen: QueueHead | None) -> dict[str, Any]:
-    """Return the update of a head for one more in line. It also gets its place in the index of roots."""
+    """Return the update of a head for one more in the queue. It also gets its place in the index of roots."""
     head = QueueHead(queue)
     condition, of_seen = _unchanged(seen) if seen else (None, {})
     return {

@@ -75,7 +75,7 @@ def announce_end(ports: Ports, ended: Deployment, head: QueueHead) -> None:
 
 
 def _contained(ports: Ports, done: Deployment) -> Iterator[str]:
-    """Say of each before it that came to a bad end that its changes are applied; yield their change sets."""
+    """Say of each before it that failed that its changes are applied; yield their change sets."""
     ahead = _before(done)
     while ahead:
         older = deciding_again(partial(_mark, ports, ahead.pop(0), done))

@@ -13,7 +13,7 @@ from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import Conflict, TooLate
 
-#: A queue's head and the first in line, at one moment.
+#: A queue's head and the first in the queue, at one moment.
 Seen = tuple[QueueHead, Waiting | None]
 
 

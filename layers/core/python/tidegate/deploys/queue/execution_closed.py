@@ -49,7 +49,7 @@ def _release(ports: Ports, closed: ClosedExecution) -> None:
 
 
 def _release_deployment(ports: Ports, head: QueueHead, in_flight: str, error: str) -> None:
-    """Put a deployment that has not begun back in line; end any other."""
+    """Put a deployment that has not begun back in the queue; end any other."""
     deployment = ports.deployments.get(in_flight)
     release_slots(ports, [in_flight])  # Its execution has ended; whoever claims it next comes after this.
     if deployment.state is State.QUEUED:

@@ -21,7 +21,7 @@ SHOWN_WAITING = 100
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One that waits: its place in line, from 1, and its record if it is among those that are looked up."""
+    """One that waits: its position in the queue, from 1, and its record if it is among those that are looked up."""
 
     number: int
     waiting: Waiting
@@ -39,7 +39,7 @@ class QueueView:
 
 @dataclass(frozen=True, slots=True)
 class RootView:
-    """A root of a repository: its queue's head, what runs there, and what was let in last, of all and of each stack."""
+    """A root of a repository: its queue's head, what runs there, and the last admitted, of all and of each stack."""
 
     name: str
     head: QueueHead
@@ -49,12 +49,12 @@ class RootView:
 
     @property
     def shown(self) -> tuple[Deployment, ...]:
-        """What is known of the root: what runs, what was let in last, and the last of each of its stacks."""
+        """What is known of the root: what runs, what was admitted last, and the last of each of its stacks."""
         return tuple(each for each in (self.running, self.last, *self.others) if each)
 
     @property
     def stacks(self) -> tuple[str, ...]:
-        """The stacks that it was deployed in, by name, without the nests around them."""
+        """The stacks that it was deployed in, by name, without their parent stacks."""
         known = {each.stack for each in self.head.by_stack} | {each.stack for each in self.shown}
         return tuple(sorted(known))
 
@@ -104,8 +104,8 @@ def search_queues(ports: Ports, repository: str, query: TagQuery) -> FoundRoots:
 def queue_glances(ports: Ports, repositories: Iterable[str]) -> dict[str, list[RootView]]:
     """Return the roots of several repositories by name, with what may need a person.
 
-    What was let in last is told only of roots where it failed and nothing runs. It takes a read for each
-    repository, and one for each hundred deployments.
+    What was admitted last is told only of roots where it failed and nothing runs. It takes a read for each repository,
+    and one for each hundred deployments.
     """
     heads = {name: ports.repository_index.roots(name) for name in repositories}
     known = ports.deployments.many({one for its in heads.values() for head in its for one in _needing(head)})

@@ -38,8 +38,8 @@ _NOT_BEGUN = frozenset({State.QUEUED, State.PLANNING})
 def validate_revision(ports: Ports, message: ValidateRevision) -> RevisionValidated:
     """Judge the revision and record the verdict: a deployment that is allowed goes on to planning.
 
-    From then on it is never put back in line, as its Terraform execution may have begun. Raise
-    ForgeUnavailable, ForgeRefused, or Conflict when others keep writing.
+    From then on it is never put back in the queue, as its Terraform execution may have begun. Raise ForgeUnavailable,
+    ForgeRefused, or Conflict when others keep writing.
     """
     return deciding_again(lambda: _validate(ports, message))
 
@@ -134,7 +134,7 @@ def _contains(ports: Ports, deployment: Deployment, older: Deployment) -> bool:
 
 
 def _contained(ports: Ports, deployment: Deployment, deployed: Deployed) -> Deployment:
-    """Say of what is not let in that its changes are applied: those that wait for it need not do so any more.
+    """Say of what is not admitted that its changes are applied: those that wait for it need not do so any more.
 
     Where these failed to be applied, that is said once they are.
     """
@@ -161,7 +161,7 @@ def _compared(ports: Ports, deployment: Deployment, base: str, head: str) -> Com
 def _record(ports: Ports, head: QueueHead, deployment: Deployment, verdict: RevisionVerdict) -> None:
     """Save the verdict while the deployment is in flight. A refusal is announced with the outcome.
 
-    A manual deployment that is let in locks its queue in the same transaction.
+    A manual deployment that is admitted locks its queue in the same transaction.
     """
     judged, after = replace(deployment, must_review=verdict.must_review), head
     at = ports.clock.now()

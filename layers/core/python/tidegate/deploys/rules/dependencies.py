@@ -47,7 +47,7 @@ class DependencyInChange:
         return self._found[same]
 
     def behind(self, deployment: Deployment) -> Deployment | None:
-        """Return a member that stands in line behind one that waits for it."""
+        """Return a member that is queued behind one that waits for it."""
         in_line = self._in_line.get(deployment.queue, ())
         return next((each for each in in_line if is_behind(deployment, each)), None)
 

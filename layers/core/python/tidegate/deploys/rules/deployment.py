@@ -16,14 +16,13 @@
 
     any of these that has not begun to apply ─▶ cancelled
 
-A deployment is ``gated`` while it waits for others of its change, before its plan or after it, and ``blocked``
-once one of these came to a bad end. From both it goes on (to planning, awaiting_review or approved) when the gate
-opens. One whose plan needs no review any more is ``awaiting_requirements`` while something is missing that its root
-requires of every apply.
+A deployment is ``gated`` while it waits for its dependencies, before its plan or after it, and ``blocked`` once one
+of them failed. From both it continues (to planning, awaiting_review or approved) when the gate is satisfied. An
+approved deployment is ``awaiting_requirements`` while an apply requirement of its root is not met.
 
-Any state may also end in ``engine_fault``: Tidegate itself failed and nothing was applied. Once a
-runner has taken the apply job, a fault of Tidegate is ``outcome_unknown`` instead, and a cancelled one ends as its
-engine says.
+An internal error ends a deployment as ``engine_fault``: nothing was applied. Once a runner has claimed the apply job,
+an internal error ends it as ``outcome_unknown`` instead, because the apply may have run. A deployment that somebody
+cancelled while it applies ends as the engine reports.
 """
 
 from __future__ import annotations

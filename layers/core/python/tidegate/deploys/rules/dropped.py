@@ -1,7 +1,7 @@
 """Merges that left their queue without being judged: what contains them brings what they were to change.
 
-One that is cancelled in line, or that is too large to be let in, is no attempt. Its commits stay on the branch, and in
-the next plan: so do the pushes that are judged for it, the rules that it changes, and what it was to wait for.
+One that is cancelled while queued, or that is too large to be let in, is no attempt. Its commits stay on the branch,
+and in the next plan: so do the pushes that are judged for it, the rules that it changes, and what it was to wait for.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def with_dropped(head: QueueHead, deployment: Deployment) -> QueueHead:
 def after_end(before: QueueHead, after: QueueHead, ended: Deployment) -> QueueHead:
     """Return the head ``after`` a deployment has ended that was in flight, with what was dropped until now.
 
-    What it carried began to be applied with it. One that was not let in, and does not count as undone, is dropped.
+    What it carried began to be applied with it. One that was not admitted, and does not count as undone, is dropped.
     """
     after = replace(after, dropped=before.dropped)
     if moves_baseline(ended.state):

@@ -183,8 +183,8 @@ def evaluate_gate(
 ) -> GateVerdict:
     """Decide whether a gate opens, given all that is waited for there.
 
-    One that came to a bad end blocks at once, whatever the others do. What was applied after the plan began may
-    have changed what the plan is about, so that is planned again; so may an apply that failed and was run again.
+    One that failed blocks at once, whatever the others do. What was applied after the plan began may have changed what
+    the plan is about, so that is planned again; so may an apply that failed and was run again.
     """
     known = dependencies if isinstance(dependencies, Dependencies) else Dependencies(tuple(dependencies))
     if known.shut is not None:
@@ -226,7 +226,7 @@ def rejected(deployment: Deployment, gate: Gate, by: str, at: str) -> Deployment
 
 
 def superseded(deployment: Deployment, gate: Gate, newer: Deployment, at: str) -> Deployment:
-    """Return the record of a blocked deployment that a newer one takes the place of: how it ends is decided."""
+    """Return the record of a blocked deployment that a newer one supersedes: how it ends is decided."""
     reason = f"Superseded by {newer.revision.short} while it was blocked. {deployment.reason}".rstrip()
     ending = Ending(State.SUPERSEDED, reason, "", "", at)
     decided = replace(gate, next=AfterGate.SUPERSEDED, at=at)
@@ -273,7 +273,7 @@ def can_be_retried(deployment: Deployment) -> bool:
 
 
 def is_behind(deployment: Deployment, other: Deployment) -> bool:
-    """Tell whether ``other``, of the same change, stands in line behind a deployment that waits for it.
+    """Tell whether ``other``, of the same change, is queued behind a deployment that waits for it.
 
     Both are of one root, in two stacks, and share its queue: ``other`` is run again. Neither would ever go on. A merge
     is none: what is run again after it would overtake it.
@@ -284,7 +284,7 @@ def is_behind(deployment: Deployment, other: Deployment) -> bool:
 
 
 def yielding(deployment: Deployment, gate: Gate, other: Deployment, at: str) -> Deployment:
-    """Return the record of a deployment that steps aside for ``other``, and is run again after it."""
+    """Return the record of a deployment that yields to ``other``, and is run again after it."""
     reason = (
         f"{_named(other)} was queued behind this deployment, which depends on it. It goes first, and this "
         "deployment runs again after it."
@@ -304,7 +304,7 @@ def is_shut(deployment: Deployment, dependencies: Collection[Dependency]) -> boo
 
 
 def run_after(stepped: Deployment) -> Deployment:
-    """Return the deployment that runs one again that stepped aside: the same each time."""
+    """Return the deployment that runs one again that yielded: the same each time."""
     gate = stepped.gate or Gate("", stepped.changed_at)
     later = datetime.fromisoformat(gate.at) + timedelta(microseconds=1)
     at = later.isoformat(timespec="microseconds")
@@ -318,7 +318,7 @@ def yielded(deployment: Deployment) -> bool:
 
 
 def successor(deployment: Deployment, waiting: Collection[Deployment]) -> Deployment | None:
-    """Return the deployment that takes the place of a blocked one, of those that wait in its queue: the next of them.
+    """Return the deployment that supersedes a blocked one, of those that wait in its queue: the next of them.
 
     That is a merge of another revision into the same root and stack, later than it; what is run again was asked for
     with its first deployment. One by hand is an exception that ends; it takes no place.
@@ -375,7 +375,7 @@ def _listed(many: Sequence[Dependency]) -> str:
 
 
 def _besides(others: int) -> str:
-    """Return how many came to a bad end besides the one that did so first, of those that are not merely blocked."""
+    """Return how many failed besides the one that did so first, of those that are not merely blocked."""
     if not others:
         return ""
     return (

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from tidegate.deploys.rules.deployment import State
 
-#: States in which work is done. What was let in and waits, for a person or for others, does not run.
+#: States in which work is done. What was admitted and waits, for a person or for others, does not run.
 RUNNING = frozenset({State.PLANNING, State.APPROVED, State.APPLYING})
 #: Ends that a root shows until its next deployment; an unknown outcome has a lock that tells.
 FAILED = frozenset({State.PLAN_FAILED, State.APPLY_FAILED, State.ENGINE_FAULT})
@@ -31,7 +31,7 @@ def needs(running: str | None, last: str | None, *, locked: bool) -> tuple[Need,
     """Return what of a root needs a person, nothing if nothing does.
 
     ``running`` and ``last`` are the states (words of ``State``) of the deployment in flight and of the last that was
-    let in and ended, ``locked`` whether its queue is.
+    admitted and ended, ``locked`` whether its queue is.
     """
     found = {
         Need.LOCKED: locked,

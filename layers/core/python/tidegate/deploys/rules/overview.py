@@ -56,7 +56,7 @@ class StackOverview:
 
     @property
     def within(self) -> tuple[str, ...]:
-        """The nests around it, by name."""
+        """Its parent stacks, by name."""
         return self.members[0].within
 
     @property
@@ -126,7 +126,7 @@ def _counted(deployment: Deployment) -> State:
 def awaited(deployment: Deployment, change: Iterable[Deployment]) -> tuple[DependencyMember, ...]:
     """Return what a deployment still waits for, or will, of the others of its change; nothing once it has ended.
 
-    What came to a bad end is first, then what needs a person, then the rest.
+    What failed is first, then what needs a person, then the rest.
     """
     if is_final(deployment.state):
         return ()

@@ -1,8 +1,8 @@
 """Places for speculative plans: each repository has so many, which are given away first come, first served.
 
-Who takes a place is a temporary layer, of a pull request or of a look for drift: all have the same runners. The
-installation's concurrency slots (``slots``) are kept by the same rules, and are taken by deployments as well:
-only there some go before others.
+Who takes a slot is a speculative plan, of a pull request or of a look for drift: all have the same runners. The
+installation's concurrency slots (``slots``) are kept by the same rules, and are taken by deployments as well: only
+there some go before others.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Precedence(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class SlotUsage:
-    """Which layers of a repository have a place, and which wait for one, by their ids.
+    """Which layers of a repository have a slot, and which wait for one, by their ids.
 
     ``held`` are in no order, ``line`` begins with who has waited longest. ``version`` counts changes of the line, and
-    how often a place was taken: so who gives back for others what they do not need sees that they took it once more.
-    ``ranks`` has the precedence of those that wait, if it is not that of a plan; ``turns`` counts places handed over.
+    how often a slot was taken: so who gives back for others what they do not need sees that they took it once more.
+    ``ranks`` has the precedence of those that wait, if it is not that of a plan; ``turns`` counts slots handed over.
     """
 
     repository: str
@@ -46,7 +46,7 @@ class SlotUsage:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nobody has a place, and nobody waits for one."""
+        """Whether nobody has a slot, and nobody waits for one."""
         return not self.held and not self.line
 
 
@@ -60,14 +60,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ReconcilerPass:
-    """The layer that is to be given a place now, None if it is nobody's turn, and why."""
+    """The layer that is to be given a slot now, None if it is nobody's turn, and why."""
 
     layer: str | None
     reason: str
 
 
 def asked(places: SlotUsage, layer: str, limit: int) -> Answer:
-    """Return whether a layer has a place, or may take one. Nobody passes those who wait."""
+    """Return whether a layer has a slot, or may take one. Nobody passes those who wait."""
     if layer in places.held:
         return Answer(True, "It already has a concurrency slot.")
     if places.line:
@@ -87,7 +87,7 @@ def next_pass(places: SlotUsage, limit: int) -> ReconcilerPass:
 
 
 def in_order(places: SlotUsage) -> Iterator[str]:
-    """Return those that wait in the order in which they get a place, if nobody comes who goes before them."""
+    """Return those that wait in the order in which they get a slot, if nobody comes who goes before them."""
     by_rank, by_age = iter(sorted(places.line, key=places.rank)), iter(places.line)
     served: set[str] = set()
     for turn in range(places.turns + 1, places.turns + 1 + len(places.line)):
@@ -98,7 +98,7 @@ def in_order(places: SlotUsage) -> Iterator[str]:
 
 
 def taken(places: SlotUsage, layer: str, limit: int) -> SlotUsage:
-    """Return the places once a layer has asked for one: as they were, if it has to wait."""
+    """Return the slots once a layer has asked for one: as they were, if it has to wait."""
     if not asked(places, layer, limit).may_plan:
         return places
     held = places.held if layer in places.held else (*places.held, layer)
@@ -106,7 +106,7 @@ def taken(places: SlotUsage, layer: str, limit: int) -> SlotUsage:
 
 
 def joined(places: SlotUsage, layer: str, precedence: Precedence = Precedence.PLAN) -> SlotUsage:
-    """Return the places with a layer at the end of the line, unless it waits or has a place already."""
+    """Return the slots with a layer at the end of the line, unless it waits or has a slot already."""
     if layer in places.held or layer in places.line:
         return places
     ranks = places.ranks if precedence is Precedence.PLAN else {**places.ranks, layer: precedence}
@@ -114,7 +114,7 @@ def joined(places: SlotUsage, layer: str, precedence: Precedence = Precedence.PL
 
 
 def handed_over(places: SlotUsage, layer: str, limit: int) -> SlotUsage | None:
-    """Return the places once a layer whose turn it is has got one; None if it is not its turn."""
+    """Return the slots once a layer whose turn it is has got one; None if it is not its turn."""
     if next_pass(places, limit).layer != layer:
         return None
     return replace(
@@ -126,7 +126,7 @@ def handed_over(places: SlotUsage, layer: str, limit: int) -> SlotUsage | None:
 
 
 def left(places: SlotUsage, layers: Collection[str]) -> SlotUsage:
-    """Return the places without layers: these have none, and wait for none."""
+    """Return the slots without layers: these have none, and wait for none."""
     after = _without(places, layers)
     return replace(after, version=places.version + (after.line != places.line))
 

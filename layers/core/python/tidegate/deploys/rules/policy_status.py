@@ -1,4 +1,4 @@
-"""Plans of deployments that are held against policy sets before anybody reviews or applies them."""
+"""Plans of deployments that are evaluated by policy sets before anybody reviews or applies them."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from tidegate.deploys.rules.deployment import DONE, Deployment, State, Trigger, 
 from tidegate.roots.rules.root import QUEUE_SEPARATOR, Revision, worker_name
 from tidegate.rules.actor import TIDEGATE
 
-#: Rounds (claims) after which a worker hands over to a fresh execution, and the most that may be configured. A round of
+#: Rounds (claims) after which a worker continues in a new execution, and the most that may be configured. A round of
 #: which all is tried again takes some 170 of the 25,000 events that Step Functions allows.
 ROUNDS_PER_EXECUTION = 100
 #: Age at which it hands over whatever its rounds: Step Functions ends an execution after a year, and a round that has
@@ -58,7 +58,7 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A deployment in line. ``stacks`` are its stack and the nests around it."""
+    """A queued deployment. ``stacks`` are its stack and its parent stacks."""
 
     deployment: str
     trigger: Trigger
@@ -109,15 +109,15 @@ class Standing:
 class QueueHead:
     """The head of a root's queue.
 
-    ``length`` is the number of deployments in line; stores keep it, so that a reader sees when the
-    line that it read is older or newer than the head. ``token`` is the task token of a worker that
-    waits for a signal; it stays until the worker's next claim, as settling it twice is harmless.
-    ``last`` is the deployment that left ``in_flight`` last: a call that comes again announces it again.
-    ``deployed`` is what later revisions are compared with; ``attempted`` is the last deployment that was
-    let in and ended, however it ended: only its revision may be run again. ``undone`` is the newest one that was let
-    in and came to a bad end, while nothing that contains it is done. ``unlocked`` is the last unlocking. ``by_stack``
-    tells the same three for each stack of a root that is in several. ``dropped`` are the merges that ended before they
-    were let in, as one that was cancelled in line, while nothing that contains them was applied (``dropped``).
+    ``length`` is the number of deployments in the queue; stores keep it, so that a reader sees when the line that it
+    read is older or newer than the head. ``token`` is the task token of a worker that waits for a signal; it stays
+    until the worker's next claim, as settling it twice is harmless. ``last`` is the deployment that left ``in_flight``
+    last: a call that comes again announces it again. ``deployed`` is what later revisions are compared with;
+    ``attempted`` is the last deployment that was admitted and ended, however it ended: only its revision may be run
+    again. ``undone`` is the newest one that was admitted and failed, while nothing that contains it is done.
+    ``unlocked`` is the last unlocking. ``by_stack`` tells the same three for each stack of a root that is in several.
+    ``dropped`` are the merges that ended before they were admitted, as one that was cancelled while queued, while
+    nothing that contains them was applied (``dropped``).
     """
 
     queue: str
@@ -212,7 +212,7 @@ def is_held_back(waiting: Waiting | Deployment, lock: Lock | None) -> bool:
 
 
 def may_take(first: Waiting | None, lock: Lock | None) -> bool:
-    """Tell whether the first in line may be taken."""
+    """Tell whether the first in the queue may be taken."""
     return first is not None and not is_held_back(first, lock)
 
 
@@ -233,14 +233,14 @@ def locks_queue(deployment: Deployment, head: QueueHead) -> bool:
 
 
 def has_work(head: QueueHead, first: Waiting | None) -> bool:
-    """Tell whether a worker would have something to do, given the first in line."""
+    """Tell whether a worker would have something to do, given the first in the queue."""
     return head.in_flight is not None or may_take(first, head.lock)
 
 
 def next_step(
     head: QueueHead, first: Waiting | None, execution: str, worked: Worked, most_rounds: int = ROUNDS_PER_EXECUTION
 ) -> NextStep:
-    """Decide what the worker ``execution`` does next, given the first in line.
+    """Decide what the worker ``execution`` does next, given the first in the queue.
 
     A worker that has worked for long enough does not wait, either: each signal that changes nothing is a round.
     """
@@ -260,14 +260,14 @@ def next_step(
 
 
 def waiting_for(deployment: Deployment) -> Waiting:
-    """Return the deployment's place in line."""
+    """Return the deployment's position in the queue."""
     revision, asked = deployment.revision.sha, deployment.requested_at
     stacks = (deployment.stack, *deployment.within)
     return Waiting(deployment.id, deployment.trigger, revision, asked, deployment.reruns_manual, stacks)
 
 
 def with_another(head: QueueHead, first: Waiting | None, deployment: Deployment) -> tuple[QueueHead, Waiting]:
-    """Return a queue's head and the first in line, given both, once ``deployment`` is in line as well."""
+    """Return a queue's head and the first in the queue, given both, once ``deployment`` is queued as well."""
     waiting = waiting_for(deployment)
     after = replace(head, version=head.version + 1, length=head.length + 1)
     return after, waiting if first is None else min(first, waiting, key=order)
@@ -284,7 +284,7 @@ def baseline_after(deployment: Deployment, before: Deployed | None) -> Deployed 
 
 
 def attempt_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
-    """Return the latest attempt once ``deployment`` has ended: what was let in, however it ended."""
+    """Return the latest attempt once ``deployment`` has ended: what was admitted, however it ended."""
     return before if deployment.state in NOT_LET_IN else _as_deployed(deployment)
 
 
@@ -343,7 +343,7 @@ def _as_deployed(deployment: Deployment) -> Deployed:
 
 
 def lock_when_let_in(deployment: Deployment, lock: Lock | None, at: str) -> Lock | None:
-    """Return the queue's lock once ``deployment`` is let in: one by hand locks, so that no merge undoes it unseen."""
+    """Return the queue's lock once ``deployment`` is admitted: one by hand locks, so that no merge undoes it unseen."""
     if deployment.trigger is not Trigger.MANUAL:
         return lock
     found = by_hand(lock) if lock is None or lock.unlocking else replace(lock, before=by_hand(lock.before))

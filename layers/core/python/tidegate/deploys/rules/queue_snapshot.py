@@ -89,7 +89,7 @@ class Look:
 
 
 def policy_statuses(head: QueueHead, line: Sequence[Waiting], state: State | None) -> dict[str, Standing]:
-    """Return what each check run of a queue should say: of all in line, and of the one that locks it.
+    """Return what each check run of a queue should say: of all in the queue, and of the one that locks it.
 
     ``state`` is that of the deployment in flight, if there is one.
     """

@@ -50,7 +50,9 @@ def named(scope: str) -> str:
 
 
 def under(head: QueueHead, first: Waiting | None, locks: RepositoryLocks) -> QueueHead:
-    """Return a queue's head with the lock that holds back the first in line: its own, or else one of its repository."""
+    """Return a queue's head with the lock that holds back the first in the queue: its own, or else one of its
+    repository.
+    """
     if head.lock is not None or first is None:
         return head
     return replace(head, lock=locks.holding(first.stacks))

@@ -21,7 +21,7 @@ REVIEW_DAYS = 7
 _NAMED = 5
 #: Why the plan of what destroys a root is reviewed, whatever the configuration says.
 _DESTROYS = "This plan destroys the resources of the root. Such plans always need a review."
-#: Why the plan of who takes the place of a blocked deployment is reviewed: else it would be a way around its gate.
+#: Why the plan of who supersedes a blocked deployment is reviewed: else it would be a way around its gate.
 _HELD_UP_BEFORE = "This plan includes the changes of an earlier deployment that was blocked by its dependencies."
 
 

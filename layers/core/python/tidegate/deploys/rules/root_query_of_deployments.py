@@ -21,7 +21,7 @@ def parse_root_query(text: str) -> TagQuery:
 
 
 def root_tags(name: str, repository: str, stacks: Iterable[str], shown: Iterable[Deployment]) -> Tagged:
-    """Return a root with its tags: those of what runs there and of what was let in last, in each of its stacks."""
+    """Return a root with its tags: those of what runs there and of what was admitted last, in each of its stacks."""
     found = [deployment_tags(summary_of(each)) for each in shown]
     tags = {tag for each in found for tag in each.tags}
     own = {f"repository:{repository}", f"root:{name}", f"name:{name}", *(f"stack_name:{each}" for each in stacks)}

@@ -1,7 +1,7 @@
 """Concurrency slots: the installation has so many, and each runner needs one.
 
-They are kept as the places of a repository's plans are (``plan_slots``), under a name that no repository has.
-Holders are deployments, while one of their jobs is run, and temporary layers, while they are planned.
+They are kept as the places of a repository's plans are (``plan_slots``), under a name that no repository has. Holders
+are deployments, while one of their jobs is run, and speculative plans, while they are planned.
 """
 
 from __future__ import annotations

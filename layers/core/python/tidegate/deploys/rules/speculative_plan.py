@@ -1,4 +1,4 @@
-"""Temporary layers: roots with a speculative plan each, of a pull request that affects them, or to look for drift.
+"""Speculative plans: roots with a speculative plan each, of a pull request that affects them, or to look for drift.
 
 Those of a pull request are gone when it closes, those of a look for drift with the next one.
 """
@@ -21,7 +21,7 @@ from tidegate.rules.access import Access
 
 
 class LayerState(StrEnum):
-    """Where a temporary layer is. ``planned`` has changes; ``refused`` was not run, for ``reason``."""
+    """Where a speculative plan is. ``planned`` has changes; ``refused`` was not run, for ``reason``."""
 
     WAITING = "waiting"
     PLANNING = "planning"
@@ -46,18 +46,17 @@ class SpeculativePlan:
     ``id`` is legal as a part of job ids. ``sha`` is the head, ``base_sha`` the base branch's commit that it is merged
     with. What the merge would do stands in ``tier`` of ``tiers`` (1 goes first), ``waits``, ``review`` and ``access``,
     as a deployment has it. ``plan`` is what the job left; ``last_lines`` end the engine's output after a failure.
-    ``policy_sets`` are those that the plan is held against, ``verdicts`` what they say, and ``digest`` is what plans
-    have in common that say what it does. ``allowed_providers`` and
-    ``allowed_modules`` are patterns of what the plan may use, None for the runner's choice. A layer that looks for
-    drift names its ``schedule``, and has no pull request (0). ``is_extra`` tells that a merge does not deploy it, and
-    somebody asked for its plan; ``options`` are those that the engine was given besides, which ``run`` has as well.
-    ``fork_sha`` is the one commit that head and base both come after, where the forge knows that there is but one.
-    ``gone`` tells that the pull request takes the root away: what its state holds is counted on the base's commit.
-    ``destroy`` tells that the plan destroys what the root made, as its file says.
-    ``requires`` is what its root requires of an apply, ``unmatched`` tells that no check says what, ``freezes`` are the
-    times in which it is not applied.
-    ``conflict`` tells that it failed as a person has to merge head and base first: ``reason`` names the files.
-    ``within`` are the nests around its stack by name, ``tags`` the root's own tags.
+    ``policy_sets`` are those that the plan is evaluated by, ``verdicts`` what they say, and ``digest`` is what plans
+    have in common that say what it does. ``allowed_providers`` and ``allowed_modules`` are patterns of what the plan
+    may use, None for the runner's choice. A layer that looks for drift names its ``schedule``, and has no pull request
+    (0). ``is_extra`` tells that a merge does not deploy it, and somebody asked for its plan; ``options`` are those that
+    the engine was given besides, which ``run`` has as well. ``fork_sha`` is the one commit that head and base both come
+    after, where the forge knows that there is but one. ``gone`` tells that the pull request takes the root away: what
+    its state holds is counted on the base's commit. ``destroy`` tells that the plan destroys what the root made, as its
+    file says. ``requires`` is what its root requires of an apply, ``unmatched`` tells that no check says what,
+    ``freezes`` are the times in which it is not applied. ``conflict`` tells that it failed as a person has to merge
+    head and base first: ``reason`` names the files. ``within`` are the parent stacks of its stack by name, ``tags`` the
+    root's own tags.
     """
 
     id: str

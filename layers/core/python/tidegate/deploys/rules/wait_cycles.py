@@ -1,8 +1,8 @@
 """Deployments at gates that wait for each other over their queues: none of them ever goes on by itself.
 
-One waits for another of its change that stands in line behind a third, which waits at a gate as well, and so on back
-to the first. That needs a root in several stacks, or rules whose order changed: then queues hold two changes in
-different orders.
+One waits for another of its change that is queued behind a third, which waits at a gate as well, and so on back to the
+first. That needs a root in several stacks, or rules whose order changed: then queues hold two changes in different
+orders.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _same(waiting: Deployment) -> _Same:
 
 
 def _goes_first(queued: Deployment, holder: Deployment) -> bool:
-    """Tell whether the one behind which a deployment stands steps aside for it."""
+    """Tell whether the one behind which a deployment stands yields to it."""
     return queued.change_set == holder.change_set and is_behind(holder, queued)
 
 

@@ -1,7 +1,7 @@
-"""Give the places for speculative plans back, and hand free ones to those who wait, in order.
+"""Give the concurrency slots for speculative plans back, and hand free ones to those who wait, in order.
 
-Who waits keeps the token, joins the line, and only then looks for a free place; who gives a place back looks at the
-line afterwards. Both change the same item, so one of the two sees the other.
+Who waits keeps the token, joins the line, and only then looks for a free slot; who gives a slot back looks at the line
+afterwards. Both change the same item, so one of the two sees the other.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _LOOKS = 200
 
 
 def release_all_slots(ports: Ports, repository: str, layers: Collection[str]) -> None:
-    """Give back the places of layers, and their slots of the installation."""
+    """Give back the slots of layers, and their slots of the installation."""
     release_plan_slots(ports, repository, layers)
     release_slots(ports, layers)
 
 
 def release_plan_slots(ports: Ports, repository: str, layers: Collection[str]) -> None:
-    """Give back the places of layers, also those in line, and hand on what is free. Once more is harmless."""
+    """Give back the slots of layers, also those in line, and hand on what is free. Once more is harmless."""
     if layers:
         assign_free_plan_slots(ports, deciding_again(partial(ports.plan_slots.leave, repository, layers)))
 
 
 def assign_free_plan_slots(ports: Ports, places: SlotUsage) -> int:
-    """Hand free places to those whose turn it is; return how many were woken."""
+    """Hand free slots to those whose turn it is; return how many were woken."""
     woken = 0
     for _ in range(_LOOKS):
         first = next_pass(places, _limit(ports, places.repository)).layer
@@ -55,7 +55,7 @@ def _limit(ports: Ports, holder_of: str) -> int:
 
 
 def wake_holder(ports: Ports, repository: str, layer: str) -> bool:
-    """Answer the token of a layer that has got a place; return False if nobody waits with it."""
+    """Answer the token of a layer that has got a slot; return False if nobody waits with it."""
     return _settled(ports, _token(ports, repository, layer))
 
 

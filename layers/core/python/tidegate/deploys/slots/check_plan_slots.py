@@ -1,6 +1,6 @@
-"""Look which plans wait for a free place, or for a slot of the installation, and behind what. Nothing is changed.
+"""Look which plans wait for a free slot, or for a slot of the installation, and behind what. Nothing is changed.
 
-Where all layers are begun, it reads nothing; otherwise one item or two, and what has a place.
+Where all layers are begun, it reads nothing; otherwise one item or two, and what has a slot.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tidegate.ports import Ports
 
 
 def get_waiting_plans(ports: Ports, repository: str, layers: Sequence[SpeculativePlan]) -> WaitingPlans:
-    """Return which of the layers of a repository wait for a place."""
+    """Return which of the layers of a repository wait for a slot."""
     waiting = {each.id for each in layers if each.state is LayerState.WAITING}
     if not waiting:
         return NOBODY_WAITS

@@ -1,6 +1,6 @@
-"""Let a temporary layer wait for a place, or for a slot of the installation: keep its token, join, and look again.
+"""Let a speculative plan wait for a slot, or for a slot of the installation: keep its token, join, and look again.
 
-A retried state has a new token, and stays where it is in line.
+A retried state has a new token, and stays where it is queued.
 """
 
 from __future__ import annotations

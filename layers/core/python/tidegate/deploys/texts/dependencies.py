@@ -28,7 +28,7 @@ def is_listed_whole(dependencies: Sequence[Dependency]) -> bool:
 def waited_for(deployment: Deployment, looked_at: Sequence[Dependency], total: int) -> WaitedFor:
     """Return what the deployment waits for, of ``total`` dependencies of which these were looked at.
 
-    What came to a bad end hides what is under way: that is counted only.
+    What failed hides what is under way: that is counted only.
     """
     opening, held_by = _held_by(deployment, looked_at)
     named = sorted(held_by, key=lambda each: each.state not in _FOR_PEOPLE)[:NAMED]
@@ -45,7 +45,7 @@ def waited_for(deployment: Deployment, looked_at: Sequence[Dependency], total: i
 
 
 def _held_by(deployment: Deployment, looked_at: Sequence[Dependency]) -> tuple[Opening, Sequence[Dependency]]:
-    """Return how the gate stands, and which of these hold it: who came to a bad end, or else who is not done."""
+    """Return how the gate stands, and which of these hold it: who failed, or else who is not done."""
     verdict = evaluate_gate(deployment, looked_at, point_of(deployment))
     names = set(verdict.names) if verdict.opening in {Opening.BLOCKED, Opening.WAIT} else set()
     return verdict.opening, [each for each in looked_at if each.name in names]

@@ -156,7 +156,7 @@ def review_expired(deployment: Deployment, _: View) -> Presentation:
 
 
 def refused(deployment: Deployment, _: View) -> Presentation:
-    """Return how a deployment looks that was not let in."""
+    """Return how a deployment looks that was not admitted."""
     if deployment.withdrawn:
         return _cancelled(deployment)
     return Presentation(

@@ -93,7 +93,7 @@ def gated(deployment: Deployment, view: View) -> Presentation:
 
 
 def blocked(deployment: Deployment, view: View) -> Presentation:
-    """Return how a deployment looks when others that it waits for came to a bad end."""
+    """Return how a deployment looks when others that it waits for failed."""
     ending = _ending(deployment)
     if not ending and deployment.gate is not None and deployment.gate.cycle:
         return _in_a_cycle(deployment, view)
@@ -126,7 +126,7 @@ def _can_retry(deployment: Deployment) -> bool:
 
 
 def gate_expired(deployment: Deployment, _: View) -> Presentation:
-    """Return how a deployment looks that gave up waiting."""
+    """Return how a deployment looks that stopped waiting."""
     if deployment.error == GateBlocked.__name__:
         return Presentation(
             "Waited too many times", (f"**{escaped(deployment.reason)}**",), conclusion=Conclusion.TIMED_OUT

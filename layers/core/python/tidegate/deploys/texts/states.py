@@ -98,7 +98,7 @@ def _with_reruns(face: Presentation, view: View) -> Presentation:
 
 
 def _with_supersession(face: Presentation, deployment: Deployment, view: View) -> Presentation:
-    """Say which deployment gave up waiting for this one, or that this one did so for another."""
+    """Say which deployment stopped waiting for this one, or that this one did so for another."""
     if view.superseded_by:
         face = _saying(face, f"Superseded by {view.superseded_by}.")
     if deployment.contained_by:

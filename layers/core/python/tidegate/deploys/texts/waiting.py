@@ -1,4 +1,4 @@
-"""How deployments look that wait in line: next to go, behind others, or held back by the queue's lock."""
+"""How deployments look that are queued: next to go, behind others, or held back by the queue's lock."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _THEN = "Then planning starts automatically."
 
 
 def queued(deployment: Deployment, view: View) -> Presentation:
-    """Return how a deployment in line looks."""
+    """Return how a queued deployment looks."""
     if view.lock is not None and is_held_back(deployment, view.lock):
         return _blocked(view, view.lock)
     if view.place is None:

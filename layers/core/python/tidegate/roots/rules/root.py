@@ -155,7 +155,7 @@ def change_set_id(repository: str, sha: str, request: str) -> str:
 
 
 def layer_id(pull_request: str, root: str, stack: str, revision: str, attempt: int) -> str:
-    """Return the id of a temporary layer: the same for the same attempt at one revision of a pull request.
+    """Return the id of a speculative plan: the same for the same attempt at one revision of a pull request.
 
     ``pull_request`` is ``OWNER/REPO#NUMBER``. At most 64 characters of ``[A-Za-z0-9-]``, as for deployments.
     """
