@@ -55,7 +55,7 @@ def test_a_merge_without_its_approval_waits_until_somebody_approves_and_a_push_u
     pull, head = open_pull(project, {"app": thing("two")})
     pull.shown(head)
     merged = tidegate.maintainer.merge_pull_request(project.name, pull.number)
-    waiting = project.wait(merged, "app", "Waiting for its requirements")
+    waiting = project.wait(merged, "app", "Waiting for apply requirements")
     assert f"#{pull.number}: 1 approval" in words(waiting)
     talk = Branch(project, pull.number, head)
     assert "0 of 1 root deployed" in talk.reply("waiting for its requirements")

@@ -113,7 +113,7 @@ dirs:
         ("  a: {when_modified: x}", 2, 22, ["It should be a mapping"]),
         ("  a: {when_modified: {depends_on: ''}}", 2, 35, ["depend on each other", "Leave depends_on out"]),
         ("  a: {when_modified: {depends_on: 'a and'}}", 2, 35, ["column 6 of the tag query"]),
-        ("  a: {when_modified: {depends_on: {tag_query: b, prune: true}}}", 2, 50, ["Use one of: tag_query"]),
+        ("  a: {when_modified: {depends_on: {tag_query: b, prune: true}}}", 2, 50, ["Allowed here: tag_query"]),
         ("  a: {when_modified: {autoplan: maybe}}", 2, 33, ["Write true or false"]),
         ("  a: {engine: {version: 1.2.3, tf_version: 1.2.4}}", 2, 15, ["Keep one: both mean the same"]),
     ],
