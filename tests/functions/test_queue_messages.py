@@ -166,7 +166,7 @@ def test_an_event_of_a_rule_that_no_verb_is_for_is_counted(wires, capsys, functi
 
 def test_the_documented_kinds_are_those_of_the_table():
     page = (Path(__file__).parents[2] / "docs/architecture.md").read_text()
-    _, _, rows = page.partition("| Queue | Kinds | Taken by |")
+    _, _, rows = page.partition("| Queue | Kinds | Function |")
     documented = {
         (cells[3].strip(" `"), kind)
         for cells in (row.split("|") for row in rows.partition("\n\n")[0].splitlines()[2:])
