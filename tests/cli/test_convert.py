@@ -110,10 +110,10 @@ ARGO = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nspec: {project: def
         ("workflows: {}\nautomerges: true\n", "atlantis.yaml", "--from atlantis"),
         ("- a\n", "atlantis.yaml", "not a mapping"),
         ("", "atlantis.yaml", "it is empty"),
-        ("a: [\n", "atlantis.yaml", "this is not YAML"),
-        ("\x00", "atlantis.yaml", "this is not YAML"),
-        ("a: 1\na: 2\n", "atlantis.yaml", "a second time"),
-        ("<<: [a]\n", "atlantis.yaml", "this is not a mapping"),
+        ("a: [\n", "atlantis.yaml", "invalid YAML"),
+        ("\x00", "atlantis.yaml", "invalid YAML"),
+        ("a: 1\na: 2\n", "atlantis.yaml", "duplicate"),
+        ("<<: [a]\n", "atlantis.yaml", "expected a mapping"),
     ],
 )
 def test_what_is_of_no_tool_that_is_known_is_refused_whatever_its_name(files, text, name, words):

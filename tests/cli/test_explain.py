@@ -254,8 +254,8 @@ def test_validate_warns_of_what_cannot_be_meant(checkout, tidegate, words):
 def test_validate_warns_of_queries_and_policies_that_fit_nothing(checkout, tidegate):
     (checkout / "tidegate.yaml").write_text("policy_sets: {acl: {paths: [policies/alc], tag_query: 'dir:live/prd'}}\n")
     result = tidegate("validate")
-    assert "! tidegate.yaml:1: policy_sets.acl: no root here matches the tag query 'dir:live/prd'" in result.output
-    assert "! tidegate.yaml:1: policy_sets.acl: the directory 'policies/alc' holds no policy" in result.output
+    assert "! tidegate.yaml:1: policy_sets.acl: the tag query 'dir:live/prd' matches no root" in result.output
+    assert "! tidegate.yaml:1: policy_sets.acl: the directory 'policies/alc' has no policy" in result.output
     assert result.exit_code == 0
 
 

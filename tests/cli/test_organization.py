@@ -71,7 +71,7 @@ def test_a_repositorys_file_is_checked_under_the_organizations(file):
     mine = file("version: 1\nhooks: {}\n", "tidegate.yaml")
     refused = run("validate", mine, "--organization", around)
     assert refused.exit_code == 1
-    assert "tidegate.yaml:2:1: the key 'hooks' is decided by the organization's file" in refused.output
+    assert "tidegate.yaml:2:1: the organization's file decides the key 'hooks'" in refused.output
     assert run("validate", file("dirs: {a: }\n", "tidegate.yaml"), "--organization", around).exit_code == 0
 
 

@@ -34,11 +34,11 @@ def test_without_access_control_or_with_it_switched_off_there_are_no_policies():
 @pytest.mark.parametrize(
     ("policy", "column", "words"),
     [
-        ("{plan: ['*']}", 29, ["'tag_query' is missing"]),
-        ("{tag_query: '', apply: [sre]}", 53, ["'sre' names nobody", "user:LOGIN, team:SLUG"]),
-        ("{tag_query: '', apply: ['repo:admin']}", 53, ["'repo:admin' names nobody"]),
+        ("{plan: ['*']}", 29, ["missing key 'tag_query'"]),
+        ("{tag_query: '', apply: [sre]}", 53, ["'sre' matches no person or team", "user:LOGIN, team:SLUG"]),
+        ("{tag_query: '', apply: ['repo:admin']}", 53, ["'repo:admin' matches no person or team"]),
         ("{tag_query: '', apply: ['role:owner']}", 53, ["read, triage, write, maintain, admin"]),
-        ("{tag_query: '', apply: ['team:acme/sre']}", 53, ["names nobody"]),
+        ("{tag_query: '', apply: ['team:acme/sre']}", 53, ["matches no person or team"]),
         ("{tag_query: '', apply: 'team:sre'}", 52, ["Write [team:sre]"]),
         ("{tag_query: '', deploy: ['*']}", 45, ["unknown key 'deploy'", "plan, apply, unlock, review"]),
     ],
@@ -52,7 +52,7 @@ def test_what_policies_cannot_be_is_told_with_its_place(policy, column, words):
 
 @pytest.mark.parametrize("text", ["access_control:\n", "access_control: {}\n", "access_control: {enabled: true}\n"])
 def test_access_control_without_policies_is_refused_as_it_would_shut_everybody_out(text):
-    assert "access control has no policies" in str(refusal(text))
+    assert "access_control has no policies" in str(refusal(text))
 
 
 def test_requirements_name_people_as_policies_do_and_checks_that_do_not_count():
@@ -87,4 +87,4 @@ apply_requirements:
 def test_people_of_requirements_that_nobody_is_are_told_with_their_place():
     error = refusal("apply_requirements: {approved: {all_of: [sre]}}\n")
     assert (error.line, error.column) == (1, 42)
-    assert "'sre' names nobody" in error.problem
+    assert "'sre' matches no person or team" in error.problem

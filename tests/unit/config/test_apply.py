@@ -39,8 +39,12 @@ def test_the_file_says_where_changes_are_applied_and_what_comes_after(text, rule
     ("line", "problem", "allowed"),
     [
         ("apply: later", "'later'", "in_pull_request"),
-        ("merge_after_apply: octopus", "'octopus' does not say", "Write true, false, or one of merge, squash, rebase"),
-        ("merge_after_apply: [true]", "does not say", "merge, squash, rebase"),
+        (
+            "merge_after_apply: octopus",
+            "'octopus' is not a merge setting",
+            "Write true, false, or one of merge, squash, rebase",
+        ),
+        ("merge_after_apply: [true]", "is not a merge setting", "merge, squash, rebase"),
         ("apply_requirements: {undiverged: {enable: true}}", "'enable'", "Did you mean 'enabled'?"),
     ],
 )
@@ -53,7 +57,7 @@ def test_what_it_cannot_say_is_told_with_its_place(line, problem, allowed):
 
 def test_a_merge_after_nothing_is_told():
     (warning,) = load("version: 1\nmerge_after_apply: true\n").warnings
-    assert (warning.line, warning.text) == (2, "merge_after_apply does nothing without apply: in_pull_request.")
+    assert (warning.line, warning.text) == (2, "merge_after_apply has no effect without apply: in_pull_request.")
     assert load(f"{HERE}merge_after_apply: true\n").warnings == ()
 
 

@@ -129,7 +129,7 @@ class TestWhatIsRefused:
                 one: {stacks: [live], aws: {region: eu-west-1}}
                 two: {stacks: [live], aws: {region: %s}}
         """
-        assert "say different accounts" in refusal(dedent(text % "eu-central-1"))
+        assert "set accounts" in refusal(dedent(text % "eu-central-1"))
         assert only(dedent(text % "eu-west-1")).run.aws == AwsTarget(region="eu-west-1")
 
 

@@ -36,10 +36,10 @@ def test_a_pattern_of_a_branch_takes_no_longer_than_the_name():
     ("tags", "column", "words"),
     [
         ("{branch: {a: '('}}", 20, ["'(' is not a regular expression"]),
-        ("{branch: {a: 'feature%-'}}", 20, ["has a '%'", "backslashes"]),
-        ("{branch: {a: 'x{1000}'}}", 20, ["has a '{'", "without counting"]),
-        ("{branch: {a: }}", 20, ["not a pattern of branches"]),
-        ("{branch: {'dir:x': a}}", 17, ["looks like a tag that Tidegate gives"]),
+        ("{branch: {a: 'feature%-'}}", 20, ["has a '%'", "backslash"]),
+        ("{branch: {a: 'x{1000}'}}", 20, ["has a '{'", "Write it without counted repetition: use"]),
+        ("{branch: {a: }}", 20, ["expected a branch pattern"]),
+        ("{branch: {'dir:x': a}}", 17, ["uses a prefix that Tidegate reserves"]),
         ("{branches: {}}", 8, ["Did you mean 'branch'?"]),
     ],
 )
@@ -63,7 +63,7 @@ destination_branches:
         DestinationBranch("dev", ("*", "!bot/*"), 5),
     )
     assert "Write [main]" in str(refusal("destination_branches: main\n"))
-    assert "'branch' is missing" in str(refusal("destination_branches: [{source_branches: []}]\n"))
+    assert "missing key 'branch'" in str(refusal("destination_branches: [{source_branches: []}]\n"))
 
 
 def test_schedules_of_drift_are_taken_with_their_hours():
@@ -85,17 +85,20 @@ drift:
 @pytest.mark.parametrize(
     ("schedule", "words"),
     [
-        ("{tag_query: ''}", ["'schedule' is missing"]),
+        ("{tag_query: ''}", ["missing key 'schedule'"]),
         ("{tag_query: '', schedule: often}", ["'hourly', 'daily', 'weekly' or 'monthly'"]),
         ("{tag_query: '', schedule: daily, window: {start: '25:00', end: '01:00'}}", ["'25:00' is not a time"]),
-        ("{tag_query: '', schedule: daily, window: {start: '01:00', end: '01:00'}}", ["ends when it begins"]),
-        ("{tag_query: '', schedule: daily, window: {start: '1:00 UTC', end: '2:00'}}", ["not a time of the day"]),
-        ("{tag_query: '', schedule: daily, window: {start: '01:00 UTC', end: '02:00 CET'}}", ["Name one time zone"]),
+        ("{tag_query: '', schedule: daily, window: {start: '01:00', end: '01:00'}}", ["the window starts and ends at"]),
+        ("{tag_query: '', schedule: daily, window: {start: '1:00 UTC', end: '2:00'}}", ["is not a time of day"]),
+        (
+            "{tag_query: '', schedule: daily, window: {start: '01:00 UTC', end: '02:00 CET'}}",
+            ["Use one time zone for both"],
+        ),
         (
             "{tag_query: '', schedule: daily, window: {start: '01:00 Mars/Base', end: '02:00'}}",
-            ["no time zone 'Mars/Base'", "Europe/Berlin"],
+            ["unknown time zone 'Mars/Base'", "Europe/Berlin"],
         ),
-        ("{tag_query: '', schedule: daily, window: {start: '01:00', end: '02:00 /etc/passwd'}}", ["no time zone"]),
+        ("{tag_query: '', schedule: daily, window: {start: '01:00', end: '02:00 /etc/passwd'}}", ["unknown time zone"]),
     ],
 )
 def test_what_schedules_cannot_be_is_told(schedule, words):
@@ -165,8 +168,8 @@ pull_requests:
         ("{drafts: maybe}", "Write true or false"),
         ("{checkout: rebase}", "merge"),
         ("{allowed_providers: hashicorp/*}", "[hashicorp/*]"),
-        ("{allowed_plan_args: ['-*']}", "Write options, such as -var=region=*"),
-        ("{allowed_plan_args: [target]}", "is no option of a plan"),
+        ("{allowed_plan_args: ['-*']}", "Write options such as -var=region=*"),
+        ("{allowed_plan_args: [target]}", "is not a plan option"),
         ("{replan_on_base_change: perhaps}", "Write true or false"),
     ],
 )

@@ -95,7 +95,7 @@ def test_what_is_incomplete_is_refused_for_its_roots(text: str, told: str) -> No
 def test_only_the_default_branch_grants_it(key: str, text: str) -> None:
     mine, theirs = load("dirs: {app: }"), load(f"{key}: {text}\ndirs: {{app: }}")
     told = proposed(mine, [APP], theirs, [APP]).configured.refused["app"]
-    assert f"Its roles ({key}) are not those of the default branch" in told
+    assert f"Its roles ({key}) differ from the default branch" in told
     assert not proposed(theirs, [APP], theirs, [APP]).configured.refused
     assert not proposed(theirs, [APP], mine, [APP]).configured.refused
 

@@ -30,9 +30,9 @@ dirs:
 @pytest.mark.parametrize(
     ("tag", "words"),
     [
-        ("'dir:live'", "looks like a tag that Tidegate gives"),
-        ("workspace:prod", "looks like a tag that Tidegate gives"),
-        ('"a\\tb"', "cannot be seen"),
+        ("'dir:live'", "uses a prefix that Tidegate reserves"),
+        ("workspace:prod", "uses a prefix that Tidegate reserves"),
+        ('"a\\tb"', "contains invisible characters"),
         ("''", "at least 1 character"),
         ("a" * 101, "at most 100 characters"),
     ],
@@ -104,18 +104,18 @@ dirs:
 @pytest.mark.parametrize(
     ("dirs", "line", "column", "words"),
     [
-        ("  live/*: {name: x}", 2, 18, ["'x' would be that of several roots", "Leave it out"]),
-        ("  'live/*.tf': {}", 2, 3, ["stands for files", "live/**"]),
-        ("  ../*: {}", 2, 3, ["not usable as directory"]),
-        ("  live/*: {}\n  live//*: {}", 3, 12, ["second time", "line 2"]),
-        ("  'a/**': {when_modified: ['../../x']}", 2, 27, ["leads out of the repository"]),
-        ("  a: {tags: prod}", 2, 13, ["is text, and a list is needed", "Write [prod]"]),
+        ("  live/*: {name: x}", 2, 18, ["several roots", "'x'", "Remove 'name'"]),
+        ("  'live/*.tf': {}", 2, 3, ["matches files", "live/**"]),
+        ("  ../*: {}", 2, 3, ["not a valid directory"]),
+        ("  live/*: {}\n  live//*: {}", 3, 12, ["duplicate", "line 2"]),
+        ("  'a/**': {when_modified: ['../../x']}", 2, 27, ["points outside of the repository"]),
+        ("  a: {tags: prod}", 2, 13, ["is a string, but a list is needed", "Write [prod]"]),
         ("  a: {when_modified: x}", 2, 22, ["It should be a mapping"]),
-        ("  a: {when_modified: {depends_on: ''}}", 2, 35, ["depend on each other", "Leave depends_on out"]),
+        ("  a: {when_modified: {depends_on: ''}}", 2, 35, ["depend on each other", "Remove depends_on"]),
         ("  a: {when_modified: {depends_on: 'a and'}}", 2, 35, ["column 6 of the tag query"]),
-        ("  a: {when_modified: {depends_on: {tag_query: b, prune: true}}}", 2, 50, ["Allowed here: tag_query"]),
+        ("  a: {when_modified: {depends_on: {tag_query: b, prune: true}}}", 2, 50, ["Allowed keys: tag_query"]),
         ("  a: {when_modified: {autoplan: maybe}}", 2, 33, ["Write true or false"]),
-        ("  a: {engine: {version: 1.2.3, tf_version: 1.2.4}}", 2, 15, ["Keep one: both mean the same"]),
+        ("  a: {engine: {version: 1.2.3, tf_version: 1.2.4}}", 2, 15, ["Keep one: they mean the same"]),
     ],
 )
 def test_what_directories_cannot_be_is_told_with_its_place(dirs, line, column, words):
@@ -127,7 +127,7 @@ def test_what_directories_cannot_be_is_told_with_its_place(dirs, line, column, w
 
 def test_only_so_many_patterns_of_directories_are_taken():
     several = [f"  'live/{number}/*':\n" for number in range(201)]
-    assert "201 keys of 'dirs' have a '*'" in str(refusal("dirs:\n" + "".join(several)))
+    assert "201 keys of 'dirs' contain a '*'" in str(refusal("dirs:\n" + "".join(several)))
     assert len(load("dirs:\n" + "".join(several[:200])).globs) == 200
 
 
@@ -149,4 +149,4 @@ dirs:
 
 @pytest.mark.parametrize("dirs", ["live/*: {destroy: true}", "live/app: {root: false, destroy: true}"])
 def test_what_is_not_one_root_is_not_destroyed(dirs):
-    assert "is not one root" in str(refusal(f"version: 1\ndirs:\n  {dirs}\n"))
+    assert "only for a single root" in str(refusal(f"version: 1\ndirs:\n  {dirs}\n"))

@@ -57,7 +57,7 @@ def test_the_bracket_that_is_missing_is_told_with_the_list_that_was_meant(name):
     with pytest.raises(InvalidConfiguration) as caught:
         load(name)
     assert (caught.value.line, caught.value.column) == (5, 11)
-    assert caught.value.problem == "'project1, prod]' is text, and a list is needed"
+    assert caught.value.problem == "'project1, prod]' is a string, but a list is needed"
     assert caught.value.allowed == "Write [project1, prod]"
 
 

@@ -35,7 +35,7 @@ def told(text, roots=ROOTS, files=POLICIES):
 @pytest.mark.parametrize("section", SECTIONS)
 def test_a_query_that_matches_no_root_is_told_with_its_line_and_what_was_meant(section):
     (sentence,) = told(SECTIONS[section] % "stack_nam:prod")
-    assert sentence.startswith(f"tidegate.yaml:4: {section}: no root here matches the tag query 'stack_nam:prod'")
+    assert sentence.startswith(f"tidegate.yaml:4: {section}: the tag query 'stack_nam:prod' matches no root")
     assert "Did you mean 'stack_name:prod'?" in sentence
 
 
@@ -72,8 +72,8 @@ def test_without_any_root_no_query_is_told():
     ("path", "words"),
     [
         ("policies/alc", "Did you mean 'policies/acl'?"),
-        ("policies/notes", "'policies/notes' holds no policy"),
-        ("x", "put"),
+        ("policies/notes", "'policies/notes' has no policy"),
+        ("x", "add policies there"),
     ],
 )
 def test_a_directory_without_policies_is_told(path, words):

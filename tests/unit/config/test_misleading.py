@@ -39,7 +39,7 @@ def test_the_place_of_a_query_is_told():
 
 def test_a_stack_that_nobody_declares_is_warned_of_with_the_nearest_one():
     text = STACKS + "workflows:\n  - tag_query: stack_name:prd\n  - tag_query: stack_name:default or stack_name:prod\n"
-    assert warnings(text) == [(3, 16, "no root ever has the tag 'stack_name:prd'. Did you mean 'stack_name:prod'?")]
+    assert warnings(text) == [(3, 16, "no root can have the tag 'stack_name:prd'. Did you mean 'stack_name:prod'?")]
     assert "Declare it under stacks.names" in warnings("workflows: [{tag_query: 'stack_name:x'}]\n")[0][2]
 
 
@@ -47,12 +47,12 @@ def test_a_branch_that_has_no_tag_is_warned_of():
     tags = "tags: {dest_branch: {main: main}}\n"
     assert warnings(tags + "workflows: [{tag_query: 'dest_branch:main'}]\n") == []
     ((_, _, sentence),) = warnings("workflows: [{tag_query: 'dest_branch:main'}]\n")
-    assert sentence == "no root ever has the tag 'dest_branch:main'. Declare it under the key 'tags'."
+    assert sentence == "no root can have the tag 'dest_branch:main'. Declare it under the key 'tags'."
 
 
 def test_a_query_of_a_stack_for_tags_that_come_later_is_warned_of():
     ((_, _, sentence),) = warnings("stacks: {names: {s: {tag_query: 'stack_name:s'}}}\n")
-    assert "roots get it after their stacks are found" in sentence
+    assert "matches no root here, because Tidegate" in sentence
 
 
 def test_a_variable_that_no_stack_sets_is_warned_of_at_its_line():

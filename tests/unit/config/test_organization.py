@@ -120,9 +120,9 @@ class TestOverridable:
 
     def test_other_keys_are_refused_with_their_place_and_the_file_that_decides(self):
         (told,) = refusals(self.AROUND, "version: 1\nhooks: {}\n")
-        assert told.startswith("tidegate.yaml:2:1: the key 'hooks' is decided by the organization's file")
+        assert told.startswith("tidegate.yaml:2:1: the organization's file decides the key 'hooks'")
         assert f"({ORGANIZATION}:2)" in told
-        assert "Repositories may have dirs, engine" in told
+        assert "Repositories may set: dirs, engine" in told
 
     @pytest.mark.parametrize(
         "mine",
@@ -134,35 +134,35 @@ class TestOverridable:
     )
     def test_a_key_is_refused_wherever_it_stands(self, mine):
         (told,) = refusals(self.AROUND, mine)
-        assert "the key 'plan_review' is decided by the organization's file" in told
+        assert "the organization's file decides the key 'plan_review'" in told
 
     def test_a_stack_may_not_say_in_other_words_what_it_may_not_say(self):
         mine = "stacks: {names: {a: {tag_query: '', rules: {auto_apply: true}}}}"
         (told,) = refusals("overridable: [stacks]", mine)
-        assert "'auto_apply' is decided" in told
-        assert "it says 'plan_review'" in told
+        assert "decides the key 'auto_apply'" in told
+        assert "it sets 'plan_review'" in told
 
     def test_what_may_be_said_is_said(self):
         assert load(self.AROUND, "dirs: {network: {engine: tofu}}").roots[0].root.engine.name is EngineName.TOFU
 
     def test_roots_may_be_what_a_repository_may_not_say(self):
         (told,) = refusals("overridable: []", "roots: [{dir: a}]")
-        assert "Repositories may have none" in told
+        assert "Repositories may set: none" in told
 
 
 class TestMistakes:
     @pytest.mark.parametrize(
         ("text", "place", "words"),
         [
-            ("", "1:1", "the file is not a mapping"),
-            ("a: [", "", "this is not YAML"),
+            ("", "1:1", "the file must be a mapping"),
+            ("a: [", "", "invalid YAML"),
             ("version: 1\nforce: {}", "2:1", "Did you mean 'forced'?"),
-            ("defaults:\n  plan_revew: never", "2:3", "'plan_revew' cannot stand here"),
-            ("defaults:\n  roots: []", "2:3", "'roots' cannot stand here"),
+            ("defaults:\n  plan_revew: never", "2:3", "'plan_revew' is not allowed here"),
+            ("defaults:\n  roots: []", "2:3", "'roots' is not allowed here"),
             ("forced:\n  plan_review: sometimes", "2:16", "It should be"),
             ("forced:\n  plan_review: {wen: never}", "2:17", "Did you mean 'when'?"),
             ("limits:\n  engines: {pulumi: ['*']}", "2:13", "It should be"),
-            ("overridable: [hook]", "1:1", "'overridable' names 'hook'"),
+            ("overridable: [hook]", "1:1", "unknown key 'hook'"),
             ("overridable: hooks", "1:14", "a list is needed"),
         ],
     )
@@ -195,4 +195,4 @@ def test_without_an_organizations_file_repositories_say_all():
 
 def test_a_file_that_is_no_mapping_is_refused_as_ever():
     (told,) = refusals("defaults: {engine: tofu}", "- a")
-    assert told.startswith("tidegate.yaml:1:1: the file is not a mapping")
+    assert told.startswith("tidegate.yaml:1:1: the file must be a mapping")

@@ -49,15 +49,18 @@ def test_without_the_key_there_are_no_sets():
 @pytest.mark.parametrize(
     ("section", "words"),
     [
-        ("a: {}", ["no 'paths'", "source: organization"]),
-        ("a: {paths: [x], source: organization}", ["'paths' stands beside", "configuration/policies/NAME/"]),
-        ("a: {paths: [../x]}", ["'../x' is not usable"]),
-        ("a: {paths: [x], owners: [sre]}", ["'sre' names nobody"]),
-        ("a: {paths: [x], approvals: 0}", ["'0' is not usable"]),
+        ("a: {}", ["missing 'paths'", "source: organization"]),
+        (
+            "a: {paths: [x], source: organization}",
+            ["not allowed with source: organization", "configuration/policies/NAME/"],
+        ),
+        ("a: {paths: [../x]}", ["'../x' is not a valid directory"]),
+        ("a: {paths: [x], owners: [sre]}", ["'sre' matches no person or team"]),
+        ("a: {paths: [x], approvals: 0}", ["'0' is not valid"]),
         ("a: {paths: [x], namespaces: []}", ["at least 1"]),
-        ("a: {paths: [x], namespaces: ['a b']}", ["'a b' is not a package of Rego"]),
+        ("a: {paths: [x], namespaces: ['a b']}", ["'a b' is not a Rego package name"]),
         ("a: {paths: [x], source: elsewhere}", ["repository", "organization"]),
-        ("'a/b': {paths: [x]}", ["'a/b' is not usable as a policy set's name"]),
+        ("'a/b': {paths: [x]}", ["'a/b' is not a valid policy set name"]),
         ("a: {path: [x]}", ["path", "paths"]),
     ],
 )

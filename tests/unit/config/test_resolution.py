@@ -91,8 +91,8 @@ workflows: [{{tag_query: '', {workflow}}}]
     @pytest.mark.parametrize(
         ("part", "kind", "advice"),
         [
-            ("name", "engine", "Engines are terraform and tofu"),
-            ("version", "exact version", "A version is such as 1.11.4, without operators"),
+            ("name", "engine", "Engines: terraform and tofu"),
+            ("version", "exact version", "Write a version such as 1.11.4, without operators"),
         ],
     )
     def test_what_is_no_engine_then_is_refused(self, part, kind, advice):
@@ -102,7 +102,8 @@ stacks: {{names: {{s: {{tag_query: '', variables: {{v: rust}}}}}}}}
 workflows: [{{tag_query: '', engine: {{{part}: '${{STACK_VAR_V}}'}}}}]
 """
         assert refusal(text) == (
-            f"tidegate.yaml:4: 'rust' is no {kind}, which '${{STACK_VAR_V}}' stands for in the stack 's'. {advice}."
+            f"tidegate.yaml:4: 'rust', the value of '${{STACK_VAR_V}}' in the stack 's', is not a valid "
+            f"{kind}. {advice}."
         )
 
     def test_nests_that_are_equally_near_may_not_disagree(self):
@@ -115,7 +116,7 @@ workflows: [{{tag_query: '', engine: {{{part}: '${{STACK_VAR_V}}'}}}}]
                 s: {tag_query: ''}
         """
         assert refusal(text) == (
-            "tidegate.yaml:6: 'left' and 'right' say different engines, and 's' is in both. Say it in 's' itself."
+            "tidegate.yaml:6: 'left' and 'right' set engines differently, and 's' is in both. Set it in 's' itself."
         )
 
 
@@ -181,8 +182,8 @@ workflows:
         text = f"dirs: {{a: {{}}}}\nstacks: {{names: {{s: {{tag_query: '', variables: {{region: eu}}}}}}}}\n{part}\n"
         problem = refusal(text)
         assert problem == (
-            f"tidegate.yaml:{line}: the variable 'STACK_VAR_REGOIN' is not set in the stack 's'. "
-            "Did you mean STACK_VAR_REGION? Set 'REGOIN' among the stack's variables."
+            f"tidegate.yaml:{line}: the variable 'STACK_VAR_REGOIN' is not set in the stack 's'. Did you mean "
+            "STACK_VAR_REGION? Set 'REGOIN' in the stack's variables."
         )
 
     def test_roots_whose_stack_has_the_variable_run(self):
@@ -192,8 +193,8 @@ workflows:
         )
         assert stacks_of(resolved) == {"a": ["s"]}
         assert resolved.refused == {
-            "b": "tidegate.yaml:6: the variable 'STACK_VAR_V' is not set in the stack 'default'. "
-            "Set 'V' among the stack's variables."
+            "b": "tidegate.yaml:6: the variable 'STACK_VAR_V' is not set in the stack 'default'. Set 'V' in the "
+            "stack's variables."
         }
 
     def test_a_root_that_cannot_run_in_one_of_its_stacks_runs_in_none(self):
@@ -209,8 +210,8 @@ workflows:
 
     def test_an_environment_has_no_other_variables(self):
         assert refusal("dirs: {a: {}}\nworkflows: [{tag_query: '', environment: '${environment}'}]") == (
-            "tidegate.yaml:2: the variable 'environment' is not set in the stack 'default'. "
-            "Only variables of stacks, ${STACK_VAR_NAME}, are filled in here; $${ stands for ${."
+            "tidegate.yaml:2: the variable 'environment' is not set in the stack 'default'. Only stack variables, "
+            "${STACK_VAR_NAME}, work here. Write $${ for a literal ${."
         )
 
     def test_steps_that_cannot_run_with_the_variables_are_refused(self):

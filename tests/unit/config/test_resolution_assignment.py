@@ -41,8 +41,8 @@ class TestAssignment:
         resolved = resolve(A_AND_B + "stacks:\n  names:\n    s: {tag_query: x}\n    default: {tag_query: never}\n")
         assert stacks_of(resolved) == {"a": ["s"]}
         assert resolved.left_out == {
-            "b": "It is in no stack: no tag query of a stack matches it, and as the stack 'default' is declared "
-            "(tidegate.yaml:8), what no other stack takes is not in it by itself."
+            "b": "It is in no stack. No tag query of a stack matches it, and because the stack 'default' is declared "
+            "(tidegate.yaml:8), that stack does not get the remaining roots automatically."
         }
 
     def test_a_root_in_several_stacks_is_refused_and_no_other_is(self):
@@ -53,16 +53,13 @@ class TestAssignment:
         assert stacks_of(resolved) == {"b": ["t"]}
         assert resolved.refused == {
             "a": "It (directory 'a', workspace 'default') matches several stacks, 's' (tidegate.yaml:7) and 't' "
-            "(tidegate.yaml:8) and 'u' (tidegate.yaml:9). Change their tag queries so that one is left, or set "
-            "stacks.allow_workspace_in_multiple_stacks: true."
+            "(tidegate.yaml:8) and 'u' (tidegate.yaml:9). Change their tag queries so that only one matches, or "
+            "set stacks.allow_workspace_in_multiple_stacks: true."
         }
 
     def test_a_default_that_takes_everything_is_told_of(self):
         text = "dirs: {a: {tags: [x]}}\nstacks: {names: {s: {tag_query: x}, default: {tag_query: ' '}}}"
-        assert refusal(text).endswith(
-            "The stack 'default' takes every root with its empty tag query: leave it out, "
-            "and it has the roots of no other stack."
-        )
+        assert refusal(text).endswith("with the roots that are in no other stack.")
 
     def test_with_leave_a_root_is_in_several_stacks_and_shared(self):
         resolved = resolve(

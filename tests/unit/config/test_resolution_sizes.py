@@ -31,8 +31,10 @@ roots:
 def test_steps_that_their_variables_make_too_large_are_refused_where_they_do():
     found = configure(load_configuration(SWELLING.encode(), REPOSITORY), [Root("a", "a"), Root("b", "b")])
     assert [each.root.name for each in found.roots] == ["b"]
-    assert found.refused["a"].startswith("tidegate.yaml:7: with the variables of the stack 'large', its steps cannot")
-    assert f"at most {MOST_BYTES} can be stored" in found.refused["a"]
+    assert found.refused["a"].startswith(
+        "tidegate.yaml:7: its steps cannot run with the variables of the stack 'large'"
+    )
+    assert f"the limit is {MOST_BYTES}" in found.refused["a"]
 
 
 def test_each_root_that_runs_so_is_refused():

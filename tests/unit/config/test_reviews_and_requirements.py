@@ -119,7 +119,7 @@ apply_requirements:
         ("plan_review: {approval: 2}", "'approval'", "Did you mean 'approvals'?"),
         ("plan_review: {exclude_authors: yes}", "'yes'", "Write true or false"),
         ("apply_requirements: {approve: {}}", "'approve'", "Did you mean 'approved'?"),
-        ("apply_requirements: {approved: {count: 2}}", "'count'", "Allowed here: enabled, any_of_count"),
+        ("apply_requirements: {approved: {count: 2}}", "'count'", "Allowed keys: enabled, any_of_count"),
         ("apply_requirements: {status_checks: {enabled: 1}}", "'1'", "Write true or false"),
         ("apply_requirements: true", "'true'", "mapping"),
     ],
@@ -189,7 +189,7 @@ def test_without_checks_every_root_requires_the_same():
         ("{checks: [{approved: {}}]}", 31, ["'tag_query' is missing"]),
         ("{checks: [{tag_query: '', aproved: {}}]}", 47, ["Did you mean 'approved'?"]),
         ("{checks: [{tag_query: '', approved: {any: []}}]}", 58, ["Did you mean 'any_of'?"]),
-        ("{checks: [], approved: {}}", 21, ["stands beside", "last check with tag_query: ''"]),
+        ("{checks: [], approved: {}}", 21, ["not allowed beside", "last check with tag_query: ''"]),
     ],
 )
 def test_what_checks_cannot_be_is_told_with_its_place(requirements, column, words):

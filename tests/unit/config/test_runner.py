@@ -63,14 +63,14 @@ class TestRefusals:
         [
             ("{cpu: 3}", "3 vCPU (cpu) is not a Fargate size"),
             ("{cpu: 2048}", "120"),
-            ("{cpu: two}", "'two' is not usable here"),
-            ("{memory: nan}", "'nan' is not usable here"),
+            ("{cpu: two}", "'two' is not valid here"),
+            ("{memory: nan}", "'nan' is not valid here"),
             ("{memory: 0}", "0.25"),
             ("{cpu: 1, memory: 16}", "for 1 vCPU. Use one of 2, 3, 4, 5, …, 8 GB"),
             ("{disk: 10}", "21"),
-            ("{disk: 30.5}", "'30.5' is not usable here"),
+            ("{disk: 30.5}", "'30.5' is not valid here"),
             ("{architecture: arm}", "arm64"),
-            ("{apply_timeout: 13h}", "12 hours at most"),
+            ("{apply_timeout: 13h}", "at most 12 hours"),
             ("{apply_timeout: 60}", "such as 90m or 6h"),
             ("{ram: 3}", "ram"),
         ],
@@ -91,7 +91,7 @@ stacks:
     one: {stacks: [live], runner: {cpu: 1}}
     two: {stacks: [live], runner: {cpu: 2}}
 """
-        assert "say different runners" in refusal(text)
+        assert "set runners" in refusal(text)
 
 
 class TestOfWhichBranch:

@@ -50,9 +50,9 @@ def stack(text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "line", "column", "words"),
     [
-        ("{}", 4, 9, ["neither 'tag_query' nor 'stacks'", "make it a nest"]),
+        ("{}", 4, 9, ["neither 'tag_query' nor 'stacks'", "Add tag_query to select roots, or"]),
         ("{tag_query: a, stacks: [dev]}", 4, 9, ["both 'tag_query' and 'stacks'", "Keep one"]),
-        ("{stacks: []}", 4, 18, ["the nest is empty"]),
+        ("{stacks: []}", 4, 18, ["the stack group is empty"]),
         ("{stacks: dev}", 4, 18, ["Write [dev]"]),
         ("{stacks: [dve]}", 4, 19, ["the stack 'dve' is not declared", "Did you mean 'dev'?"]),
         ("{tag_query: a, rules: {apply_after: [dev, prd]}}", 4, 51, ["stack 'it'", "the stack 'prd' is not declared"]),
@@ -63,14 +63,14 @@ def stack(text: str) -> str:
         ("{tag_query: a, on_change: {run_strategy: all}}", 4, 50, ["'one-for-one' or 'all-for-one'"]),
         ("{tag_query: a, can_apply_after: [dev]}", 4, 24, ["unknown key 'can_apply_after'"]),
         ("{tag_query: a, rules: {auto_apply: maybe}}", 4, 44, ["Write true or false"]),
-        ("{tag_query: a, variables: {x: [1]}}", 4, 39, ["not one value", "lists and mappings are not taken"]),
-        ("{tag_query: a, variables: {x: {y: 1}}}", 4, 39, ["not one value"]),
-        ("{tag_query: a, variables: {x: }}", 4, 39, ["has no value", "''"]),
+        ("{tag_query: a, variables: {x: [1]}}", 4, 39, ["expected a single value", "Write a string, a number, true"]),
+        ("{tag_query: a, variables: {x: {y: 1}}}", 4, 39, ["expected a single value"]),
+        ("{tag_query: a, variables: {x: }}", 4, 39, ["needs a value", "''"]),
         ("{tag_query: a, variables: {a-b: 1}}", 4, 36, ["'a-b'", "letters, digits and '_'"]),
         ("{tag_query: a, variables: {ß: 1}}", 4, 36, ["letters, digits and '_'"]),
-        ('{tag_query: a, variables: {x: "a\\tb"}}', 4, 39, ["cannot be seen"]),
+        ('{tag_query: a, variables: {x: "a\\tb"}}', 4, 39, ["contains invisible characters"]),
         (f"{{tag_query: a, variables: {{x: {'y' * 1001}}}}}", 4, 39, ["at most 1000 characters"]),
-        ("{tag_query: a, engine: pulumi}", 4, 32, ["'pulumi' is no engine", "'terraform' or 'tofu'"]),
+        ("{tag_query: a, engine: pulumi}", 4, 32, ["'pulumi' is not an engine", "'terraform' or 'tofu'"]),
         ("{tag_query: a, engine: {version: '>1'}}", 4, 42, ["not an exact version"]),
         ("{tag_query: a, engine: {version: '${STACK_VAR_v}'}}", 4, 42, ["Write ${STACK_VAR_V}"]),
         ("{tag_query: a, engine: {version: 1.2.3, tf_version: 1.2.4}}", 4, 32, ["'1.2.3'", "Keep one"]),
@@ -88,16 +88,16 @@ def test_variables_of_one_name_in_upper_case_are_refused_with_both_lines():
         "stacks:\n  names:\n    a:\n      tag_query: ''\n      variables:\n        foo: 1\n        Foo: 2\n"
     )
     assert (error.line, error.column) == (7, 9)
-    assert error.problem == "the variables 'foo' (line 6) and 'Foo' are both STACK_VAR_FOO"
+    assert error.problem == "the variables 'foo' (line 6) and 'Foo' both become STACK_VAR_FOO"
 
 
 def test_variables_are_bounded_together():
     one = "stacks: {names: {a: {tag_query: '', variables: {" + ", ".join(f"v{n}: {'x' * 1000}" for n in range(11))
-    assert "10000 letters together" in str(refusal(one + "}}}}\n"))
+    assert "10000 characters" in str(refusal(one + "}}}}\n"))
 
 
 def test_the_names_of_stacks_are_plain():
-    assert "name of a stack" in str(refusal("stacks: {names: {'a b': {tag_query: ''}}}\n"))
+    assert "is not a valid stack name" in str(refusal("stacks: {names: {'a b': {tag_query: ''}}}\n"))
     assert refusal("stacks: {names: {'a b': {tag_query: ''}}}\n").column == 18
 
 

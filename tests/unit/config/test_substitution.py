@@ -56,9 +56,9 @@ def test_steps_mean_the_same_once_they_are_read_again(text, when_it_runs):
 @pytest.mark.parametrize(
     ("text", "name", "allowed"),
     [
-        ("${STACK_VAR_C}", "STACK_VAR_C", "Set 'C' among the stack's variables"),
-        ("a ${STACK_VAR_a}", "STACK_VAR_a", "Did you mean STACK_VAR_A? Set 'a' among the stack's variables"),
-        ("$STACK_VAR_", "STACK_VAR_", "Set '' among the stack's variables"),
+        ("${STACK_VAR_C}", "STACK_VAR_C", "Set 'C' in the stack's variables"),
+        ("a ${STACK_VAR_a}", "STACK_VAR_a", "Did you mean STACK_VAR_A? Set 'a' in the stack's variables"),
+        ("$STACK_VAR_", "STACK_VAR_", "Set '' in the stack's variables"),
     ],
 )
 def test_an_unset_variable_is_named_with_the_whole_text(fill, text, name, allowed):
@@ -70,7 +70,7 @@ def test_an_unset_variable_is_named_with_the_whole_text(fill, text, name, allowe
 
 
 def test_other_variables_are_refused_where_nothing_else_fills_them_in():
-    with pytest.raises(UnsetVariable, match=r"Only variables of stacks, \$\{STACK_VAR_NAME\}, are filled in here"):
+    with pytest.raises(UnsetVariable, match=r"Only stack variables, \$\{STACK_VAR_NAME\}, work here"):
         filled("${environment}", VARIABLES)
 
 

@@ -160,7 +160,7 @@ stacks:
     def test_another_name_or_place_is_no_way_out_of_a_stack(self, root):
         judged = trusted(load_configuration(self.GATED, REPOSITORY), KNOWN, [root])
         assert judged.configured.roots == ()
-        assert "whose gates it would leave behind" in judged.configured.refused[root.name]
+        assert "would bypass that stack's gates" in judged.configured.refused[root.name]
 
     def test_a_new_root_is_in_the_stack_that_the_default_branch_has_for_it(self):
         judged = trusted(load_configuration(self.GATED, REPOSITORY), KNOWN, [Root("lab/x", "lab/x"), NETWORK])

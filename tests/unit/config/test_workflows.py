@@ -91,14 +91,14 @@ def step(text: str, kind: str = "plan") -> str:
 @pytest.mark.parametrize(
     ("text", "column", "words"),
     [
-        ("{type: rnu, cmd: [x]}", 27, ["'rnu' is no type of step", "Did you mean 'run'?"]),
-        ("{cmd: [x]}", 20, ["'type' is missing"]),
-        ("[run]", 20, ["not a step", "{type: run, cmd: [make, check]}"]),
-        ("lint", 20, ["'lint' is no type of step", "init, plan, apply, run, env"]),
-        ("run", 20, ["'cmd' is missing"]),
+        ("{type: rnu, cmd: [x]}", 27, ["'rnu'", "Did you mean 'run'?"]),
+        ("{cmd: [x]}", 20, ["missing key 'type'"]),
+        ("[run]", 20, ["invalid step", "{type: run, cmd: [make, check]}"]),
+        ("lint", 20, ["'lint'", "init, plan, apply, run, env"]),
+        ("run", 20, ["missing key 'cmd'"]),
         ("{type: run, cmd: make check}", 37, ["a list is needed", "Write [make, check]"]),
-        ("{type: run, cmd: []}", 37, ["names no program"]),
-        ("{type: run, cmd: ['']}", 37, ["names no program"]),
+        ("{type: run, cmd: []}", 37, ["the command has no program"]),
+        ("{type: run, cmd: ['']}", 37, ["the command has no program"]),
         ('{type: run, cmd: ["a\\0b"]}', 38, ["control characters"]),
         ("{type: run, cmd: [a], timeout: 5}", 42, ["unknown key 'timeout'", "run_on, ignore_errors"]),
         ("{type: run, cmd: [a], run_on: error}", 50, ["'success', 'failure' or 'always'"]),
@@ -126,25 +126,25 @@ def test_what_steps_cannot_be_is_told_with_its_place(text, column, words):
         ("init", "-input=true", "Tidegate sets it itself"),
         ("init", "-chdir=..", "Tidegate sets it itself"),
         ("init", "-from-module=x", "the whole plan"),
-        ("init", "-migrate-state", "states belong to the backend"),
-        ("init", "-backend=false", "states belong to the backend"),
+        ("init", "-migrate-state", "the state belongs to the backend"),
+        ("init", "-backend=false", "the state belongs to the backend"),
         ("plan", "-out=other", "Tidegate sets it itself"),
         ("plan", "-json", "what the engine prints"),
         ("plan", "-detailed-exitcode", "exit code"),
-        ("plan", "--lock=false", "nobody else may write the state"),
-        ("plan", "-state=x", "states belong to the backend"),
+        ("plan", "--lock=false", "the state must stay locked during"),
+        ("plan", "-state=x", "the state belongs to the backend"),
         ("plan", "-destroy", "the whole plan"),
         ("plan", "-refresh-only", "the whole plan"),
-        ("plan", "-target=a.b", "the whole revision counts as deployed"),
-        ("plan", "-replace=a.b", "the whole revision counts as deployed"),
-        ("plan", "-new-option", "not an option that Tidegate knows"),
+        ("plan", "-target=a.b", "skip a part"),
+        ("plan", "-replace=a.b", "skip a part"),
+        ("plan", "-new-option", "Tidegate does not know whether this"),
         ("plan", "-var", "Write it in the same word: -var=value"),
-        ("plan", "-compact-warnings=1", "Write -compact-warnings alone"),
+        ("plan", "-compact-warnings=1", "Write just -compact-warnings"),
         ("plan", "region=eu", "is not an option"),
         ("plan", "-${STACK_VAR_OPTION}", "is not an option"),
         ("apply", "-auto-approve", "Tidegate sets it itself"),
-        ("apply", "-var=a=b", "the values are those of the reviewed plan"),
-        ("apply", "-backup=x", "states belong to the backend"),
+        ("apply", "-var=a=b", "the reviewed plan already contains the values"),
+        ("apply", "-backup=x", "the state belongs to the backend"),
         ("apply", "other.tfplan", "is not an option"),
     ],
 )
@@ -170,8 +170,8 @@ def test_options_that_would_change_what_was_reviewed_or_what_tidegate_reads_are_
         ("apply: [init, plan, apply]", ["but an apply job applies the"]),
         ("plna: []", ["Did you mean 'plan'?"]),
         ("environment: [x]", ["It should be text"]),
-        ("environment: '${STACK_VAR_a b}'", ["no stack variable"]),
-        ("engine: {name: terragrunt}", ["'terragrunt' is no engine"]),
+        ("environment: '${STACK_VAR_a b}'", ["is not a stack variable"]),
+        ("engine: {name: terragrunt}", ["'terragrunt' is not an engine"]),
     ],
 )
 def test_what_workflows_cannot_be_is_told_with_its_line(line, words):
@@ -184,9 +184,9 @@ def test_what_workflows_cannot_be_is_told_with_its_line(line, words):
 @pytest.mark.parametrize(
     ("hooks", "words"),
     [
-        ("{plan: {pre: [init]}}", ["'init' is no type of step here", "run, env"]),
+        ("{plan: {pre: [init]}}", ["unknown step type 'init'", "run, env"]),
         ("{plan: {before: []}}", ["'before'", "pre, post"]),
-        ("{pre: []}", ["Allowed here: all, plan, apply"]),
+        ("{pre: []}", ["Allowed keys: all, plan, apply"]),
         ("{all: {pre: echo}}", ["Write [echo]"]),
         ("{all: {pre: [{type: run, cmd: [a], env: {LD_PRELOAD: x}}]}}", ["a step cannot set LD_PRELOAD"]),
     ],
@@ -198,7 +198,7 @@ def test_what_hooks_cannot_be_is_told(hooks, words):
 
 
 def test_a_workflow_has_a_query_and_stands_in_a_list():
-    assert "'tag_query' is missing" in str(refusal("workflows: [{plan: [init, plan]}]\n"))
+    assert "missing key 'tag_query'" in str(refusal("workflows: [{plan: [init, plan]}]\n"))
     assert refusal("workflows: {tag_query: ''}\n").line == 1
 
 

@@ -91,11 +91,11 @@ def _matching(stacks: Sequence[DeclaredStack], items: Sequence[Tagged]) -> list[
 
 def _in_several(root: Root, stacks: Sequence[DeclaredStack]) -> str:
     names = " and ".join(f"{quoted(each.definition.name)} ({FILE}:{each.line})" for each in stacks)
-    advice = "Change their tag queries so that one is left, or set stacks.allow_workspace_in_multiple_stacks: true"
+    advice = "Change their tag queries so that only one matches, or set stacks.allow_workspace_in_multiple_stacks: true"
     if any(each.definition.name == DEFAULT_STACK and each.query and not each.query.text.strip() for each in stacks):
         advice = (
-            f"The stack {DEFAULT_STACK!r} takes every root with its empty tag query: leave it out, "
-            "and it has the roots of no other stack"
+            f"The stack {DEFAULT_STACK!r} matches every root, because its tag query is empty. Remove this stack from "
+            "the file: Tidegate then adds it by itself, with the roots that are in no other stack"
         )
     place = f"directory {quoted(root.dir)}, workspace {quoted(root.workspace)}"
     return f"It ({place}) matches several stacks, {names}. {advice}."
@@ -103,17 +103,17 @@ def _in_several(root: Root, stacks: Sequence[DeclaredStack]) -> str:
 
 def _in_none(default: DeclaredStack) -> str:
     return (
-        f"It is in no stack: no tag query of a stack matches it, and as the stack {DEFAULT_STACK!r} is declared "
-        f"({FILE}:{default.line}), what no other stack takes is not in it by itself."
+        f"It is in no stack. No tag query of a stack matches it, and because the stack {DEFAULT_STACK!r} is declared "
+        f"({FILE}:{default.line}), that stack does not get the remaining roots automatically."
     )
 
 
 def late_tags(query: TagQuery) -> str | None:
-    """Return the sentence that is told of a stack's query for tags which roots get with their stack; None if well."""
+    """Return the warning for a stack's query for tags that roots get only with their stack; None if there is none."""
     late = next((tag for tag in query.tags if tag.startswith(_LATE)), None)
     if late is None:
         return None
     return (
-        f"The tag {quoted(late)} matches no root here, as roots get it after their stacks are found. "
-        "Ask for tags of the roots' own, or for dir:, workspace: or name:."
+        f"The tag {quoted(late)} matches no root here, because Tidegate adds it after it has assigned roots to "
+        "stacks. Query the roots' own tags, or dir:, workspace: or name:."
     )

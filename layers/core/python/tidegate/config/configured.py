@@ -20,8 +20,8 @@ _STACK = "stack_name:"
 #: What sentences call the fields that say how a root is deployed.
 _WORDS = {
     "name": "the name",
-    "dir": "the place",
-    "workspace": "the place",
+    "dir": "the directory or workspace",
+    "workspace": "the directory or workspace",
     "engine": "the engine",
     "environment": "the environment",
     "variables": "variables",
@@ -38,7 +38,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredRoot:
-    """One root in one of its stacks. ``tagged`` has the tags of the root, of its stack and of the nests around it.
+    """One root in one of its stacks. ``tagged`` has the tags of the root, of its stack and of its stack groups.
 
     The engine of ``root`` is the one that runs here. ``shared`` tells that the root is in several stacks. ``access``
     is None where the file has no access control. ``workflow`` is the tag query of its workflow, in quotes; without
@@ -71,7 +71,7 @@ class ConfiguredRoot:
 
     @property
     def within(self) -> tuple[str, ...]:
-        """The nests around its stack, by name."""
+        """The stack groups that contain its stack, by name."""
         names = {tag.removeprefix(_STACK) for tag in self.tagged.tags if tag.startswith(_STACK)}
         return tuple(sorted(names - {self.stack}))
 
@@ -98,7 +98,7 @@ class ConfiguredRoot:
 
     @property
     def how(self) -> Mapping[str, object]:
-        """How it is deployed, by field: where one of these is another, the root is deployed anew."""
+        """How it is deployed, by field: where one of these is another, the root is deployed again."""
         parts = (self.root, self.run)
         values = {each.name: getattr(part, each.name) for part in parts for each in fields(part)}
         del values["runner"]  # Another runner deploys the same.

@@ -26,12 +26,8 @@ def refused_cycles(configured: Sequence[ConfiguredRoot], stacks: Mapping[str, St
 
 def _sentence(key: Key, cycle: Sequence[str], by_key: Mapping[Key, ConfiguredRoot]) -> str:
     name, stack = key
-    beginning = (
-        "It is in a cycle of roots that wait for each other"
-        if name in cycle
-        else "It depends on roots that wait for each other"
-    )
+    beginning = "It is in a dependency cycle" if name in cycle else "It depends on roots in a dependency cycle"
     inside = f" in the stack {quoted(stack)}" if by_key[key].shared else ""
     lines = {by_key[each, stack].sources.get("root", 0) for each in cycle} - {0}
     where = f" ({FILE}:{', '.join(str(line) for line in sorted(lines)[:_SHOWN])})" if lines else ""
-    return f"{beginning}{inside}: {arrows(cycle)}{where}. Correct a depends_on of these."
+    return f"{beginning}{inside}: {arrows(cycle)}{where}. Remove one of these depends_on."

@@ -23,7 +23,7 @@ from tidegate.rules.access import Access
 
 @dataclass(frozen=True, slots=True)
 class EngineText:
-    """An engine as it is written: each part may be absent, or hold stack variables."""
+    """An engine as written: each part may be absent, or hold stack variables."""
 
     name: str | None = None
     version: str | None = None
@@ -32,7 +32,7 @@ class EngineText:
 
 @dataclass(frozen=True, slots=True)
 class AwsText:
-    """The account, roles, region and way to assume them as they are written, each empty if it is left open."""
+    """The account, roles, region and way to assume them as written, each empty if it is left open."""
 
     account: str = ""
     plan_role: str = ""
@@ -67,7 +67,7 @@ class RunnerText:
 
 @dataclass(frozen=True, slots=True)
 class CloudText:
-    """What a root works with in another cloud as it is written: texts by key, without what is left open."""
+    """What a root works with in another cloud as written: texts by key, without what is left open."""
 
     said: tuple[tuple[str, str], ...] = ()
     line: int = 0
@@ -79,7 +79,7 @@ class CloudText:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredStack:
-    """A stack as it is written. ``query`` is None for a nest."""
+    """A stack as written. ``query`` is None for a stack group."""
 
     definition: StackDefinition
     query: TagQuery | None
@@ -184,7 +184,7 @@ class DriftSchedule:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Whether roots are looked at for drift, and when."""
+    """Whether roots are checked for drift, and when."""
 
     enabled: bool = False
     schedules: tuple[DriftSchedule, ...] = ()

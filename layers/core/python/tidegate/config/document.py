@@ -16,7 +16,7 @@ MAXIMUM_BYTES = 1024 * 1024
 MAXIMUM_VALUES = 200_000
 MAXIMUM_CHARACTERS = 4 * MAXIMUM_BYTES
 MAXIMUM_DEPTH = 30
-_LEVELS = "No key needs more than six levels"
+_LEVELS = "Use at most six levels of nesting"
 
 Path = tuple[str | int, ...]
 Place = tuple[int, int]
@@ -54,7 +54,7 @@ def read_document(file: str, raw: bytes, *, merging: bool = False) -> Document:
     With ``merging``, as other tools' files have it, the key ``<<`` takes over the keys of other mappings.
     """
     if len(raw) > MAXIMUM_BYTES:
-        raise InvalidConfiguration(file, 1, f"the file has {len(raw)} bytes", f"At most {MAXIMUM_BYTES} are read")
+        raise InvalidConfiguration(file, 1, f"the file has {len(raw)} bytes", f"The limit is {MAXIMUM_BYTES} bytes")
     document = Document(file)
     try:
         node = compose(raw.decode("utf-8-sig"), MAXIMUM_DEPTH)
@@ -63,14 +63,14 @@ def read_document(file: str, raw: bytes, *, merging: bool = False) -> Document:
         line = raw[: error.start].count(b"\n") + 1
         raise InvalidConfiguration(file, line, "this is not UTF-8", "Save the file as UTF-8") from None
     except TooDeepError:
-        raise InvalidConfiguration(file, 1, "values are nested too deeply", _LEVELS) from None
+        raise InvalidConfiguration(file, 1, "values are nested too deep", _LEVELS) from None
     except NotYamlError as error:
         line, column = error.place or (1, None)
         if _is_tab(raw, error.place):
-            blanks = "Write blanks: YAML indents with nothing else"
-            raise InvalidConfiguration(file, line, "a tab stands here", blanks, column) from None
-        problem = f"this is not YAML: {error.problem}"
-        advice = "Correct the line or the one above" if error.place else "Remove it"
+            blanks = "Indent with spaces: YAML allows no tabs"
+            raise InvalidConfiguration(file, line, "found a tab character", blanks, column) from None
+        problem = f"invalid YAML: {error.problem}"
+        advice = "Correct this line or the one above it" if error.place else "Remove it"
         raise InvalidConfiguration(file, line, problem, advice, column) from None
     return document
 
@@ -97,9 +97,9 @@ class _Reader:
         self._document.places[path] = place_of(node.start_mark)
         self._count_value(path)
         if len(path) > MAXIMUM_DEPTH:  # By aliases: what is written out is not composed.
-            raise self._document.refusal(path, "values are nested too deeply", _LEVELS)
+            raise self._document.refusal(path, "values are nested too deep", _LEVELS)
         if node.tag not in PLAIN:
-            raise self._document.refusal(path, f"the tag {node.tag!r} is not known", "Write plain values")
+            raise self._document.refusal(path, f"unknown YAML tag {node.tag!r}", "Write plain values")
         if isinstance(node, ScalarNode):
             self._count(node.value, path)
             return None if node.tag == NULL else node.value
@@ -116,8 +116,8 @@ class _Reader:
             if name in content:
                 first = self._document.place((*path, name, KEY))[0]
                 self._document.places[(*path, name)] = place_of(key.start_mark)
-                problem = f"the key {name!r} stands here a second time"
-                raise self._document.refusal((*path, name), problem, f"The first one is in line {first}")
+                problem = f"duplicate key {name!r}"
+                raise self._document.refusal((*path, name), problem, f"It is already set on line {first}")
             content[name] = self.read(value, (*path, name))
             self._document.places[(*path, name, KEY)] = place_of(key.start_mark)
         return content
@@ -126,7 +126,7 @@ class _Reader:
         """Return the pairs of a mapping after those of others that it merges: of these, the first with a key counts."""
         self._count_value(path)
         if depth > MAXIMUM_DEPTH:
-            raise self._document.refusal(path, "mappings are merged too deeply", "Write the keys out")
+            raise self._document.refusal(path, "merge keys are nested too deep", "Write the keys in full")
         own = [pair for pair in node.value if not _merges(pair[0])]
         known = {key.value for key, _ in own if isinstance(key, ScalarNode)}
         taken: list[tuple[Node, Node]] = []
@@ -134,7 +134,7 @@ class _Reader:
             for other in (value.value if isinstance(value, SequenceNode) else [value]) if _merges(key) else ():
                 if not isinstance(other, MappingNode):
                     self._document.places[*path, "<<"] = place_of(key.start_mark)
-                    raise self._document.refusal((*path, "<<"), "this is not a mapping", "Merge mappings alone")
+                    raise self._document.refusal((*path, "<<"), "expected a mapping", "Merge only mappings")
                 for name, item in self._merged(other, path, depth + 1):
                     self._count_value(path)
                     if isinstance(name, ScalarNode) and name.value not in known:
@@ -145,23 +145,25 @@ class _Reader:
     def _count_value(self, path: Path) -> None:
         self._values += 1
         if self._values > MAXIMUM_VALUES:
-            raise self._document.refusal(path, "the file has too many values", f"At most {MAXIMUM_VALUES} are read")
+            raise self._document.refusal(path, "the file has too many values", f"The limit is {MAXIMUM_VALUES} values")
 
     def _count(self, text: str, path: Path) -> None:
         """Refuse a file whose aliases make far more text of it than it has."""
         self._letters += len(text)
         if self._letters > MAXIMUM_CHARACTERS:
-            allowed = f"At most {MAXIMUM_CHARACTERS} letters are read, those behind aliases each time"
+            allowed = f"The limit is {MAXIMUM_CHARACTERS} characters, with aliases expanded"
             raise self._document.refusal(path, "the file has too much text", allowed)
 
     def _key(self, node: Node, path: Path) -> str:
         place = (*path, KEY)
         if not isinstance(node, ScalarNode) or node.tag not in PLAIN:
             self._document.places[place] = place_of(node.start_mark)
-            raise self._document.refusal(place, "this key is not plain text", "Write keys as plain words")
+            raise self._document.refusal(place, "this key is not a plain string", "Write the key as a plain string")
         if _merges(node):
             self._document.places[place] = place_of(node.start_mark)
-            raise self._document.refusal(place, "mappings are not merged", "Write the keys out, or use an alias alone")
+            raise self._document.refusal(
+                place, "merge keys (<<) are not supported", "Write the keys in full, or use an alias as the whole value"
+            )
         return str(node.value)
 
 

@@ -83,7 +83,7 @@ def _chosen(
     else:
         return one
     if problem := limits.problem(engine):
-        raise UnusableEngineFile(f"{path}: {problem}. Choose one that it allows.")
+        raise UnusableEngineFile(f"{path}: {problem}. Choose a version that the organization allows.")
     return replace(one, root=replace(one.root, engine=engine), engine_file=path)
 
 
@@ -100,8 +100,9 @@ def _demanded(one: ConfiguredRoot, constraints: Collection[str], limits: Limits)
     newest = newest_allowed(offered, constraints)
     if newest is None:
         raise UnusableEngineFile(
-            f"{REQUIRED} {', '.join(constraints)!a} allows none of the versions of {one.root.engine.name} in the "
-            f"organization's file ({limits.file}:{limits.line}): {', '.join(offered)}. Change it, or have one added."
+            f"{REQUIRED} {', '.join(constraints)!a} matches none of the {one.root.engine.name} versions that the "
+            f"organization's file allows ({limits.file}:{limits.line}): {', '.join(offered)}. Change the constraint, "
+            "or ask an operator to allow a matching version."
         )
     return newest
 
@@ -112,7 +113,7 @@ def _version(path: str, content: bytes) -> str:
     found = _VERSION.fullmatch(text)
     if found is None:
         raise UnusableEngineFile(
-            f"{path} says {text[:50]!a}, which is no exact version. Write one such as 1.11.4, or engine.version in "
-            "tidegate.yaml."
+            f"{path} contains {text[:50]!a}, which is not an exact version. Write a version such as 1.11.4, or set "
+            "engine.version in tidegate.yaml."
         )
     return found[1]

@@ -69,16 +69,16 @@ class LoadedConfiguration:
     ``review_rule`` is that of roots without one of their own, ``requirements`` what applies require of every
     root, unless there are ``checks``: then the first that matches a root has its own.
 
-    ``engine`` is that of roots which name none, ``engine_text`` the same as it is written, if it is.
-    ``declarations`` say by name what the file says of the ``roots``, ``globs`` what it says of roots that are found
-    in directories which fit a pattern, ``defaults`` what holds for roots that nothing declares.
-    ``several`` tells whether a root may be in several stacks. ``policies`` are None without access control.
-    ``branch_tags`` and ``dest_branch_tags`` give tags to the branches that fit, the first that does.
-    ``destination_branches`` are empty for the default branch alone, ``pull_requests`` says how those that go there are
-    planned, ``policy_sets`` what their plans are held against, ``applying`` where they are applied. ``limits`` are the
-    organization's. ``masks`` are patterns of what is masked in logs, ``clone`` says what runners clone, ``freezes`` are
-    times in which nothing is applied, ``aws`` is the account of roots whose stacks and own sections leave it open, as
-    are ``google`` and ``azure``, and ``runner`` what these ask of runners.
+    ``engine`` is that of roots which name none, ``engine_text`` the same as written, if it is. ``declarations`` say by
+    name what the file says of the ``roots``, ``globs`` what it says of roots that are found in directories which fit a
+    pattern, ``defaults`` what holds for roots that nothing declares. ``several`` tells whether a root may be in several
+    stacks. ``policies`` are None without access control. ``branch_tags`` and ``dest_branch_tags`` give tags to the
+    branches that fit, the first that does. ``destination_branches`` are empty for the default branch alone,
+    ``pull_requests`` says how those that go there are planned, ``policy_sets`` what their plans are checked against,
+    ``applying`` where they are applied. ``limits`` are the organization's. ``masks`` are patterns of what is masked in
+    logs, ``clone`` says what runners clone, ``freezes`` are times in which nothing is applied, ``aws`` is the account
+    of roots whose stacks and own sections leave it open, as are ``google`` and ``azure``, and ``runner`` what these ask
+    of runners.
     """
 
     engine: Engine

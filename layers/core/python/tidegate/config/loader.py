@@ -90,9 +90,9 @@ def examine_configuration(
 
 def _validated(document: Document) -> Configuration:
     if document.content is None:
-        raise document.refusal((), "the file is empty, or larger than 1 MiB", "Write at least: version: 1")
+        raise document.refusal((), "the file is empty, or larger than 1 MiB", "Add at least: version: 1")
     if not isinstance(document.content, dict):
-        raise document.refusal((), "the file is not a mapping", f"Allowed here: {', '.join(keys_at(SECTIONS, ()))}")
+        raise document.refusal((), "the file must be a mapping", f"Allowed keys: {', '.join(keys_at(SECTIONS, ()))}")
     try:
         return Configuration.model_validate(document.content)
     except ValidationError as error:

@@ -50,24 +50,29 @@ def _queries(
             known = {*tags, *(tag for _, tag in _of_branches(loaded))}
             yield (
                 line,
-                f"{key}: no root here matches the tag query {quoted(query.text)}: {effect}.{_meant(query, known)}",
+                f"{key}: the tag query {quoted(query.text)} matches no root, so {effect}.{_meant(query, known)}",
             )
 
 
 def _asked(loaded: LoadedConfiguration) -> Iterator[tuple[str, int, TagQuery, str]]:
     """Yield each query that says which roots a section is for, and what it means that there are none."""
     for check in loaded.checks or ():
-        yield "apply_requirements", check.line, check.query, "nothing is required by this check"
+        yield "apply_requirements", check.line, check.query, "this check requires nothing"
     for policy in loaded.policies or ():
-        yield "access_control", policy.line, policy.query, "nobody gets or loses rights by this policy"
+        yield "access_control", policy.line, policy.query, "this policy has no effect"
     for workflow in loaded.workflows:
-        yield "workflows", workflow.line, workflow.query, "nothing runs by this workflow"
+        yield "workflows", workflow.line, workflow.query, "this workflow never runs"
     for schedule in loaded.drift.schedules:
-        yield f"drift.schedules.{schedule.name}", schedule.line, schedule.query, "nothing is looked at"
+        yield (
+            f"drift.schedules.{schedule.name}",
+            schedule.line,
+            schedule.query,
+            "this schedule checks no root for drift",
+        )
     for freeze in loaded.freezes:
-        yield "freeze", freeze.line, parse_tag_query(freeze.query), "nothing is frozen"
+        yield "freeze", freeze.line, parse_tag_query(freeze.query), "this freeze has no effect"
     for held in loaded.policy_sets:
-        yield f"policy_sets.{held.name}", held.line, held.query, "no plan is held against it"
+        yield f"policy_sets.{held.name}", held.line, held.query, "this policy set checks no plan"
 
 
 def _fits(loaded: LoadedConfiguration, places: Sequence[Tagged], tags: Collection[str]) -> Callable[[TagQuery], bool]:
@@ -112,6 +117,6 @@ def _directories(loaded: LoadedConfiguration, files: Collection[str]) -> Iterato
         for path in held.paths:
             if not any(is_below(each, path) for each in policies):
                 near = nearest(path, sorted({each.rpartition("/")[0] for each in policies}))
-                advice = f"Did you mean {quoted(near)}?" if near else "Correct it, or put the policies there."
-                what = f"the directory {quoted(path)} holds no policy (*.rego), so that nothing of it is checked"
+                advice = f"Did you mean {quoted(near)}?" if near else "Correct the path, or add policies there."
+                what = f"the directory {quoted(path)} has no policy (*.rego), so it checks nothing"
                 yield held.line, f"policy_sets.{held.name}: {what}. {advice}"

@@ -36,7 +36,7 @@ def _idle(document: Document, loaded: LoadedConfiguration) -> Iterator[Misleadin
     """Yield a sentence for a key that does nothing as the file stands."""
     if loaded.applying.merge_after and not loaded.applying.in_pull_request:
         line, column = document.place(("merge_after_apply",))
-        yield Misleading(line, column, "merge_after_apply does nothing without apply: in_pull_request.")
+        yield Misleading(line, column, "merge_after_apply has no effect without apply: in_pull_request.")
 
 
 def _queries(loaded: LoadedConfiguration) -> Iterator[tuple[Path, TagQuery]]:
@@ -97,7 +97,7 @@ def _unknown(query: TagQuery, known: Collection[str]) -> Iterator[str]:
         near = nearest(name, names)
         where = "stacks.names" if tag.startswith(_STACK) else "the key 'tags'"
         advice = f"Did you mean {quoted(f'{kind}:{near}')}?" if near else f"Declare it under {where}."
-        yield f"no root ever has the tag {quoted(tag)}. {advice}"
+        yield f"no root can have the tag {quoted(tag)}. {advice}"
 
 
 def _undeclared(query: TagQuery, known: Collection[str]) -> Iterator[str]:

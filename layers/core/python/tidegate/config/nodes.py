@@ -42,7 +42,7 @@ def compose(text: str, depth: int) -> Node | None:
         problem = " ".join(part for part in (error.context, error.problem) if part)
         raise NotYamlError(problem, place_of(mark) if mark else None) from None
     except YAMLError:
-        raise NotYamlError("a control character stands in the file", None) from None
+        raise NotYamlError("the file contains a control character", None) from None
 
 
 def place_of(mark: Mark) -> tuple[int, int]:

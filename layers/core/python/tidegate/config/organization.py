@@ -2,10 +2,9 @@
 
 ::
 
-    defaults      keys of tidegate.yaml, used where a repository's file does not have them
-    forced        keys of tidegate.yaml that take the place of the repository's
-    limits        engines that may run, and the least of all plan reviews
-    overridable   the keys that repositories may have; without it, all
+    defaults keys of tidegate.yaml, used where a repository's file does not have them forced keys of tidegate.yaml that
+    replace the repository's limits engines that may run, and the least of all plan reviews overridable the keys that
+    repositories may have; without it, all
 
 A key is one of the file's top level, and whatever says the same of single roots, stacks or workflows further down.
 """
@@ -39,30 +38,30 @@ _KEYS = tuple(key for key in Configuration.model_fields if key not in _OF_REPOSI
 _SYNONYMS = {"plan_review": ("plan_review", "auto_apply")}
 
 _Empty = BeforeValidator(empty_if_absent)
-_Keys = Annotated[dict[str, Any], _Empty, Field(description="Keys of `tidegate.yaml`, but roots and dirs.")]
+_Keys = Annotated[dict[str, Any], _Empty, Field(description="Keys of `tidegate.yaml`, except roots and dirs.")]
 
 
 class LimitsSection(Section):
-    """What is allowed, whatever repositories say."""
+    """What the organization allows, whatever repositories set."""
 
     engines: Annotated[
         dict[EngineName, Annotated[tuple[Name, ...], BeforeValidator(as_list)]] | None,
-        Field(description="The engines that may run, each with its versions; `*` is any text, as in `1.11.*`."),
+        Field(description="The engines that may run, each with its versions; `*` matches any text, as in `1.11.*`."),
     ] = None
-    plan_review: Annotated[ReviewChoice, Field(description="The least of all plan reviews.")] = ReviewSection()
+    plan_review: Annotated[ReviewChoice, Field(description="The minimum for plan reviews.")] = ReviewSection()
 
 
 class OrganizationSection(Section):
     """The whole file."""
 
-    version: Annotated[FormatVersion, Field(description="The version of this format.")] = 1
+    version: Annotated[FormatVersion, Field(description="The version of the file format.")] = 1
     defaults: _Keys = Field(default_factory=dict)
     forced: _Keys = Field(default_factory=dict)
-    limits: Annotated[LimitsSection, _Empty, Field(description="What is allowed.")] = LimitsSection()
+    limits: Annotated[LimitsSection, _Empty, Field(description="What the organization allows.")] = LimitsSection()
     overridable: Annotated[
         tuple[Name, ...] | None,
         BeforeValidator(as_list),
-        Field(description="The keys that repositories may have, roots and dirs included; without it, all."),
+        Field(description="The keys that repositories may set, including roots and dirs. By default, all."),
     ] = None
 
     @model_validator(mode="after")
@@ -70,13 +69,15 @@ class OrganizationSection(Section):
         known = (*_KEYS, "roots", "dirs")
         unknown = next((key for key in self.overridable or () if key not in known), None)
         if unknown is not None:
-            raise refused(f"'overridable' names {quoted(unknown)}", f"Keys are {', '.join(known)}")
+            raise refused(
+                f"'overridable' contains the unknown key {quoted(unknown)}", f"Allowed keys: {', '.join(known)}"
+            )
         return self
 
 
 @dataclass(slots=True)
 class Layered(Document):
-    """A repository's file with what the organization says around it: refusals name the file that says something.
+    """A repository's file merged with the organization's: refusals name the file that contains the mistake.
 
     ``around`` are the keys of the top level that are the organization's, each with the document and where in it.
     """
@@ -86,7 +87,7 @@ class Layered(Document):
     def place(self, path: Path) -> Place:
         """Return where a path stands in its own file."""
         outer = self.around.get(str(path[0])) if path else None
-        # Not super(): a class with slots is made anew, so that super() would not find it.
+        # Not super(): a class with slots is created again, so that super() would not find it.
         return outer[0].place((*outer[1], *path)) if outer else Document.place(self, path)
 
     def refusal(self, path: Path, problem: str, allowed: str) -> InvalidConfiguration:
@@ -151,10 +152,10 @@ class Organization:
 
     def _not_overridable(self, document: Document, key: str, path: Path) -> InvalidConfiguration:
         line = self.document.place(("overridable",))[0] if self.document else 0
-        problem = f"the key {str(path[-1])!r} is decided by the organization's file ({ORGANIZATION}:{line})"
+        problem = f"the organization's file decides the key {str(path[-1])!r} ({ORGANIZATION}:{line})"
         allowed = ", ".join(self.section.overridable or ())
-        said = f" (it says {key!r})" if path[-1] != key else ""
-        return document.refusal((*path, KEY), problem + said, f"Repositories may have {allowed or 'none'}")
+        said = f" (it sets {key!r})" if path[-1] != key else ""
+        return document.refusal((*path, KEY), problem + said, f"Repositories may set: {allowed or 'none'}")
 
 
 def read_organization(raw: bytes | None, review: PlanReview = PlanReview.ALWAYS) -> Organization:
@@ -175,7 +176,7 @@ def examine_organization(
         document = read_document(file, raw)
         if not isinstance(document.content, dict):
             keys = ", ".join(OrganizationSection.model_fields)
-            raise document.refusal((), "the file is not a mapping", f"Allowed here: {keys}")
+            raise document.refusal((), "the file must be a mapping", f"Allowed keys: {keys}")
         section = OrganizationSection.model_validate(document.content)
         _check_keys(document, section)
     except InvalidConfiguration as error:
@@ -196,8 +197,8 @@ def _check_keys(document: Document, section: OrganizationSection) -> None:
     for part, content in (("defaults", section.defaults), ("forced", section.forced)):
         known = {key: value for key, value in content.items() if key in _KEYS}
         for key in content.keys() - known.keys():
-            allowed = f"Allowed here: {', '.join(_KEYS)}"
-            refusals.append(document.refusal((part, key, KEY), f"{quoted(key)} cannot stand here", allowed))
+            allowed = f"Allowed keys: {', '.join(_KEYS)}"
+            refusals.append(document.refusal((part, key, KEY), f"{quoted(key)} is not allowed here", allowed))
         inner = Layered(document.file, known, {}, dict.fromkeys(known, (document, (part,))))
         try:
             Configuration.model_validate(known)

@@ -63,18 +63,18 @@ def _pattern(directory: str, pattern: str) -> _Pattern:
 def _expression(pattern: str) -> Expression:
     """Return what matches paths, for a pattern that begins where they begin. Raise ValueError if it has no meaning.
 
-    Whoever may push writes patterns and names files, and Python's expressions may take for ever on some
+    Whoever may push writes patterns and names files, and Python's expressions may take forever on some
     (docs/decisions/0081).
     """
     text = GitIgnoreBasicPattern.pattern_to_regex(f"/{pattern}")[0] or _NOTHING
     try:
         return Expression(text)
     except ValueError:
-        raise ValueError(f"{pattern!r} is not a pattern of files") from None
+        raise ValueError(f"{pattern!r} is not a file pattern") from None
 
 
 def check_patterns(directory: str, patterns: Sequence[str]) -> None:
-    """Raise ValueError for a pattern that leads out of the repository from here, or names no file."""
+    """Raise ValueError for a pattern that points outside of the repository from here, or matches no file."""
     for pattern in patterns:
         _parts(directory, pattern)
 
@@ -108,8 +108,8 @@ def _parts(directory: str, pattern: str) -> tuple[str, list[str], str]:
         parts, rest = [], rest[1:]
     while rest.startswith(_ABOVE):
         if not parts:
-            raise ValueError(f"{pattern!r} leads out of the repository")
+            raise ValueError(f"{pattern!r} points outside of the repository")
         parts, rest = parts[:-1], rest.removeprefix(_ABOVE)
     if not rest.strip("/ ") or ".." in rest.split("/"):
-        raise ValueError(f"{pattern!r} names no file")
+        raise ValueError(f"{pattern!r} matches no file")
     return negation, parts, rest

@@ -22,7 +22,7 @@ from tidegate.rules.errors import InvalidConfiguration, InvalidStacks, UnknownSt
 _OF_KEY = "[key]"
 
 
-#: Mistakes that are told of one file: nobody reads more, and a file of nothing but mistakes must not take long.
+#: The limit of reported mistakes per file: nobody reads more, and a bad file must not take long.
 MOST_LISTED = 100
 
 
@@ -43,14 +43,14 @@ def refusal_of(
             return _unknown_key(document, path, keys_at(sections, error["loc"][:-1]))
         case "missing" | "union_tag_not_found":
             key = error["loc"][-1] if error["type"] == "missing" else "type"
-            return document.refusal(path, f"the key {key!r} is missing", "Add it")
+            return document.refusal(path, f"missing key {key!r}", "Add it")
         case "union_tag_invalid":
             return _unknown_kind(document, path, error["ctx"])
         case "model_type":
-            return document.refusal(path, f"{_shown(error['input'])} is not usable here", "It should be a mapping")
+            return document.refusal(path, f"{_shown(error['input'])} is not valid here", "It should be a mapping")
         case "refused":
             return document.refusal(path, error["ctx"]["problem"], error["ctx"]["allowed"])
-    return document.refusal(path, f"{_shown(error['input'])} is not usable here", _sentence(error["msg"]))
+    return document.refusal(path, f"{_shown(error['input'])} is not valid here", _sentence(error["msg"]))
 
 
 def refusal_of_stacks(document: Document, mistake: InvalidStacks) -> InvalidConfiguration:
@@ -145,15 +145,15 @@ def _parts(content: Any) -> Container[str | int]:
 def _unknown_key(document: Document, path: Path, allowed: Sequence[str]) -> InvalidConfiguration:
     key = str(path[-1])
     near = nearest(key, allowed)
-    advice = (f"Did you mean {near!r}? " if near else "") + f"Allowed here: {', '.join(allowed)}"
+    advice = (f"Did you mean {near!r}? " if near else "") + f"Allowed keys: {', '.join(allowed)}"
     return document.refusal((*path, KEY), f"unknown key {_shown(key)}", advice)
 
 
 def _unknown_kind(document: Document, path: Path, context: dict[str, Any]) -> InvalidConfiguration:
     kinds = [kind.strip(" '") for kind in context["expected_tags"].split(",")]
     near = nearest(str(context["tag"]), kinds)
-    advice = (f"Did you mean {near!r}? " if near else "") + f"Allowed here: {', '.join(kinds)}"
-    return document.refusal((*path, "type"), f"{_shown(context['tag'])} is no type of step here", advice)
+    advice = (f"Did you mean {near!r}? " if near else "") + f"Step types: {', '.join(kinds)}"
+    return document.refusal((*path, "type"), f"unknown step type {_shown(context['tag'])}", advice)
 
 
 def _shown(value: Any) -> str:

@@ -91,8 +91,8 @@ def root_sections(
     lines: dict[tuple[str, ...], int] = {}
     patterns = sum("*" in written for written in configuration.dirs or {})
     if patterns > _MOST_GLOBS:
-        problem = f"{patterns} keys of 'dirs' have a '*'"
-        return found, [document.refusal(("dirs",), problem, f"At most {_MOST_GLOBS} may")]
+        problem = f"{patterns} keys of 'dirs' contain a '*'"
+        return found, [document.refusal(("dirs",), problem, f"The limit is {_MOST_GLOBS}")]
     for entry in _entries(configuration):
         try:
             _add(document, outside, entry, lines, found)
@@ -171,9 +171,9 @@ def _add(
 ) -> None:
     declaration = _declaration(document, outside, entry)
     if entry.destroy and (entry.glob or entry.root is False):
-        problem = "'destroy' stands at what is not one root"
-        raise document.refusal((*entry.path, "destroy"), problem, "Give each such root a key of its own")
-    same = f"a root has the directory {entry.dir!r} and the workspace {entry.workspace!r} already"
+        problem = "'destroy' is allowed only for a single root"
+        raise document.refusal((*entry.path, "destroy"), problem, "Give each root its own key")
+    same = f"another root already has the directory {entry.dir!r} and the workspace {entry.workspace!r}"
     if entry.glob:
         _check_glob(document, entry, lines)
     elif entry.root is False:
@@ -183,7 +183,7 @@ def _add(
         found.globs.append(DeclaredGlob(entry.dir, workspace, declaration, entry.root))
         return
     name = entry.name or _default_name(document, entry, outside.repository)
-    _claim(document, entry, lines, ("name", name), f"the root name {name!r} is used a second time")
+    _claim(document, entry, lines, ("name", name), f"duplicate root name {name!r}")
     _claim(document, entry, lines, ("state", entry.dir, entry.workspace), same)
     engine = entry.engine.engine if entry.engine else outside.engine
     root = Root(name, entry.dir, entry.workspace, engine)
@@ -247,12 +247,14 @@ def _runner(document: Document, entry: _Entry) -> RunnerText | None:
 
 def _check_glob(document: Document, entry: _Entry, lines: dict[tuple[str, ...], int]) -> None:
     if entry.name:
-        problem = f"the name {entry.name!r} would be that of several roots"
-        raise document.refusal((*entry.path, "name"), problem, "Leave it out: they are named by their directories")
+        problem = f"several roots would have the name {entry.name!r}"
+        raise document.refusal(
+            (*entry.path, "name"), problem, "Remove 'name': Tidegate names these roots by their directories"
+        )
     if is_module_file(entry.dir):
-        problem = f"{quoted(entry.dir)} stands for files"
-        raise document.refusal((*entry.path[:2], KEY), problem, "Write a pattern of directories, such as live/**")
-    same = f"the same pattern stands here a second time, as {quoted(entry.dir)}"
+        problem = f"{quoted(entry.dir)} matches files"
+        raise document.refusal((*entry.path[:2], KEY), problem, "Write a directory pattern, such as live/**")
+    same = f"duplicate pattern {quoted(entry.dir)}"
     _claim(document, entry, lines, ("glob", entry.dir, entry.workspace), same)
 
 
@@ -260,7 +262,7 @@ def _claim(
     document: Document, entry: _Entry, lines: dict[tuple[str, ...], int], claim: tuple[str, ...], problem: str
 ) -> None:
     if claim in lines:
-        raise document.refusal((*entry.path, "name"), problem, f"The first one is in line {lines[claim]}")
+        raise document.refusal((*entry.path, "name"), problem, f"It is already used on line {lines[claim]}")
     lines[claim] = document.place(entry.path)[0]
 
 
@@ -271,8 +273,8 @@ def _default_name(document: Document, entry: _Entry, repository: str) -> str:
     try:
         return root_name(name)
     except InvalidName as error:
-        problem = f"the directory {entry.dir!r} cannot be the root's name"
-        raise document.refusal((*entry.path, "dir"), problem, f"Give it a name: {error.advice}") from None
+        problem = f"the directory {entry.dir!r} is not a valid root name"
+        raise document.refusal((*entry.path, "dir"), problem, f"Set 'name'. {error.advice}") from None
 
 
 def _check_patterns(document: Document, entry: _Entry, patterns: tuple[str, ...]) -> None:

@@ -54,7 +54,7 @@ _PLACES = frozenset({"line", "lines", "key_lines"})
 UNKNOWN_BEFORE = ("tidegate.yaml",)
 #: Roots that are named for one key, and files.
 _NAMED, _FILES = 5, 10
-#: Letters of a path.
+#: Characters of a path.
 _SHOWN = 200
 
 
@@ -190,7 +190,7 @@ def changed_files(loaded: LoadedConfiguration, paths: Iterable[str]) -> tuple[st
 
 
 def _shown(path: str) -> str:
-    """Return a path as part of a record: of bytes that are no text, and of very many letters, it shows some."""
+    """Return a path as part of a record: of bytes that are no text, and of very many characters, it shows some."""
     whole = path.encode(errors="replace").decode()
     return whole if len(whole) <= _SHOWN else f"{whole[:_SHOWN]}…"
 

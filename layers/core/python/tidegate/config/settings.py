@@ -43,12 +43,12 @@ from tidegate.roots.rules.root_query import parse_tag_query
 from tidegate.rules.access import UNMATCHED, Access
 from tidegate.rules.errors import TidegateError, quoted
 
-_VERSIONS = "A version is such as 1.11.4, without operators"
+_VERSIONS = "Write a version such as 1.11.4, without operators"
 #: Bytes that all steps and variables of a root may have, filled in: they are stored with each of its deployments and
 #: jobs, whose records have room for 400 KB. The loader limits the texts before they are filled in only.
 MOST_BYTES = 100_000
 _STEPS = "Change the steps, or the stack's variables that they name"
-_ENGINES = f"Engines are {' and '.join(EngineName)}"
+_ENGINES = f"Engines: {' and '.join(EngineName)}"
 #: What runs where no workflow matches.
 _USUAL = DeclaredWorkflow(parse_tag_query(""), 0)
 _Text = TypeVar("_Text", bound=EngineText | AwsText | CloudText | RunnerText)
@@ -149,12 +149,12 @@ class Settings:
         return replace(own.review_rule, when=when), self._line_of(stack, lambda each: each.rules.auto_apply)
 
     def _line_of(self, stack: str, said: Callable[[StackDefinition], object]) -> int:
-        """Return the line of the stack, or of the nearest nest around it, that says something; 0 if none does."""
+        """Return the line of the stack, or of its nearest stack group, that says something; 0 if none does."""
         declared = [self._declared[name] for name in self._around(stack)]
         return next((each.line for each in declared if said(each.definition) is not None), 0)
 
     def _around(self, stack: str) -> list[str]:
-        """Return the stack and the nests around it, those that are declared."""
+        """Return the stack and its stack groups, those that are declared."""
         return [name for name in (stack, *self._stacks[stack].within) if name in self._declared]
 
     def _workflow(self, number: int | None) -> DeclaredWorkflow | None:
@@ -180,7 +180,7 @@ class Settings:
         )
         problem = _oversized(settings) or plan_problem(settings.plan) or apply_problem(settings.apply)
         if problem:
-            steps = f"with the variables of the stack {quoted(stack)}, its steps cannot run"
+            steps = f"its steps cannot run with the variables of the stack {quoted(stack)}"
             raise Unusable(workflow.line or hooks.line, f"{steps}: {problem}", _STEPS)
         return settings, self._sources(stack, workflow)
 
@@ -249,11 +249,11 @@ class Settings:
         engine, line = self._nearest_engine(texts, stack), texts[0].line if texts else 0
         problem = self._loaded.limits.problem(engine)
         if problem:
-            raise Unusable(max(line, 1), problem, "Choose one that it allows")
+            raise Unusable(max(line, 1), problem, "Choose one that the organization allows")
         return engine, line
 
     def _around_of(self, stack: str, what: str, said_by: Callable[[DeclaredStack], _Text | None]) -> Iterator[_Text]:
-        """Yield what a stack and the nests around it say, the nearest first."""
+        """Yield what a stack and its stack groups say, the nearest first."""
         for names in ((stack,), *self._nests.around[stack]):
             texts = {name: said_by(self._declared[name]) for name in names if name in self._declared}
             said = {name: text for name, text in texts.items() if text}
@@ -329,7 +329,9 @@ def _cloud_target(
 
 def _oversized(settings: RunSettings) -> str:
     size = len(json.dumps(asdict(settings), ensure_ascii=False).encode())
-    return f"filled in, they have {size} bytes, and at most {MOST_BYTES} can be stored" if size > MOST_BYTES else ""
+    return (
+        f"with variables filled in they have {size} bytes, and the limit is {MOST_BYTES}" if size > MOST_BYTES else ""
+    )
 
 
 def _steps(said: tuple[WorkflowStep, ...] | None, usual: tuple[WorkflowStep, ...]) -> tuple[WorkflowStep, ...]:
@@ -338,13 +340,13 @@ def _steps(said: tuple[WorkflowStep, ...] | None, usual: tuple[WorkflowStep, ...
 
 def _disagreeing(stack: str, what: str, lines: Mapping[str, int]) -> Unusable:
     names = " and ".join(quoted(name) for name in lines)
-    problem = f"{names} say different {what}, and {quoted(stack)} is in both"
-    return Unusable(max(lines.values()), problem, f"Say it in {quoted(stack)} itself")
+    problem = f"{names} set {what} differently, and {quoted(stack)} is in both"
+    return Unusable(max(lines.values()), problem, f"Set it in {quoted(stack)} itself")
 
 
 def _in_stack(value: str, kind: str, text: str, stack: str) -> str:
     """Return that a value is not of a kind, and what it was made of where."""
-    return f"{quoted(value)} is no {kind}, which {quoted(text)} stands for in the stack {quoted(stack)}"
+    return f"{quoted(value)}, the value of {quoted(text)} in the stack {quoted(stack)}, is not a valid {kind}"
 
 
 def _variable(name: str, definition: StackDefinition) -> str | None:

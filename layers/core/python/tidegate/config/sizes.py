@@ -46,7 +46,7 @@ def _sentence(each: ConfiguredRoot, number: int) -> str:
     line = each.sources.get("root", 0)
     where = f" ({FILE}:{line})" if line else ""
     return (
-        f"Its depends_on{where} matches {number} roots of the stack {quoted(each.stack)}, whose names do not fit into "
-        "the record of a deployment. Let it match fewer, or put these into a stack of their own, and let its own stack "
-        "be planned after that (rules.plan_after)."
+        f"Its depends_on{where} matches {number} roots of the stack {quoted(each.stack)}, which are too many to store "
+        "with a deployment. Make the query match fewer roots, or move them into their own stack, and plan this "
+        "root's stack after it (rules.plan_after)."
     )

@@ -65,19 +65,19 @@ def _collisions(document: Document, stack: str, section: StackSection) -> Iterat
         other = first.setdefault(name.upper(), name)
         if other != name:
             line = document.place((*path, other, KEY))[0]
-            problem = f"the variables {other!r} (line {line}) and {name!r} are both STACK_VAR_{name.upper()}"
-            yield document.refusal((*path, name, KEY), problem, "Give one of them another name")
+            problem = f"the variables {other!r} (line {line}) and {name!r} both become STACK_VAR_{name.upper()}"
+            yield document.refusal((*path, name, KEY), problem, "Rename one of them")
 
 
 class _Written(Protocol[T_co]):
-    """A section that is kept as it is written."""
+    """A section that is kept as written."""
 
     def text(self, line: int) -> T_co:
         """Return what it says, in which line."""
 
 
 def written(document: Document, path: Path, section: _Written[T] | None) -> T | None:
-    """Return a section as it is written, None where there is none."""
+    """Return a section as written, None where there is none."""
     return section.text(document.place((*path, KEY))[0]) if section else None
 
 
@@ -154,7 +154,7 @@ def declared_policies(document: Document, section: AccessSection | None) -> tupl
 
 
 def declared_drift(document: Document, section: DriftSection | None) -> Drift:
-    """Return when roots are looked at for drift."""
+    """Return when roots are checked for drift."""
     if section is None:
         return Drift()
     schedules = tuple(

@@ -19,16 +19,16 @@ LONGEST_VALUE, LONGEST_WORD = 1_000, 8_000
 _VARIABLE = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,99}")
 _OPTION = re.compile(r"-?-(?P<name>[a-z-]+)(?P<value>=.*)?", re.DOTALL)
 _SET_HERE = "Tidegate sets it itself"
-_NOT_THE_PLAN = "what people review must be the whole plan, and what is applied exactly that"
-_ITS_STATE = "states belong to the backend, which the module names"
-_ONE_RUN = "it would leave out a part, while the whole revision counts as deployed"
+_NOT_THE_PLAN = "a review covers the whole plan, and Tidegate applies exactly that plan"
+_ITS_STATE = "the state belongs to the backend that the module configures"
+_ONE_RUN = "it would skip a part, but Tidegate records the whole revision as deployed"
 #: Why options are refused that somebody may think of.
 _REFUSED = {
     **dict.fromkeys(("input", "no-color", "chdir", "lockfile", "out", "auto-approve"), _SET_HERE),
     **dict.fromkeys(
         ("json", "detailed-exitcode", "help"), "the runner reads what the engine prints, and its exit code"
     ),
-    "lock": "nobody else may write the state meanwhile",
+    "lock": "the state must stay locked during the job",
     **dict.fromkeys(("state", "state-out", "backup", "migrate-state", "force-copy", "backend"), _ITS_STATE),
     **dict.fromkeys(("destroy", "refresh-only", "generate-config-out", "from-module"), _NOT_THE_PLAN),
     **dict.fromkeys(("target", "target-file", "exclude", "exclude-file", "replace"), _ONE_RUN),
@@ -61,18 +61,18 @@ _OPTIONS = {
 def option_of(command: str, text: str) -> str:
     """Return an option that may be given to a command of the engine besides Tidegate's own; refuse any other."""
     options, match = _OPTIONS[command], _OPTION.fullmatch(text)
-    allowed = f"Allowed here: {', '.join(f'-{name}' for name in options)}"
+    allowed = f"Allowed options: {', '.join(f'-{name}' for name in options)}"
     name = match["name"] if match else ""
     if not match:
-        raise refused(f"{shown(text)} is not an option", f"Write options as one word each, -name=value. {allowed}")
+        raise refused(f"{shown(text)} is not an option", f"Write each option as one word, -name=value. {allowed}")
     if name not in options:
-        why = _REFUSED.get(name, "it is not an option that Tidegate knows to be safe")
-        why = "the values are those of the reviewed plan" if name in _OPTIONS["plan"] else why
-        raise refused(f"{shown(text)} is not given to {command}: {why}", allowed)
+        why = _REFUSED.get(name, "Tidegate does not know whether this option is safe")
+        why = "the reviewed plan already contains the values" if name in _OPTIONS["plan"] else why
+        raise refused(f"{shown(text)} is not allowed for {command}: {why}", allowed)
     if options[name] and not match["value"]:
-        raise refused(f"{shown(text)} has no value", f"Write it in the same word: -{name}=value")
+        raise refused(f"{shown(text)} needs a value", f"Write it in the same word: -{name}=value")
     if not options[name] and match["value"]:
-        raise refused(f"{shown(text)} has a value", f"Write -{name} alone")
+        raise refused(f"{shown(text)} takes no value", f"Write just -{name}")
     return text
 
 
@@ -82,7 +82,7 @@ def with_stack_variables(text: str) -> str:
         if not match["end"]:
             raise refused(f"{shown(match[0])} is not closed", f"Write ${{{PREFIX}NAME}}")
         if not re.fullmatch(rf"{PREFIX}[A-Z][A-Z0-9_]*", match["name"]):
-            raise refused(f"{shown(match[0])} is no stack variable", f"Write ${{{match['name'].upper()[:100]}}}")
+            raise refused(f"{shown(match[0])} is not a stack variable", f"Write ${{{match['name'].upper()[:100]}}}")
     return text
 
 
@@ -90,7 +90,7 @@ def variable_name(text: str) -> str:
     """Refuse what cannot name a stack variable; it is made upper-case later, so that two of one name are seen."""
     if not _VARIABLE.fullmatch(text):
         raise refused(
-            f"{shown(text)} is not usable as name of a variable",
+            f"{shown(text)} is not a valid variable name",
             "Use at most 100 letters, digits and '_', starting with a letter",
         )
     return text
@@ -99,29 +99,29 @@ def variable_name(text: str) -> str:
 def scalar(value: Any) -> Any:
     """Take every scalar as the text that it is written as, and say what else is wrong."""
     if value is None:
-        raise refused("the variable has no value", "Write '' for an empty text")
+        raise refused("the variable needs a value", "Write '' for an empty value")
     if not isinstance(value, str):
-        raise refused("this is not one value", "Write text, a number, true or false; lists and mappings are not taken")
+        raise refused("expected a single value", "Write a string, a number, true or false, not a list or a mapping")
     return value
 
 
 def _one_line(text: str) -> str:
     if not text.isprintable():
         raise refused(
-            f"{shown(text)} has characters that cannot be seen", "Write one line of letters, digits and signs"
+            f"{shown(text)} contains invisible characters", "Write one line of letters, digits and punctuation"
         )
     return text
 
 
 def _word(text: str) -> str:
     if not all(letter.isprintable() or letter in "\n\t" for letter in text):
-        raise refused(f"{shown(text)} has control characters", "Write text; lines may be broken in it")
+        raise refused(f"{shown(text)} contains control characters", "Write plain text; line breaks are allowed")
     return with_stack_variables(text)
 
 
 def _command(words: tuple[str, ...]) -> tuple[str, ...]:
     if not words or not words[0].strip():
-        raise refused("the command names no program", "Write the program first, then its arguments: ['make', 'check']")
+        raise refused("the command has no program", "Write the program first, then its arguments: ['make', 'check']")
     return words
 
 
@@ -135,7 +135,7 @@ def _own_variable(text: str) -> str:
 def _engine_name(text: str) -> str:
     if not has_variables(text) and text not in set(EngineName):
         names = " or ".join(repr(str(name)) for name in EngineName)
-        raise refused(f"{shown(text)} is no engine", f"It should be {names}, or hold ${{{PREFIX}NAME}}")
+        raise refused(f"{shown(text)} is not an engine", f"Use {names}, or a variable ${{{PREFIX}NAME}}")
     return with_stack_variables(text)
 
 

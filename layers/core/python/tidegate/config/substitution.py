@@ -32,9 +32,9 @@ class UnsetVariable(TidegateError):
         near = get_close_matches(name.upper(), variables, n=1)
         self.allowed = f"Did you mean {near[0]}? " if near else ""
         if name.startswith(PREFIX):
-            self.allowed += f"Set {quoted(name.removeprefix(PREFIX))} among the stack's variables"
+            self.allowed += f"Set {quoted(name.removeprefix(PREFIX))} in the stack's variables"
         else:
-            self.allowed += f"Only variables of stacks, ${{{PREFIX}NAME}}, are filled in here; $${{ stands for ${{"
+            self.allowed += f"Only stack variables, ${{{PREFIX}NAME}}, work here. Write $${{ for a literal ${{"
         super().__init__(f"{self.problem[:1].upper()}{self.problem[1:]}. {self.allowed}.")
 
 

@@ -138,8 +138,8 @@ def _role_problem(each: ConfiguredRoot, granted: Mapping[str, Collection[Mapping
         return ""
     keys = " and ".join(given)
     return (
-        f"Its roles ({keys}) are not those of the default branch's tidegate.yaml, which alone grants them: it is not "
-        f"planned before that is merged. Merge the change of {keys} first, and then what it is for."
+        f"Its roles ({keys}) differ from the default branch's tidegate.yaml, and only the default branch grants "
+        f"roles. Merge the change of {keys} first; then Tidegate plans this root."
     )
 
 
@@ -151,7 +151,7 @@ def _strictest(each: ConfiguredRoot, same: Iterable[ConfiguredRoot]) -> Configur
 
 
 class _Values:
-    """The values of stack variables that the default branch's file has, and what its programs are told of others."""
+    """The values of stack variables that the default branch's file has, and those that its programs get from others."""
 
     def __init__(self, loaded: LoadedConfiguration) -> None:
         self._stacks: Mapping[str, Stack] = resolve_stacks([each.definition for each in loaded.stacks])
@@ -169,9 +169,10 @@ class _Values:
             is_new = name in self._named[each.workflow] and known.get(name.removeprefix(PREFIX)) != value
             if is_new and not _PLAIN.fullmatch(value):
                 return (
-                    f"A step of the default branch's tidegate.yaml is told the value of {name}, which is another "
-                    "one here and more than a plain word: it is not planned before it is merged. Use letters, "
-                    "digits and _ . : @ - in it, or let the step read the variable from its environment."
+                    f"A step of the default branch's tidegate.yaml uses the value of {name}, which this commit "
+                    "changes to something other than a plain word. Tidegate does not plan this root before the "
+                    "merge. Use only letters, digits and _ . : @ - in the value, or let the step read the variable "
+                    "from its environment."
                 )
         return ""
 
@@ -197,7 +198,7 @@ def _whatever_branch(
 
 
 #: The access of a root that cannot be used without the tag of its branch.
-_NOBODY = Access((), (), (), (), denied="it is refused without the tag of its branch")
+_NOBODY = Access((), (), (), (), denied="it is invalid without the tag of its branch")
 
 
 def _both(one: Access | None, other: Access | None) -> Access | None:
@@ -249,9 +250,9 @@ class _Others:
         if same is None:
             return ""
         return (
-            f"Root {quoted(root.name)} (directory {quoted(root.dir)}) is root {quoted(same.root.name)} "
-            f"(directory {quoted(same.root.dir)}) on the default branch, in the stack {quoted(same.stack)}, whose "
-            "gates it would leave behind. Merge its new name or place first; the merge deploys it."
+            f"Root {quoted(root.name)} (directory {quoted(root.dir)}) is root {quoted(same.root.name)} (directory "
+            f"{quoted(same.root.dir)}) on the default branch, in the stack {quoted(same.stack)}, and would bypass "
+            "that stack's gates. Merge the new name or directory first; the merge deploys it."
         )
 
     def strictest(self, each: ConfiguredRoot) -> ConfiguredRoot:

@@ -25,7 +25,7 @@ _LONGEST_PATTERN = 200
 #: Patterns that need no closer look, as most are.
 _SEGMENT = r"(?!\.{1,2}(?:/|$))(?:\*\*(?=/|$)|[\w.-]+(?:\*[\w.-]*)?|\*[\w.-]*)"
 _SIMPLE = re.compile(rf"!?{_SEGMENT}(?:/{_SEGMENT})*")
-#: Letters of a text that are repeated as the list that was probably meant.
+#: Characters of a text that are repeated as the list that was probably meant.
 _SHOWN_WORDS = 100
 _VERSION = re.compile(r"\d{1,4}\.\d{1,4}\.\d{1,4}(-[0-9A-Za-z.]{1,30})?")
 
@@ -48,7 +48,7 @@ def _named(check: Callable[[str], str]) -> AfterValidator:
             return check(text)
         except InvalidName as error:
             allowed = error.advice[:1].upper() + error.advice[1:]
-            raise refused(f"{shown(text)} is not usable as {error.kind}", allowed) from error
+            raise refused(f"{shown(text)} is not a valid {error.kind}", allowed) from error
 
     return AfterValidator(validate)
 
@@ -56,7 +56,9 @@ def _named(check: Callable[[str], str]) -> AfterValidator:
 def _mask_pattern(text: str) -> str:
     """Refuse a pattern that is none, or whose search could take long."""
     if problem := pattern_problem(text):
-        raise refused(f"{shown(text)} cannot be used as a pattern: {problem}", "Write such as ghp_[A-Za-z0-9]{36}")
+        raise refused(
+            f"{shown(text)} is not a valid pattern: {problem}", "Write a regular expression such as ghp_[A-Za-z0-9]{36}"
+        )
     return text
 
 
@@ -80,7 +82,7 @@ def _usable_patterns(patterns: tuple[str, ...]) -> tuple[str, ...]:
     for pattern in patterns:
         if not _SIMPLE.fullmatch(pattern) and not _is_pattern(pattern):
             raise refused(
-                f"{shown(pattern)} is not a pattern",
+                f"{shown(pattern)} is not a valid pattern",
                 "Write paths relative to the root's directory, with *, ** and a leading ! for exceptions",
             )
     return patterns
@@ -100,7 +102,7 @@ def as_list(value: Any) -> Any:
     """Refuse a text where a list is needed, with the list that was probably meant."""
     if isinstance(value, str):
         words = [word for word in re.split(r"[\s,\[\]]+", value[:_SHOWN_WORDS]) if word]
-        raise refused(f"{shown(value)} is text, and a list is needed", f"Write [{', '.join(words)}]")
+        raise refused(f"{shown(value)} is a string, but a list is needed", f"Write [{', '.join(words)}]")
     return value
 
 
@@ -128,14 +130,14 @@ def _flag(text: Any) -> Any:
     """Take the words for yes and no of YAML 1.2 only."""
     words = {"true": True, "false": False}
     if not isinstance(text, str) or text.lower() not in words:
-        raise refused(f"{shown(str(text))} is neither yes nor no", "Write true or false")
+        raise refused(f"{shown(str(text))} is not a boolean", "Write true or false")
     return words[text.lower()]
 
 
 def _known_version(text: Any) -> Any:
     """Refuse every version but 1, in words that help."""
     if str(text) != "1":
-        raise refused(f"the version {shown(str(text))} is not known", "Write version: 1")
+        raise refused(f"unknown version {shown(str(text))}", "Write version: 1")
     return 1
 
 
@@ -148,16 +150,16 @@ def _own_tag(text: str) -> str:
     """Refuse a tag that would look like one of Tidegate's own, or like none."""
     if text.startswith(RESERVED):
         raise refused(
-            f"{shown(text)} looks like a tag that Tidegate gives", f"Begin it with none of {', '.join(RESERVED)}"
+            f"{shown(text)} uses a prefix that Tidegate reserves", f"Do not start it with {', '.join(RESERVED)}"
         )
     if not text.isprintable():
-        raise refused(f"{shown(text)} has characters that cannot be seen", "Write a tag of letters, digits and signs")
+        raise refused(f"{shown(text)} contains invisible characters", "Write a tag of letters, digits and punctuation")
     return text
 
 
 def _tag_query(value: Any) -> TagQuery:
     if not isinstance(value, str):
-        raise refused("this is not a tag query", "Write text; '' matches every root")
+        raise refused("expected a tag query", "Write a string; '' matches every root")
     return _parsed(value)
 
 
@@ -173,7 +175,7 @@ def _parsed(text: str) -> TagQuery:
 def _some_query(query: TagQuery) -> TagQuery:
     """Refuse the query that matches everything: a root would depend on all others, and they on it."""
     if not query.text.strip():
-        raise refused("an empty query would make roots depend on each other", "Leave depends_on out")
+        raise refused("an empty query would make all roots depend on each other", "Remove depends_on")
     return query
 
 
@@ -182,13 +184,13 @@ def _grantee(text: str) -> str:
         return grantee(text)
     except ValueError as error:
         advice = str(error)
-        raise refused(f"{shown(text)} names nobody", advice[:1].upper() + advice[1:]) from None
+        raise refused(f"{shown(text)} matches no person or team", advice[:1].upper() + advice[1:]) from None
 
 
 def _stack_name(text: str) -> str:
     if not _STACK_NAME.fullmatch(text):
         raise refused(
-            f"{shown(text)} is not usable as name of a stack",
+            f"{shown(text)} is not a valid stack name",
             "Use at most 100 letters, digits, '.', '_' and '-', starting with a letter or digit",
         )
     return text
@@ -196,20 +198,22 @@ def _stack_name(text: str) -> str:
 
 def _branch_pattern(value: Any) -> Expression:
     if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_PATTERN:
-        raise refused("this is not a pattern of branches", f"Write a regular expression of {_LONGEST_PATTERN} letters")
+        raise refused(
+            "expected a branch pattern", f"Write a regular expression of at most {_LONGEST_PATTERN} characters"
+        )
     if "{" in value:
-        raise refused(f"{shown(value)} has a '{{'", "Write it without counting: + and * repeat what is before them")
+        raise refused(f"{shown(value)} has a '{{'", "Write it without counted repetition: use + or *")
     if "%" in value:
-        raise refused(f"{shown(value)} has a '%'", "Write a regular expression: backslashes take meaning away in it")
+        raise refused(f"{shown(value)} has a '%'", "Escape special characters with a backslash")
     try:
         return Expression(value)
     except ValueError:
-        raise refused(f"{shown(value)} is not a regular expression", "Write such as ^release/") from None
+        raise refused(f"{shown(value)} is not a regular expression", "Write one such as ^release/") from None
 
 
 def _printable(text: str) -> str:
     if not text.isprintable():
-        raise refused(f"{shown(text)} has characters that cannot be seen", "Write it without them")
+        raise refused(f"{shown(text)} contains invisible characters", "Remove those characters")
     return text
 
 

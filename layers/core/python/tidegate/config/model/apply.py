@@ -16,7 +16,7 @@ _METHODS = {"false": None, "true": MergeMethod.MERGE, **{method.value: method fo
 def _merge_after(text: Any) -> MergeMethod | None:
     if not isinstance(text, str) or text.lower() not in _METHODS:
         raise refused(
-            f"{shown(str(text))} does not say whether and how to merge",
+            f"{shown(str(text))} is not a merge setting",
             f"Write true, false, or one of {', '.join(MergeMethod)}",
         )
     return _METHODS[text.lower()]
@@ -25,8 +25,8 @@ def _merge_after(text: Any) -> MergeMethod | None:
 Apply = Annotated[
     ApplyMode,
     Field(
-        description="When changes are applied: `on_merge`, or `in_pull_request`, before the merge, by the comment "
-        "`tidegate apply`."
+        description="When Tidegate applies changes: `on_merge`, or `in_pull_request`, which means before the merge, "
+        "when you comment `tidegate apply`."
     ),
 ]
 MergeAfterApply = Annotated[

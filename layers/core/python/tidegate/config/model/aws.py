@@ -1,4 +1,4 @@
-"""The keys of ``tidegate.yaml`` on the account of AWS that roots are in."""
+"""The keys of ``tidegate.yaml`` for the AWS account of roots."""
 
 from __future__ import annotations
 
@@ -41,35 +41,35 @@ _Role = Annotated[str, AfterValidator(_role)]
 
 
 class AwsSection(Section):
-    """The account of AWS, by the roles in it that the engine works with. What the default branch says counts.
+    """The AWS account, and the roles that the engine uses in it. Only the default branch's file counts.
 
-    What is left open is as it is around the section: at the stack, at the nests around it, for the whole file.
+    Missing keys inherit from the stack, then from its stack groups, then from the whole file.
     """
 
     account: Annotated[
         Annotated[str, AfterValidator(_account)] | None,
-        Field(description="The account, of 12 digits. Needed for roles by their names."),
+        Field(description="The account ID (12 digits). Required if you give roles by name."),
     ] = None
     plan_role: Annotated[
         _Role | None,
-        Field(description="The role of plans, by its name or ARN: of deploys, of pull requests and for drift."),
+        Field(description="The role for plans (deployments, pull requests and drift detection), as a name or ARN."),
     ] = None
-    apply_role: Annotated[_Role | None, Field(description="The role of applies, by its name or ARN.")] = None
+    apply_role: Annotated[_Role | None, Field(description="The role for applies, as a name or ARN.")] = None
     region: Annotated[
         Annotated[str, AfterValidator(_region)] | None,
-        Field(description="The region of the engine and its programs: `AWS_REGION` and `AWS_DEFAULT_REGION`."),
+        Field(description="The region that jobs get as `AWS_REGION` and `AWS_DEFAULT_REGION`."),
     ] = None
 
     identity: Annotated[
         Literal["role_chaining", "web_identity"] | None,
         Field(
-            description="How the roles are assumed: by the runner's role, or with a token of the job "
-            "([workload identity](identity.md)). `role_chaining` is usual."
+            description="How jobs assume the roles: from the runner's role (`role_chaining`, the default), or with "
+            "an OIDC token ([workload identity](identity.md))."
         ),
     ] = None
 
     def text(self, line: int) -> AwsText:
-        """Return what is said, in which line."""
+        """Return the declaration with its line."""
         account, region, identity = self.account or "", self.region or "", self.identity or ""
         return AwsText(account, self.plan_role or "", self.apply_role or "", region, line, identity)
 
@@ -77,5 +77,5 @@ class AwsSection(Section):
 Aws = Annotated[
     AwsSection | None,
     BeforeValidator(empty_if_absent, json_schema_input_type=AwsSection | None),
-    Field(description="The account of AWS and the roles in it, if not Tidegate's own: [see there](accounts.md)."),
+    Field(description="The AWS account and roles for jobs, if not Tidegate's own: see [AWS accounts](accounts.md)."),
 ]

@@ -1,4 +1,4 @@
-"""The keys of ``tidegate.yaml`` on branches, and on when roots are looked at for drift."""
+"""The keys of ``tidegate.yaml`` for branches and for drift detection."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TIME = re.compile(r"(?P<time>([01]\d|2[0-3]):[0-5]\d)( (?P<zone>[A-Za-z0-9_+:/-
 
 
 class BranchTagsSection(Section):
-    """Tags of branches: names with a regular expression each. A branch has the first that occurs in its name."""
+    """Branch tags: a regular expression for each tag. A branch gets the first tag whose expression matches its name."""
 
     branch: Annotated[
         dict[TagName, BranchExpression],
@@ -36,7 +36,7 @@ class BranchTagsSection(Section):
         Field(
             default_factory=dict,
             max_length=100,
-            description="The branch that a change comes from: it gets the tag `branch:NAME`.",
+            description="Patterns for the branch that a change comes from. Its roots get the tag `branch:NAME`.",
         ),
     ]
     dest_branch: Annotated[
@@ -45,19 +45,21 @@ class BranchTagsSection(Section):
         Field(
             default_factory=dict,
             max_length=100,
-            description="The branch that it goes to: it gets the tag `dest_branch:NAME`.",
+            description="Patterns for the branch that a change goes to. Its roots get the tag `dest_branch:NAME`.",
         ),
     ]
 
 
 def _time(text: str) -> str:
     if not _TIME.fullmatch(text):
-        raise refused(f"{shown(text)} is not a time of the day", "Write such as '08:30 UTC' or '08:30 Europe/Berlin'")
+        raise refused(
+            f"{shown(text)} is not a time of day", "Write a time such as '08:30 UTC' or '08:30 Europe/Berlin'"
+        )
     return text
 
 
 def is_zone(name: str) -> bool:
-    """Tell whether there may be a time zone of this name: where nothing is known of any, the cloud tells."""
+    """Tell whether a time zone may exist. Without a local time zone database, AWS decides."""
     return _is_known(name) or not _is_known("UTC")
 
 
@@ -73,20 +75,23 @@ Time = Annotated[str, AfterValidator(_time)]
 
 
 class WindowSection(Section):
-    """Hours of a day, such as `22:00 UTC`. Where the end is before the start, it is that of the next day."""
+    """A time window, such as from `22:00 UTC`. If the end is before the start, it is on the next day."""
 
-    start: Annotated[Time, Field(description="When it begins.")]
-    end: Annotated[Time, Field(description="When it ends.")]
+    start: Annotated[Time, Field(description="The start of the window.")]
+    end: Annotated[Time, Field(description="The end of the window.")]
 
     @model_validator(mode="after")
     def _one_zone(self) -> Self:
         start, end = self.start.partition(" ")[2], self.end.partition(" ")[2]
         if start and end and start != end:
-            raise refused(f"the window begins in {shown(start)} and ends in {shown(end)}", "Name one time zone")
+            raise refused(
+                f"the window starts in the time zone {shown(start)} and ends in {shown(end)}",
+                "Use one time zone for both",
+            )
         if self.start.partition(" ")[0] == self.end.partition(" ")[0]:
-            raise refused("the window ends when it begins", "Leave it out, if it may run at any time")
+            raise refused("the window starts and ends at the same time", "Remove the window to allow runs at any time")
         if not is_zone(start or end or "UTC"):
-            raise refused(f"there is no time zone {shown(start or end)}", "Name one such as UTC or Europe/Berlin")
+            raise refused(f"unknown time zone {shown(start or end)}", "Use a name such as UTC or Europe/Berlin")
         return self
 
     @property
@@ -96,40 +101,40 @@ class WindowSection(Section):
 
 
 class ScheduleSection(Section):
-    """When some roots are planned, to see what changed outside of Tidegate."""
+    """A schedule that plans some roots, to detect changes made outside of Tidegate."""
 
-    tag_query: Annotated[Query, Field(description="The roots.")]
-    schedule: Annotated[Interval, Field(description="How often.")]
-    reconcile: Annotated[Flag, Field(description="Whether a deployment is asked for that undoes it.")] = False
+    tag_query: Annotated[Query, Field(description="A tag query that selects the roots.")]
+    schedule: Annotated[Interval, Field(description="How often the schedule runs.")]
+    reconcile: Annotated[Flag, Field(description="Whether Tidegate queues a deployment that undoes the drift.")] = False
     report: Annotated[
         DriftReport, Field(description="Where it is shown: an issue, or a check run on the newest commit.")
     ] = DriftReport.ISSUE
-    window: Annotated[WindowSection | None, Field(description="The hours in which it may run.")] = None
+    window: Annotated[WindowSection | None, Field(description="The time window in which the schedule may run.")] = None
 
 
 class DriftSection(Section):
-    """Drift is what changed outside of Tidegate. The default branch's file says when it is looked for."""
+    """Drift detection: finds changes made outside of Tidegate. Only the default branch's file counts."""
 
-    enabled: Annotated[Flag, Field(description="Whether roots are looked at.")] = True
+    enabled: Annotated[Flag, Field(description="Whether drift detection is on.")] = True
     schedules: Annotated[
         dict[Name, ScheduleSection],
         BeforeValidator(empty_if_absent),
-        Field(default_factory=dict, max_length=100, description="Schedules by name."),
+        Field(default_factory=dict, max_length=100, description="Drift detection schedules, by name."),
     ]
 
 
 class DestinationSection(Section):
-    """A branch that changes may go to. Its name alone will do; `*` is any text, and case does not matter."""
+    """A target branch. Short form: just its name. `*` matches any text; case does not matter."""
 
-    branch: Annotated[Name, Field(description="The branch.")]
+    branch: Annotated[Name, Field(description="The target branch.")]
     source_branches: Annotated[
         tuple[Name, ...],
         BeforeValidator(as_list, json_schema_input_type=list[str]),
-        Field(max_length=100, description="Branches that changes may come from; `!` before a name excludes it."),
+        Field(max_length=100, description="Source branches that are accepted; `!` before a name excludes that branch."),
     ] = ("*",)
 
     def destination(self, line: int) -> DestinationBranch:
-        """Return the branch, and the line that names it."""
+        """Return the branch and its line."""
         only_excluded = all(each.startswith("!") for each in self.source_branches)
         return DestinationBranch(self.branch, (("*",) if only_excluded else ()) + self.source_branches, line)
 

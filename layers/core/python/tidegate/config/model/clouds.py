@@ -1,4 +1,4 @@
-"""The keys of ``tidegate.yaml`` on what roots work with on Google Cloud and Azure."""
+"""The keys of ``tidegate.yaml`` for the identities of roots on Google Cloud and Azure."""
 
 from __future__ import annotations
 
@@ -42,54 +42,56 @@ _Id = Annotated[str, AfterValidator(_id)]
 
 
 class CloudSection(Section):
-    """What a root works with in a cloud: texts by key."""
+    """The identities of a root in a cloud, by key."""
 
     def text(self, line: int) -> CloudText:
-        """Return what is said, in which line."""
+        """Return the declaration with its line."""
         said = self.model_dump(exclude_none=True)
         return CloudText(tuple((str(name), str(value)) for name, value in said.items()), line)
 
 
 class GoogleSection(CloudSection):
-    """The service accounts of Google Cloud that jobs become with their tokens. What the default branch says counts.
+    """The Google Cloud service accounts that jobs impersonate with their OIDC tokens. Only the default branch's file
+    counts.
 
-    What is left open is as it is around the section.
+    Missing keys inherit from the surrounding section.
     """
 
     provider: Annotated[
         Annotated[str, AfterValidator(_provider)] | None,
-        Field(description="The provider of a workload identity pool that trusts this installation."),
+        Field(description="The workload identity pool provider that trusts this installation."),
     ] = None
     plan_service_account: Annotated[
         _Account | None,
-        Field(description="The service account of plans: of deploys, of pull requests and for drift."),
+        Field(description="The service account for plans (deployments, pull requests and drift detection)."),
     ] = None
-    apply_service_account: Annotated[_Account | None, Field(description="The service account of applies.")] = None
+    apply_service_account: Annotated[_Account | None, Field(description="The service account for applies.")] = None
 
 
 class AzureSection(CloudSection):
-    """The applications of Azure that jobs become with their tokens. What the default branch says counts.
+    """The Azure applications that jobs authenticate as with their OIDC tokens. Only the default branch's file counts.
 
-    What is left open is as it is around the section.
+    Missing keys inherit from the surrounding section.
     """
 
-    tenant_id: Annotated[_Id | None, Field(description="The tenant: `ARM_TENANT_ID`.")] = None
+    tenant_id: Annotated[_Id | None, Field(description="The tenant ID, as `ARM_TENANT_ID`.")] = None
     subscription_id: Annotated[
-        _Id | None, Field(description="The subscription, if providers do not name it: `ARM_SUBSCRIPTION_ID`.")
+        _Id | None, Field(description="The subscription ID, as `ARM_SUBSCRIPTION_ID`, if your providers do not set it.")
     ] = None
     plan_client_id: Annotated[
-        _Id | None, Field(description="The application of plans: of deploys, of pull requests and for drift.")
+        _Id | None,
+        Field(description="The application (client) for plans: deployments, pull requests and drift detection."),
     ] = None
-    apply_client_id: Annotated[_Id | None, Field(description="The application of applies.")] = None
+    apply_client_id: Annotated[_Id | None, Field(description="The application (client) for applies.")] = None
 
 
 Google = Annotated[
     GoogleSection | None,
     BeforeValidator(empty_if_absent, json_schema_input_type=GoogleSection | None),
-    Field(description="Service accounts of Google Cloud: [see there](identity.md)."),
+    Field(description="Google Cloud service accounts: see [workload identity](identity.md)."),
 ]
 Azure = Annotated[
     AzureSection | None,
     BeforeValidator(empty_if_absent, json_schema_input_type=AzureSection | None),
-    Field(description="Applications of Azure: [see there](identity.md)."),
+    Field(description="Azure applications: see [workload identity](identity.md)."),
 ]

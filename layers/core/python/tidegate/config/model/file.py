@@ -1,4 +1,4 @@
-"""The whole of ``tidegate.yaml``. Descriptions of keys are what docs/configuration.md and editors show."""
+"""The whole ``tidegate.yaml``. docs/configuration.md and editors show the descriptions of keys."""
 
 from __future__ import annotations
 
@@ -35,22 +35,24 @@ from tidegate.deploys.rules.mask_pattern import MOST_PATTERNS
 
 FILE = "tidegate.yaml"
 
-#: What changes a root when nothing else is said: files of its directory and below.
+#: The default of what triggers a root: files in and below its directory.
 WHEN_MODIFIED = ("**/*.tf*", "**/*.tofu*", ".terraform.lock.hcl")
 
 _Empty = BeforeValidator(empty_if_absent)
 
 
 class Configuration(Section):
-    """The whole file. Without `roots` and `dirs`, roots are discovered as if there were no file."""
+    """The whole file. Without `roots` and `dirs`, Tidegate discovers roots as if there were no file."""
 
-    version: Annotated[FormatVersion, Field(description="The version of this format.")] = 1
-    engine: Annotated[EngineChoice | None, Field(description="The engine of roots that name none.")] = None
-    when_modified: Annotated[WhenModified, Field(description="What changes roots that do not say it themselves.")] = (
-        WhenModifiedSection()
+    version: Annotated[FormatVersion, Field(description="The version of the file format.")] = 1
+    engine: Annotated[EngineChoice | None, Field(description="The engine for roots that do not set their own.")] = None
+    when_modified: Annotated[
+        WhenModified, Field(description="Which file changes trigger roots that do not set this themselves.")
+    ] = WhenModifiedSection()
+    plan_review: Annotated[ReviewChoice, Field(description="Which plans need a review, and by how many people.")] = (
+        ReviewSection()
     )
-    plan_review: Annotated[ReviewChoice, Field(description="Who reviews plans.")] = ReviewSection()
-    roots: Annotated[tuple[RootSection, ...] | None, Field(description="Root modules, as a list.")] = None
+    roots: Annotated[tuple[RootSection, ...] | None, Field(description="A list of root modules.")] = None
     dirs: Annotated[
         dict[
             DirectoryAsWritten,
@@ -59,37 +61,39 @@ class Configuration(Section):
             ],
         ]
         | None,
-        Field(description="Root modules by directory, or by a pattern of directories, with their workspaces."),
+        Field(description="Root modules by directory or directory pattern, with their workspaces."),
     ] = None
     stacks: Annotated[
         StacksSection,
         BeforeValidator(empty_if_absent, json_schema_input_type=StacksSection | None),
-        Field(description="Groups of roots, with variables, engines, and rules between each other."),
+        Field(description="Groups of roots with their own variables, engine, and ordering rules."),
     ] = StacksSection.model_validate({})
     workflows: Annotated[
         tuple[WorkflowSection, ...],
         BeforeValidator(as_list, json_schema_input_type=list[WorkflowSection]),
-        Field(max_length=200, description="How jobs run."),
+        Field(max_length=200, description="The steps that plan and apply jobs run."),
     ] = ()
     hooks: Annotated[
         HooksSection,
         BeforeValidator(empty_if_absent, json_schema_input_type=HooksSection | None),
-        Field(description="Steps around those of all workflows."),
+        Field(description="Steps that run before and after every workflow."),
     ] = HooksSection()
     access_control: Annotated[
-        AccessSection | None, _Empty, Field(description="Who may do what. Without it, whoever may write.")
+        AccessSection | None,
+        _Empty,
+        Field(description="Who may do what. By default, everybody with write permission may do everything."),
     ] = None
     apply_requirements: Annotated[
         RequirementsSection,
         BeforeValidator(empty_if_absent, json_schema_input_type=RequirementsSection | None),
-        Field(description="What must be fulfilled before a root is applied, by a merge or by hand."),
+        Field(description="What every apply requires, after a merge or started manually."),
     ] = RequirementsSection()
     apply: Apply = ApplyMode.ON_MERGE
     merge_after_apply: MergeAfterApply = None
     tags: Annotated[
         BranchTagsSection,
         BeforeValidator(empty_if_absent, json_schema_input_type=BranchTagsSection | None),
-        Field(description="Tags that roots get from branches."),
+        Field(description="Tags that roots get from the branches of a change."),
     ] = BranchTagsSection.model_validate({})
     aws: Aws = None
     runner: Runner = None
@@ -100,14 +104,14 @@ class Configuration(Section):
         BeforeValidator(as_list, json_schema_input_type=list[str]),
         Field(
             max_length=MOST_PATTERNS,
-            description="Regular expressions of what is masked in logs, besides what the plan marks sensitive: "
-            "[their syntax](workflows.md#mask-more-than-the-plan-tells).",
+            description="Regular expressions for text to mask in logs, besides values that the plan marks as "
+            "sensitive: see [their syntax](workflows.md#mask-more-than-the-plan-tells).",
         ),
     ] = ()
     clone: Annotated[
         CloneSection,
         BeforeValidator(empty_if_absent, json_schema_input_type=CloneSection | None),
-        Field(description="What runners clone besides the repository itself."),
+        Field(description="What jobs clone besides the repository itself."),
     ] = CloneSection()
     destination_branches: Annotated[
         tuple[Destination, ...],
@@ -125,18 +129,18 @@ class Configuration(Section):
     policy_sets: Annotated[
         dict[PolicySetName, PolicySetSection],
         BeforeValidator(empty_if_absent, json_schema_input_type=dict[str, PolicySetSection] | None),
-        Field(default_factory=dict, max_length=MOST_SETS, description="Policies that plans are held against."),
+        Field(default_factory=dict, max_length=MOST_SETS, description="Policy sets (Rego) that check plans."),
     ]
     freeze: Annotated[
         tuple[FreezeSection, ...],
         BeforeValidator(as_list, json_schema_input_type=list[FreezeSection]),
-        Field(max_length=100, description="Times in which nothing is applied."),
+        Field(max_length=100, description="Freeze windows, in which Tidegate applies nothing."),
     ] = ()
-    drift: Annotated[DriftSection | None, _Empty, Field(description="When roots are looked at for drift.")] = None
+    drift: Annotated[DriftSection | None, _Empty, Field(description="Drift detection.")] = None
 
     @property
     def declares_roots(self) -> bool:
-        """Whether only what the file names is a root. Directories that it makes none do not name any."""
+        """Whether the file names all roots. Directories with ``root: false`` do not count."""
         named = self.dirs is not None and (not self.dirs or any(each.root is not False for each in self.dirs.values()))
         return self.roots is not None or named
 
@@ -145,5 +149,5 @@ class Configuration(Section):
         return ApplyRules(self.apply, self.merge_after_apply)
 
 
-#: The sections by their place in the file, where ``*`` stands for any name or number.
+#: The sections by their path in the file, where ``*`` stands for any name or number.
 SECTIONS = section.sections_of(Configuration)

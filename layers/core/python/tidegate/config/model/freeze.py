@@ -1,4 +1,4 @@
-"""The key ``freeze`` of ``tidegate.yaml``: times in which nothing is applied."""
+"""The key ``freeze`` of ``tidegate.yaml``: windows in which nothing is applied."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _BRANCHES = ("branch:", "dest_branch:")
 
 
 def _moment(value: Any) -> str:
-    """Return a moment in UTC of a text, or of what YAML takes for one."""
+    """Return a timestamp in UTC from a text, or from YAML's own timestamp."""
     try:
         found = value if isinstance(value, datetime) else datetime.fromisoformat(value)
     except (TypeError, ValueError):
         found = None
     if found is None or found.tzinfo is None:
-        allowed = "Write date, time and offset, such as '2026-12-20T18:00:00Z' or '2026-12-20T18:00:00+01:00'"
-        raise refused(f"{shown(value)} is not a moment", allowed)
+        allowed = "Write a date, a time and a UTC offset, such as '2026-12-20T18:00:00Z' or '2026-12-20T18:00:00+01:00'"
+        raise refused(f"{shown(value)} is not a timestamp", allowed)
     return found.astimezone(UTC).isoformat(timespec="microseconds")
 
 
@@ -51,7 +51,7 @@ def _duration(text: str) -> str:
 def _query(query: TagQuery) -> TagQuery:
     late = next((tag for tag in query.tags if tag.startswith(_BRANCHES)), None)
     if late:
-        raise refused(f"a freeze is about roots, and {shown(late)} is the tag of a branch", "Ask for tags of roots")
+        raise refused(f"a freeze selects roots, but {shown(late)} is a branch tag", "Use tags of roots")
     return query
 
 
@@ -59,54 +59,60 @@ Moment = Annotated[str, BeforeValidator(_moment, json_schema_input_type=str)]
 
 
 class _FreezeSection(Section):
-    tag_query: Annotated[Query, AfterValidator(_query), Field(description="The roots; without it, all.")] = (
-        parse_tag_query("")
-    )
-    until: Annotated[Moment | None, Field(description=f"When it ends: at most {LONGEST_FREEZE_DAYS} days after.")] = (
-        None
-    )
+    tag_query: Annotated[
+        Query, AfterValidator(_query), Field(description="A tag query that selects the roots. By default, all roots.")
+    ] = parse_tag_query("")
+    until: Annotated[
+        Moment | None, Field(description=f"The end: at most {LONGEST_FREEZE_DAYS} days after the start.")
+    ] = None
     cron: Annotated[
         Annotated[str, AfterValidator(_cron)] | None,
-        Field(max_length=100, description="When a recurring window begins: five fields, such as `0 16 * * FRI`."),
+        Field(
+            max_length=100,
+            description="The start of a recurring window, as a cron expression with five fields, such as `0 16 "
+            "* * FRI`.",
+        ),
     ] = None
     duration: Annotated[
         Annotated[str, AfterValidator(_duration)] | None,
-        Field(description=f"How long it takes then, such as `64h`; at most `{LONGEST_FREEZE_DAYS}d`."),
+        Field(description=f"How long a recurring window lasts, such as `64h`; at most `{LONGEST_FREEZE_DAYS}d`."),
     ] = None
     timezone: Annotated[str, Field(max_length=50, description="The time zone of `cron`.")] = "UTC"
-    reason: Annotated[str, Field(max_length=LONGEST_REASON, description="Why: shown where a deployment waits.")] = ""
+    reason: Annotated[
+        str, Field(max_length=LONGEST_REASON, description="The reason, which Tidegate shows on waiting deployments.")
+    ] = ""
 
 
-#: ``from`` is a word of Python's own, which no field of a class may have for its name.
-_FROM: Any = {"from": (Annotated[Moment | None, Field(description="When it begins: date, time and offset.")], None)}
+#: ``from`` is a Python keyword, so it cannot be a field's name.
+_FROM: Any = {"from": (Annotated[Moment | None, Field(description="The start: date, time and UTC offset.")], None)}
 _WithFrom: Any = create_model("_WithFrom", __base__=_FreezeSection, **_FROM)
 
 
 class FreezeSection(_WithFrom):
-    """A window in which nothing is applied: once, or again and again."""
+    """A window in which nothing is applied, one-time or recurring."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
         begins, recurs = getattr(self, "from"), self.cron or self.duration
         if recurs and (begins or self.until):
-            raise refused("a freeze is once or again and again, and not both", "Leave out from and until, or cron")
+            raise refused("a freeze is either one-time or recurring, not both", "Remove either from and until, or cron")
         if recurs and not (self.cron and self.duration):
-            raise refused("a recurring freeze has cron and duration", "Write both")
+            raise refused("a recurring freeze needs cron and duration", "Set both")
         if not recurs and not (begins and self.until):
-            raise refused("a freeze has a beginning and an end", "Write from and until, or cron and duration")
+            raise refused("a freeze needs a start and an end", "Set from and until, or cron and duration")
         if begins and self.until and self.until <= begins:
-            raise refused("the freeze ends before it begins", "Write an until after from")
+            raise refused("the freeze ends before it starts", "Set until to a time after from")
         if not is_zone(self.timezone):
-            raise refused(f"there is no time zone {shown(self.timezone)}", "Name one such as UTC or Europe/Berlin")
+            raise refused(f"unknown time zone {shown(self.timezone)}", "Use a name such as UTC or Europe/Berlin")
         if longest_hold(self.declared(0)) > timedelta(days=LONGEST_FREEZE_DAYS):
-            problem = f"the freeze holds for more than {LONGEST_FREEZE_DAYS} days without a break"
+            problem = f"the freeze lasts more than {LONGEST_FREEZE_DAYS} days without a break"
             raise refused(
-                problem, "Shorten it, as no deployment waits that long; tidegate lock holds merges back longer"
+                problem, "Shorten it: no deployment waits that long. To block merges for longer, use tidegate lock"
             )
         return self
 
     def declared(self, line: int) -> Freeze:
-        """Return the window, and the line that says it."""
+        """Return the window and its line."""
         minutes = int(self.duration[:-1]) * _MINUTES[self.duration[-1]] if self.duration else 0
         reason = " ".join(self.reason.split())
         begins, ends = getattr(self, "from") or "", self.until or ""

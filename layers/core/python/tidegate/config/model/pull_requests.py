@@ -16,7 +16,7 @@ from tidegate.deploys.rules.speculative_plan import Checkout
 def _options(patterns: tuple[str, ...]) -> tuple[str, ...]:
     for pattern in patterns:
         if not is_pattern(pattern):
-            raise refused(f"{shown(pattern)} is no option of a plan", "Write options, such as -var=region=*")
+            raise refused(f"{shown(pattern)} is not a plan option", "Write options such as -var=region=*")
     return patterns
 
 
@@ -34,11 +34,12 @@ _Options = Annotated[
 
 
 class PullRequestsSection(Section):
-    """How pull requests are planned. What the default branch says counts, not what they bring along."""
+    """How pull requests are planned. Only the default branch's file counts."""
 
-    drafts: Annotated[Flag, Field(description="Whether drafts are planned. If not, they are once they are ready.")] = (
-        True
-    )
+    drafts: Annotated[
+        Flag,
+        Field(description="Whether to plan drafts. If `false`, Tidegate plans them once they are ready for review."),
+    ] = True
     checkout: Annotated[
         Checkout,
         Field(description="What is planned: `merge`, the result of merging the pull request, or `branch`, its head."),
@@ -53,15 +54,15 @@ class PullRequestsSection(Section):
     allowed_modules: Annotated[
         _Patterns | None,
         Field(
-            description="Sources of modules from elsewhere that they may use, such as `terraform-aws-modules/*`. "
-            "Without it, only modules of the repository."
+            description="Sources of external modules that these plans may use, such as `terraform-aws-modules/*`. By "
+            "default, only modules of the same repository."
         ),
     ] = None
     allowed_plan_args: Annotated[
         _Options,
         Field(
-            description="Options of the engine that `tidegate plan -- OPTION` may give, where `*` stands for any "
-            "characters: with `-var=region=*`, a comment chooses the region."
+            description="Engine options that a comment `tidegate plan -- OPTION` may pass. `*` matches any "
+            "characters: with `-var=region=*`, the comment can choose the region."
         ),
     ] = ALLOWED_PLAN_ARGS
     replan_on_base_change: Annotated[

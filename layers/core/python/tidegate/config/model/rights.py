@@ -1,4 +1,4 @@
-"""The keys of ``tidegate.yaml`` that grant and demand: access control and requirements."""
+"""The keys of ``tidegate.yaml`` for access control and requirements."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from tidegate.rules.access import EVERYBODY, Access
 class ApprovedSection(Section):
     """Who must have approved a pull request before its changes are applied.
 
-    Who opened it, pushed to it, or made or committed a commit of it, does not count. People are named as in
-    `access_control`. Whoever is named twice counts once.
+    Approvals by its author, its pushers, and the authors and committers of its commits do not count. Name people as in
+    `access_control`. Each person counts once.
     """
 
-    enabled: Annotated[Flag, Field(description="Whether it is required.")] = True
-    any_of_count: Annotated[Count, Field(description="How many of `any_of` must approve the current head.")] = 1
+    enabled: Annotated[Flag, Field(description="Whether this is required.")] = True
+    any_of_count: Annotated[Count, Field(description="How many people of `any_of` must approve the current head.")] = 1
     any_of: Annotated[
-        Grantees, Field(description="Who counts; without anybody here, everybody who may write does.")
+        Grantees,
+        Field(description="Whose approvals count. If empty, approvals of everybody with write permission count."),
     ] = ()
-    all_of: Annotated[Grantees, Field(description="Each of these must be met by somebody who approved.")] = ()
+    all_of: Annotated[Grantees, Field(description="Each entry needs an approval by a person whom it matches.")] = ()
 
     @property
     def whom(self) -> tuple[str, ...]:
@@ -33,18 +34,18 @@ class ApprovedSection(Section):
 
 
 class RequirementSection(Section):
-    """A requirement that has nothing to set."""
+    """A requirement without settings."""
 
-    enabled: Annotated[Flag, Field(description="Whether it is required.")] = True
+    enabled: Annotated[Flag, Field(description="Whether this is required.")] = True
 
 
 class StatusChecksSection(Section):
-    """Checks of others on the head."""
+    """Checks of other apps on the head."""
 
-    enabled: Annotated[Flag, Field(description="Whether it is required.")] = True
+    enabled: Annotated[Flag, Field(description="Whether this is required.")] = True
     ignore_matching: Annotated[
         tuple[Name, ...],
-        Field(max_length=100, description="Names of checks that do not hold up; `*` is any text."),
+        Field(max_length=100, description="Names of checks to ignore; `*` matches any text."),
         BeforeValidator(as_list, json_schema_input_type=list[str]),
     ] = ()
 
@@ -52,30 +53,30 @@ class StatusChecksSection(Section):
 Approved = Annotated[
     ApprovedSection | None,
     BeforeValidator(empty_if_absent, json_schema_input_type=ApprovedSection | None),
-    Field(description="People must have approved the current head."),
+    Field(description="Approvals of the current head."),
 ]
 MergeConflicts = Annotated[
     RequirementSection | None,
     BeforeValidator(empty_if_absent, json_schema_input_type=RequirementSection | None),
-    Field(description="The branch can be merged."),
+    Field(description="The branch has no merge conflicts."),
 ]
 Undiverged = Annotated[
     RequirementSection | None,
     BeforeValidator(empty_if_absent, json_schema_input_type=RequirementSection | None),
     Field(
-        description="The head contains the newest commit of its base branch. With `apply: in_pull_request` it is "
-        "required unless `enabled: false` stands here."
+        description="The head contains the newest commit of its base branch. With `apply: in_pull_request` this is "
+        "required unless you set `enabled: false`."
     ),
 ]
 StatusChecks = Annotated[
     StatusChecksSection | None,
     BeforeValidator(empty_if_absent, json_schema_input_type=StatusChecksSection | None),
-    Field(description="All checks of others on the head succeeded."),
+    Field(description="All checks of other apps on the head succeeded."),
 ]
 
 
 class _Required(Section):
-    """What may be required."""
+    """The possible requirements."""
 
     approved: Approved = None
     merge_conflicts: MergeConflicts = None
@@ -83,7 +84,7 @@ class _Required(Section):
     status_checks: StatusChecks = None
 
     def requirements(self, rules: ApplyRules) -> Requirements:
-        """Return what is required where ``rules`` say how changes are applied."""
+        """Return the requirements, given how changes are applied."""
         approved = self.approved if self.approved and self.approved.enabled else ApprovedSection(any_of_count=1)
         given = approved is self.approved
         return Requirements(
@@ -98,27 +99,30 @@ class _Required(Section):
 
 
 class CheckSection(_Required):
-    """What some roots require. What is not named is not required."""
+    """The requirements of some roots. Only what you list is required."""
 
-    tag_query: Annotated[Query, Field(description="The roots: the first check whose query matches counts for a root.")]
+    tag_query: Annotated[
+        Query,
+        Field(description="A tag query that selects the roots. For each root, the first check that matches applies."),
+    ]
 
 
-#: What is required where changes are applied in pull requests, and nobody says what is.
+#: The default requirements if changes are applied in pull requests.
 _BEFORE_APPLY = Requirements(approvals=1, mergeable=True, undiverged=True)
 
 
 class RequirementsSection(_Required):
-    """What a pull request must fulfil before its changes are applied; what is not named is not required.
+    """What a pull request must fulfil before its changes are applied. Only what you list is required.
 
-    Either the same for every root, or `checks`, one of which must match. With `apply: in_pull_request` and without this
-    section, an approval is required, and a branch without conflicts.
+    Set the same requirements for every root, or `checks`, of which one must match. With `apply: in_pull_request` and
+    without this section, an approval and a branch without conflicts are required.
     """
 
     checks: Annotated[
         tuple[CheckSection, ...] | None,
         Field(
             max_length=200,
-            description="Requirements by root. A root that no check matches waits for an operator.",
+            description="Requirements per root. A root that matches no check waits for an operator.",
         ),
     ] = None
 
@@ -126,8 +130,8 @@ class RequirementsSection(_Required):
     def _one_form(self) -> Self:
         if self.checks is not None and (self.model_fields_set - {"checks"}):
             raise refused(
-                "'checks' stands beside requirements for every root",
-                "Move them into a last check with tag_query: ''",
+                "'checks' is not allowed beside requirements for all roots",
+                "Move those requirements into a last check with tag_query: ''",
             )
         return self
 
@@ -141,18 +145,21 @@ _ALL = (EVERYBODY,)
 
 
 class PolicySection(Section):
-    """Who may do what with some roots: lists of `user:LOGIN`, `team:SLUG`, `role:ROLE` and `*`.
+    """Who may do what with some roots, as lists of `user:LOGIN`, `team:SLUG`, `role:ROLE` and `*`.
 
-    Roles are `read`, `triage`, `write`, `maintain` and `admin`, each with those above it. `*` is everybody who may
-    write. An empty list is nobody.
+    Roles are `read`, `triage`, `write`, `maintain` and `admin`; each includes the higher ones. `*` means everybody with
+    write permission. An empty list means nobody.
     """
 
-    tag_query: Annotated[Query, Field(description="The roots: the first policy whose query matches counts for a root.")]
-    plan: Annotated[Grantees, Field(description="Who may ask for plans.")] = _ALL
-    apply: Annotated[Grantees, Field(description="Who may ask for deploys.")] = _ALL
+    tag_query: Annotated[
+        Query,
+        Field(description="A tag query that selects the roots. For each root, the first policy that matches applies."),
+    ]
+    plan: Annotated[Grantees, Field(description="Who may request plans.")] = _ALL
+    apply: Annotated[Grantees, Field(description="Who may request deployments.")] = _ALL
     unlock: Annotated[Grantees, Field(description="Who may unlock deploy queues.")] = _ALL
     review: Annotated[
-        Grantees | None, Field(description="Who may confirm and reject plans; else those of `apply`.")
+        Grantees | None, Field(description="Who may approve and reject plans. By default, the people of `apply`.")
     ] = None
 
     @property
@@ -166,15 +173,18 @@ def _once(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class AccessSection(Section):
-    """Who may do what. Where no policy matches a root, nobody may anything: let the last have `tag_query: ''`."""
+    """Who may do what. If no policy matches a root, nobody may do anything with it: give the last policy `tag_query:
+    ''`.
+    """
 
-    enabled: Annotated[Flag, Field(description="Whether it counts.")] = True
+    enabled: Annotated[Flag, Field(description="Whether access control is on.")] = True
     policies: Annotated[
-        tuple[PolicySection, ...] | None, Field(max_length=200, description="Required, if it is enabled.")
+        tuple[PolicySection, ...] | None,
+        Field(max_length=200, description="The policies. Required if `enabled` is true."),
     ] = None
 
     @model_validator(mode="after")
     def _has_policies(self) -> Self:
         if self.enabled and self.policies is None:
-            raise refused("access control has no policies", "Add 'policies', or enabled: false")
+            raise refused("access_control has no policies", "Add 'policies', or set enabled: false")
         return self

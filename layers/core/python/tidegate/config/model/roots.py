@@ -1,4 +1,4 @@
-"""The keys of ``tidegate.yaml`` that roots have: engine, reviews, files that change them, tags."""
+"""The keys of ``tidegate.yaml`` for roots: engine, reviews, files that trigger them, tags."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ def one_version(version: str | None, tf_version: str | None) -> None:
     """Refuse two versions that differ: ``version`` and ``tf_version`` mean the same."""
     if version and tf_version and version != tf_version:
         raise refused(
-            f"'version' is {shown(version)} and 'tf_version' {shown(tf_version)}", "Keep one: both mean the same"
+            f"'version' is {shown(version)} and 'tf_version' {shown(tf_version)}", "Keep one: they mean the same"
         )
 
 
 class EngineSection(Section):
-    """Which program, and exactly which version of it. The name alone will do: `engine: tofu`."""
+    """The engine and its exact version. Short form: `engine: tofu`."""
 
-    name: Annotated[EngineName | None, Field(description="The program; else `terraform`.")] = None
+    name: Annotated[EngineName | None, Field(description="The engine. By default, `terraform`.")] = None
     version: Annotated[
-        Version | None, Field(description="The exact version, such as 1.11.4; else the installation's default.")
+        Version | None, Field(description="The exact version, such as 1.11.4. By default, the installation's.")
     ] = None
-    tf_version: Annotated[Version | None, Field(description="The same as `version`.")] = None
+    tf_version: Annotated[Version | None, Field(description="Another name for `version`.")] = None
 
     @model_validator(mode="after")
     def _one_version(self) -> Self:
@@ -60,28 +60,31 @@ class EngineSection(Section):
         return Engine(self.name or EngineName.TERRAFORM, self.version or self.tf_version)
 
     def text(self, line: int) -> EngineText:
-        """Return the engine as it is written, in which line."""
+        """Return the engine as written, with its line."""
         return EngineText(self.name, self.version or self.tf_version, line)
 
 
 class ReviewSection(Section):
-    """Which plans wait for people, and for whom. The word alone will do: `plan_review: manual`.
+    """Which plans need a review, and by whom. Short form: `plan_review: manual`.
 
-    What is left open is as it is around the section.
+    Missing keys inherit from the surrounding section.
     """
 
     when: Annotated[
         PlanReview | None,
-        Field(description="Which plans with changes wait: all, those of deploys by hand, or none."),
+        Field(description="Which plans with changes need a review: all, those of manual deployments, or none."),
     ] = None
-    approvals: Annotated[Count | None, Field(description="How many people must confirm, each once.")] = None
+    approvals: Annotated[Count | None, Field(description="How many people must approve.")] = None
     exclude_authors: Annotated[
         Flag | None,
-        Field(description="Whether those who made or pushed the change, or asked for the deploy, do not count."),
+        Field(
+            description="Whether to ignore approvals by those who authored or pushed the change, or requested "
+            "the deployment."
+        ),
     ] = None
 
     def rule(self, around: ReviewRule) -> ReviewRule:
-        """Return the rule, where ``around`` says what this section leaves open."""
+        """Return the rule, with ``around`` as the defaults."""
         return ReviewRule(
             self.when or around.when,
             self.approvals or around.approvals,
@@ -90,35 +93,40 @@ class ReviewSection(Section):
 
 
 class DependsOnSection(Section):
-    """The long form of `depends_on`. The query alone will do."""
+    """The long form of `depends_on`. Short form: just the query."""
 
-    tag_query: Annotated[SomeQuery, Field(description="The roots of the same stack that it depends on.")]
+    tag_query: Annotated[
+        SomeQuery, Field(description="A tag query that selects the roots of the same stack that this root depends on.")
+    ]
 
 
 DependsOn = Annotated[DependsOnSection, BeforeValidator(query_alone, json_schema_input_type=str | DependsOnSection)]
 
 
 class WhenModifiedSection(Section):
-    """What changes roots. A list of patterns alone will do. What is left open is as it is around the section."""
+    """What triggers roots. Short form: just a list of patterns. Missing keys inherit from the surrounding section."""
 
     file_patterns: Annotated[
         Patterns | None,
-        Field(description="Patterns of the files that change the root, as in .gitignore, relative to its directory."),
+        Field(
+            description="Patterns of files that trigger the root when they change, as in .gitignore, relative "
+            "to its directory."
+        ),
     ] = None
     depends_on: Annotated[
         DependsOn | None,
-        Field(description="A tag query: when one of these roots changes, this one runs too, after them."),
+        Field(description="A tag query: when one of the matching roots changes, this root runs too, after them."),
     ] = None
     follow_modules: Annotated[
         Flag | None,
         Field(
-            description="Whether changes of the local modules that it uses, also through others, change it as well; "
-            "`true` if nothing says it."
+            description="Whether changes to local modules that the root uses, directly or indirectly, trigger it. By "
+            "default, `true`."
         ),
     ] = None
     autoplan: Annotated[
         Flag | None,
-        Field(description="Whether its changes are planned and deployed without being asked for; else by hand."),
+        Field(description="Whether Tidegate plans and deploys changes automatically. If `false`, you request each."),
     ] = None
 
 
@@ -131,29 +139,34 @@ ReviewChoice = Annotated[
 WhenModified = Annotated[
     WhenModifiedSection, BeforeValidator(when_alone, json_schema_input_type=list[str] | WhenModifiedSection)
 ]
-_When = Annotated[WhenModified | None, Field(description="What changes it, if not as for the whole file.")]
-_Engine = Annotated[EngineChoice | None, Field(description="The engine, if it is not that of the file.")]
-_Review = Annotated[ReviewChoice | None, Field(description="Who reviews its plans, if not as for the whole file.")]
+_When = Annotated[
+    WhenModified | None,
+    Field(description="Which file changes trigger the root, if different from the rest of the file."),
+]
+_Engine = Annotated[EngineChoice | None, Field(description="The engine, if different from the rest of the file.")]
+_Review = Annotated[
+    ReviewChoice | None, Field(description="Which of its plans need a review, if different from the rest of the file.")
+]
 _Name = Annotated[
     RootName | None,
-    Field(description="Its name, of letters, digits, '.', '_', '-' and '/'; else its directory, with the workspace."),
+    Field(description="Its name: letters, digits, '.', '_', '-' and '/'. By default, its directory and workspace."),
 ]
 _Destroy = Annotated[
     Flag | None,
     Field(
-        description="Whether all that it made is destroyed, in place of deploying it. Such a plan is always reviewed; "
-        "delete the directory once it is applied."
+        description="Whether to destroy all of the root's resources instead of deploying it. Such a plan always "
+        "needs a review. Delete the directory once it is applied."
     ),
 ]
-_Tags = Annotated[Tags, Field(description="Tags, which tag queries ask for.")]
+_Tags = Annotated[Tags, Field(description="Tags, which tag queries match.")]
 
 
 class RootSection(Section):
     """One root of the list `roots`."""
 
     name: _Name = None
-    dir: Annotated[Directory, Field(description="Its directory, from the repository's top.")]
-    workspace: Annotated[Workspace, Field(description="Its workspace.")] = "default"
+    dir: Annotated[Directory, Field(description="Its directory, relative to the repository's root.")]
+    workspace: Annotated[Workspace, Field(description="Its Terraform workspace.")] = "default"
     tags: _Tags = ()
     when_modified: _When = None
     engine: _Engine = None
@@ -166,7 +179,7 @@ class RootSection(Section):
 
 
 class WorkspaceSection(Section):
-    """One workspace of a directory. What it leaves open is as for the directory; tags add up."""
+    """One workspace of a directory. Missing keys inherit from the directory; tags are combined."""
 
     name: _Name = None
     tags: _Tags = ()
@@ -181,17 +194,18 @@ class WorkspaceSection(Section):
 
 
 class DirectorySection(Section):
-    """One directory of the mapping `dirs`; without `workspaces` it has the one named `default`.
+    """One directory of the mapping `dirs`. Without `workspaces`, it has the workspace `default`.
 
-    A key with `*` stands for all directories with a root module that fit, such as `live/*` or `live/**`. A directory
-    with a key of its own does not count there; of several such keys the longest counts, and nothing is merged.
+    A key with `*`, such as `live/*` or `live/**`, applies to all matching directories with a root module, except those
+    with their own key. If several keys match, the longest applies; they are not merged.
     """
 
     root: Annotated[
         Flag | None,
         Field(
-            description="Whether it is a root. `true` with a `*`: every module that fits is one, unless others use it; "
-            "`false`: none is, and a file with only such keys leaves all others as they are."
+            description="Whether this directory is a root. `true` for a pattern with `*`: each matching module is a "
+            "root, unless other modules use it. `false`: none is; a file with only such keys does not "
+            "affect other directories."
         ),
     ] = None
     name: _Name = None
@@ -204,7 +218,7 @@ class DirectorySection(Section):
             ],
         ],
         BeforeValidator(empty_if_absent),
-        Field(default_factory=dict, description="Its workspaces by name, each of which is a root."),
+        Field(default_factory=dict, description="Its workspaces by name. Each is a root."),
     ]
     when_modified: _When = None
     engine: _Engine = None

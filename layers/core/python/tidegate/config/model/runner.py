@@ -1,4 +1,4 @@
-"""The keys of ``tidegate.yaml`` on the size of runners."""
+"""The keys of ``tidegate.yaml`` for the size of runners."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def _duration(text: str) -> str:
     except ValueError:
         longest = duration_text(APPLY_SECONDS[-1])
         raise refused(
-            f"{shown(text)} is no time for an apply", f"Write minutes or hours, such as 90m or 6h: {longest} at most"
+            f"{shown(text)} is not a valid time limit for an apply",
+            f"Write minutes or hours, such as 90m or 6h, at most {longest}",
         ) from None
     return text
 
@@ -36,27 +37,32 @@ _Number = Annotated[float, Field(ge=0.25, le=120)]
 
 
 class RunnerSection(Section):
-    """The runner of roots, in sizes that Fargate has and the installation allows. What the default branch says counts.
+    """The runner's size: one that Fargate offers and the installation allows. Only the default branch's file counts.
 
-    What is left open is as it is around the section, and at last as the installation has it. CPU or memory alone takes
-    the other along as far as Fargate needs it.
+    Missing keys inherit from the surrounding section, and finally from the installation. If you set only CPU or memory,
+    Tidegate adjusts the other as far as Fargate requires.
     """
 
-    cpu: Annotated[_Number | None, Field(description="vCPUs: 0.25, 0.5, 1, 2, 4, 8 or 16.")] = None
-    memory: Annotated[_Number | None, Field(description="GB of memory, as Fargate has it for the CPU.")] = None
+    cpu: Annotated[_Number | None, Field(description="Number of vCPUs: 0.25, 0.5, 1, 2, 4, 8 or 16.")] = None
+    memory: Annotated[
+        _Number | None, Field(description="Memory in GB; Fargate defines which values go with each CPU size.")
+    ] = None
     disk: Annotated[
         Annotated[int, Field(ge=DISK[0], le=DISK[-1])] | None,
-        Field(description=f"GB of disk, {DISK[0]} to {DISK[-1]}."),
+        Field(description=f"Disk in GB, {DISK[0]} to {DISK[-1]}."),
     ] = None
     architecture: Annotated[
         Literal["arm64", "x86_64"] | None,
         Field(
-            description="What the root's providers need: a root is refused where the installation's runners are others."
+            description=(
+                "The CPU architecture that the root's providers need. Tidegate refuses the root if the "
+                "installation's runners have another one."
+            )
         ),
     ] = None
     apply_timeout: Annotated[
         Annotated[str, AfterValidator(_duration)] | None,
-        Field(description=f"How long an apply may take, such as `90m`; {duration_text(APPLY_SECONDS[-1])} at most."),
+        Field(description=f"The time limit of an apply, such as `90m`; at most {duration_text(APPLY_SECONDS[-1])}."),
     ] = None
 
     @model_validator(mode="after")
@@ -67,7 +73,7 @@ class RunnerSection(Section):
 
     @property
     def needs(self) -> RunnerNeeds:
-        """What it asks for."""
+        """The requested size."""
         return RunnerNeeds(
             cpu_units(self.cpu or 0),
             memory_mib(self.memory or 0),
@@ -77,7 +83,7 @@ class RunnerSection(Section):
         )
 
     def text(self, line: int) -> RunnerText:
-        """Return what is said, in which line."""
+        """Return the declaration with its line."""
         return RunnerText(self.needs, line)
 
 
@@ -85,6 +91,9 @@ Runner = Annotated[
     RunnerSection | None,
     BeforeValidator(empty_if_absent, json_schema_input_type=RunnerSection | None),
     Field(
-        description="The size of the runner and the time of an apply: [see there](workflows.md#large-and-long-roots)."
+        description=(
+            "The size of the runner and the time limit of an apply: see [large and long "
+            "roots](workflows.md#large-and-long-roots)."
+        )
     ),
 ]

@@ -1,4 +1,4 @@
-"""The keys of ``tidegate.yaml`` that make stacks."""
+"""The keys of ``tidegate.yaml`` for stacks."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from tidegate.config.step_values import EngineNameText, Value, VariableName, Ver
 from tidegate.config.values import Flag, Query, StackName, StackNames, empty_if_absent, engine_alone, refused
 from tidegate.roots.rules.root import EngineName
 
-#: Stacks of one file.
+#: The limit of stacks per file.
 MOST_STACKS = 1000
 
-#: Letters that all variables of a stack may have together: they travel with each of its deployments.
+#: Total characters of a stack's variables: they are stored with each of its deployments.
 _LONGEST_TOGETHER = 10_000
 
 
 class EngineTextSection(Section):
-    """Which program, and exactly which version of it; both may hold `${STACK_VAR_NAME}`. The name alone will do."""
+    """The engine and its exact version. Both may contain `${STACK_VAR_NAME}`. Short form: just the name."""
 
     name: Annotated[
-        EngineNameText | None, Field(description="The program, `terraform` or `tofu`; else that of the file.")
+        EngineNameText | None, Field(description="The engine, `terraform` or `tofu`. By default, the file's.")
     ] = None
     version: Annotated[VersionText | None, Field(description="The exact version, such as 1.11.4.")] = None
-    tf_version: Annotated[VersionText | None, Field(description="The same as `version`.")] = None
+    tf_version: Annotated[VersionText | None, Field(description="Another name for `version`.")] = None
 
     @model_validator(mode="after")
     def _one_version(self) -> Self:
@@ -39,7 +39,7 @@ class EngineTextSection(Section):
         return self
 
     def text(self, line: int) -> EngineText:
-        """Return the engine as it is written, in which line."""
+        """Return the engine as written, with its line."""
         return EngineText(self.name, self.version or self.tf_version, line)
 
 
@@ -51,30 +51,38 @@ EngineTextChoice = Annotated[
 class OnChangeSection(Section):
     """What happens when roots of the stack change."""
 
-    can_apply_after: Annotated[StackNames, Field(description="The same as `apply_after` of `rules`; all add up.")] = ()
-    apply_after: Annotated[StackNames, Field(description="The same as `apply_after` of `rules`; all add up.")] = ()
+    can_apply_after: Annotated[
+        StackNames, Field(description="The same as `rules.apply_after`. If you set several, all apply.")
+    ] = ()
+    apply_after: Annotated[
+        StackNames, Field(description="The same as `rules.apply_after`. If you set several, all apply.")
+    ] = ()
     run_strategy: Annotated[
-        RunStrategy | None, Field(description="Which roots run when some changed: those alone, or all of the stack.")
+        RunStrategy | None,
+        Field(description="Which roots run when some of the stack change: only those, or all of the stack."),
     ] = None
 
 
 class RulesSection(Section):
-    """Rules between stacks. A nest's hold for all stacks in it; the name of a nest stands for all stacks in it."""
+    """Ordering rules between stacks. A stack group's rules and name apply to all of its stacks."""
 
     apply_after: Annotated[
         StackNames,
-        Field(description="Stacks whose part of the same change must be applied before this stack's is."),
+        Field(description="Stacks that must be applied before Tidegate applies this stack, within the same change."),
     ] = ()
     plan_after: Annotated[
         StackNames | None,
-        Field(description="Stacks whose part of the same change must be applied before this stack's is planned."),
+        Field(description="Stacks that must be applied before Tidegate plans this stack, within the same change."),
     ] = None
     modified_by: Annotated[
         StackNames,
-        Field(description="Stacks whose changes are changes of this one. Without `plan_after` it waits for them."),
+        Field(
+            description="Stacks whose changes also trigger this stack. Without `plan_after`, this stack waits for them."
+        ),
     ] = ()
     auto_apply: Annotated[
-        Flag | None, Field(description="Whether plans are applied without a review, where roots do not say it.")
+        Flag | None,
+        Field(description="Whether to apply plans without a review, for roots that do not set this themselves."),
     ] = None
 
 
@@ -85,25 +93,27 @@ def _variables(value: Any) -> Any:
     if isinstance(value, dict) and sum(len(text) for text in value.values() if isinstance(text, str)) > (
         _LONGEST_TOGETHER
     ):
-        raise refused("the variables are too long", f"Their values may have {_LONGEST_TOGETHER} letters together")
+        raise refused(
+            "the variables are too long", f"Their values may have at most {_LONGEST_TOGETHER} characters in total"
+        )
     return empty_if_absent(value)
 
 
 def _some(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    # Not a minimum of pydantic's: it tells a list with a wrong name to be empty, too.
+    # Not pydantic's minimum, which also reports a list with a wrong name as empty.
     if names == ():
-        raise refused("the nest is empty", "Name its stacks, or give it a tag_query to make it a leaf")
+        raise refused("the stack group is empty", "List its stacks, or replace 'stacks' by a tag_query")
     return names
 
 
 class StackSection(Section):
-    """One stack: a leaf, which takes the roots that `tag_query` matches, or a nest, which holds other `stacks`."""
+    """A stack: either the roots that `tag_query` matches, or a stack group that contains other `stacks`."""
 
-    tag_query: Annotated[Query | None, Field(description="The roots of a leaf.")] = None
+    tag_query: Annotated[Query | None, Field(description="A tag query that selects the stack's roots.")] = None
     stacks: Annotated[
         StackNames | None,
         AfterValidator(_some),
-        Field(description="The stacks in a nest: leaves and other nests."),
+        Field(description="The members of a stack group: stacks and other stack groups."),
     ] = None
     variables: Annotated[
         dict[VariableName, Value],
@@ -111,31 +121,40 @@ class StackSection(Section):
         Field(
             default_factory=dict,
             max_length=50,
-            description="Texts by name, which becomes upper-case: `${STACK_VAR_NAME}` in workflows and engines.",
+            description=(
+                "Variables by name. Use them in workflows and engines as `${STACK_VAR_NAME}`, with the name in upper "
+                "case."
+            ),
         ),
     ]
-    engine: Annotated[EngineTextChoice | None, Field(description="The engine of its roots that name none.")] = None
+    engine: Annotated[
+        EngineTextChoice | None, Field(description="The engine for its roots that do not set their own.")
+    ] = None
     aws: Aws = None
     runner: Runner = None
     google: Google = None
     azure: Azure = None
-    on_change: Annotated[OnChangeSection, _Empty, Field(description="Gates, and which roots run.")] = OnChangeSection()
-    rules: Annotated[RulesSection, _Empty, Field(description="Rules between stacks.")] = RulesSection()
+    on_change: Annotated[
+        OnChangeSection, _Empty, Field(description="Ordering between stacks, review, and which roots run.")
+    ] = OnChangeSection()
+    rules: Annotated[RulesSection, _Empty, Field(description="Ordering rules between stacks.")] = RulesSection()
 
     @model_validator(mode="after")
     def _leaf_or_group(self) -> Self:
         if self.tag_query is None and self.stacks is None:
             raise refused(
                 "the stack has neither 'tag_query' nor 'stacks'",
-                "Add tag_query for its roots, or stacks to make it a nest",
+                "Add tag_query to select roots, or stacks to make it a stack group",
             )
         if self.tag_query is not None and self.stacks is not None:
-            raise refused("the stack has both 'tag_query' and 'stacks'", "Keep one: a nest holds stacks, not roots")
+            raise refused(
+                "the stack has both 'tag_query' and 'stacks'", "Keep one: a stack group has stacks, not roots"
+            )
         return self
 
     @property
     def stack_rules(self) -> StackRules:
-        """Return its rules, under whichever key they stand."""
+        """Return its rules, from either key."""
         gates = (*self.on_change.can_apply_after, *self.on_change.apply_after, *self.rules.apply_after)
         return StackRules(
             tuple(dict.fromkeys(gates)),
@@ -146,13 +165,13 @@ class StackSection(Section):
 
 
 class StacksSection(Section):
-    """Stacks. Roots that no stack takes are in one named `default`, unless the file declares a stack of this name."""
+    """Stacks. Roots that match no stack are in the stack `default`, unless the file declares a stack with this name."""
 
     allow_workspace_in_multiple_stacks: Annotated[
-        Flag, Field(description="Whether a root may be in several stacks: it is then deployed in each.")
+        Flag, Field(description="Whether a root may be in several stacks. Tidegate then deploys it in each.")
     ] = False
     names: Annotated[
         dict[StackName, StackSection],
         BeforeValidator(empty_if_absent),
-        Field(default_factory=dict, max_length=MOST_STACKS, description="The stacks by name."),
+        Field(default_factory=dict, max_length=MOST_STACKS, description="The stacks, by name."),
     ]

@@ -1,4 +1,4 @@
-"""The keys of ``tidegate.yaml`` that say what a job does: workflows, hooks and their steps."""
+"""The keys of ``tidegate.yaml`` for jobs: workflows, hooks and their steps."""
 
 from __future__ import annotations
 
@@ -22,17 +22,15 @@ from tidegate.config.values import Flag, Query, as_list, empty_if_absent, refuse
 from tidegate.deploys.rules.workflow import RunOn, StepKind, WorkflowStep
 from tidegate.deploys.rules.workflow_rules import apply_problem, plan_problem, step_problem
 
-#: Letters of all steps of a workflow, or of all hooks: they travel with each deployment.
+#: Total characters of a workflow's steps, or of all hooks: they are stored with each deployment.
 _LONGEST_TOGETHER = 20_000
 
-_Env = Annotated[Environment, Field(default_factory=dict, description="Variables of this step alone.")]
-_Cmd = Annotated[
-    Command, Field(description="The program and its arguments, each a text of its own: there is no shell.")
-]
+_Env = Annotated[Environment, Field(default_factory=dict, description="Environment variables for this step only.")]
+_Cmd = Annotated[Command, Field(description="The program and its arguments as a list. There is no shell.")]
 
 
 class _Step(Section):
-    """What all steps have besides their type and ``env``."""
+    """The fields of all steps, besides their type and ``env``."""
 
     @property
     def step(self) -> WorkflowStep:
@@ -40,9 +38,9 @@ class _Step(Section):
 
 
 class InitStep(_Step):
-    """Prepares the directory: modules, providers, backend. `- init` alone will do."""
+    """Initializes the directory: modules, providers, backend. Short form: `- init`."""
 
-    type: Annotated[Literal["init"], Field(description="The kind of step.")]
+    type: Annotated[Literal["init"], Field(description="The step type.")]
     extra_args: Annotated[InitOptions, Field(description="More options, such as `-backend-config=prod.hcl`.")] = ()
     env: _Env
 
@@ -52,9 +50,9 @@ class InitStep(_Step):
 
 
 class PlanStep(_Step):
-    """Makes the plan. `- plan` alone will do."""
+    """Creates the plan. Short form: `- plan`."""
 
-    type: Annotated[Literal["plan"], Field(description="The kind of step.")]
+    type: Annotated[Literal["plan"], Field(description="The step type.")]
     extra_args: Annotated[PlanOptions, Field(description="More options, such as `-var-file=prod.tfvars`.")] = ()
     env: _Env
 
@@ -64,9 +62,9 @@ class PlanStep(_Step):
 
 
 class ApplyStep(_Step):
-    """Applies the reviewed plan. `- apply` alone will do."""
+    """Applies the reviewed plan. Short form: `- apply`."""
 
-    type: Annotated[Literal["apply"], Field(description="The kind of step.")]
+    type: Annotated[Literal["apply"], Field(description="The step type.")]
     extra_args: Annotated[ApplyOptions, Field(description="More options, such as `-parallelism=5`.")] = ()
     env: _Env
 
@@ -78,12 +76,12 @@ class ApplyStep(_Step):
 class RunStep(_Step):
     """Runs a program in the root's directory."""
 
-    type: Annotated[Literal["run"], Field(description="The kind of step.")]
+    type: Annotated[Literal["run"], Field(description="The step type.")]
     cmd: _Cmd
-    run_on: Annotated[RunOn, Field(description="Whether it runs after success, after a failure, or always.")] = (
+    run_on: Annotated[RunOn, Field(description="Whether the step runs after success, after a failure, or always.")] = (
         RunOn.SUCCESS
     )
-    ignore_errors: Annotated[Flag, Field(description="Whether the job goes on when it fails.")] = False
+    ignore_errors: Annotated[Flag, Field(description="Whether the job continues if this step fails.")] = False
     env: _Env
 
     @property
@@ -94,23 +92,25 @@ class RunStep(_Step):
 
 
 class EnvStep(_Step):
-    """Sets a variable of the steps after it to what a program prints."""
+    """Sets an environment variable for later steps to a program's output."""
 
-    type: Annotated[Literal["env"], Field(description="The kind of step.")]
-    name: Annotated[OwnVariable | None, Field(description="The variable; none with `method: source`.")] = None
+    type: Annotated[Literal["env"], Field(description="The step type.")]
+    name: Annotated[
+        OwnVariable | None, Field(description="The variable's name; not allowed with `method: source`.")
+    ] = None
     cmd: _Cmd
     method: Annotated[
-        Literal["source"] | None, Field(description="With `source`, the program prints lines of `NAME=VALUE`.")
+        Literal["source"] | None, Field(description="With `source`, the program prints `NAME=VALUE` lines.")
     ] = None
-    sensitive: Annotated[Flag, Field(description="Whether the values are masked in logs.")] = False
+    sensitive: Annotated[Flag, Field(description="Whether to mask the values in logs.")] = False
     env: _Env
 
     @model_validator(mode="after")
     def _name_or_source(self) -> Self:
         if self.method is None and self.name is None:
-            raise refused("the step names no variable", "Add name, or method: source")
+            raise refused("the step sets no variable", "Add 'name', or set method: source")
         if self.method is not None and self.name is not None:
-            raise refused("with method: source, 'name' has no meaning", "Remove one of both")
+            raise refused("'name' is not allowed with method: source", "Remove one of them")
         return self
 
     @property
@@ -126,12 +126,12 @@ class EnvStep(_Step):
 
 
 def _step_alone(value: Any) -> Any:
-    """Take ``init``, ``plan`` and ``apply``, the short form of steps, as their types alone."""
+    """Accept ``init``, ``plan`` and ``apply``, the short forms of steps."""
     if isinstance(value, str):
         return {"type": value}
     if not isinstance(value, dict):
         raise refused(
-            "this is not a step", "Write such as {type: run, cmd: [make, check]}, or init, plan or apply alone"
+            "invalid step", "Write a step such as {type: run, cmd: [make, check]}, or just init, plan or apply"
         )
     return value
 
@@ -143,11 +143,11 @@ def _usable(step: _Step) -> _Step:
 
 
 def _job(find: Callable[[Sequence[WorkflowStep]], str | None], usual: str) -> AfterValidator:
-    """Return the validator that refuses steps which do not make a job."""
+    """Return the validator that refuses steps that do not form a job."""
 
     def validate(steps: tuple[_Step, ...] | None) -> tuple[_Step, ...] | None:
         if steps is not None and (problem := find([each.step for each in steps])):
-            raise refused(f"this cannot be run: {problem}", f"Without this key the steps are {usual}")
+            raise refused(f"this step cannot run: {problem}", f"By default, the steps are {usual}")
         return steps
 
     return AfterValidator(validate)
@@ -173,7 +173,7 @@ _HookSteps = Annotated[
 
 
 def letters(steps: Sequence[_Step]) -> int:
-    """Return how many letters steps have together."""
+    """Return the total characters of steps."""
     return sum(len(text) for each in steps for text in texts(each.step))
 
 
@@ -185,22 +185,26 @@ def texts(step: WorkflowStep) -> list[str]:
 def _refuse_long(*lists: Sequence[_Step] | None) -> None:
     if sum(letters(steps) for steps in lists if steps) > _LONGEST_TOGETHER:
         raise refused(
-            "the steps are too long", f"They may have {_LONGEST_TOGETHER} letters together: move scripts into files"
+            "the steps are too long",
+            f"They may have at most {_LONGEST_TOGETHER} characters in total: move scripts into files",
         )
 
 
 class WorkflowSection(Section):
-    """How jobs of some roots run. Both lists stand for the whole job: init comes first."""
+    """How jobs of some roots run. Each list replaces the whole job, so it starts with init."""
 
     tag_query: Annotated[
-        Query, Field(description="The roots: the first workflow whose query matches counts for a root.")
+        Query,
+        Field(
+            description="A tag query that selects the roots. For each root, the first workflow that matches applies."
+        ),
     ]
     environment: Annotated[
-        EnvironmentName | None, Field(description="A name that programs see as `TIDEGATE_ENVIRONMENT`.")
+        EnvironmentName | None, Field(description="A name that steps get as `TIDEGATE_ENVIRONMENT`.")
     ] = None
-    engine: Annotated[EngineTextChoice | None, Field(description="The engine of roots without one nearer to them.")] = (
-        None
-    )
+    engine: Annotated[
+        EngineTextChoice | None, Field(description="The engine for roots that have none by their own section or stack.")
+    ] = None
     plan: Annotated[
         _Steps | None, _job(plan_problem, "init and plan"), Field(description="The steps of a plan job.")
     ] = None
@@ -215,21 +219,21 @@ class WorkflowSection(Section):
 
 
 class HookSection(Section):
-    """Steps around a job's own: programs and variables."""
+    """Steps before and after a job's own steps: `run` and `env`."""
 
-    pre: Annotated[_HookSteps, Field(description="Before the first step.")] = ()
-    post: Annotated[_HookSteps, Field(description="After the last step.")] = ()
+    pre: Annotated[_HookSteps, Field(description="Steps before the first step.")] = ()
+    post: Annotated[_HookSteps, Field(description="Steps after the last step.")] = ()
 
 
 _Hook = Annotated[HookSection, BeforeValidator(empty_if_absent)]
 
 
 class HooksSection(Section):
-    """Steps around those of all workflows; those of `all` come first."""
+    """Steps before and after every workflow's own; those of `all` come first."""
 
-    all: Annotated[_Hook, Field(description="Around plan and apply jobs.")] = HookSection()
-    plan: Annotated[_Hook, Field(description="Around plan jobs.")] = HookSection()
-    apply: Annotated[_Hook, Field(description="Around apply jobs.")] = HookSection()
+    all: Annotated[_Hook, Field(description="Hooks for plan and apply jobs.")] = HookSection()
+    plan: Annotated[_Hook, Field(description="Hooks for plan jobs.")] = HookSection()
+    apply: Annotated[_Hook, Field(description="Hooks for apply jobs.")] = HookSection()
 
     @model_validator(mode="after")
     def _not_long(self) -> Self:

@@ -26,7 +26,7 @@ class DriftReport(StrEnum):
 
 
 class DriftState(StrEnum):
-    """How a root stands. ``skipped`` was not looked at, for a reason; what was known of it before still counts."""
+    """How a root stands. ``skipped`` was not checked, for a reason; what was known of it before still counts."""
 
     DRIFTED = "drifted"
     NONE = "none"
@@ -122,7 +122,7 @@ class DriftRecord:
     @property
     def summary(self) -> str:
         """The counts on one line, such as ``1 drifted, 2 without drift``."""
-        words = {"failed": "failed", "drifted": "drifted", "skipped": "not looked at", "none": "without drift"}
+        words = {"failed": "failed", "drifted": "drifted", "skipped": "not checked", "none": "without drift"}
         counted = ((len(self.of(DriftState(state))), text) for state, text in words.items())
         return ", ".join(f"{number} {text}" for number, text in counted if number) or "no roots"
 
@@ -163,7 +163,7 @@ def _finding(layer: SpeculativePlan, before: DriftFinding | None, at: str) -> Dr
 def _reason(layer: SpeculativePlan) -> str:
     if layer.is_done:
         return layer.reason[:_LONGEST_REASON]
-    return "It was not planned: the run ended before."
+    return "The run ended before Tidegate planned it."
 
 
 _STATES = {
@@ -188,7 +188,7 @@ def why_not_checked(head: QueueHead | None) -> str:
     if head is None:
         return ""
     if head.in_flight is not None or head.length:
-        return "A deployment of it is under way, or waits."
+        return "The root has a deployment in progress or in its queue."
     if head.lock is not None:
         return locked_by(head.root_name, head.lock)
     last, deployed = head.attempted, head.deployed
@@ -198,6 +198,6 @@ def why_not_checked(head: QueueHead | None) -> str:
         return ""
     how = last.state.replace("_", " ")
     return (
-        f"Its newest deployment, of {last.revision.short}, did not get through ({how}): what differs may be what it "
-        "left undone."
+        f"Its newest deployment, of {last.revision.short}, did not complete ({how}). The difference may be what that "
+        "deployment left undone."
     )

@@ -65,11 +65,11 @@ def _problem(option: str, patterns: Sequence[re.Pattern[str]], allowed: Sequence
     if len(option) > LONGEST_OPTION:
         return f"{shown} is longer than {LONGEST_OPTION} characters."
     if not _OPTION.fullmatch(option):
-        return f"{shown} is no option: write `-name=value`, with quotes around what has blanks or quotes in it."
+        return f"{shown} is not an option. Write `-name=value`, and put values with spaces or quotes in quotes."
     name = option.lstrip("-").partition("=")[0]
     if name in _NEVER or step_problem(WorkflowStep(StepKind.PLAN, extra_args=(option,))):
-        return f"{shown} is never given to a plan: Tidegate decides that itself."
+        return f"{shown} is not allowed: Tidegate sets that itself."
     if not any(pattern.fullmatch(_plain(option)) for pattern in patterns):
-        there = f"There are {', '.join(code(each) for each in allowed)}" if allowed else "There are none"
-        return f"{shown} is not among the default branch's `pull_requests.allowed_plan_args`. {there}."
+        there = f"Allowed: {', '.join(code(each) for each in allowed)}" if allowed else "None are allowed"
+        return f"{shown} is not in `pull_requests.allowed_plan_args` of the default branch. {there}."
     return ""

@@ -18,7 +18,7 @@ _ALL_HOURS = 24
 
 
 class Interval(StrEnum):
-    """How often roots are looked at for drift."""
+    """How often roots are checked for drift."""
 
     HOURLY = "hourly"
     DAILY = "daily"
