@@ -61,7 +61,7 @@ def _run(settings: Settings, environ: Mapping[str, str], interruption: Interrupt
     try:
         Reporter(aws).succeed(settings.start_token, {"runner": name})
     except NobodyWaits:
-        return _ended(ExitCode.NOBODY_WAITS, "nobody waits for this runner any more; it does nothing")
+        return _ended(ExitCode.NOBODY_WAITS, "the job was already decided or expired; nothing to do")
     try:
         return run_job(settings, environ, aws=aws, name=name, interruption=interruption, directory=directory)
     except JobNotForUs as error:

@@ -77,9 +77,9 @@ class _Applying:
         """Fetch the reviewed plan and the engine that made it. Raise JobFault, AwsError or OSError."""
         tools, job = self._tools, self._taken.job
         if job.plan_file is None or job.engine_version is None:
-            raise ApplyNotStarted("The job does not say which plan to apply. Nothing was applied.")
+            raise ApplyNotStarted("The job names no plan to apply. Nothing was applied.")
         if problem := apply_problem(job.run.apply):
-            raise ApplyNotStarted(f"The steps of the apply cannot be run: {problem}. Nothing was applied.")
+            raise ApplyNotStarted(f"The apply steps are invalid: {problem}. Nothing was applied.")
         lock = tools.directory / "lock.hcl"
         # The digests come first: nothing of an altered plan is used, not even its providers.
         fetch_verified(tools, job.plan_file, self._plan)
@@ -90,7 +90,9 @@ class _Applying:
         self._links = Background(lambda: _provider_links(tools, f"{prefix}/{PROVIDERS_FILE}"))
         engine, version = self._preparation.engine(self._taken)
         if version != job.engine_version:
-            raise RunnerFault(f"The plan was made by version {job.engine_version}, and here is {version}.")
+            raise RunnerFault(
+                f"The plan was made by engine version {job.engine_version}, but this runner has {version}."
+            )
         _restore_lock(job, lock, engine.root / LOCK_FILE)
         secrets.result()  # Programs may print what the plan holds.
         steps = StepRunner(tools, engine, job)
@@ -150,11 +152,12 @@ def needs_no_init(steps: Sequence[WorkflowStep]) -> bool:
 
 def _check_unchanged(file: Path, reviewed: Artifact) -> None:
     """Raise PlanAltered unless the plan file here is still the reviewed one, after what other programs did."""
-    digest = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "none, as it is gone"
+    digest = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "none, because the file is missing"
     if digest != reviewed.sha256:
         raise PlanAltered(
-            f"A step before the apply changed the plan file: its SHA-256 is {digest}, and the reviewed plan's was "
-            f"{reviewed.sha256}. Nothing was applied. Let no step write to TIDEGATE_PLAN_FILE, then plan again."
+            f"A step before the apply changed the plan file: its SHA-256 is {digest}, but the reviewed plan's is "
+            f"{reviewed.sha256}. Nothing was applied. Make sure that no step writes to TIDEGATE_PLAN_FILE, then plan "
+            "again."
         )
 
 
@@ -166,10 +169,12 @@ def fetch_verified(tools: Tools, artifact: Artifact, target: Path) -> None:
     except AwsError as error:
         if error.code != "NoSuchKey":
             raise
-        raise ApplyNotStarted(f"{artifact.key} is gone: plans expire. Plan again. Nothing was applied.") from error
+        raise ApplyNotStarted(
+            f"{artifact.key} no longer exists, because plans expire. Nothing was applied. Plan again."
+        ) from error
     if digest != artifact.sha256:
         raise PlanAltered(
-            f"{artifact.key} is not what was reviewed: its SHA-256 is {digest}, and the reviewed plan's was "
+            f"{artifact.key} differs from the reviewed plan: its SHA-256 is {digest}, but the reviewed plan's is "
             f"{artifact.sha256}. Nothing was applied. Find out who wrote to the artifact bucket, then plan again."
         )
 
@@ -190,7 +195,7 @@ def _set_workspace(root: Path, workspace: str) -> None:
 def _learn_secrets(tools: Tools, plan: Artifact | None) -> None:
     """Learn from the plan's JSON form what to mask. Without it nothing is applied: its secrets might show."""
     if plan is None:
-        raise RunnerFault("The job names no JSON form of the plan.")
+        raise RunnerFault("The job names no JSON plan.")
     file = tools.directory / "plan.json"
     fetch_verified(tools, plan, file)
     tools.log.masker.add(read_plan(file).sensitive)
@@ -215,4 +220,4 @@ def _keep_errored_state(tools: Tools, engine: Engine, job: Job) -> None:
     key = f"errored/{job.id}.tfstate"
     with file.open("rb") as content:
         tools.aws.put_object(tools.settings.bucket, key, content)
-    tools.log.say(f"the state could not be written to its backend; it is kept as {key} in the artifact bucket")
+    tools.log.say(f"the engine could not write the state to its backend; it is saved as {key} in the artifact bucket")

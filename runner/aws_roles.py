@@ -13,10 +13,10 @@ from tidegate.deploys.rules.job import Job
 #: What STS answers for any session, and a person mends (botocore's model of AssumeRole), with what is then to be done.
 ADVICE = {
     "RegionDisabledException": (
-        "STS is not active there for the role's account: its administrators activate Tidegate's region in IAM's "
-        "account settings"
+        "STS is not active in Tidegate's region for the role's account. Activate the region in that account's IAM "
+        "settings"
     ),
-    "PackedPolicyTooLarge": "The tags of the session are too large: give the root or the stack a shorter name",
+    "PackedPolicyTooLarge": "The session tags are too large: shorten the name of the root or the stack",
 }
 #: What STS answers if a policy on either side does not let the session be.
 _REFUSED = frozenset({"AccessDenied", "AccessDeniedException"})
@@ -42,9 +42,9 @@ def engine_credentials(aws: Aws, settings: Settings, job: Job) -> Credentials:
         if error.code in _REFUSED:
             raise RoleRefused(_refusal(role, job, error)) from error
         if error.code in ADVICE:
-            said = f"The role {role} cannot be assumed: {error.code}: {error.message}"
+            said = f"Tidegate cannot assume the role {role}: {error.code}: {error.message}"
             raise RoleRefused(f"{said.rstrip('.: ')}. {ADVICE[error.code]}.") from error
-        raise RunnerFault(f"The role {role} cannot be assumed: {error.message or error.code}.") from error
+        raise RunnerFault(f"Tidegate cannot assume the role {role}: {error.message or error.code}.") from error
 
 
 def target_problem(settings: Settings, target: Target, job: Job) -> str:
@@ -64,8 +64,10 @@ def _own(aws: Aws, settings: Settings, job: Job) -> Credentials:
     try:
         return aws.assume_role(role, session_name(job))
     except AwsError as error:
-        advice = " Deploy Tidegate again: its stack lets the runner assume this role." * (error.code in _REFUSED)
-        text = f"The engine's role {role} cannot be assumed: {error.message or error.code}.{advice}"
+        advice = " Deploy Tidegate again: its CloudFormation stack allows the runner to assume this role." * (
+            error.code in _REFUSED
+        )
+        text = f"The runner cannot assume the engine's role {role}: {error.message or error.code}.{advice}"
         raise RunnerFault(text) from error
 
 
@@ -74,17 +76,17 @@ def _own_account(settings: Settings, target: AwsTarget) -> str:
     if f":iam::{target.account}:" not in settings.engine_role:
         return ""
     return (
-        f"The account {target.account} is Tidegate's own, in which only the engine's own roles are kept away from "
-        "Tidegate itself. Leave account, plan_role and apply_role out, and let the operators give these roles their "
-        "policies (plan_policies, apply_policies and pull_request_policies in cdk.json)."
+        f"{target.account} is Tidegate's own account, where jobs may use only Tidegate's engine roles, which are "
+        "denied access to Tidegate itself. Remove account, plan_role and apply_role, and ask an operator to give the "
+        "engine roles their policies (plan_policies, apply_policies and pull_request_policies in cdk.json)."
     )
 
 
 def _refusal(role: str, job: Job, error: AwsError) -> str:
     tags = ", ".join(f"{name}={value}" for name, value in session_tags(job).items())
     return (
-        f"The role {role} does not let Tidegate in: {error.message or error.code}. Its trust policy must allow "
-        "sts:AssumeRole, sts:TagSession and sts:SetSourceIdentity to the role of Tidegate's runner, under conditions "
-        f"that this session fulfils ({tags}). docs/accounts.md has the policy, and the stack's outputs name the role. "
-        "STS answers the same where there is no such role or account: check its name in tidegate.yaml."
+        f"Access denied by the role {role}: {error.message or error.code}. Its trust policy must allow "
+        "sts:AssumeRole, sts:TagSession and sts:SetSourceIdentity for the role of Tidegate's runner, with conditions "
+        f"that this session meets ({tags}). docs/accounts.md has the policy, and the stack's outputs have the role's "
+        "name. STS reports the same error if the role or account does not exist: check the name in tidegate.yaml."
     )

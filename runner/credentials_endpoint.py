@@ -69,9 +69,9 @@ def _handler(session: RoleSession, token: str) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             given = self.headers.get("authorization", "")
             if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), token.encode()):
-                self._answer(HTTPStatus.UNAUTHORIZED, _error("Unauthorized", "This token is not the job's."))
+                self._answer(HTTPStatus.UNAUTHORIZED, _error("Unauthorized", "Invalid token."))
             elif self.path != _PATH:
-                self._answer(HTTPStatus.NOT_FOUND, _error("NotFound", f"Credentials are at {_PATH}."))
+                self._answer(HTTPStatus.NOT_FOUND, _error("NotFound", f"Not found. Credentials are at {_PATH}."))
             else:
                 self._answer(*_credentials(session))
 

@@ -41,7 +41,7 @@ def find_engine(
         return on_path
     version = wanted or settings.defaults[engine]
     if not version:
-        raise RunnerFault(f"No usable {engine} is on PATH, and no version is pinned or set as default.")
+        raise RunnerFault(f"No usable {engine} is on PATH, and no version is pinned or configured as the default.")
     program = (settings.engine_cache or directory / "engines") / f"{engine}-{version}" / str(engine)
     if not program.is_file():
         # zipfile, urllib and their like cost 50 ms to import, for nothing when the engine is there.
@@ -52,7 +52,7 @@ def find_engine(
         except EngineMissing as error:
             if wanted is not None:
                 raise
-            raise RunnerFault(f"The default version cannot be had. {error}") from error  # The operator's to mend.
+            raise RunnerFault(f"The default version is not available. {error}") from error  # The operator's to mend.
     return InstalledEngine(program, _version_of(program, environ) or version)
 
 

@@ -34,7 +34,10 @@ class Inspection:
     def files(self) -> bool:
         """Look through the root and the modules of the repository that it uses; tell whether it uses modules."""
         self._told = [
-            f"{self._name(self._root / name)}: a repository may not bring what the engine installs. Delete it."
+            (
+                f"{self._name(self._root / name)}: a repository may not contain files that the engine installs. "
+                "Delete it."
+            )
             for name in _INSTALLED
             if (self._root / name).exists() or (self._root / name).is_symlink()
         ]
@@ -81,7 +84,7 @@ class Inspection:
                 continue
             seen.add(directory)
             if len(seen) > _MOST_DIRECTORIES:
-                self._told.append(f"there are more than {_MOST_DIRECTORIES} modules, and no more are looked at.")
+                self._told.append(f"there are more than {_MOST_DIRECTORIES} modules, which is the limit.")
                 return
             for file in _configuration(directory):
                 examined = self._file(file)
@@ -92,14 +95,14 @@ class Inspection:
         """Return where a path leads; None, and tell it, when that is not in the repository."""
         place = place_in(self._top, path)
         if place is None:
-            self._told.append(f"{self._name(path)}: this leads out of the repository. {NOTHING_ALLOWS}")
+            self._told.append(f"{self._name(path)}: this points outside of the repository. {NOTHING_ALLOWS}")
         return place
 
     def _file(self, file: Path) -> Examined:
         if self._place(file) is None or not file.is_file():
             return Examined()
         if file.stat().st_size > _LARGEST:
-            self._told.append(f"{self._name(file)}: the file is too large to be judged.")
+            self._told.append(f"{self._name(file)}: the file is too large to check.")
             return Examined()
         examined = examine(file.name, file.read_bytes(), self._allowed)
         self._tell(file, examined.findings)

@@ -91,7 +91,7 @@ def listening(interruption: Interruption) -> Iterator[None]:
 
     def act() -> None:
         while os.read(reading, 1) not in {b"", b"\0"}:
-            interruption.request("The runner was told to stop (SIGTERM): the task was stopped, or its host goes away.")
+            interruption.request("The runner received SIGTERM: the task was stopped, or its host is shutting down.")
 
     threading.Thread(target=act, name="signals", daemon=True).start()
     try:

@@ -59,7 +59,7 @@ class Tools:
 
 
 class Preparation:
-    """Finds the engine and assumes its role while the job is still being handed over and cloned."""
+    """Finds the engine and assumes its role while the job is still being dispatched and cloned."""
 
     def __init__(self, tools: Tools, job: Job) -> None:
         self._tools = tools

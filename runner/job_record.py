@@ -28,7 +28,7 @@ _METADATA_SECONDS = 10
 
 
 class JobNotForUs(Exception):
-    """The job was taken by another runner, was closed, was altered, or was never handed over."""
+    """The job was taken by another runner, was closed, was altered, or was never dispatched."""
 
 
 class JobRecord:
@@ -47,24 +47,24 @@ class JobRecord:
     def _verified(self, item: Mapping[str, Any]) -> Job:
         text = item["specification"]["S"]
         if specification_digest(text) != self._digest:
-            raise JobNotForUs(f"The record of job {self._job} was altered after it was made; nothing is done.")
+            raise JobNotForUs(f"The record of job {self._job} was changed after its creation. The runner stops.")
         return from_specification(text)
 
     def take(self, runner: str, seconds: float, interruption: Interruption) -> TakenJob:
-        """Take the job for ``runner`` when it is handed over. Raise JobNotForUs, or Interrupted."""
+        """Take the job for ``runner`` when it is dispatched. Raise JobNotForUs, or Interrupted."""
         deadline, pause = time.monotonic() + seconds, _FIRST_PAUSE
         while time.monotonic() < deadline:
             interruption.check()
             item = self._read()
             if "closed" in item or item.get("taken_by", {}).get("S", runner) != runner:
-                raise JobNotForUs(f"Job {self._job} was taken by another runner, or was closed.")
+                raise JobNotForUs(f"Job {self._job} was claimed by another runner, or is closed.")
             job = self._verified(item)
             if "token" in item and self._taken(item["token"]["S"], runner):
                 clone_token, identity = (item.get(name, {}).get("S", "") for name in ("clone_token", "identity"))
                 return TakenJob(job, item["token"]["S"], clone_token, from_text(identity))
             self._wait(pause)
             pause = min(pause * _PAUSE_GROWTH, _LONGEST_PAUSE)
-        raise JobNotForUs(f"Job {self._job} was not handed over within {seconds:.0f} s.")
+        raise JobNotForUs(f"Job {self._job} was not dispatched within {seconds:.0f} s.")
 
     def report_limit(self, limit: Limit) -> None:
         """Remember which limit of Lambda the job has met. Without it, the next attempt runs on Fargate as well."""
@@ -93,7 +93,7 @@ class JobRecord:
         except AwsError as error:
             if error.code != "ConditionalCheckFailedException":
                 raise
-            return False  # Taken, closed, or handed over anew since it was read: reading again tells.
+            return False  # Taken, closed, or dispatched again since it was read: reading again tells.
         return True
 
     def _read(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class JobRecord:
             "Item", {}
         )
         if not item:
-            raise RunnerFault(f"There is no job {self._job}; it may have expired.")
+            raise RunnerFault(f"Job {self._job} does not exist or has expired.")
         return item
 
     def _key(self) -> dict[str, Any]:

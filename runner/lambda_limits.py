@@ -42,7 +42,7 @@ class LambdaLimits:
         if limit is None:
             return fault
         record.report_limit(limit)
-        return TooLargeForLambda(f"{fault} The plan is too large for Lambda: {limit}. It moves to Fargate.")
+        return TooLargeForLambda(f"{fault} The plan is too large for Lambda: {limit}. Tidegate moves it to Fargate.")
 
     def _met(self, fault: JobFault, lines: str) -> Limit | None:
         if fault.mark in _FINAL:
@@ -60,7 +60,7 @@ class LambdaLimits:
             self._free = min(self._free, self._space())
             if time.monotonic() > self._deadline and not self._interruption.reason:
                 self._is_over = True
-                self._interruption.request("The time of the plan on Lambda is over.")
+                self._interruption.request("The plan on Lambda exceeded its time limit.")
 
     def _space(self) -> int:
         return shutil.disk_usage(self._directory).free

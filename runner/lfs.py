@@ -34,7 +34,7 @@ _CHUNK = 1 << 20
 _FORBIDDEN = 403
 #: Answers of a forge that has no Git LFS, or none for this repository.
 _MISSING = frozenset({404, 405, 410, 422, 501})
-_AGAIN = "Ask for the plan again; if that does not help, an operator looks whether runners reach the forge."
+_AGAIN = "Request the plan again. If that fails too, ask an operator to check that runners can reach the VCS provider."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def fetch_large_files(git: Git, token: str) -> int:
     """
     pointers = list(_pointers(git))
     if sum(each.size for each in pointers) > _MOST_BYTES:
-        raise CommitRefused(f"The files in Git LFS have more than {_MOST_BYTES >> 30} GiB. Keep fewer in this commit.")
+        raise CommitRefused(f"The files in Git LFS exceed {_MOST_BYTES >> 30} GiB. Keep fewer in this commit.")
     for start in range(0, len(pointers), _AT_ONCE):
         some = pointers[start : start + _AT_ONCE]
         downloads = _downloads(git.clone_url, token, some)
@@ -93,8 +93,10 @@ def _downloads(clone_url: str, token: str, pointers: Sequence[_Pointer]) -> Mapp
         found = {each["oid"]: each.get("actions", {}).get("download") for each in answer["objects"]}
     except (URLError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, HTTPError) and (refused := _refusal(error.code)):
-            raise CommitRefused(f"{refused}, or leave clone.lfs out of the default branch's tidegate.yaml.") from error
-        raise RunnerFault(f"The forge did not say where files in Git LFS are ({_why(error)}). {_AGAIN}") from error
+            raise CommitRefused(f"{refused}, or remove clone.lfs from the default branch's tidegate.yaml.") from error
+        raise RunnerFault(
+            f"The VCS provider did not return the locations of files in Git LFS ({_why(error)}). {_AGAIN}"
+        ) from error
     return {oid: action for oid, action in found.items() if action}
 
 
@@ -102,11 +104,11 @@ def _refusal(status: int) -> str | None:
     """Return what an answer says and asks for, if asking again does not change it."""
     if status == _FORBIDDEN:  # GitHub's answer when the quota is used up, GitLab's where rights are missing.
         return (
-            f"The forge refuses Git LFS for this repository (HTTP {status}): its quota is used up, or Tidegate may not "
-            "read these files. Look at both there"
+            f"The VCS provider refuses Git LFS for this repository (HTTP {status}): the quota is used up, or Tidegate "
+            "may not read these files. Check both there"
         )
     if status in _MISSING:
-        return f"The forge has no Git LFS for this repository (HTTP {status}). Turn Git LFS on there"
+        return f"Git LFS is not enabled for this repository (HTTP {status}). Enable it at the VCS provider"
     return None
 
 
@@ -114,7 +116,7 @@ def _fetch(pointer: _Pointer, action: Any, top: Path) -> None:
     name = pointer.file.relative_to(top).as_posix()
     if action is None:
         raise CommitRefused(
-            f"The forge does not have {name!a} in Git LFS, which this commit has. Push it: git lfs push --all origin."
+            f"{name!a}, which this commit contains, is missing in Git LFS. Push it: git lfs push --all origin."
         )
     written, digest, size = top.with_name("large-file"), hashlib.sha256(), 0
     try:
@@ -126,9 +128,9 @@ def _fetch(pointer: _Pointer, action: Any, top: Path) -> None:
                 digest.update(chunk)
                 size += file.write(chunk)
     except (URLError, OSError, ValueError, KeyError, TypeError) as error:
-        raise RunnerFault(f"{name!a} could not be fetched from Git LFS ({_why(error)}). {_AGAIN}") from error
+        raise RunnerFault(f"Fetching {name!a} from Git LFS failed ({_why(error)}). {_AGAIN}") from error
     if (size, digest.hexdigest()) != (pointer.size, pointer.oid):
-        raise RunnerFault(f"{name!a} came from Git LFS with another content than this commit names.")
+        raise RunnerFault(f"The content of {name!a} in Git LFS differs from what this commit names.")
     written.chmod(pointer.file.stat().st_mode)
     written.replace(pointer.file)
 
@@ -143,4 +145,4 @@ def _why(error: Exception) -> str:
     """Return what happened, for people."""
     if isinstance(error, HTTPError):
         return f"HTTP {error.code}"
-    return f"{getattr(error, 'reason', error)}" if isinstance(error, OSError) else "its answer cannot be read"
+    return f"{getattr(error, 'reason', error)}" if isinstance(error, OSError) else "invalid response"

@@ -193,7 +193,7 @@ class JobLog:
             return
         self._is_long = self.size > LONGEST_LOG
         if self._is_long:
-            text += f"tidegate: {LONGEST_LOG:,} bytes are shown here, and the log in S3 has all\n"
+            text += f"tidegate: only the first {LONGEST_LOG:,} bytes are shown here; the log in S3 has all\n"
         with suppress(OSError, ValueError):  # Nobody reads the console any more; the engine goes on.
             self._console.write(text)
             self._console.flush()

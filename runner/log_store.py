@@ -91,4 +91,4 @@ class LogSender:
     def _complain(self, problem: str) -> None:
         if not self._complained:
             self._complained = True
-            self._log.say(f"some lines did not reach the log store ({problem}); the log in S3 will have them")
+            self._log.say(f"some lines did not reach the log store ({problem}); the log in S3 will contain them")

@@ -37,8 +37,8 @@ def check_out_merged(git: Git, job: Job) -> Path:
     common = [commit_sha(job.fork_sha)] if job.fork_sha else _common(git, head, base)
     if not common:
         raise MergeFailed(
-            f"{head[:7]} cannot be merged with {base[:7]} of the base branch: they have no commit in common. "
-            "Nothing was planned. Make the branch anew from the base branch and push it."
+            f"{head[:7]} cannot be merged with {base[:7]} of the base branch: they have no common ancestor. Nothing "
+            "was planned. Recreate the branch from the base branch and push it."
         )
     git.begin(head)
     git.fetch(*{head, base, *common})

@@ -32,8 +32,8 @@ _KILLED = 128
 #: Names a shorter time of plans, for trials.
 TRIAL_SECONDS = "TIDEGATE_TRIAL_PLAN_SECONDS"
 _EXPOSED = (
-    "The plan was not started on Lambda, as another process of the environment shows the runner's credentials: the "
-    "engine could read them. It runs on Fargate."
+    "The plan did not start on Lambda, because another process of the environment exposes the runner's credentials "
+    "to the engine. It runs on Fargate instead."
 )
 
 
@@ -80,7 +80,7 @@ def serve(api: RuntimeApi, environ: Mapping[str, str], run: Callable[[Mapping[st
         call = api.next()
         job = str(call.event["job"])
         if only and job != only:
-            api.fail(call, "Refused", f"This environment has served the job {only}, and serves no other one.")
+            api.fail(call, "Refused", f"This Lambda environment already ran the job {only}, and runs no other.")
             continue
         only = job
         code = run(job_environment(environ, call))
@@ -109,7 +109,7 @@ def job_environment(environ: Mapping[str, str], call: Call) -> dict[str, str]:
 def _failure(code: int) -> tuple[str, str]:
     if code == _KILLED + 9:
         return "Runtime.OutOfMemory", "The runner was killed: signal: killed"
-    return "Runtime.ExitError", f"The runner ended with exit code {code}."
+    return "Runtime.ExitError", f"The runner exited with code {code}."
 
 
 def run_apart(environ: Mapping[str, str]) -> int:

@@ -28,16 +28,16 @@ from tidegate.plans.rules.plan import Artifact, Plan
 PROVIDERS_FILE = "providers.json"
 
 _NO_BACKEND = (
-    "This root has no backend: its state would be lost with the runner, and the next deploy would create everything "
-    "once more. Nothing was planned. Configure a backend in a terraform block of the root, such as s3 or cloud, and "
-    "push again."
+    "This root has no backend. Its state would be lost with the runner, and the next deployment would create "
+    "everything again. Nothing was planned. Configure a backend in a terraform block of the root, such as s3 or "
+    "cloud, and push again."
 )
 
 #: What the engine prints for the plan, held back until it is known which values are secret.
 _PLAN = "plan"
 _HELD_BACK = (
-    "what else the engine printed is not shown, as it could not be told which values in it are secret. "
-    "Plan on your own machine to see it, or let the engine be Terraform 1.6 or later."
+    "the rest of the engine's output is hidden, because Tidegate cannot tell which values in it are secret. To see "
+    "it, plan on your own machine, or use Terraform 1.6 or later."
 )
 
 #: What the plan proper begins with; before it, the engine lists what it refreshes.
@@ -51,7 +51,7 @@ _PLAN_ENDS = re.compile(rb"\xe2\x94\x80{20,}|Saved the plan to: |To perform exac
 def run_plan(tools: Tools, preparation: Preparation, taken: TakenJob) -> dict[str, Any]:
     """Run the steps of a plan job, and return the plan as the state machine takes it. Raise JobFault."""
     if problem := plan_problem(taken.job.run.plan):
-        raise StepFailed(f"The steps of the plan cannot be run: {problem}. Nothing was planned.")
+        raise StepFailed(f"The plan steps are invalid: {problem}. Nothing was planned.")
     engine, version = preparation.engine(taken)
     return Planning(tools, preparation, taken, version, StepRunner(tools, engine, taken.job)).result()
 
@@ -164,10 +164,12 @@ def _restore_lock(tools: Tools, stored: Artifact, place: Path) -> None:
     except AwsError as error:
         if error.code != "NoSuchKey":
             raise
-        tools.log.say(f"{stored.key} has expired: the commit's own lock file is used")
+        tools.log.say(f"{stored.key} has expired; using the commit's own lock file")
         return
     if digest != stored.sha256:
-        raise RunnerFault(f"{stored.key} is not what the deployment's plan stored. Find out who wrote to the bucket.")
+        raise RunnerFault(
+            f"{stored.key} differs from what the deployment's plan stored. Find out who wrote to the bucket."
+        )
     place.write_bytes(file.read_bytes())
 
 
@@ -176,7 +178,7 @@ def _facts(tools: Tools, engine: Engine, files: _PlanFiles) -> PlanFacts:
     try:
         facts = read_plan(files.json)
     except (ValueError, KeyError, TypeError) as error:
-        raise RunnerFault(f"The plan's JSON form cannot be read ({error}).") from error
+        raise RunnerFault(f"The plan's JSON cannot be parsed ({error}).") from error
     tools.log.masker.add(facts.sensitive)
     return facts
 

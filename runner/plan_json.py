@@ -64,7 +64,7 @@ def read_plan(path: Path) -> PlanFacts:
     with path.open("rb") as file:
         head = file.read(4096)
     if not head.startswith(b"{") or b'"format_version"' not in head:
-        raise ValueError("this is not the JSON form of a plan")
+        raise ValueError("this is not a JSON plan")
     parts = _Parts()
     for container, key, entry in entries(path):
         _note(parts, container, key, entry)

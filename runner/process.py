@@ -17,7 +17,7 @@ from runner.interruption import Interruption
 
 _BLOCK = 65_536
 #: After a program has ended, its children may hold its output open; what they still say is read for so long, and
-#: nothing after that: one that goes on writing for ever must not keep the job from its end.
+#: nothing after that: one that goes on writing forever must not keep the job from its end.
 _DRAIN_SECONDS = 2.0
 
 
@@ -94,9 +94,9 @@ class ProcessRunner:
             for reader in readers:
                 reader.finish(_DRAIN_SECONDS)
         if not in_time:
-            raise StepFailed(f"did not end within {seconds:.0f} s and was killed")
+            raise StepFailed(f"exceeded its time limit of {seconds:.0f} s and was killed")
         if code is None:
-            raise Interrupted(f"{self._interruption.reason} A program did not end in time, and was killed.")
+            raise Interrupted(f"{self._interruption.reason} A program did not exit in time and was killed.")
         return code
 
     def _readers(self, process: subprocess.Popen[bytes], capture: Callable[[bytes], None] | None) -> list[_Reader]:
@@ -124,7 +124,7 @@ class ProcessRunner:
         code = process.poll()
         if code is None:
             self._interruption.left_running = True
-            raise Interrupted(f"{self._interruption.reason} The engine did not end within {self._stop_seconds:.0f} s.")
+            raise Interrupted(f"{self._interruption.reason} The engine did not exit within {self._stop_seconds:.0f} s.")
         return code
 
 

@@ -57,7 +57,7 @@ def outline(lines: Iterable[str]) -> Iterator[str]:
 def failed_before_values(lines: Iterable[str]) -> bool:
     """Tell whether these lines of a failed plan are errors alone, and quote nothing but configuration.
 
-    Whoever may read the log may read that anyway.
+    Everybody who may read the log may read that anyway.
     """
     progress, errors = PlanProgress(), 0
     for line in lines:

@@ -27,8 +27,11 @@ LARGEST_ENGINE = 600 * 1024 * 1024
 _BLOCK = 1024 * 1024
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 _NOT_FOUND, _FORBIDDEN = 404, 403
-_ADVICE = "Name a version that was released, in `tidegate.yaml`."
-_AGAIN = "Ask for the plan again; if that does not help, an operator lets runners reach it, or names a mirror."
+_ADVICE = "Set a released version in `tidegate.yaml`."
+_AGAIN = (
+    "Request the plan again. If that fails too, ask an operator to let runners reach this URL, or to configure a "
+    "mirror."
+)
 
 
 class ReleaseRefused(RunnerFault):
@@ -73,9 +76,9 @@ def install_release(engine: EngineName, version: str, target: Path, mirror: str 
 
     Raise EngineMissing when this version was not released, or not for this machine.
 
-    ``mirror`` takes the place of the vendor's site and has its layout. ``keys`` holds the vendors'
-    public keys; a file ``terraform.fingerprint`` (``tofu.fingerprint``) beside a key replaces the
-    fingerprint that is expected of it, for a mirror that signs with its own key.
+    ``mirror`` replaces the vendor's site and has its layout. ``keys`` holds the vendors' public keys; a file
+    ``terraform.fingerprint`` (``tofu.fingerprint``) beside a key replaces the fingerprint that is expected of it, for a
+    mirror that signs with its own key.
     """
     if not VERSION.fullmatch(version):
         raise ReleaseRefused(f"{version!r} is not a version of {engine}.")
@@ -96,11 +99,13 @@ def install_release(engine: EngineName, version: str, target: Path, mirror: str 
         expected = _checksum(sums, archive_name)
         if expected is None:
             raise EngineMissing(
-                f"There is no {engine} {version} for {_platform()}: {base}/{sums_name} does not name it. {_ADVICE}"
+                f"There is no {engine} {version} for {_platform()}: {base}/{sums_name} does not list it. {_ADVICE}"
             )
         archive = incoming / "archive.zip"
         if _download(f"{base}/{archive_name}", archive, LARGEST_ARCHIVE) != expected:
-            raise ReleaseRefused(f"{archive_name} does not have the SHA-256 that the vendor signed. It was not used.")
+            raise ReleaseRefused(
+                f"{archive_name} does not have the SHA-256 that the vendor signed. The runner did not use it."
+            )
         program = _extract(archive, str(engine), incoming / "program")
         program.replace(target)
 
@@ -109,8 +114,8 @@ def verify_signature(signed: Path, signature: Path, key_file: Path, fingerprint:
     """Raise ReleaseRefused unless ``signature`` is a detached signature of ``signed`` by exactly this key."""
     if not key_file.is_file():
         raise ReleaseRefused(
-            f"There is no {key_file.name} to check signatures with. Put the vendor's public key into the directory "
-            "that TIDEGATE_RELEASE_KEYS names."
+            f"{key_file.name}, the key to verify signatures, is missing. Put the vendor's public key into the "
+            "directory in TIDEGATE_RELEASE_KEYS."
         )
     keyring = signed.parent / "keyring.gpg"
     keyring.write_bytes(_unarmored(key_file.read_text(encoding="ascii", errors="replace")))
@@ -137,7 +142,7 @@ def verify_signature(signed: Path, signature: Path, key_file: Path, fingerprint:
     # VALIDSIG ends with the fingerprint of the primary key, whichever subkey signed.
     by_key = any(words[1:2] == ["VALIDSIG"] and words[-1] == fingerprint for words in statuses)
     if result.returncode or not good or not by_key:
-        raise ReleaseRefused("The checksum file is not signed by the vendor's key. Nothing of it was used.")
+        raise ReleaseRefused("The checksum file is not signed by the vendor's key. The runner did not use it.")
 
 
 def _fingerprint(vendor: Vendor, keys: Path) -> str:
@@ -152,21 +157,21 @@ def _unarmored(armored: str) -> bytes:
     try:
         return base64.b64decode("".join(line for line in lines if line and not line.startswith("=")), validate=True)
     except ValueError as error:
-        raise ReleaseRefused("The vendor's public key is not in the form of an armored key.") from error
+        raise ReleaseRefused("The vendor's public key is not an armored key.") from error
 
 
 def _platform() -> str:
     system = os.uname()
     machine = _MACHINES.get(system.machine)
     if machine is None:
-        raise ReleaseRefused(f"There is no engine for {system.machine}.")
+        raise ReleaseRefused(f"The engine is not available for {system.machine}.")
     return f"{system.sysname.lower()}_{machine}"
 
 
 def _download(url: str, target: Path, limit: int) -> str:
     """Write what ``url`` gives to ``target`` and return its SHA-256."""
     if not url.startswith(("https://", "http://")):
-        raise ReleaseRefused(f"Releases are read over HTTP, not from {url}.")
+        raise ReleaseRefused(f"Releases must have an HTTP URL, not {url}.")
     digest = hashlib.sha256()
     size = 0
     try:
@@ -174,19 +179,19 @@ def _download(url: str, target: Path, limit: int) -> str:
             while block := response.read(_BLOCK):
                 size += len(block)
                 if size > limit:
-                    raise ReleaseRefused(f"{url} is larger than any release.")
+                    raise ReleaseRefused(f"{url} is too large for a release.")
                 digest.update(block)
                 file.write(block)
     except urllib.error.HTTPError as error:
         error.close()
         if error.code == _NOT_FOUND:
-            raise _NotThere(f"There is no {url}.") from error
+            raise _NotThere(f"{url} does not exist.") from error
         if error.code == _FORBIDDEN:  # A bucket says so of what it does not have, and a proxy of what it has.
-            raise ReleaseRefused(f"There is no {url}, or it may not be read. Is the version right?") from error
-        raise RunnerFault(f"{url} answered with {error.code}. {_AGAIN}") from error
+            raise ReleaseRefused(f"{url} does not exist, or access is denied. Check the version.") from error
+        raise RunnerFault(f"{url} returned HTTP {error.code}. {_AGAIN}") from error
     except OSError as error:
         why = getattr(error, "reason", error)
-        raise RunnerFault(f"The engine's release {url} could not be read: {why}. {_AGAIN}") from error
+        raise RunnerFault(f"Downloading the engine's release {url} failed: {why}. {_AGAIN}") from error
     return digest.hexdigest()
 
 
@@ -203,12 +208,12 @@ def _extract(archive: Path, member: str, target: Path) -> Path:
     try:
         with zipfile.ZipFile(archive) as files:
             if any(name.startswith("/") or "\\" in name or ".." in name.split("/") for name in files.namelist()):
-                raise ReleaseRefused("The archive writes outside its folder. Nothing of it was used.")
+                raise ReleaseRefused("The archive writes outside of its folder. The runner did not use it.")
             if member not in files.namelist() or files.getinfo(member).file_size > LARGEST_ENGINE:
-                raise ReleaseRefused(f"The archive does not hold {member}.")
+                raise ReleaseRefused(f"The archive does not contain {member}.")
             with files.open(member) as source, target.open("wb") as program:
                 shutil.copyfileobj(source, program, _BLOCK)
     except zipfile.BadZipFile as error:
-        raise ReleaseRefused("The archive is no ZIP file.") from error
+        raise ReleaseRefused("The archive is not a ZIP file.") from error
     target.chmod(0o755)
     return target

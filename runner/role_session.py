@@ -75,7 +75,7 @@ class RoleSession:
             self._start()
         except JobFault as fault:
             ends = time.strftime("%H:%M:%S UTC", time.gmtime(self._given[1]))
-            self._failed = type(fault)(f"The credentials of the engine end at {ends} and cannot be renewed. {fault}")
+            self._failed = type(fault)(f"The engine's credentials expire at {ends} and cannot be renewed. {fault}")
             self._tried = now
         else:
             self._failed = None

@@ -32,8 +32,8 @@ from tidegate.deploys.rules.runner_size import out_of_memory
 #: How long an interrupted plan of a pull request may go on, which locks and leaves nothing.
 _SPECULATION_STOP_SECONDS = 10.0
 _NOT_CLONED = (
-    "The commit has submodules, which are not cloned: set clone.submodules: true in the default "
-    "branch's tidegate.yaml, if a module is in one."
+    "The commit has submodules, which Tidegate does not clone. If a module is in one, set clone.submodules: true in "
+    "the default branch's tidegate.yaml."
 )
 
 
@@ -107,9 +107,9 @@ def _nobody_waits(tools: Tools, taken: TakenJob) -> None:
     """Stop, unless the engine applies: that goes on to its end, to kill it would leave more unknown, not less."""
     if not tools.interruption.applying:
         what = "apply" if taken.job.kind is JobKind.APPLY else "plan"
-        tools.interruption.request(f"Nobody waits for this {what} any more.")
+        tools.interruption.request(f"This {what} was cancelled or has expired.")
     else:
-        tools.log.say("nobody waits for this apply any more; it goes on to its end, and its log is kept")
+        tools.log.say("this apply's execution has ended; the apply continues to its end, and its log is kept")
 
 
 def _run_of(kind: JobKind) -> Callable[[Tools, Preparation, TakenJob], dict[str, Any]]:
@@ -172,7 +172,7 @@ class _Ending:
             self._answer(outcome)
             code = ExitCode.FAULT if isinstance(outcome, RunnerFault) else ExitCode.REPORTED
         except (NobodyWaits, AwsError) as error:
-            log.say(f"the result could not be reported: {error}")
+            log.say(f"reporting the result failed: {error}")
             code = ExitCode.NOT_REPORTED
         self._sender.finish()
         storing.result()
@@ -190,7 +190,7 @@ class _Ending:
         reporter.fail(self._taken.token, outcome.error, message, lines, outcome.mark)
 
     def _store_log(self) -> None:
-        """Store the complete log, masked anew: values that the plan marks sensitive were not known at its start."""
+        """Store the complete log, masked again: values that the plan marks sensitive were not known at its start."""
         tools = self._tools
         complete = tools.directory / "complete.log"
         copy_masked(tools.log.path, complete, tools.log.masker)
@@ -199,4 +199,4 @@ class _Ending:
                 key = log_key(self._taken.job.id)
                 tools.aws.put_object(tools.settings.bucket, key, content, "text/plain; charset=utf-8")
         except AwsError as error:
-            tools.log.say(f"the log could not be stored: {error}")
+            tools.log.say(f"storing the log failed: {error}")

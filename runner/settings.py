@@ -99,7 +99,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
 def _required(environ: Mapping[str, str], name: str) -> str:
     value = environ.get(name)
     if not value:
-        raise SettingsError(f"{name} is not set. The task definition or the state machine has to set it.")
+        raise SettingsError(f"{name} is not set. The task definition or the state machine must set it.")
     return value
 
 
@@ -128,7 +128,7 @@ def _roles(text: str) -> AllowedRoles:
     try:
         return from_text(text)
     except ValueError as error:
-        raise SettingsError("TIDEGATE_TARGET_ROLES is no JSON of roles by phases.") from error
+        raise SettingsError("TIDEGATE_TARGET_ROLES is not JSON with roles per phase.") from error
 
 
 def _names(environ: Mapping[str, str], name: str) -> tuple[str, ...]:

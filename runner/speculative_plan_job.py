@@ -41,9 +41,9 @@ def run_speculative_plan(tools: Tools, preparation: Preparation, taken: TakenJob
     """Run the steps of a plan for a pull request; return the plan as the state machine takes it. Raise JobFault."""
     job = taken.job
     if problem := plan_problem(job.run.plan):
-        raise StepFailed(f"The steps of the plan cannot be run: {problem}. Nothing was planned.")
+        raise StepFailed(f"The plan steps are invalid: {problem}. Nothing was planned.")
     engine, version = preparation.engine(taken)
-    # What looks for drift plans the base branch's own code.
+    # Drift detection plans the base branch's own code.
     if job.sha != job.base_sha and (problem := engine_problem(engine.name, version)):
         raise CodeRefused(f"{problem} Nothing was planned.")
     git = preparation.git(taken)
@@ -162,8 +162,8 @@ class _Guard:
         written = next((file for file in sorted(self._home.rglob("*")) if self._is_written(file)), None)
         if written is not None:
             raise CodeRefused(
-                f"The step was not run, as the plan has written {written.relative_to(self._home).as_posix()!a} into "
-                "the home directory, where programs look for their settings. Let no data source write there."
+                f"The step did not run, because the plan wrote {written.relative_to(self._home).as_posix()!a} into "
+                "the home directory, where programs read their settings. Make sure that no data source writes there."
             )
 
     def check(self, argv: Sequence[str]) -> None:
@@ -200,7 +200,7 @@ class _Guard:
             file = self._top / name
             if file.is_relative_to(directory.resolve()) and (file.suffix in _IMPORTED or file.is_symlink()):
                 why = _not_as_before(f"may import {name!a}")
-                raise CodeRefused(f"{why} With the option -I, Python imports nothing from there.")
+                raise CodeRefused(f"{why} Use Python's option -I, which disables imports from there.")
 
 
 def _not_as_before(what: str) -> str:

@@ -28,9 +28,9 @@ class Captured:
         try:
             text = self._content.decode()
         except UnicodeDecodeError:
-            raise ValueError("its program printed what is no text in UTF-8") from None
+            raise ValueError("its program printed invalid UTF-8") from None
         if "\0" in text:
-            raise ValueError("its program printed a byte 0, which no variable can hold")
+            raise ValueError("its program printed a NUL byte, which variables cannot contain")
         return text
 
 
@@ -53,6 +53,6 @@ def _lines(text: str) -> list[tuple[str, str]]:
             continue
         name, equals, value = plain.removeprefix("export ").partition("=")
         if not equals:
-            raise ValueError(f"line {number} of what its program printed is not NAME=VALUE")
+            raise ValueError(f"line {number} of its program's output is not NAME=VALUE")
         pairs.append((name, value))
     return pairs

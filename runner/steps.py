@@ -44,7 +44,7 @@ class StepRunner:
         self._end = tools.begun + job.seconds - REPORT_SECONDS
         for name, _ in job.run.variables:
             if problem := name_problem(name):
-                raise StepFailed(f"The stack's variables cannot be used: {problem}.")
+                raise StepFailed(f"The stack's variables are invalid: {problem}.")
         self._environ = {**engine.environ, **job_variables(job), **dict(job.run.variables)}
 
     def know_plan(self, file: Path) -> None:
@@ -73,7 +73,7 @@ class StepRunner:
         log = self._tools.log
         log.end_line()
         if step.ignore_errors and not isinstance(fault, Interrupted):
-            log.say(f"{fault} This is ignored.")
+            log.say(f"{fault} The failure is ignored.")
             return first
         if first is not None:
             log.say(str(fault))
@@ -99,7 +99,7 @@ class StepRunner:
         try:
             values = set_by(step, captured)
         except ValueError as error:
-            raise StepFailed(f"{_name(step)} cannot be used: {error}.") from error
+            raise StepFailed(f"{_name(step)} is invalid: {error}.") from error
         log = self._tools.log
         if step.sensitive:
             log.masker.add(values.values())
@@ -135,7 +135,7 @@ class StepRunner:
         except StepFailed as fault:
             raise StepFailed(f"{_name(step)} {fault}.") from fault
         except (OSError, ValueError) as error:
-            raise StepFailed(f"{_name(step)} cannot be started: {error}.") from error
+            raise StepFailed(f"{_name(step)} failed to start: {error}.") from error
         tools.log.end_line()
         tools.interruption.check()
         if code < 0:
@@ -146,7 +146,7 @@ class StepRunner:
     def _seconds(self, step: WorkflowStep) -> float:
         left = self._end - time.monotonic()
         if left <= 0:
-            raise StepFailed(f"{_name(step)} was not run: the job's time is over.")
+            raise StepFailed(f"{_name(step)} did not run: the job reached its time limit.")
         return min(left, self._tools.settings.program_seconds)
 
     def _filled(self, step: WorkflowStep, text: str, environ: Mapping[str, str] | None = None) -> str:
@@ -154,8 +154,8 @@ class StepRunner:
         missing = unknown_variable(text, values)
         if missing is not None:
             raise StepFailed(
-                f"{_name(step)} names ${{{missing}}}, which is not set. Set it by a step env before it, or by a "
-                "variable of the stack; write $$ where a plain $ is meant."
+                f"{_name(step)} uses ${{{missing}}}, which is not set. Set it with an env step before it, or as a "
+                f"variable of the stack. Write $$ for a literal $."
             )
         return substituted(text, values)
 

@@ -33,13 +33,17 @@ def check_out_submodules(git: Git, job: Job) -> None:
         for path, commit, url in _submodules(above):
             seen += 1
             if seen > _MOST or depth == _DEEPEST:
-                raise CommitRefused(f"There are more than {_MOST} submodules, or {_DEEPEST} in each other. Use fewer.")
+                raise CommitRefused(
+                    f"There are more than {_MOST} submodules, or they are nested deeper than {_DEEPEST} "
+                    "levels. Use "
+                    "fewer."
+                )
             named = plain_address(_absolute(url, above.clone_url))
             address = known.get(named)
             if address is None:
                 raise CommitRefused(
-                    f"The submodule {path!a} is from {url[:200]!a}, which clone.repositories in the default branch's "
-                    f"tidegate.yaml does not list. {_advice(job, named)}"
+                    f"The submodule {path!a} is from {url[:200]!a}, which is not in clone.repositories of the default "
+                    f"branch's tidegate.yaml. {_advice(job, named)}"
                 )
             ahead.append((_check_out(above, path, commit, address), depth + 1))
 
@@ -47,9 +51,9 @@ def check_out_submodules(git: Git, job: Job) -> None:
 def _advice(job: Job, address: str) -> str:
     """Return what to do about a submodule that is not listed: only repositories beside the job's own can be."""
     if address.rpartition("/")[0] in _forms(job.clone_url.rpartition("/")[0]):
-        return "List the repository there, or remove the submodule."
+        return "Add the repository there, or remove the submodule."
     beside = job.repository.rpartition("/")[0]
-    return f"The list takes repositories of {beside} alone: copy it there, or remove the submodule."
+    return f"The list may contain only repositories of {beside}: copy the repository there, or remove the submodule."
 
 
 def with_files_of_submodules(changed: frozenset[str], top: Path) -> frozenset[str]:
@@ -74,8 +78,8 @@ def _check_out(above: Git, path: str, commit: str, address: str) -> Git:
     except RunnerFault as fault:
         git.fetch("HEAD")  # Where that works, neither the forge nor the network failed.
         raise CommitRefused(
-            f"The submodule {path!a} is at the commit {commit}, which its repository does not have. "
-            "Push that commit there, or move the submodule."
+            f"The submodule {path!a} is at the commit {commit}, which its repository does not contain. Push that "
+            "commit there, or update the submodule."
         ) from fault
     git.do("checkout", "--quiet", "--force", "--detach", commit)
     return git
@@ -92,7 +96,7 @@ def _submodules(git: Git) -> Iterator[tuple[str, str, str]]:
         words, _, name = link.partition(b"\t")
         path = os.fsdecode(name)
         if path not in urls:
-            raise CommitRefused(f"{_FILE} has no path and URL of the submodule {path!a}. Add them, or remove it.")
+            raise CommitRefused(f"{_FILE} has no path and URL for the submodule {path!a}. Add them, or remove it.")
         yield path, words.split()[2].decode("ascii"), urls[path]
 
 

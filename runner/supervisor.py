@@ -36,7 +36,7 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """In seconds: how long the job may go on in all, show no sign of life, and take to stop."""
+    """In seconds: how long the job may go on in all, show no heartbeat, and take to stop."""
 
     life: float
     silence: float
@@ -103,7 +103,7 @@ class _Supervisor:
         while (code := self._ended()) is None:
             self._listen()
             if self._told is None and time.monotonic() - self._begun > self._limits.life:
-                self._tell("its time is over")
+                self._tell("it reached its time limit")
             if not self._killed:
                 self._end_what_is_stuck()
         return ExitCode.STUCK if self._killed else code
@@ -128,13 +128,13 @@ class _Supervisor:
             elif end == self._life:
                 self._seen = time.monotonic()
             elif end == self._waking and {signal.SIGTERM, signal.SIGINT} & set(content):
-                self._tell("it is told to stop")
+                self._tell("it received a stop signal")
 
     def _tell(self, why: str) -> None:
         """Pass an interrupt on: the job passes it on to its program, and reports."""
         if self._told is None:
             self._told = time.monotonic()
-            _say(f"the runner is interrupted: {why}")
+            _say(f"the runner is being interrupted: {why}")
         _signal(self._child, signal.SIGTERM)
 
     def _end_what_is_stuck(self) -> None:
@@ -145,7 +145,7 @@ class _Supervisor:
             return
         programs = {process for process in children_of(self._child) if _runs(process)}
         if overdue or not programs:
-            why = "does not end in time" if overdue else f"has shown no sign of life for {silence:.0f} s"
+            why = "did not exit in time" if overdue else f"has been unresponsive for {silence:.0f} s"
             _say(f"the runner {why} and is killed")
             self._killed = True
             for process in (*programs, self._child):
@@ -155,7 +155,7 @@ class _Supervisor:
 
     def _interrupt(self, program: int) -> None:
         """Interrupt a program as its runner would, once, and read what it prints: it would wait for a reader."""
-        _say("the runner has shown no sign of life, and its program is interrupted")
+        _say("the runner is unresponsive; interrupting its program")
         self._interrupted.add(program)
         for number in (1, 2):
             with suppress(OSError):

@@ -24,18 +24,18 @@ _IMPERSONATION = "https://iamcredentials.googleapis.com/v1/projects/-/serviceAcc
 #: What STS answers of a token (botocore's model of AssumeRoleWithWebIdentity), and what is then to be done.
 _ADVICE = {
     "AccessDenied": (
-        "Its trust policy must allow sts:AssumeRoleWithWebIdentity, sts:TagSession and sts:SetSourceIdentity to the "
-        "provider of this issuer, under conditions that this token fulfils, and there must be such a role"
+        "Its trust policy must allow sts:AssumeRoleWithWebIdentity, sts:TagSession and sts:SetSourceIdentity for "
+        "this issuer's provider, with conditions that this token meets, and the role must exist"
     ),
     "InvalidIdentityToken": (
-        "There must be such an account, which needs an OpenID Connect provider in IAM with this issuer and audience, "
-        "and the issuer must still publish the key that signed the token: `tidegate doctor` checks whether it does"
+        "The account must exist, and must have an IAM OpenID Connect provider with this issuer and audience. The "
+        "issuer must still publish the key that signed the token: `tidegate doctor` checks this"
     ),
-    "ExpiredTokenException": "The token was made for this job a moment ago: check the clocks of what is between",
-    "IDPRejectedClaim": "The provider in IAM does not accept a claim of this token",
+    "ExpiredTokenException": "The token was issued for this job a moment ago: check for clock skew",
+    "IDPRejectedClaim": "The IAM OpenID Connect provider rejects a claim of this token",
     **ADVICE,
 }
-#: AWS could not read the issuer's keys, which may pass.
+#: AWS could not fetch the issuer's keys, which may pass.
 _UNREACHABLE = "IDPCommunicationError"
 
 
@@ -86,7 +86,7 @@ def _check(taken: TakenJob, wanted: Mapping[Cloud, _Describe], now: float) -> No
         raise RunnerFault(issued.problem) if issued.passes else RoleRefused(issued.problem)
     for cloud in wanted:
         if cloud not in issued.tokens:
-            raise RunnerFault(f"The job was handed over without its token for {cloud}.")
+            raise RunnerFault(f"The job was dispatched without its token for {cloud}.")
         if problem := times_problem(issued.tokens[cloud], now):
             raise RunnerFault(problem)
 
@@ -144,9 +144,9 @@ def _try_role(aws: Aws, job: Job, token: str) -> None:
         said = said_in(token)
         what = f"iss={said['iss']}, aud={said['aud']}, sub={said['sub']}"
         if error.code in _ADVICE:
-            problem = f"The role {_role(job)} does not let the job's token in: {error.code}: {error.message}"
+            problem = f"The role {_role(job)} rejected the job's token: {error.code}: {error.message}"
             raise RoleRefused(
-                f"{problem.rstrip('.')}. {_ADVICE[error.code]} ({what}). docs/identity.md has it."
+                f"{problem.rstrip('.')}. {_ADVICE[error.code]} ({what}). See docs/identity.md."
             ) from error
-        unread = "AWS could not read the issuer's keys" if error.code == _UNREACHABLE else "STS did not answer"
+        unread = "AWS could not fetch the issuer's keys" if error.code == _UNREACHABLE else "STS did not answer"
         raise RunnerFault(f"{unread} for the role {_role(job)}: {error.message or error.code} ({what}).") from error

@@ -48,8 +48,8 @@ class Git:
         if self._run(("-c", "fetch.fsckObjects=false", *fetch), None):
             raise RunnerFault("git fetch failed: see the log.")
         raise CommitRefused(
-            "git refuses files of this commit as dangerous: the log says which and why, such as a path or URL in "
-            ".gitmodules. Remove them in a new commit and push it."
+            "git refuses dangerous files in this commit, such as a path or URL in .gitmodules. The log says which "
+            "and why. Remove them in a new commit and push it."
         )
 
     def do(self, *arguments: str) -> None:
@@ -149,8 +149,8 @@ def _inside(target: Path, root_directory: str) -> Path:
     root = place_in(target, target / directory(root_directory))
     if root is None:
         raise CommitRefused(
-            f"The root's directory {root_directory!r} is a link that leads out of the repository. "
-            "Put the root's files there, or a link that stays inside."
+            f"The root's directory {root_directory!r} is a symbolic link that points outside of the repository. "
+            "Replace it by the root's files, or by a link inside the repository."
         )
     if not root.is_dir():
         raise CommitRefused(

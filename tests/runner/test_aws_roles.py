@@ -112,17 +112,17 @@ def test_a_role_that_refuses_the_session_says_what_its_trust_policy_needs(instal
 
 def test_a_role_or_an_account_that_is_not_there_is_told_as_well(installed: Bench, commit: Commit) -> None:
     installed.aws.refuse = lambda service, _: Refusal(403, "AccessDenied") if service == "sts" else None
-    assert "where there is no such role or account" in refused(installed, commit(resource("network")), run=RUN)
+    assert "if the role or account does not exist" in refused(installed, commit(resource("network")), run=RUN)
 
 
 @pytest.mark.parametrize(
     ("code", "advice"),
-    [("RegionDisabledException", "activate Tidegate's region in IAM"), ("PackedPolicyTooLarge", "a shorter name")],
+    [("RegionDisabledException", "STS is not active in Tidegate's region"), ("PackedPolicyTooLarge", "a shorter name")],
 )
 def test_what_a_person_mends_for_sts_is_told(installed: Bench, commit: Commit, code: str, advice: str) -> None:
     installed.aws.refuse = lambda service, _: Refusal(400, code) if service == "sts" else None
     message = refused(installed, commit(resource("network")), run=RUN)
-    assert f"The role {TARGET.plan_role} cannot be assumed: {code}" in message
+    assert f"Tidegate cannot assume the role {TARGET.plan_role}: {code}" in message
     assert advice in message
 
 

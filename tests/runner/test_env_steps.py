@@ -69,7 +69,11 @@ def captured(content: bytes) -> Captured:
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"\377\376", "no text in UTF-8"), (b"a\0b", "a byte 0"), (b"x" * 100_001, "more than 100,000 bytes")],
+    [
+        (b"\377\376", "its program printed invalid UTF-8"),
+        (b"a\0b", "its program printed a NUL byte,"),
+        (b"x" * 100_001, "more than 100,000 bytes"),
+    ],
 )
 def test_what_no_variable_can_hold_is_refused_and_not_told(content: bytes, words: str) -> None:
     with pytest.raises(ValueError, match=words) as refusal:

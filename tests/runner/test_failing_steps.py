@@ -55,20 +55,20 @@ def test_errors_may_be_ignored(steps: Steps) -> None:
     ignored = run_step("exit 7", ignore_errors=True)
     job = steps.plan(INIT, ignored, WorkflowStep(StepKind.RUN, ("no-such-program",), ignore_errors=True), PLAN)
     steps.succeeded()
-    assert "failed with exit code 7. This is ignored." in steps.log(job)
+    assert "failed with exit code 7. The failure is ignored." in steps.log(job)
 
 
 @pytest.mark.parametrize("command", [("no-such-program",), ("./main.tf",), ("a\0b",), ("echo", "x" * 200_000)])
 def test_a_program_that_cannot_be_started_fails_its_step(steps: Steps, command: tuple[str, ...]) -> None:
     steps.plan(INIT, WorkflowStep(StepKind.RUN, command), PLAN)
-    steps.failed("TerraformClientError", "cannot be started")
+    steps.failed("TerraformClientError", "failed to start")
 
 
 def test_a_program_that_never_ends_is_killed_with_all_that_it_started(steps: Steps, bench: Bench) -> None:
     bench.environ["TIDEGATE_PROGRAM_SECONDS"] = "3"
     steps.plan(INIT, run_step(f"setsid sleep 300 & echo $! > {bench.directory}/daemon; trap '' INT TERM; cat"), PLAN)
     steps.plan(INIT, run_step(f"setsid sleep 300 & echo $! > {bench.directory}/daemon; sleep 300"), PLAN)
-    steps.failed("TerraformClientError", "did not end within 3 s and was killed")
+    steps.failed("TerraformClientError", "exceeded its time limit of 3 s and was killed")
     assert not Path(f"/proc/{(bench.directory / 'daemon').read_text().strip()}").exists()
 
 
@@ -120,4 +120,4 @@ def test_a_plan_job_without_its_own_steps_is_refused(steps: Steps, plan: tuple[W
 @pytest.mark.parametrize("name", ["STACK_VAR\nX", "PATH"])
 def test_stack_variables_of_other_names_are_refused(steps: Steps, name: str) -> None:
     steps.plan(INIT, PLAN, variables=((name, "x"),))
-    steps.failed("TerraformClientError", "variables cannot be used")
+    steps.failed("TerraformClientError", "variables are invalid")

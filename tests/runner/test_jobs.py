@@ -279,7 +279,9 @@ def test_what_is_deployed_is_destroyed_with_its_own_engine_and_lock_file(
     assert json.loads(bench.state().read_text())["resources"] == []
 
 
-@pytest.mark.parametrize(("digest", "told"), [("", "has expired"), ("00" * 32, "is not what the deployment's plan")])
+@pytest.mark.parametrize(
+    ("digest", "told"), [("", "has expired"), ("00" * 32, "differs from what the deployment's plan")]
+)
 def test_a_lock_file_that_expired_is_the_commits_and_another_one_is_refused(
     bench: Bench, commit: Callable[..., str], digest: str, told: str
 ) -> None:

@@ -160,7 +160,7 @@ def test_a_plan_out_of_time_is_interrupted_and_says_that_it_moves(bench: Bench, 
     operation, told = bench.aws.answer(JOB_TOKEN)
     assert (operation, told["error"]) == ("failure", "TooLargeForLambda")
     assert bench.aws.record(job.id)["met_limit"] == {"S": "TIME"}
-    assert "needs more than 13 minutes. It moves to Fargate" in bench.stored_log(job.id)
+    assert "needs more than 13 minutes. Tidegate moves it to Fargate" in bench.stored_log(job.id)
 
 
 class Record:
@@ -217,6 +217,6 @@ def test_what_is_refused_is_refused_on_fargate_as_well(tmp_path, vmstat):
 
 def test_what_somebody_cancelled_is_not_too_large(tmp_path, vmstat):
     watching = limits(tmp_path, vmstat)
-    watching._interruption.request("Nobody waits for this plan any more.")
+    watching._interruption.request("This plan was cancelled or has expired.")
     vmstat.write_text("oom_kill 3\n")
     assert met(watching, Interrupted("interrupted")) == []

@@ -185,7 +185,7 @@ def test_what_is_no_signature_is_refused(mirror: Mirror, keys: Path, target: Pat
 def test_without_a_signature_nothing_is_used(mirror: Mirror, keys: Path, target: Path) -> None:
     mirror.publish()
     Path(f"{mirror.sums}.sig").unlink()
-    with pytest.raises(ReleaseRefused, match=r"There is no .*SHA256SUMS\.sig"):
+    with pytest.raises(ReleaseRefused, match=r"SHA256SUMS\.sig does not exist"):
         install(mirror, keys, target)
     assert cached(target) == []
 
@@ -202,7 +202,7 @@ def test_an_archive_that_writes_outside_its_folder_is_refused(
     mirror: Mirror, keys: Path, target: Path, name: str
 ) -> None:
     mirror.publish({name: "x", "terraform": PROGRAM})
-    with pytest.raises(ReleaseRefused, match="outside its folder"):
+    with pytest.raises(ReleaseRefused, match="The archive writes outside of its"):
         install(mirror, keys, target)
     assert cached(target) == []
     assert not list(target.parents[2].glob("**/escaped"))
@@ -222,7 +222,7 @@ def test_what_is_no_archive_is_refused(mirror: Mirror, keys: Path, target: Path)
 
 
 def test_a_version_that_does_not_exist_is_named(mirror: Mirror, keys: Path, target: Path) -> None:
-    with pytest.raises(EngineMissing, match=r"no terraform 1\.2\.3: There is no http://.*/1\.2\.3/"):
+    with pytest.raises(EngineMissing, match=r"no terraform 1\.2\.3: http://.*/1\.2\.3/"):
         install(mirror, keys, target, "1.2.3")
     assert cached(target) == []
 
@@ -234,7 +234,7 @@ def test_what_is_no_version_is_refused_before_anything_is_asked(keys: Path, targ
 
 
 def test_a_mirror_that_does_not_answer_is_a_fault(keys: Path, target: Path) -> None:
-    with pytest.raises(RunnerFault, match="could not be read"):
+    with pytest.raises(RunnerFault, match="failed: "):
         install_release(EngineName.TERRAFORM, VERSION, target, "http://127.0.0.1:9", keys)
 
 
@@ -309,7 +309,7 @@ def test_a_default_version_that_was_never_released_is_the_operators_to_mend(
         "TIDEGATE_RELEASE_KEYS": str(keys),
         "TIDEGATE_DEFAULT_TERRAFORM": "1.2.3",
     }
-    with pytest.raises(RunnerFault, match="default version cannot be had"):
+    with pytest.raises(RunnerFault, match="The default version is not available"):
         find(None, path, **environ)
 
 
@@ -330,4 +330,4 @@ def test_a_job_whose_engine_cannot_be_had_says_why(bench: Bench) -> None:
     ended = bench.run(job, TIDEGATE_RELEASE_MIRROR="http://127.0.0.1:9")
     assert ended.code == 1
     assert bench.result()["error"] == "RunnerFault"
-    assert "could not be read" in bench.result()["message"]
+    assert "Downloading" in bench.result()["message"]

@@ -28,11 +28,11 @@ def refuse_to_run(bench: Bench) -> str:
     [
         (
             'data "external" "x" {\n  program = ["sh", "-c", "id"]\n}\n',
-            ("network/evil.tf:1:", "'external' runs the program", "pull_requests.allowed_providers"),
+            ("network/evil.tf:1:", "'external' runs a program", "pull_requests.allowed_providers"),
         ),
         (
             '\ndata "http" "x" { url = "https://evil.example" }\n',
-            ("network/evil.tf:2:", "'http' calls the address", "pull_requests.allowed_providers"),
+            ("network/evil.tf:2:", "'http' calls a URL", "pull_requests.allowed_providers"),
         ),
         (
             'terraform {\n  required_providers {\n    aws = {\n      source = "evil/aws"\n    }\n  }\n}\n',
@@ -52,7 +52,7 @@ def refuse_to_run(bench: Bench) -> str:
         ),
         (
             'terraform {\n  backend "kubernetes" {\n    exec { command = "sh" }\n  }\n}\n',
-            ("network/evil.tf:2:", "the backend 'kubernetes' runs the program", "Nothing allows it"),
+            ("network/evil.tf:2:", "the backend 'kubernetes' runs a program", "Nothing allows it"),
         ),
         (
             'provider "aws" {\n  shared_config_files = ["./aws"]\n}\n',
@@ -85,7 +85,7 @@ def test_local_modules_are_looked_through_too_in_both_forms_of_the_language(benc
         },
     )
     message = refused_at_once(bench, sha)
-    assert "modules/a/b/main.tf.json: the data source 'external' runs the program" in message
+    assert "modules/a/b/main.tf.json: the data source 'external' runs a program" in message
 
 
 def test_what_is_refused_is_told_in_bounds_and_without_control_characters(bench: Bench, commit: Commit) -> None:
@@ -222,9 +222,9 @@ def test_a_module_from_elsewhere_is_looked_through_before_anything_of_it_runs(be
     [
         (
             "locals {\n  x = <<A·B\n  words\nA·B\n}\n",
-            "network/evil.tf:2: this cannot be read: the end of a heredoc has",
+            "network/evil.tf:2: this cannot be parsed: the end of a heredoc has",
         ),
-        ("locals {\n  x = 1 }\n", "network/evil.tf:2: this cannot be read"),
+        ("locals {\n  x = 1 }\n", "network/evil.tf:2: this cannot be parsed"),
         (f"locals {{\n  config = {{{'#' * 60}\n  }}\n}}\n", "network/evil.tf:5: the module source 'evil/x/y'"),
     ],
 )
@@ -235,4 +235,4 @@ def test_nothing_hides_a_module_from_the_first_look(bench: Bench, commit: Commit
 
 def test_a_file_too_large_to_be_looked_through_is_refused(bench: Bench, commit: Commit) -> None:
     message = refused_at_once(bench, commit(resource("network"), **{"network/large.tf": "#" * 5_242_881}))
-    assert "network/large.tf: the file is too large to be judged." in message
+    assert "network/large.tf: the file is too large to check." in message

@@ -132,7 +132,7 @@ def test_links_that_lead_to_themselves_are_told(bench: Bench, link: str) -> None
     files = {} if link == "network" else {"network/main.tf": bench.backend()}
     sha = bench.forge.commit({"a": "a", **files}, {link: link.rpartition("/")[2]})
     bench.run(bench.job(JobKind.SPECULATE, sha))
-    assert "leads out of the repository" in bench.result()["message"]
+    assert "points outside of the repository" in bench.result()["message"]
 
 
 @pytest.mark.parametrize("link", ["network/link.tf", "modules"])
@@ -144,13 +144,13 @@ def test_links_that_lead_out_of_the_repository_are_not_followed(bench: Bench, li
     sha = bench.forge.commit(
         {"network/main.tf": bench.backend() + 'module "m" { source = "../modules" }\n'}, {link: str(target)}
     )
-    assert f"{link}: this leads out of the repository." in refused(bench, sha)
+    assert f"{link}: this points outside of the repository." in refused(bench, sha)
 
 
 def test_a_root_that_is_a_link_out_of_the_repository_is_not_planned(bench: Bench) -> None:
     sha = bench.forge.commit({"a": "a"}, {"network": "/etc"})
     bench.run(bench.job(JobKind.SPECULATE, sha))
-    assert "leads out of the repository" in bench.result()["message"]
+    assert "points outside of the repository" in bench.result()["message"]
 
 
 def test_nothing_is_locked_and_nothing_is_written(bench: Bench, commit: Commit) -> None:
@@ -206,7 +206,7 @@ def test_a_plan_that_nobody_waits_for_any_more_ends_soon(bench: Bench, commit: C
     bench.aws.gone.add(JOB_TOKEN)
     ended = bench.finish(process, 30)
     assert ended.code == 5, ended.output
-    assert "Nobody waits for this plan any more." in bench.stored_log(job.id)
+    assert "This plan was cancelled or has expired." in bench.stored_log(job.id)
 
 
 def test_a_plan_of_megabytes_is_stored_whole_and_masked(bench: Bench, commit: Commit) -> None:

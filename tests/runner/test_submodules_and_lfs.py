@@ -42,9 +42,9 @@ def test_a_submodule_of_a_listed_repository_is_put_in_its_place(bench: Bench, ur
         ("../other.git", "'../other.git'"),
         ("https://example.com/acme/modules", "clone.repositories"),
         ("../../../../etc", "clone.repositories"),
-        ("../modules2.git", "List the repository there"),
-        ("git@127.0.0.1:acme/modules2.git", "List the repository there"),
-        ("ssh://git@127.0.0.1/acme/modules2", "List the repository there"),
+        ("../modules2.git", "Add the repository there, or remove"),
+        ("git@127.0.0.1:acme/modules2.git", "Add the repository there, or remove"),
+        ("ssh://git@127.0.0.1/acme/modules2", "Add the repository there, or remove"),
         ("git@127.0.0.1:foo/modules2.git", "takes repositories of acme alone"),
         ("https://example.com/foo/bar", "takes repositories of acme alone"),
     ],
@@ -57,7 +57,7 @@ def test_a_submodule_from_elsewhere_is_refused(bench: Bench, url: str, words: st
 
 def test_where_submodules_are_not_cloned_a_module_in_one_is_answered_with_what_to_set(bench: Bench) -> None:
     bench.run(bench.job(JobKind.PLAN, with_submodule(bench, "../modules.git")))
-    assert "which are not cloned: set clone.submodules" in bench.result()["message"]
+    assert "The commit has submodules, which Tidegate" in bench.result()["message"]
 
 
 def test_a_forge_without_git_lfs_is_told_with_what_to_do(bench: Bench) -> None:
@@ -77,7 +77,7 @@ def test_a_forge_that_refuses_git_lfs_is_not_told_to_have_none(bench: Bench) -> 
     bench.run(bench.job(JobKind.PLAN, sha, run=LFS))
     assert bench.result()["error"] == "TerraformClientError"
     assert "quota" in bench.result()["message"]
-    assert "has no Git LFS" not in bench.result()["message"]
+    assert "Git LFS is not enabled for" not in bench.result()["message"]
 
 
 def test_an_address_to_which_no_token_may_go_is_told_as_the_reason(bench: Bench) -> None:
@@ -96,7 +96,7 @@ def test_a_forge_that_fails_is_no_mistake_of_the_author(bench: Bench) -> None:
     bench.run(bench.job(JobKind.PLAN, sha, run=LFS))
     assert bench.result()["error"] == "RunnerFault"
     assert "HTTP 503" in bench.result()["message"]
-    assert "Ask for the plan again" in bench.result()["message"]
+    assert "Request the plan again. If that" in bench.result()["message"]
 
 
 def test_a_submodule_that_gitmodules_does_not_name_is_refused(bench: Bench) -> None:
@@ -153,4 +153,4 @@ def test_a_file_with_another_content_than_named_is_not_used(bench: Bench) -> Non
     bench.forge.large = dict.fromkeys(bench.forge.large, b"not that")
     sha = bench.forge.commit({"network/main.tf": bench.backend(), "network/large.tf": pointer})
     bench.run(bench.job(JobKind.PLAN, sha, run=LFS))
-    assert "another content" in bench.result()["message"]
+    assert "in Git LFS differs from what" in bench.result()["message"]

@@ -192,7 +192,7 @@ def test_what_the_installation_does_not_list_is_not_asked_for(
     [
         (Issued(problem="No key."), "TerraformClientError", "No key."),
         (Issued(problem="Wait.", passes=True), "RunnerFault", "Wait."),
-        (Issued(), "RunnerFault", "The job was handed over without its token for aws."),
+        (Issued(), "RunnerFault", "The job was dispatched without its token for aws."),
     ],
 )
 def test_why_there_is_no_token_is_told_and_what_may_pass_is_no_mistake_of_people(
@@ -208,8 +208,8 @@ def test_why_there_is_no_token_is_told_and_what_may_pass_is_no_mistake_of_people
         ("InvalidIdentityToken", "TerraformClientError", "tidegate doctor"),
         ("ExpiredTokenException", "TerraformClientError", "clocks"),
         ("IDPRejectedClaim", "TerraformClientError", "claim"),
-        ("IDPCommunicationError", "RunnerFault", "could not read the issuer's keys"),
-        ("RegionDisabledException", "TerraformClientError", "activate Tidegate's region in IAM"),
+        ("IDPCommunicationError", "RunnerFault", "AWS could not fetch the issuer's"),
+        ("RegionDisabledException", "TerraformClientError", "STS is not active in Tidegate's region"),
         ("InternalFailure", "RunnerFault", "STS did not answer"),
     ],
 )
