@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from tidegate_cdk.construct import Tidegate
 
 _ANY = "AwsSolutions-IAM5[Resource::*]"
-_XRAY = "X-Ray's PutTraceSegments and PutTelemetryRecords know no resource."
-_LOG_DELIVERY = "Log deliveries of vended logs and X-Ray's actions know no resource."
-_REGISTRY = "ecr:GetAuthorizationToken knows no resource."
+_XRAY = "X-Ray's PutTraceSegments and PutTelemetryRecords do not support resource-level permissions."
+_LOG_DELIVERY = "The actions for vended log deliveries and for X-Ray do not support resource-level permissions."
+_REGISTRY = "ecr:GetAuthorizationToken does not support resource-level permissions."
 _SPECULATIVE = (
     *(f"plans/{jobs}/*" for jobs in SPECULATIVE_ATTEMPTS),
     *(f"logs/{jobs}.txt" for jobs in SPECULATIVE_ATTEMPTS),
 )
-#: The files of policies, and the plans that they are held against.
+#: The files of policies, and the plans that they are checked against.
 _POLICIES = (
     "policies/*",
     "configuration/policies/*",
     *(f"plans/{jobs}/plan.json" for jobs in (*PLANS, *SPECULATIVE_ATTEMPTS)),
 )
-_ONE_PREFIX = "One prefix of one bucket; the part after it is a job's id."
+_ONE_PREFIX = "One prefix of one bucket; a job's id follows it."
 
 
 def acknowledge_findings(tidegate: Tidegate) -> None:
@@ -44,12 +44,12 @@ def acknowledge_findings(tidegate: Tidegate) -> None:
     _say(
         tidegate.storage.bucket,
         "AwsSolutions-S1",
-        "Server access logs are best effort and cost a bucket of their own; CloudTrail's data events record the same.",
+        "Server access logs are best effort and need their own bucket; CloudTrail data events record the same.",
     )
     _say(
         tidegate.api,
         "AwsSolutions-APIG4",
-        "The forge cannot sign with IAM or a JWT: the function checks an HMAC over the raw body and fails closed.",
+        "VCS providers cannot sign with IAM or a JWT: the function checks an HMAC over the raw body and fails closed.",
     )
 
 
@@ -70,18 +70,18 @@ def _functions(tidegate: Tidegate) -> None:
         function = tidegate.functions[spec.name]
         role = function.role
         if not isinstance(role, iam.Role):
-            raise TypeError(f"{spec.name} has no role of its own")
+            raise TypeError(f"{spec.name} needs its own role")
         _say(role, _ANY, _XRAY)
         for pattern in ("plans/*", "logs/*", *_SPECULATIVE, *_POLICIES):
             _say(role, f"AwsSolutions-IAM5[Resource::{_arn_of(bucket)}/{pattern}]", _ONE_PREFIX)
         if not spec.invoked_by_events:
-            reason = "Invoked synchronously or from a queue, never asynchronously: its caller keeps what failed."
+            reason = "Invoked synchronously or from a queue, never asynchronously: its caller handles failures."
             _say(function, "Serverless-LambdaDLQ", reason)
 
 
 def _runners(tidegate: Tidegate) -> None:
     bucket = _arn_of(tidegate.storage.bucket)
-    insights = "Its metrics cost more than the runners that they are about: container_insights asks for them."
+    insights = "Its metrics cost more than the runners; container_insights turns them on."
     _say(tidegate.runners.cluster, "AwsSolutions-ECS4", insights)
     for definition in (tidegate.runners.plan, tidegate.runners.apply, tidegate.runners.speculate):
         _say(definition, "AwsSolutions-ECS2", "The variables hold names and versions, no secrets.")
@@ -91,10 +91,14 @@ def _runners(tidegate: Tidegate) -> None:
     for name, role in tidegate.runners.engine_roles.items():
         for policy in tidegate.settings.engine_policies(name):
             finding = f"AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/{policy}]"
-            _say(role, finding, "Chosen by the installation (plan_policies and the like).")
+            _say(role, finding, "Chosen by the installation (plan_policies and similar settings).")
         state = f"arn:<AWS::Partition>:s3:::{tidegate.settings.state_bucket}"
         for pattern in ("*", "*.tflock"):
-            _say(role, f"AwsSolutions-IAM5[Resource::{state}/{pattern}]", "The states of all roots lie in this bucket.")
+            _say(
+                role,
+                f"AwsSolutions-IAM5[Resource::{state}/{pattern}]",
+                "This bucket has the Terraform states of all roots.",
+            )
 
 
 def _machines(tidegate: Tidegate) -> None:
@@ -103,7 +107,11 @@ def _machines(tidegate: Tidegate) -> None:
         _say(machine.role, _ANY, _LOG_DELIVERY)
         for function in machine.functions:
             versions = f"AwsSolutions-IAM5[Resource::{_arn_of(function)}:*]"
-            _say(machine.role, versions, "Versions of one function: executions call the one of their own definition.")
+            _say(
+                machine.role,
+                versions,
+                "Versions of one function: each execution calls the version of its own definition.",
+            )
     names = ("reconcile", "discover_roots", "discovery_steps", "api")
     reconcile, discover, look, api = (tidegate.functions[name].role for name in names)
     watched = (
@@ -151,7 +159,7 @@ def _arn_of(construct: IConstruct) -> str:
     """Return how cdk-nag writes the ARN of a resource of the stack."""
     child = construct.node.default_child
     if child is None:
-        raise TypeError(f"{construct.node.path} is no resource")
+        raise TypeError(f"{construct.node.path} is not a resource")
     return f"<{Stack.of(construct).get_logical_id(child)}.Arn>"  # type: ignore[arg-type]  # The child is a CfnElement.
 
 

@@ -32,9 +32,9 @@ _ENDING = tuple(sorted({FUNCTION_OF[verb] for verb in _ENDS}))
 _LOST_EVENT = "the event bus did not take an event"
 #: What is in each dead-letter queue.
 _DEAD = {
-    "Queued": "Pushes, buttons or positions in queues could not be processed after several tries",
+    "Queued": "Processing pushes, buttons or queue positions failed after several attempts",
     "Ordered": "Check runs, queues or gates could not be brought up to date after several tries",
-    "Undelivered": "Events reached no function after all tries",
+    "Undelivered": "Delivering events to a function failed after all attempts",
 }
 
 
@@ -74,7 +74,7 @@ class Alarms(Construct):
 
     def _failed(self, machine: AslStateMachine) -> None:
         """Watch for executions that fail. Their waits end long before the time limit of an execution, if it has one."""
-        what = f"An execution of {machine.name} failed: a fault of Tidegate's own"
+        what = f"An execution of {machine.name} failed with an internal error"
         failed = machine.machine.metric_failed(period=_PERIOD, statistic="Sum")
         self._alarm(f"{machine.node.id}Failed", "failed-executions", what, failed)
 
@@ -84,7 +84,7 @@ class Alarms(Construct):
         pattern = logs.FilterPattern.string_value("$.result", "=", "failed")
         refused = self._lines(["webhook"], {"webhook": webhook}, "WebhookNotStored", pattern)
         every = _sum({"errors": errors, "throttles": throttles, "refused": refused})
-        what = "Webhooks were not stored: redeliver them in the App's settings"
+        what = "Storing webhooks failed: redeliver them in the App's settings"
         self._alarm("WebhookErrors", "webhook-errors", what, every)
 
     def _outcome_unknown(self, functions: Mapping[str, lambda_.Function]) -> None:
@@ -95,7 +95,7 @@ class Alarms(Construct):
             self,
             "OutcomeUnknownRule",
             rule_name=name,
-            description="An apply ended without a report",
+            description="An apply ended with an unknown outcome",
             event_bus=self._messaging.bus,
             event_pattern=events.EventPattern(source=["tidegate"], detail={"state": ["outcome_unknown"]}),
             targets=[targets.SnsTopic(self._messaging.alarm, dead_letter_queue=self._messaging.undelivered)],
@@ -113,13 +113,13 @@ class Alarms(Construct):
         )
         lost = self._lines(_ENDING, functions, "OutcomeUnknownUnsaid", pattern)
         both = _sum({"matched": matched, "lost": lost})
-        what = "An apply ended without a report: its queue is locked until a person unlocks it"
+        what = "An apply ended with an unknown outcome: its queue stays locked until somebody unlocks it"
         self._alarm("OutcomeUnknown", "outcome-unknown", what, both)
 
     def _audit_failures(self, functions: Mapping[str, lambda_.Function]) -> None:
         refused = self._lines(_AUDITING, functions, "AuditUnavailable", logs.FilterPattern.any_term("AuditUnavailable"))
         self._alarm(
-            "AuditFailures", "audit-failures", "The audit topic refused messages: applies do not start", refused
+            "AuditFailures", "audit-failures", "The audit topic refused messages, so applies do not start", refused
         )
 
     def _lines(

@@ -15,5 +15,5 @@ if __name__ == "__main__":
     try:
         synthesize()
     except (InvalidContext, UnknownContext) as error:
-        sys.stderr.write(f"There is no template: {error}.\n")
+        sys.stderr.write(f"Synthesis failed: {error}.\n")
         sys.exit(2)

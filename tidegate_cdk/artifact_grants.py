@@ -7,7 +7,7 @@ from tidegate_cdk.capabilities import PLANS, SPECULATIVE_ATTEMPTS, Grant, Surrou
 
 
 def remove_layers(around: Surroundings) -> Grant:
-    """Remove temporary layers with their plans."""
+    """Delete speculative plans with their artifacts."""
     table, bucket = around.storage.table, around.storage.bucket
     statements = (
         on_records(table.table_arn, ("layer",), "dynamodb:BatchWriteItem"),
@@ -43,7 +43,7 @@ def read_organization(around: Surroundings) -> Grant:
 
 
 def store_policies(around: Surroundings) -> Grant:
-    """Store policies as pull requests are held against them, and read the organization's.
+    """Store policies as pull requests are checked against them, and read the organization's.
 
     What lists the organization's policies is what tells that its configuration is missing.
     """
@@ -56,7 +56,7 @@ def store_policies(around: Surroundings) -> Grant:
 
 
 def check_policies(around: Surroundings) -> Grant:
-    """Read plans, and the policies that they are held against."""
+    """Read plans, and the policies that they are checked against."""
     bucket = around.storage.bucket
     statements = (
         *(

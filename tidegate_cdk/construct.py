@@ -147,8 +147,8 @@ class Tidegate(Construct):
             "Triggers",
             functions=self.functions,
             messaging=self.messaging,
-            # An execution for a pull request ends without its own doing whenever a newer commit comes. After one that
-            # looks for drift, the next one finds what it left.
+            # An execution for a pull request ends without its own doing whenever a newer commit comes. After a drift
+            # execution, the next one finds what it left.
             machines=(self.deploy, self.terraform),
             runners=self.runners,
             plans_on_lambda=self.plans_on_lambda,

@@ -42,7 +42,7 @@ class UncountedResource(ValueError):  # Named for what it tells.
     """A resource is of a type that nobody has said the price of."""
 
     def __init__(self, name: str, kind: str) -> None:
-        super().__init__(f"{name} is an {kind}: say in tidegate_cdk/prices.toml what it costs while nothing happens")
+        super().__init__(f"{name} is an {kind}: add its idle cost to tidegate_cdk/prices.toml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def _secrets(resources: Mapping[str, Any]) -> Iterator[Line]:
         if key.endswith("_SECRET_NAME")
     }
     made = len(_of(resources, "AWS::SecretsManager::Secret"))
-    yield Line("The webhook's secret and the App's, which you store", "a secret", len(named) + made)
+    yield Line("The webhook secret and the App's secret, which you store", "a secret", len(named) + made)
 
 
 def _pollers(resources: Mapping[str, Any]) -> Iterator[Line]:
@@ -241,7 +241,7 @@ Generated from the template and `tidegate_cdk/prices.toml` by `make docs`; a tes
 Prices are US dollars in {region} on {date}; other regions differ by up to a third. `make bench ONLY=deploys` counts
 the cost of one deploy ([Performance](performance.md#what-each-benchmark-measures)).
 
-## A month in which nothing happens
+## An idle month
 
 **${total:.2f}** with the defaults in an account of its own (*Alone*): AWS does not charge for the first units of some
 services in each month, without an end date. **${everything:.2f}** in an account where other workloads have used these
@@ -257,7 +257,7 @@ You enable each of these in `cdk.json` ([all keys](../tidegate_cdk/README.md)), 
 three dashboards of an account cost nothing if they have at most 50 metrics, as Tidegate's has.
 """
 _NOTHING = """
-## What costs nothing while nothing happens
+## What costs nothing while idle
 """
 
 

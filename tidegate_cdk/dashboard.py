@@ -74,7 +74,7 @@ class Dashboard(Construct):
             "check runs": self._messaging.check_run,
             "gates": self._messaging.change,
             "positions": self._messaging.line,
-            "positions, later": self._messaging.queue_changed_later,
+            "queue positions, delayed": self._messaging.queue_changed_later,
         }
         yield _graph(
             "Oldest message of each queue (seconds)",
@@ -85,21 +85,21 @@ class Dashboard(Construct):
         )
         terraform = [each for each in self._machines if each.node.id == "Terraform"]
         yield _query(
-            "Plan reviews that wait (of the time shown)",
+            "Waiting plan reviews (in the shown time range)",
             terraform,
             f'filter details.name = "{_REVIEW}"',
             "stats latest(type) as last by execution_arn",
             'stats sum(strcontains(last, "Entered")) as waiting, count(*) as asked',
         )
         yield _graph(
-            "Executions that began",
+            "Started executions",
             [each.machine.metric_started(label=each.node.id, period=_PERIOD) for each in self._machines],
             width=_THIRD,
         )
 
     def _running(self, runner_stopped: events.Rule) -> Iterable[cloudwatch.IWidget]:
         yield _query(
-            "Starts of runners, plans and applies (seconds)",
+            "Runner starts, plans and applies (seconds)",
             self._machines,
             f"filter details.name in {_list(*_STARTS, *_WORK)}",
             _SECONDS,
@@ -108,7 +108,7 @@ class Dashboard(Construct):
             width=_HALF,
         )
         yield _graph(
-            "Runners that ended",
+            "Ended runners",
             [
                 cloudwatch.Metric(
                     namespace="AWS/Events",
@@ -131,10 +131,9 @@ class Dashboard(Construct):
         """Show faults of Tidegate's own, and of AWS's: what failed in a user's Terraform succeeds as an execution."""
         machines = [each.machine.metric_failed(label=each.node.id, period=_PERIOD) for each in self._machines]
         late = [
-            each.machine.metric_timed_out(label=f"{each.node.id}: out of time", period=_PERIOD)
-            for each in self._machines
+            each.machine.metric_timed_out(label=f"{each.node.id}: timed out", period=_PERIOD) for each in self._machines
         ]
-        yield _graph("Executions that failed", [*machines, *late])
+        yield _graph("Failed executions", [*machines, *late])
         functions = [
             self._functions[name].metric_errors(label=name, period=_PERIOD, statistic="Sum") for name in _FUNCTIONS
         ]
@@ -142,7 +141,7 @@ class Dashboard(Construct):
             queue.metric_approximate_number_of_messages_visible(label=f"dead letters: {name}", statistic="Maximum")
             for name, queue in self._messaging.dead_letters.items()
         ]
-        yield _graph("Errors of functions, and dead letters", [*functions, *dead])
+        yield _graph("Function errors and dead letters", [*functions, *dead])
         answers = {"all": "Count", "refused": "4xx", "failed": "5xx"}
         yield _graph(
             "Requests to the HTTP API",
@@ -162,7 +161,7 @@ class Dashboard(Construct):
     def _cost(self, settings: Settings) -> Iterable[cloudwatch.IWidget]:
         second = runner_second(settings.architecture)
         yield _query(
-            "Runners of the time shown, estimated (dollars)",
+            "Runner costs in the shown time range, estimated (dollars)",
             self._machines,
             f"filter details.name in {_list(*_STARTS, *_WORK)}",
             _SECONDS,
@@ -179,7 +178,7 @@ class Dashboard(Construct):
             period=_DAY,
             statistic="Maximum",
         )
-        yield _graph("Charges of the whole account in this month (dollars)", [charges], width=_HALF)
+        yield _graph("Charges of the whole account this month (dollars)", [charges], width=_HALF)
 
 
 def _quotas(machines: Iterable[AslStateMachine]) -> Iterable[cloudwatch.IWidget]:
@@ -208,18 +207,18 @@ def _quotas(machines: Iterable[AslStateMachine]) -> Iterable[cloudwatch.IWidget]
         for dimensions in transitions
     ]
     late = [each.machine.metric_throttled(label=each.node.id, period=_PERIOD) for each in machines]
-    yield _graph("Step Functions: what was throttled", [*throttled, *late])
+    yield _graph("Step Functions: throttled requests", [*throttled, *late])
     concurrent = lambda_.Function.metric_all_concurrent_executions(label="concurrent", period=_PERIOD)
     refused = lambda_.Function.metric_all_throttles(label="throttled", period=_PERIOD)
-    yield _graph("Functions of the account (their quota is 1,000 unless raised)", [concurrent, refused])
+    yield _graph("Concurrent function executions of the account (quota: 1,000 unless raised)", [concurrent, refused])
 
 
 def _text(settings: Settings) -> cloudwatch.IWidget:
     lines = (
         f"# {settings.prefix}",
-        f"What each alarm means: `{settings.docs_url}/operations.md#alarms`.",
-        "Numbers that are read from logs are of the time that is shown above: look at a week for reviews that wait.",
-        "Quotas and charges are of the whole account; charges need billing alerts to be on.",
+        f"The meaning of each alarm: `{settings.docs_url}/operations.md#alarms`.",
+        "Numbers from logs cover the time range selected above: select a week to see waiting reviews.",
+        "Quotas and charges are for the whole account; charges require billing alerts.",
     )
     return cloudwatch.TextWidget(markdown="\n\n".join(lines), width=_HALF, height=5)
 

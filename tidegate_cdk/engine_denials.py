@@ -61,7 +61,7 @@ class EngineDenials(Construct):
         iam.ManagedPolicy(
             self,
             "Policy",
-            description=f"What no engine may touch, whatever else its role is allowed: {settings.prefix} itself",
+            description=f"Denies every engine role access to {settings.prefix} itself",
             roles=list(roles),
             statements=[
                 _deny("*", on=["*"], under={"StringEquals": {"aws:ResourceTag/tidegate": settings.prefix}}),

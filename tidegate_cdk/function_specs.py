@@ -60,7 +60,7 @@ SPECS: tuple[FunctionSpec, ...] = (
     ),
     FunctionSpec(
         "discover_roots",
-        "Finds the roots that a push or a comment is about, and enqueues their deployments and what runs again",
+        "Discovers the roots of pushes and comments, and enqueues deployments and reruns",
         ("discover_roots",),
         timeout=300,
         memory=2048,
@@ -85,7 +85,7 @@ SPECS: tuple[FunctionSpec, ...] = (
     ),
     FunctionSpec(
         "steps",
-        "Takes the steps of executions that only keep records, and keeps positions in queues up to date",
+        "Runs execution steps that only read and write records, and updates queue positions",
         (
             "claim_deployment",
             "close_worker",
@@ -104,29 +104,29 @@ SPECS: tuple[FunctionSpec, ...] = (
     ),
     FunctionSpec(
         "waits",
-        "Keeps the tokens of what waits, and fails those of runners that stopped",
+        "Stores the task tokens of waiting executions, and fails those of stopped runners",
         ("wait_for_signal", "wait_at_gate", "wait_for_slot", "request_review", "runner_stopped"),
         invoked_by_events=True,
     ),
     FunctionSpec(
         "wait_for_requirements",
-        "Lets a deployment wait for what its root requires",
+        "Lets a deployment wait for its root's apply requirements",
         ("wait_for_requirements",),
     ),
     FunctionSpec(
         "pull_request_steps",
-        "Takes the steps of speculative plans, which take turns",
+        "Runs the steps of speculative plans",
         ("begin_speculative_plan", "wait_for_plan_slot", "record_speculative_plan"),
     ),
     FunctionSpec(
         "workers",
-        "Starts and releases the workers of queues, and opens the gates of changes",
+        "Starts and releases queue workers, and opens the gates of changes",
         ("continue_as_new", "execution_closed", "open_gates"),
         invoked_by_events=True,
     ),
     FunctionSpec(
         "reconcile",
-        "Repairs what events missed",
+        "Reconciles what events missed",
         ("reconcile",),
         timeout=240,
         invoked_by_events=True,

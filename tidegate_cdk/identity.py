@@ -40,16 +40,16 @@ def read_identity_settings(context: Context, web_url: str) -> IdentitySettings:
     if isinstance(found, str):
         found = [each.strip() for each in found.strip("[]").replace('"', "").split(",")]
     if not isinstance(found, Sequence) or len(found) > _MOST_KEYS or len({*map(str, found)}) < len(found):
-        raise InvalidContext("identity_keys", found, f"a list of at most {_MOST_KEYS} names, each once")
+        raise InvalidContext("identity_keys", found, f"a list of at most {_MOST_KEYS} different names")
     for at, each in enumerate(found):
         if not isinstance(each, str) or not _NAME.fullmatch(each):
-            allowed = "a name of at most 20 small letters, digits and hyphens, such as 2026-11"
+            allowed = "a name of at most 20 lowercase letters, digits and hyphens, such as 2026-11"
             raise InvalidContext(f"identity_keys[{at}]", each, allowed)
     audience = context.try_get_context("identity_audience") or "sts.amazonaws.com"
     if not isinstance(audience, str) or not _AUDIENCE.fullmatch(audience):
         raise InvalidContext("identity_audience", audience, "an audience such as sts.amazonaws.com")
     if found and web_url and not _ISSUER.match(web_url):
-        raise InvalidContext("web_url", web_url, "one that begins with https://, as no cloud trusts others")
+        raise InvalidContext("web_url", web_url, "a URL that starts with https://, because clouds trust no others")
     return IdentitySettings(tuple(found), audience)
 
 
@@ -84,7 +84,7 @@ class IdentityKeys(Construct):
         return kms.Key(
             self,
             name,
-            description=f"Signs tokens of Tidegate's jobs: {prefix}, {name}",
+            description=f"Signs the tokens of Tidegate's jobs: {prefix}, {name}",
             key_spec=kms.KeySpec.RSA_2048,
             key_usage=kms.KeyUsage.SIGN_VERIFY,
             # What it has signed has ended by the time that it leaves the settings (docs/identity.md).

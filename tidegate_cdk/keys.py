@@ -33,7 +33,7 @@ class SiteKey(Construct):
         made = kms.Key(
             self,
             "Resource",
-            description=f"All that Tidegate keeps and sends: {prefix}",
+            description=f"Encrypts Tidegate's data at rest and in queues: {prefix}",
             enable_key_rotation=True,
             # What it has encrypted stays, and is of no use without it.
             removal_policy=RemovalPolicy.RETAIN,

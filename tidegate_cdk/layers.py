@@ -40,7 +40,7 @@ class UvBundling:
         try:
             subprocess.run([*arguments, *platform, *source], check=True)
         except (OSError, subprocess.CalledProcessError) as error:
-            raise LayerBuildFailed(f"uv could not build the layer of third-party packages: {error}") from error
+            raise LayerBuildFailed(f"uv failed to build the layer of third-party packages: {error}") from error
         return True
 
 

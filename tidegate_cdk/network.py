@@ -31,7 +31,7 @@ class Network(Construct):
             self,
             "RunnerSecurityGroup",
             vpc=self.vpc,
-            description="Runners reach out (forge, registries, providers); nothing reaches in",
+            description="Outbound only, to the VCS provider, registries and providers; no inbound traffic",
             allow_all_outbound=True,
         )
         _name(self.security_group, f"{prefix}-runner")

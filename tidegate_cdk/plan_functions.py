@@ -19,7 +19,7 @@ from tidegate_cdk.settings import Settings
 #: Lambda's longest. The runner stops by itself two minutes before.
 _LIMIT = Duration.minutes(15)
 #: Lambda's shortest, and as long as the state machine waits for the start: who comes later does nothing.
-_PATIENCE = Duration.minutes(1)
+_MAX_EVENT_AGE = Duration.minutes(1)
 #: The source and the detail type of what Lambda tells an event bus of a failed call (AWS Lambda, Capturing records of
 #: Lambda asynchronous invocations).
 FAILED_CALL = ("lambda", "Lambda Function Invocation Result - Failure")
@@ -31,7 +31,7 @@ _LOOKS = ("ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets")
 
 @jsii.implements(lambda_.IDestination)
 class _FailuresTo:
-    """A bus that is told of failed calls. The role is allowed that by what makes the function."""
+    """A bus that receives failed invocations. Creating the function grants the role that."""
 
     def __init__(self, bus: events.IEventBus) -> None:
         self._bus = bus
@@ -49,7 +49,7 @@ class _FailuresTo:
 class PlanFunctions(Construct):
     """The same image, role and environment as the tasks of plans have. Each job is a tenant of its own.
 
-    ``bus`` is told of calls that came to no result.
+    ``bus`` receives failed invocations.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class PlanFunctions(Construct):
         function = lambda_.DockerImageFunction(
             self,
             kind.capitalize(),
-            description=f"Runs the job of a {kind}, as Fargate's task of this name does",
+            description=f"Runs a {kind} job, like the Fargate task of this name",
             code=self._runners.function_code(),
             architecture=ARCHITECTURES[self._settings.architecture].functions,
             role=role,
@@ -98,7 +98,7 @@ class PlanFunctions(Construct):
                 removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
                 # A plan is tried again by its state machine, which knows what has become of it.
                 retry_attempts=0,
-                max_event_age=_PATIENCE,
+                max_event_age=_MAX_EVENT_AGE,
                 on_failure=_FailuresTo(self._bus),
             ),
         )

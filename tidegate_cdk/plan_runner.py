@@ -59,27 +59,27 @@ def plans_on_lambda(settings: PlanRunnerSettings, runners: RunnerSettings, site:
     """
     problem = obstacle(runners, site, region)
     if settings.runner == "lambda" and problem:
-        raise InvalidContext("plan_runner", settings.runner, f"possible here, but auto and fargate are: {problem}")
+        raise InvalidContext("plan_runner", settings.runner, f"auto or fargate here: {problem}")
     return settings.runner != "fargate" and not problem
 
 
 def obstacle(runners: RunnerSettings, site: SiteSettings, region: str) -> str:
     """Return why plans cannot run on Lambda with these settings, empty if they can."""
     if region and not has_tenant_isolation(region):
-        return f"Lambda has no tenant isolation in {region}, which keeps jobs apart"
+        return f"Lambda has no tenant isolation in {region}, which Tidegate needs to isolate jobs"
     image = _ECR_REGION.fullmatch(runners.image)
     if runners.image and (image is None or (region and image[1] != region)):
-        return f"Lambda takes images from ECR in its own region, and runner_image is {runners.image}"
+        return f"Lambda needs an image in ECR in its own region, but runner_image is {runners.image}"
     size = _variables(runners)
     if size > _MOST_VARIABLES:
         return (
-            f"runner_variables, mask_patterns and target roles have {size} bytes, and a function has room for "
-            f"{_MOST_VARIABLES} of them in its environment"
+            f"runner_variables, mask_patterns and target roles have {size} bytes, but a function's environment has "
+            f"room for {_MOST_VARIABLES}"
         )
     if runners.secrets:
-        return "ECS puts runner_secrets into a task's environment, and Lambda has nothing like it"
+        return "ECS injects runner_secrets into a task's environment, but Lambda cannot"
     if site.vpc and site.runners_are_public:
-        return "a function in a VPC gets no public address (runner_public_ip), so it needs subnets behind NAT"
+        return "a function in a VPC gets no public IP address (runner_public_ip), so it needs subnets behind NAT"
     return ""
 
 

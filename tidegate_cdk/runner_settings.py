@@ -50,10 +50,11 @@ class InvalidContext(ValueError):  # Named for what it tells.
     """A context key has a value that cannot be used."""
 
     def __init__(self, key: str, value: object, allowed: str) -> None:
-        told = "it is not set, and has to be" if value == "" else f"{value!r} is not"
+        found = "not set" if value == "" else repr(value)
         whole = re.split(r"[.\[]", key)[0]
         super().__init__(
-            f"context key {key}: {told} {allowed}. Change it in cdk.json, with -c {whole}=…, or in TidegateProps"
+            f"Context key {key} is {found}, but must be {allowed}. Change it in cdk.json, with -c {whole}=…, "
+            "or in TidegateProps"
         )
 
 
@@ -85,7 +86,7 @@ def read_runner_settings(context: Context) -> RunnerSettings:
             raise InvalidContext("runner_variables", name, f"a variable of at most {_LONGEST_VALUE} characters")
     for name, value in given.items():
         if name in variables:
-            raise InvalidContext("runner_secrets", name, "a name that runner_variables does not have")
+            raise InvalidContext("runner_secrets", name, "a name that is not in runner_variables")
         if not _SECRET.fullmatch(value):
             raise InvalidContext(f"runner_secrets.{name}", value, "the name of a secret, or NAME#FIELD for one of JSON")
     return RunnerSettings(image, _patterns(context), variables, given, *_roles(context), _offer(context))
@@ -113,7 +114,7 @@ def _size(context: Context, key: str, default: RunnerSize) -> RunnerSize:
         raise InvalidContext(key, value, 'sizes such as {"cpu": 2, "memory": 8, "disk": 50}, "90m"') from None
     needs = RunnerNeeds(cpu, memory, disk, apply_seconds=seconds)
     if problem := size_problem(needs):
-        raise InvalidContext(key, value, f"a size that Fargate has: {problem[0]}. {problem[1]}")
+        raise InvalidContext(key, value, f"a Fargate size: {problem[0]}. {problem[1]}")
     return size_of(needs, RunnerOffer(default, LARGEST))
 
 
@@ -127,9 +128,7 @@ def _patterns(context: Context) -> tuple[str, ...]:
     patterns = _list(context, "mask_patterns")
     if problem := patterns_problem(patterns):
         at, why = problem
-        raise InvalidContext(
-            f"mask_patterns[{at}]", "".join(patterns[at : at + 1]), f"a pattern that can be used: {why}"
-        )
+        raise InvalidContext(f"mask_patterns[{at}]", "".join(patterns[at : at + 1]), f"a valid pattern: {why}")
     return patterns
 
 
@@ -152,17 +151,17 @@ def _entries(context: Context, key: str) -> list[object]:
 def _list(context: Context, key: str) -> tuple[str, ...]:
     value = _parsed(context, key, [])
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise InvalidContext(key, value, "a list of texts")
+        raise InvalidContext(key, value, "a list of strings")
     return tuple(value)
 
 
 def _mapping(context: Context, key: str) -> dict[str, str]:
     value = _parsed(context, key, {})
     if not isinstance(value, dict) or not all(isinstance(each, str) for each in value.values()):
-        raise InvalidContext(key, value, "a mapping of names to texts")
+        raise InvalidContext(key, value, "a mapping of names to strings")
     for name in value:
         if problem := name_problem(name):
-            raise InvalidContext(key, name, f"the name of a variable for the engine: {problem}")
+            raise InvalidContext(key, name, f"a variable name for the engine: {problem}")
     return dict(value)
 
 

@@ -155,7 +155,7 @@ class Runners(Construct):
                 place,
                 "ExecutionRole",
                 assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com"),
-                description=f"Starts the {kind.name} runner: pulls its image, opens its log",
+                description=f"Starts the {kind.name} runner: pulls its image and creates its log stream",
             ),
             volumes=[ecs.Volume(name="scratch")],
         )
@@ -238,7 +238,7 @@ class Runners(Construct):
             place,
             "TaskRole",
             assumed_by=self._who_runs(kind),
-            description=f"The program of the {kind.name} runner, not the engine that it runs",
+            description=f"The {kind.name} runner's program, without the engine that it runs",
         )
         bucket = self._storage.bucket
         tokens = ("states:SendTaskSuccess", "states:SendTaskFailure", "states:SendTaskHeartbeat")
@@ -273,7 +273,7 @@ class Runners(Construct):
             place,
             "EngineRole",
             assumed_by=iam.ArnPrincipal(runner.role_arn),
-            description=f"Terraform or OpenTofu at {kind.name} time",
+            description=f"Terraform or OpenTofu during {kind.name}",
             managed_policies=[_managed(place, index, name) for index, name in enumerate(policies)],
         )
         for statement in self._state_access(kind):

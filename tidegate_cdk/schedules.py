@@ -1,4 +1,4 @@
-"""The schedules that look for drift: functions make them as repositories ask for it, in a group of the stack."""
+"""Drift detection schedules: functions make them as repositories ask for it, in a group of the stack."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Schedules(Construct):
             self,
             "Role",
             assumed_by=iam.ServicePrincipal("scheduler.amazonaws.com", conditions=of_group),
-            description="The schedules that look for drift",
+            description="Drift detection schedules",
         )
         self.role.add_to_policy(
             iam.PolicyStatement(actions=["states:StartExecution"], resources=[machine_arn(self, machine)])

@@ -88,7 +88,7 @@ def read_settings(context: Context) -> Settings:
     forge = text.matching("forge", _FORGE, "github or gitlab", "github")
     forge_url, forge_api_url = _addresses(text, forge)
     web_url = text.optional("web_url", _URL, "a URL").rstrip("/")
-    prefix = text.matching("prefix", _PREFIX, "up to 20 small letters, digits and hyphens", "tidegate")
+    prefix = text.matching("prefix", _PREFIX, "up to 20 lowercase letters, digits and hyphens", "tidegate")
     return Settings(
         prefix=prefix,
         architecture=text.one_of("architecture", ARCHITECTURES, "arm64"),
@@ -113,7 +113,7 @@ def read_settings(context: Context) -> Settings:
         rounds_per_execution=text.matching("rounds_per_execution", _ROUNDS, "a number from 1 to 100", "100"),
         execution_url=text.optional("execution_url", _URL_WITH_QUERY, "a URL"),
         web_url=web_url,
-        comment_prefixes=text.matching("comment_prefixes", _PREFIXES, "words with blanks between", "tidegate"),
+        comment_prefixes=text.matching("comment_prefixes", _PREFIXES, "words separated by spaces", "tidegate"),
         operators_team=text.optional("operators_team", _TEAM, "a team of the form organization/slug"),
         dashboard=text.matching("dashboard", _YES_OR_NO, "true or false", "false") == "true",
         container_insights=text.matching("container_insights", _YES_OR_NO, "true or false", "false") == "true",
@@ -144,7 +144,7 @@ class _Texts:
         if value is None:
             return default
         if not isinstance(value, str):
-            raise InvalidContext(key, value, "a text")
+            raise InvalidContext(key, value, "a string")
         return value
 
     def optional(self, key: str, pattern: re.Pattern[str], allowed: str) -> str:
@@ -167,7 +167,7 @@ class _Texts:
 
 
 def _names(context: Context, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a list of names; ``-c key=a,b`` on the command line gives a text."""
+    """Return a list of names; ``-c key=a,b`` on the command line gives a string."""
     value = context.try_get_context(key)
     if value is None:
         return default

@@ -49,18 +49,18 @@ class SiteSettings:
 
 def read_site_settings(context: Context) -> SiteSettings:
     """Return the settings of this context. Raise InvalidContext for the first that cannot be used."""
-    vpc = _text(context, "vpc", _VPC, "the id of a VPC, vpc-…")
+    vpc = _text(context, "vpc", _VPC, "a VPC id, vpc-…")
     subnets = _subnets(context, vpc)
     gateways = int(_text(context, "nat_gateways", _GATEWAYS, "0, 1 or 2") or "0")
     if vpc and gateways:
-        raise InvalidContext("nat_gateways", gateways, "0, which it has to be in a VPC of your own (vpc)")
+        raise InvalidContext("nat_gateways", gateways, "0 if you use your own VPC (vpc)")
     public = _text(context, "runner_public_ip", _YES_OR_NO, "true or false")
     if public and not vpc:
-        raise InvalidContext("runner_public_ip", public, "a setting for another network than one of your own (vpc)")
+        raise InvalidContext("runner_public_ip", public, "unset if you do not use your own VPC (vpc)")
     domain, certificate, zone = _address(context)
     own_endpoint = _text(context, "execute_api_endpoint", _YES_OR_NO, "true or false")
     if own_endpoint == "false" and not domain:
-        raise InvalidContext("execute_api_endpoint", own_endpoint, "true, which it has to be without a domain")
+        raise InvalidContext("execute_api_endpoint", own_endpoint, "true if no domain is set")
     key = _text(context, "kms_key", re.compile(f"create|{_KEY.pattern}"), "create, or the ARN of a key")
     days = _text(context, "log_retention_days", re.compile("|".join(map(str, _DAYS))), f"one of {_DAYS}")
     concurrency = _text(context, "webhook_concurrency", _CONCURRENCY, "a number from 1 to 9999")
@@ -96,25 +96,25 @@ def _subnets(context: Context, vpc: str) -> tuple[str, ...]:
     if isinstance(found, str):
         found = [each.strip() for each in found.strip("[]").replace('"', "").split(",")]
     if not isinstance(found, Sequence) or len(found) > _MOST_SUBNETS:
-        raise InvalidContext("subnets", found, f"a list of at most {_MOST_SUBNETS} ids of subnets")
+        raise InvalidContext("subnets", found, f"a list of at most {_MOST_SUBNETS} subnet ids")
     for at, each in enumerate(found):
         if not isinstance(each, str) or not _SUBNET.fullmatch(each):
-            raise InvalidContext(f"subnets[{at}]", each, "the id of a subnet, subnet-…")
+            raise InvalidContext(f"subnets[{at}]", each, "a subnet id, subnet-…")
     if bool(found) != bool(vpc):
-        _refuse_half("subnets" if vpc else "vpc", "vpc and subnets go together")
+        _refuse_half("subnets" if vpc else "vpc", "vpc and subnets belong together")
     return tuple(found)
 
 
 def _address(context: Context) -> tuple[str, str, str]:
-    domain = _text(context, "domain", _DOMAIN, "the name of a host in small letters, such as tidegate.example.com")
-    certificate = _text(context, "certificate", _CERTIFICATE, "the ARN of a certificate of ACM")
-    zone = _text(context, "hosted_zone", _ZONE, "the id of a hosted zone of Route 53, Z…")
+    domain = _text(context, "domain", _DOMAIN, "a host name in lowercase letters, such as tidegate.example.com")
+    certificate = _text(context, "certificate", _CERTIFICATE, "the ARN of an ACM certificate")
+    zone = _text(context, "hosted_zone", _ZONE, "the id of a Route 53 hosted zone, Z…")
     if bool(domain) != bool(certificate):
-        _refuse_half("certificate" if domain else "domain", "domain and certificate go together")
+        _refuse_half("certificate" if domain else "domain", "domain and certificate belong together")
     if zone and not domain:
-        _refuse_half("domain", "a hosted zone gets the record of a domain")
+        _refuse_half("domain", "hosted_zone needs a domain")
     return domain, certificate, zone
 
 
 def _refuse_half(missing: str, why: str) -> NoReturn:
-    raise InvalidContext(missing, "", f"a value: {why}")
+    raise InvalidContext(missing, "", f"set: {why}")

@@ -13,7 +13,7 @@ from tidegate_cdk.indexes import INDEXES
 #: gate, one for its review, four for its requirements.
 _PLAN_DAYS = 64
 _LOG_DAYS = 365
-#: Policies are stored anew with each push; what waits in line behind such a plan is still to be held against them.
+#: Policies are stored again with each push; what waits behind such a plan is still to be checked against them.
 _POLICY_DAYS = 180
 #: States that an engine could not save wait for a person.
 _ERRORED_DAYS = 180

@@ -1,8 +1,8 @@
 """Writes the template.
 
-The CDK command line hands over the context of cdk.json itself. Run alone, this reads cdk.json, lets
-CDK_CONTEXT_JSON override single keys and CDK_OUTDIR the directory, and leaves out building the layer of
-third-party packages, which does not change the template.
+The CDK command line passes the context of cdk.json itself. Run alone, this reads cdk.json, lets CDK_CONTEXT_JSON
+override single keys and CDK_OUTDIR the directory, and leaves out building the layer of third-party packages, which does
+not change the template.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class UnknownContext(ValueError):  # Named for what it tells.
 
     def __init__(self, key: str, known: Iterable[str]) -> None:
         near = get_close_matches(key, known, 1)
-        do = f"Did you mean {near[0]}?" if near else "tidegate_cdk/README.md lists all."
-        super().__init__(f"context key {key}: there is no such key. {do} Correct it in cdk.json or with -c {key}=…")
+        do = f"Did you mean {near[0]}?" if near else "tidegate_cdk/README.md lists all keys."
+        super().__init__(f"Unknown context key {key}. {do} Correct it in cdk.json or in -c {key}=…")
 
 
 #: Makes a plugin that checks the template of an app.

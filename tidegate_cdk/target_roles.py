@@ -21,14 +21,14 @@ _NAMED: Mapping[str, tuple[re.Pattern[str], str]] = {
     "role": (_ROLE, ""),
     "service_account": (
         re.compile(r"[a-z0-9*-]{1,30}@[a-z0-9*-]{1,30}\.iam\.gserviceaccount\.com"),
-        "a service account, in which * stands for any text, such as plan-*@my-project.iam.gserviceaccount.com",
+        "a service account, where * matches any text, such as plan-*@my-project.iam.gserviceaccount.com",
     ),
     "client_id": (re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "the client id of an application"),
 }
 ALLOWED = (
-    "the ARN of a role, in which * stands for any text, which the engine may assume by itself; or a mapping of such a "
-    'role and the repositories whose roots may name it, as in {"role": ARN, "repositories": ["acme/*"]}, or of a '
-    "service_account or client_id in its place"
+    "the ARN of a role that the engine may assume directly, where * matches any text; or a mapping of such a role "
+    'and the repositories whose roots may use it, as in {"role": ARN, "repositories": ["acme/*"]}, with '
+    "service_account or client_id instead of role for other clouds"
 )
 
 
@@ -68,7 +68,7 @@ def _allowed(place: str, entry: Mapping[object, object]) -> AllowedRole:
         raise UnusableRole(place, entry)
     for each in repositories:
         if not isinstance(each, str) or not _REPOSITORIES.fullmatch(each):
-            raise UnusableRole(f"{place}.repositories", each, "OWNER/NAME, in which * stands for any text")
+            raise UnusableRole(f"{place}.repositories", each, "OWNER/NAME, where * matches any text")
     (key,) = named
     return AllowedRole(_role(f"{place}.{key}", entry[key], key), tuple(repositories))
 
@@ -84,7 +84,7 @@ def _check_apart(phase: Phase, planning: Sequence[str], applying: Sequence[str])
     """Refuse a role that is for applies and for plans: whatever is planned, pull requests too, could apply with it."""
     for one, other in product(planning, applying):
         if overlap(one, other):
-            advice = f"another role than those that apply: apply_target_roles has {other!r}, which it shares roles with"
+            advice = f"a role that is not used for applies: it overlaps with {other!r} in apply_target_roles"
             raise UnusableRole(f"{phase}_target_roles", one, advice)
 
 

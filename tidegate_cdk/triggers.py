@@ -42,7 +42,7 @@ class Triggers(Construct):
         self._from_queues()
         self._rule(
             "ExecutionClosed",
-            "An execution ended without its own doing: failed, stopped by hand, or out of time",
+            "An execution failed, was stopped or timed out",
             "execution_closed",
             events.EventPattern(
                 source=["aws.states"],
@@ -55,7 +55,7 @@ class Triggers(Construct):
         )
         self.runner_stopped = self._rule(
             "RunnerStopped",
-            "A runner stopped: a token that still waits for it fails at once",
+            "A runner stopped: its waiting task token fails immediately",
             "runner_stopped",
             events.EventPattern(
                 source=["aws.ecs"],
@@ -66,7 +66,7 @@ class Triggers(Construct):
         if plans_on_lambda:
             self._rule(
                 "CallFailed",
-                "A call of a plan's function came to no result: a token that still waits for it fails at once",
+                "An invocation of a plan function failed: its waiting task token fails immediately",
                 "runner_stopped",
                 events.EventPattern(source=[FAILED_CALL[0]], detail_type=[FAILED_CALL[1]]),
                 messaging.bus,
@@ -115,7 +115,7 @@ class Triggers(Construct):
         events.Rule(
             self,
             "Reconcile",
-            description="Repairs what events missed",
+            description="Reconciles what events missed",
             schedule=events.Schedule.rate(_RECONCILE_EVERY),
             targets=[self._target("reconcile")],
         )

@@ -22,7 +22,7 @@ from tidegate_cdk.synthesis import file_context
 
 #: Lambdas at most (docs/decisions/0218).
 MOST = 12
-SECRET, TOKENS, START = "the forge's secret", "SendTask*", "StartExecution"
+SECRET, TOKENS, START = "the VCS provider's secret", "SendTask*", "StartExecution"
 Powers = Mapping[Capability, frozenset[str]]
 
 

@@ -134,7 +134,7 @@ def problem(context: dict[str, Any], region: str = "eu-west-1") -> str:
 @pytest.mark.parametrize(
     ("context", "said"),
     [
-        ({"runner_image": "ghcr.io/acme/runner@sha256:" + "0a" * 32}, "Lambda takes images from ECR"),
+        ({"runner_image": "ghcr.io/acme/runner@sha256:" + "0a" * 32}, "Lambda needs an image in ECR"),
         ({"runner_image": IMAGE.replace("eu-west-1", "us-east-1")}, "in its own region"),
         ({"runner_secrets": {"TF_VAR_token": "acme/token"}}, "runner_secrets"),
         ({"runner_variables": {"TF_VAR_a": "a" * 1500, "TF_VAR_b": "b" * 1500}}, "has room for 2800"),

@@ -11,18 +11,20 @@ from tidegate_local.stack.synth import SynthFailed, synthesize
 
 
 def test_a_setting_that_cannot_be_used_is_told_in_one_line():
-    with pytest.raises(SynthFailed, match=r"^There is no template: context key operators_team: 'foo' is not a team"):
+    with pytest.raises(
+        SynthFailed, match=r"^Synthesis failed: Context key operators_team is 'foo', but must be a team"
+    ):
         synthesize(ROOT, {"operators_team": "foo"})
 
 
 @pytest.mark.parametrize(
     ("key", "advice"),
-    [("apply_policiez", "Did you mean apply_policies?"), ("colour", "tidegate_cdk/README.md lists all.")],
+    [("apply_policiez", "Did you mean apply_policies?"), ("colour", "tidegate_cdk/README.md lists all keys.")],
 )
 def test_a_key_that_is_none_is_refused(key: str, advice: str):
     with pytest.raises(UnknownContext) as refused:
         refuse_unknown_keys({"prefix": "acme", key: "red"})
-    assert str(refused.value).startswith(f"context key {key}: there is no such key. {advice} ")
+    assert str(refused.value).startswith(f"Unknown context key {key}. {advice} ")
 
 
 def test_keys_of_the_cdk_itself_are_left_alone():
@@ -30,8 +32,10 @@ def test_keys_of_the_cdk_itself_are_left_alone():
 
 
 def test_half_of_two_that_go_together_is_named_as_missing():
-    told = str(InvalidContext("subnets", "", "a value: vpc and subnets go together"))
-    assert told.startswith("context key subnets: it is not set, and has to be a value: vpc and subnets go together. ")
+    told = str(InvalidContext("subnets", "", "a value: vpc and subnets belong together"))
+    assert told.startswith(
+        "context key subnets: it is not set, and has to be a value: vpc and subnets belong together. "
+    )
 
 
 def test_the_hint_names_what_the_command_line_takes():
