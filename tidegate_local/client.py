@@ -63,7 +63,7 @@ class LocalCloud:
         stdin.write(self._options.model_dump_json() + "\n")
         stdin.flush()
         line = stdout.readline()
-        self.info = json.loads(line) if line else {"error": "it ended before it said anything"}
+        self.info = json.loads(line) if line else {"error": "it exited without output"}
         if "error" in self.info:
             self.stop()
             raise LocalCloudFailed(self.info.get("trace") or self.info["error"])
@@ -142,7 +142,7 @@ class LocalCloud:
         self._control("POST", "sessions", {"seconds": seconds})
 
     def deploy(self, context: Mapping[str, Any]) -> None:
-        """Deploy the app with this context, as ``cdk deploy`` does: anew, or over what is there."""
+        """Deploy the app with this context, as ``cdk deploy`` does: again, or over what is there."""
         self._control("POST", "deploy", {"context": dict(context)})
         self.info = self.read("info")
 

@@ -73,7 +73,7 @@ def ports(wanted: int | None) -> tuple[int, int, int]:
     if not taken:
         return chosen
     if wanted is not None:
-        raise OSError(f"port {taken[0]} is taken; choose another with PORT=")
+        raise OSError(f"port {taken[0]} is in use; choose another with PORT=")
     return (0, 0, 0)
 
 

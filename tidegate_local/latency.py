@@ -75,7 +75,7 @@ def chosen() -> Model:
     """Return the model that the environment names. Raise ValueError where there is no such model."""
     name = os.environ.get("TIDEGATE_LATENCY", "")
     if name not in {"", AWS}:
-        raise ValueError(f"TIDEGATE_LATENCY is {name!r}, and there is no such model: say {AWS!r}, or unset it.")
+        raise ValueError(f"TIDEGATE_LATENCY is {name!r}, which is not a latency model. Set it to {AWS!r}, or unset it.")
     return AWS if name else ""
 
 

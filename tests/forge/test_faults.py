@@ -139,19 +139,19 @@ class TestWebhooksThatGoWrong:
         receiver.wait_for("push", after=after)
         assert time.monotonic() - started >= 0.3
 
-    def test_mishaps_are_of_one_event_and_action_and_are_taken_back(self, maintainer, receiver):
+    def test_webhook_faults_are_of_one_event_and_action_and_are_taken_back(self, maintainer, receiver):
         maintainer.lose_webhooks("check_suite", action="completed", times=3)
         after = maintainer.push("acme/infra", {"b": "b"}, "Kept")
         receiver.wait_for("check_suite", "requested", count=2)
         maintainer.lose_webhooks(times=9)
         maintainer.clear_faults()
-        assert maintainer.send("GET", "/_local/mishaps", {}, None) == '{"left": 0}'
+        assert maintainer.send("GET", "/_local/webhook-faults", {}, None) == '{"left": 0}'
         receiver.wait_for("push", after=after)
 
     @pytest.mark.parametrize("wrong", [{"kind": "tear"}, {"kind": "lose", "times": 0}, {"kind": "lose", "age": 3}, {}])
-    def test_an_unknown_mishap_is_refused(self, maintainer, wrong):
+    def test_an_unknown_webhook_fault_is_refused(self, maintainer, wrong):
         with pytest.raises(ForgeAnswered, match="422"):
-            maintainer.send("POST", "/_local/mishaps", {}, wrong)
+            maintainer.send("POST", "/_local/webhook-faults", {}, wrong)
 
 
 def _head(one):

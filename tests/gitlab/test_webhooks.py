@@ -137,14 +137,14 @@ class TestNotes:
         assert [one["payload"]["object_attributes"]["note"] for one in receiver.wait_for(NOTE)] == ["Thanks"]
 
 
-class TestMishaps:
+class TestFaults:
     def test_a_doubled_webhook_comes_with_one_key(self, receiver, maintainer, sha):
         maintainer.duplicate_webhooks(PUSH)
         doubled = maintainer.push(PROJECT, {"c": "c"}, "Twice")
         first, second = receiver.wait_for(PUSH, after=doubled, count=2)
         assert first["headers"]["Idempotency-Key"] == second["headers"]["Idempotency-Key"]
 
-    def test_mishaps_can_be_meant_for_one_action(self, receiver, maintainer, developer, iid):
+    def test_faults_can_be_meant_for_one_action(self, receiver, maintainer, developer, iid):
         maintainer.lose_webhooks(MERGE_REQUEST, action="close")
         developer.close(PROJECT, iid)
         developer.reopen(PROJECT, iid)

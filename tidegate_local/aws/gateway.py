@@ -155,7 +155,9 @@ class Gateway:
 
     @staticmethod
     def _late(call: Call, response: Response) -> Response:
-        """Return the answer as late as AWS gives it, also to bare commands: these are what Tidegate is held against."""
+        """Return the answer as late as AWS gives it, also to bare commands: these are what Tidegate is checked
+        against.
+        """
         LATENCY.wait(f"{call.service}_transaction" if call.action.startswith("Transact") else call.service, call.action)
         return response
 

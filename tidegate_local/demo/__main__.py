@@ -25,7 +25,7 @@ def main() -> int:
     try:
         with console.status("Starting the local cloud: synthesizing and deploying the CDK app …"):
             cloud.start()
-        console.print(f"The local cloud runs: {cloud.info['forge_url']} ({time.monotonic() - began:.0f} s)")
+        console.print(f"The local cloud is running: {cloud.info['forge_url']} ({time.monotonic() - began:.0f} s)")
         play(cloud, console)
     except (DemoFailed, LocalCloudFailed) as failure:
         said = f"The demo failed: {failure}\nThe local cloud's own log: {LOG}"
@@ -35,7 +35,7 @@ def main() -> int:
         return 130
     finally:
         cloud.stop()
-    console.print(f"[bold green]All is applied.[/] It took {time.monotonic() - began:.0f} s in all.")
+    console.print(f"[bold green]Everything is applied.[/] It took {time.monotonic() - began:.0f} s in total.")
     console.print(
         "`tidegate local up` keeps a local cloud running: push, open pull requests and press buttons there yourself."
     )

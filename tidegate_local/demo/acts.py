@@ -16,7 +16,7 @@ def play(cloud: LocalCloud, console: Console) -> None:
     console.print()
     told = pull_request.play(stage)
     console.print()
-    console.rule("[bold]What it left, until now: this cloud ends with the demo")
+    console.rule("[bold]Pages of this run (the local cloud stops with the demo)")
     for line in (
         *deploys.where_to_look(stage, first),
         *pull_request.where_to_look(stage, told),

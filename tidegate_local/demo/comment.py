@@ -20,7 +20,7 @@ _TAG = re.compile(r"<[^>]+>")
 def comment_panel(comment: Mapping[str, Any], *, edited: bool = False) -> Panel:
     """Return a comment of the forge's API in a frame with who wrote it. What is folded in an edited one stays so."""
     markdown = Markdown(readable(comment["body"], unfolded=not edited), code_theme="ansi_dark")
-    title = Text(f"{comment['user']['login']} {'brought its comment up to date' if edited else 'commented'}")
+    title = Text(f"{comment['user']['login']} {'updated its comment' if edited else 'commented'}")
     return Panel(markdown, title=title, title_align="left", padding=(1, 2), border_style="cyan")
 
 

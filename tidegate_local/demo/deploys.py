@@ -22,7 +22,7 @@ CHANGE = "Add the network and the orders roots"
 
 def play(stage: Stage) -> Sequence[Followed]:
     """Play the act; return the check runs of its deploys. Raise DemoFailed when anything is not as it should be."""
-    stage.console.rule("[bold]First act: a merge changes two roots")
+    stage.console.rule("[bold]Part 1: a merge changes two roots")
     sha = merge_the_sample(stage.forge)
     stage.say(f"maintainer merged them into [bold]main[/] as [bold]{sha[:7]}[/]: {commit_url(stage, sha)}")
     return deployed(stage, sha, ROOTS)
@@ -75,7 +75,7 @@ def check(stage: Stage, followed: Iterable[Followed]) -> None:
                 f"{(one.check_run.get('output') or {}).get('summary', '')}"
             )
         if not managed(stage, one.label):
-            raise DemoFailed(f"The Terraform state of {one.label} holds no resources.")
+            raise DemoFailed(f"The Terraform state of {one.label} has no resources.")
 
 
 def managed(stage: Stage, root: str) -> Sequence[str]:
@@ -101,7 +101,7 @@ def where_to_look(stage: Stage, followed: Iterable[Followed], what: str = "") ->
         deployment = one.check_run["external_id"]
         states = ", then ".join(audit["state"] for audit in audits if audit["deployment"] == deployment)
         took = one.seen[-1][1] - one.seen[0][1]
-        yield Text(f"{one.label}{what}, {took:.1f} s from the first sign to the end", style="bold")
+        yield Text(f"{one.label}{what} in {took:.1f} s", style="bold")
         yield from facts(
             {
                 "in the state": ", ".join(managed(stage, one.label)),

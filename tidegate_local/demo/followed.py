@@ -36,7 +36,7 @@ class Followed:
 
     @property
     def title(self) -> str:
-        return (self.check_run.get("output") or {}).get("title") or "not seen yet"
+        return (self.check_run.get("output") or {}).get("title") or "not started yet"
 
     @property
     def step(self) -> str:

@@ -14,7 +14,7 @@ from tidegate_local.demo.followed import Followed, follow
 from tidegate_local.demo.stage import REPOSITORY, DemoFailed, Stage, awaited
 from tidegate_local.forge.client import ForgeAnswered
 
-TITLE = "Let people in by SSH"
+TITLE = "Allow SSH"
 BRANCH = "ssh"
 ROOT = "network"
 FILE = f"{ROOT}/ssh.tf"
@@ -57,12 +57,12 @@ def play(stage: Stage) -> Told:
     comment = _comment(stage, number, head)
     stage.console.print(comment_panel(comment))
     _refused(stage, number)
-    fixed = _pushed(stage, INSIDE, "Let in only those who are inside")
+    fixed = _pushed(stage, INSIDE, "Allow SSH only from the internal network")
     stage.say(f"developer pushed the correction as [bold]{fixed[:7]}[/]: {commit_url(stage, fixed)}")
     check = _planned(stage, fixed, "success")
     updated = _comment(stage, number, fixed)
     if updated["id"] != comment["id"]:
-        raise DemoFailed("The correction got a comment of its own in place of the one that was there.")
+        raise DemoFailed("The correction created a new comment instead of updating the existing one.")
     stage.console.print(comment_panel(updated, edited=True))
     sha = stage.forge.merge_pull_request(REPOSITORY, number)
     stage.say(f"maintainer merged it into [bold]main[/] as [bold]{sha[:7]}[/]: {commit_url(stage, sha)}")
@@ -103,8 +103,8 @@ def _refused(stage: Stage, number: int) -> None:
         stage.say(f"[bold red]✗[/] maintainer cannot merge it: the branch is protected by [bold]{WHOLE}[/]")
         if answer.status == _NOT_ALLOWED:
             return
-        raise DemoFailed(f"The forge answered {answer}") from answer
-    raise DemoFailed("The forge merged what the policy refuses.")
+        raise DemoFailed(f"The forge returned {answer}") from answer
+    raise DemoFailed("The forge merged a change that the policy refuses.")
 
 
 def where_to_look(stage: Stage, told: Told) -> Iterator[Text]:

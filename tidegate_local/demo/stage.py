@@ -18,7 +18,7 @@ Found = TypeVar("Found")
 SAMPLE = PROJECT / "examples" / "sample"
 REPOSITORY = "demo/sample"
 #: A whole demo takes about a minute; a download of the engine and its providers may take minutes.
-PATIENCE = 600.0
+TIME_LIMIT = 600.0
 POLL = 0.15
 
 
@@ -49,11 +49,12 @@ class Stage:
 
 def awaited(look: Callable[[], Found | None], what: str) -> Found:
     """Return the first answer of ``look`` that is not None. Raise DemoFailed when ``what`` does not come in time."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIME_LIMIT
     while (found := look()) is None:
         if time.monotonic() > end:
             raise DemoFailed(
-                f"{what} did not come within {PATIENCE:.0f} s. `make up` keeps the cloud running to look closer."
+                f"{what} did not happen within {TIME_LIMIT:.0f} s. `make up` keeps the cloud running, so that you "
+                "can investigate."
             )
         time.sleep(POLL)
     return found

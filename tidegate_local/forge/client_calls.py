@@ -105,23 +105,23 @@ class Levers(Caller):
     def clear_faults(self) -> None:
         """Let no call fail any more, and no webhook go wrong."""
         self.send("DELETE", "/_local/faults", {}, {})
-        self.send("DELETE", "/_local/mishaps", {}, {})
+        self.send("DELETE", "/_local/webhook-faults", {}, {})
 
     def lose_webhooks(self, event: str = "*", times: int = 1, *, action: str = "*") -> None:
         """Send the next webhooks nowhere; the App's delivery list has them as failed."""
-        self._mishap("lose", event, times, action=action)
+        self._webhook_fault("lose", event, times, action=action)
 
     def lose_webhook_answers(self, event: str = "*", times: int = 1, *, action: str = "*") -> None:
         """Send the next webhooks, but record them as timed out, as when the answer is lost."""
-        self._mishap("unanswered", event, times, action=action)
+        self._webhook_fault("unanswered", event, times, action=action)
 
     def duplicate_webhooks(self, event: str = "*", times: int = 1, *, action: str = "*") -> None:
         """Send each of the next webhooks twice, under one GUID."""
-        self._mishap("duplicate", event, times, action=action)
+        self._webhook_fault("duplicate", event, times, action=action)
 
     def delay_webhooks(self, event: str = "*", times: int = 1, *, seconds: float = 1, action: str = "*") -> None:
         """Send the next webhooks ``seconds`` later."""
-        self._mishap("delay", event, times, action=action, seconds=seconds)
+        self._webhook_fault("delay", event, times, action=action, seconds=seconds)
 
-    def _mishap(self, kind: str, event: str, times: int, **more: Any) -> None:
-        self.send("POST", "/_local/mishaps", {}, {"kind": kind, "event": event, "times": times, **more})
+    def _webhook_fault(self, kind: str, event: str, times: int, **more: Any) -> None:
+        self.send("POST", "/_local/webhook-faults", {}, {"kind": kind, "event": event, "times": times, **more})

@@ -19,7 +19,7 @@ def read(text: str) -> datetime:
     """Return the moment that ``text`` (ISO 8601 with a zone) names. Raise ValueError."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
-        raise ValueError("a time needs a zone")
+        raise ValueError("a time needs a time zone")
     return moment
 
 

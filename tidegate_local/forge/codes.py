@@ -39,9 +39,9 @@ def local_address(given: str) -> str:
     """Return an address where codes may go: of this machine only. Raise Refusal (422)."""
     parts = urlsplit(given)
     if "\\" in given or not given.isprintable() or " " in given:
-        raise Refusal(422, "The redirect_uri is no address.")  # browsers read it otherwise than we do
+        raise Refusal(422, "The redirect_uri is not a URL.")  # browsers read it otherwise than we do
     if parts.scheme not in {"http", "https"} or parts.hostname not in _LOOPBACK:
-        raise Refusal(422, "The redirect_uri must be an address of this machine.")
+        raise Refusal(422, "The redirect_uri must point to this machine.")
     return given
 
 

@@ -60,7 +60,7 @@ def edit(hosting: Hosting, repository: Repository, comment: Comment, user: str, 
 def react(hosting: Hosting, comment: Comment, user: str, content: Any) -> tuple[Reaction, bool]:
     """React to a comment; return the reaction and whether it is new. Raise Refusal (422)."""
     if content not in REACTIONS:
-        raise invalid("Reaction", "content", "invalid", f"content is one of {', '.join(REACTIONS)}")
+        raise invalid("Reaction", "content", "invalid", f"content must be one of {', '.join(REACTIONS)}")
     wanted = {"comment": comment.id, "user": user, "content": content}
     found = hosting.store.first(Reaction, comment.repository, **wanted)
     if found is not None:

@@ -1,4 +1,4 @@
-"""Mishaps of webhooks on demand: deliveries that are lost, doubled or late."""
+"""Faults of webhooks on demand: deliveries that are lost, doubled or late."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class FaultInjection:
 
 
 class FaultInjections(Pending[FaultInjection]):
-    """The mishaps that wait for their deliveries. Safe for threads."""
+    """The faults that wait for their deliveries. Safe for threads."""
 
     def inject(self, fault_injection: FaultInjection) -> None:
         """Let deliveries go wrong from now on. Raise ValueError for an unknown kind or no times."""
         if fault_injection.kind not in KINDS:
-            raise ValueError(f"kind is one of {', '.join(KINDS)}")
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}")
         if fault_injection.times < 1:
-            raise ValueError("times is at least 1")
+            raise ValueError("times must be at least 1")
         self.add(fault_injection)
 
     def take(self, event: str, action: str | None) -> FaultInjection | None:
-        """Return the mishap of this delivery, if there is one, and count it."""
+        """Return the fault of this delivery, if there is one, and count it."""
         return self.first(lambda one: one.event in {"*", event} and one.action in {"*", action})

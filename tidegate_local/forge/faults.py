@@ -52,11 +52,11 @@ class Faults(Pending[Fault]):
         """Let calls fail from now on. Raise ValueError for an unknown kind or a broken pattern."""
         kinds = (*self._refusals, *SILENT)
         if fault.kind not in kinds:
-            raise ValueError(f"kind is one of {', '.join(kinds)}")
+            raise ValueError(f"kind must be one of {', '.join(kinds)}")
         try:
             re.compile(fault.path)
         except re.error as error:
-            raise ValueError(f"path is no pattern: {error}") from None
+            raise ValueError(f"path is not a valid pattern: {error}") from None
         self.add(fault)
 
     def close(self) -> None:

@@ -75,7 +75,7 @@ def _action(request: Request, repository: Path, wanted: dict[str, Any]) -> dict[
 
 def _store(file: Path, content: bytes) -> Response:
     if digest(content) != file.name:
-        raise Refusal(422, "The content is not the one that the address names")
+        raise Refusal(422, "The content does not match the URL")
     file.parent.mkdir(exist_ok=True)
     file.write_bytes(content)
     return Response()

@@ -1,4 +1,4 @@
-"""Switches that no real forge has, for scripts on this machine: faults, mishaps of webhooks, where webhooks go."""
+"""Switches that no real forge has, for scripts on this machine: faults of the API and of webhooks, webhook URLs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tidegate_local.forge.routing import answer
 
 
 def respond(webhooks: Webhooks, faults: Faults, request: Request) -> Response:
-    """Answer ``/_local/…``: PUT webhook, POST/DELETE/GET faults and mishaps, GET health and avatars. Raise Refusal."""
+    """Answer ``/_local/…``: PUT webhook; POST, DELETE and GET faults and webhook-faults; GET health and avatars."""
     what = request.path.removeprefix("/_local/")
     if what.startswith("avatars/") and what.endswith(".svg"):
         return avatar(what.removeprefix("avatars/").removesuffix(".svg"))
@@ -27,7 +27,7 @@ def respond(webhooks: Webhooks, faults: Faults, request: Request) -> Response:
         return _point_webhook(webhooks, _body(request))
     if what == "faults":
         return _inject(faults, Fault, request)
-    if what == "mishaps":
+    if what == "webhook-faults":
         return _inject(webhooks.fault_injections, FaultInjection, request)
     raise not_found()
 
@@ -45,7 +45,7 @@ def _body(request: Request) -> dict[str, object]:
 def _point_webhook(webhooks: Webhooks, body: dict[str, object]) -> Response:
     url, secret = body.get("url"), body.get("secret")
     if not (url is None or isinstance(url, str)) or not isinstance(secret, str):
-        raise Refusal(422, "url and secret are strings")
+        raise Refusal(422, "url and secret must be strings")
     webhooks.point_at(url, secret)
     return answer({"webhook_url": url})
 

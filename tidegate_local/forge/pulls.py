@@ -76,7 +76,9 @@ def _text(request: Json, field: str) -> str:
 def _check_head(hosting: Hosting, repository: Repository, user: str, head: forks.Head, base: str) -> None:
     person = hosting.identities.person(user)
     if person and hosting.identities.permission(user, head.repository) not in {"write", "admin"}:
-        raise Refusal(403, f"{user} may not write to {head.repository.repository}, where the head branch is.")
+        raise Refusal(
+            403, f"{user} has no write permission on {head.repository.repository}, which has the head branch."
+        )
     same = {"head_ref": head.branch, "base_ref": base, "state": "open"}
     found = hosting.store.find(PullRequest, repository.repository, **same)
     if any(one.head_repository == head.repository.repository for one in found):

@@ -23,7 +23,7 @@ def create(hosting: Hosting, repository: Repository, pull: PullRequest, user: st
     """
     event, text, sha = body.get("event"), body.get("body") or "", body.get("commit_id") or pull.head_sha
     if event not in EVENTS:
-        raise invalid(_RESOURCE, "event", "invalid", f"event is one of {', '.join(EVENTS)}")
+        raise invalid(_RESOURCE, "event", "invalid", f"event must be one of {', '.join(EVENTS)}")
     if not isinstance(text, str) or len(text) > _MAXIMUM_BODY:
         raise invalid(_RESOURCE, "body", "custom", f"Body is too long (maximum is {_MAXIMUM_BODY} characters)")
     if event in {"REQUEST_CHANGES", "COMMENT"} and not text.strip():
@@ -41,7 +41,7 @@ def dismiss(hosting: Hosting, repository: Repository, pull: PullRequest, review:
     """Let a verdict count no more. Raise Refusal (422) for a review without one."""
     if review.state not in {"APPROVED", "CHANGES_REQUESTED"}:
         raise Refusal(
-            422, "Unprocessable Entity", ["Can not dismiss a review that neither approves nor asks for changes"]
+            422, "Unprocessable Entity", ["Can not dismiss a review that neither approves nor requests changes"]
         )
     dismissed = hosting.store.change(Review, review.id, lambda old: replace(old, state="DISMISSED"))
     _tell(hosting, repository, pull, dismissed, user)

@@ -36,7 +36,7 @@ class Call:
     def repository(self) -> Repository:
         """The repository that the path names; routes with a repository always have it."""
         if self.found is None:
-            raise RuntimeError("this route names no repository")
+            raise RuntimeError("this route has no repository")
         return self.found
 
     def found_record(self, kind: type[R]) -> R:

@@ -295,7 +295,7 @@ def comment(hosting: Hosting, one: Comment) -> Json:
 
 
 def review(hosting: Hosting, one: Review) -> Json:
-    """Return a review as the API answers it; webhooks write its state in small letters."""
+    """Return a review as the API answers it; webhooks write its state in lowercase letters."""
     urls, name = hosting.urls, one.repository
     return {
         "id": one.id,

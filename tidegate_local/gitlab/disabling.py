@@ -11,7 +11,7 @@ from tidegate_local.gitlab import clock
 from tidegate_local.gitlab.hosting import Hosting
 
 #: After so many failures in a row a webhook is disabled for a minute, then for twice as long after each; then for good.
-PATIENCE, LAST = 4, 40
+FAILURES_BEFORE_PAUSE, LAST = 4, 40
 _FIRST_PAUSE, _LONGEST_PAUSE = 60, 86_400
 #: Newest deliveries that are looked at.
 _CHECKED = 200
@@ -24,9 +24,9 @@ def status(hosting: Hosting, hook: int) -> tuple[str, str | None]:
     failed = list(takewhile(_has_failed, ended))
     if len(failed) >= LAST:
         return "disabled", None
-    if len(failed) < PATIENCE:
+    if len(failed) < FAILURES_BEFORE_PAUSE:
         return "executable", None
-    pause = min(_FIRST_PAUSE * 2 ** (len(failed) - PATIENCE), _LONGEST_PAUSE)
+    pause = min(_FIRST_PAUSE * 2 ** (len(failed) - FAILURES_BEFORE_PAUSE), _LONGEST_PAUSE)
     until = clock.written(read(failed[0].delivered_at) + timedelta(seconds=pause))
     return ("executable", None) if clock.is_past(until) else ("temporarily_disabled", until)
 

@@ -52,7 +52,7 @@ class Identities:
         """Return a user whom a record names."""
         found = self.user(username)
         if found is None:
-            raise RuntimeError(f"nobody is called {username}")
+            raise RuntimeError(f"unknown user {username}")
         return found
 
     def default_level(self, username: str, top: str) -> int:

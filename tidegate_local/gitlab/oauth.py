@@ -74,7 +74,7 @@ def ask(hosting: Hosting, request: Request) -> Response:
 def agree(hosting: Hosting, request: Request) -> Response:
     """Send the person back to the application with a code. Only our own page may ask for it."""
     if request.headers.get("Sec-Fetch-Site", "same-origin") not in {"same-origin", "none"}:
-        raise Refusal(403, {"error": "this form came from another site"})
+        raise Refusal(403, {"error": "this form is from another site"})
     callback, scopes = _callback(hosting, request), request.form.get("scope", "read_user")
     code = _CODES.make(f"{visitor(hosting, request).username} {scopes}", callback)
     return redirect(back_to(callback, code, request.form.get("state", "")), 302)

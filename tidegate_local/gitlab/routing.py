@@ -34,7 +34,7 @@ class Call:
     def project(self) -> Project:
         """The project that the path names; routes below a project always have it."""
         if self.found is None:
-            raise RuntimeError("this route names no project")
+            raise RuntimeError("this route has no project")
         return self.found
 
     @property
@@ -57,9 +57,9 @@ class Call:
         try:
             body = json.loads(self.request.get_data() or b"{}")
         except ValueError:
-            raise Refusal(400, {"error": "The request body is no valid JSON"}) from None
+            raise Refusal(400, {"error": "The request body is not valid JSON"}) from None
         if not isinstance(body, dict):
-            raise Refusal(400, {"error": "The request body is no JSON object"})
+            raise Refusal(400, {"error": "The request body is not a JSON object"})
         return query | body
 
     def needed(self, *names: str) -> dict[str, Any]:

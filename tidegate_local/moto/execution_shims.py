@@ -62,7 +62,7 @@ def inlined(definition: str) -> str:
 def _parse_once() -> None:
     """Each start of an execution parses its definition with ANTLR: a third of a second for ours.
 
-    Only the syntax tree is kept, with the texts of its parts. What an execution runs is built from it anew, because
+    Only the syntax tree is kept, with the texts of its parts. What an execution runs is built from it again, because
     that has state. Distributed Maps are inlined.
     """
     RuleContext.getText = functools.cache(RuleContext.getText)

@@ -13,7 +13,7 @@ DEFAULTS = {("fargate", "L-3032A538"): 6.0, ("lambda", "L-B99A9384"): 1000.0}
 
 
 def install() -> None:
-    """Put everything in place. Once more is harmless."""
+    """Put everything in place. Idempotent."""
     ServiceQuotasResponse.get_aws_default_service_quota = _default  # type: ignore[attr-defined]
 
 

@@ -199,11 +199,11 @@ class Tasks:
         if task.process is None:
             return
         task.process.signal(signal.SIGTERM)
-        patience = float(task.container.get("stopTimeout") or _DEFAULT_STOP_TIMEOUT)
+        stop_timeout = float(task.container.get("stopTimeout") or _DEFAULT_STOP_TIMEOUT)
         process = task.process
 
         def finish() -> None:
-            if process.wait(patience) is None:
+            if process.wait(stop_timeout) is None:
                 process.signal(signal.SIGKILL)
 
         threading.Thread(target=finish, name="stop-task", daemon=True).start()

@@ -23,7 +23,7 @@ from tidegate_local.latency import LATENCY
 from tidegate_local.processes.lambdas import REQUEST_LIMIT, Result
 
 BODY_LIMIT = 10 * 1024 * 1024
-_PATIENCE_SECONDS = 30.0
+_TIME_LIMIT_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class HttpApi:
             return _message(500, "Internal Server Error")
         LATENCY.wait("http_api", route.function)
         try:
-            result = self._workers.submit(self._invoke, route.function, event).result(_PATIENCE_SECONDS)
+            result = self._workers.submit(self._invoke, route.function, event).result(_TIME_LIMIT_SECONDS)
         except FutureTimeout:
             return _message(503, "Service Unavailable")
         return _message(500, "Internal Server Error") if result.error else _answered(result.payload)

@@ -31,7 +31,7 @@ class Schedules:
         found = [schedule for schedule in self._all() if name in schedule.name or name in _input(schedule)]
         if not found:
             known = ", ".join(schedule.name for schedule in self._all())
-            raise KeyError(f"no schedule has {name!r} in its name or input; there are {known or 'none'}")
+            raise KeyError(f"no schedule has {name!r} in its name or input; schedules: {known or 'none'}")
         for schedule in found:
             target = schedule.target
             states = self._client(str(target["RoleArn"]), self._region, "stepfunctions")

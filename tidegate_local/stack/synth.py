@@ -86,7 +86,8 @@ def _run(project: Path, context: Mapping[str, Any], target: Path) -> None:
         if done.returncode == _REFUSED:
             raise SynthFailed(done.stderr.strip().rpartition("\n")[2])
         if done.returncode:
-            raise SynthFailed(f"tidegate_cdk.app ended with {done.returncode}:\n{(done.stdout + done.stderr)[-4000:]}")
+            printed = (done.stdout + done.stderr)[-4000:]
+            raise SynthFailed(f"tidegate_cdk.app exited with code {done.returncode}:\n{printed}")
         shutil.rmtree(target, ignore_errors=True)
         output.rename(target)
 

@@ -65,21 +65,21 @@ PLAYED = {
 
 LEFT_OUT = {
     "AWS::ApiGatewayV2::": "moto's CloudFormation ignores HTTP APIs; services/http_api.py serves their routes",
-    "AWS::CDK::Metadata": "says nothing about the application",
-    "AWS::CloudWatch::": "nothing measures anything here; services/alarms.py tells topics of states that are set",
-    "AWS::EC2::FlowLog": "no packets flow through a VPC here",
-    "AWS::EC2::VPCEndpoint": "every process reaches the local cloud's address",
+    "AWS::CDK::Metadata": "metadata that does not affect the application",
+    "AWS::CloudWatch::": "there are no metrics here; services/alarms.py publishes alarm states that are set by hand",
+    "AWS::EC2::FlowLog": "there is no VPC network here",
+    "AWS::EC2::VPCEndpoint": "every process can reach the local cloud",
     "AWS::Lambda::EventInvokeConfig": "services/async_invokes.py plays asynchronous invocations",
     "AWS::Lambda::EventSourceMapping": "moto would start Docker; services/queues.py polls",
     "AWS::Lambda::LayerVersion": "a layer is a directory on the function's path here",
-    "AWS::Lambda::Version": "a number here; the functions keep what was deployed with it (processes/lambdas.py)",
+    "AWS::Lambda::Version": "only a number here; processes/lambdas.py keeps the deployed configuration",
     "AWS::Lambda::Permission": "read by the local cloud, which invokes functions itself",
     "AWS::Logs::": "moto does not deploy log policies and filters",
-    "AWS::S3::BucketPolicy": "moto's CloudFormation does not know it; everything is on the loopback interface",
-    "AWS::Scheduler::": "moto's CloudFormation does not know it; the group is made through the API",
-    "AWS::SecretsManager::": "made before the stack, as a person does on AWS",
-    "AWS::SNS::": "subscriptions are made through the API; topic policies guard cross-account access",
-    "AWS::SQS::QueuePolicy": "moto's CloudFormation does not know it; queues get messages from this account only",
+    "AWS::S3::BucketPolicy": "moto's CloudFormation does not support it; everything is on the loopback interface",
+    "AWS::Scheduler::": "moto's CloudFormation does not support it; the group is created through the API",
+    "AWS::SecretsManager::": "created before the stack, as a person does on AWS",
+    "AWS::SNS::": "subscriptions are created through the API; topic policies guard cross-account access",
+    "AWS::SQS::QueuePolicy": "moto's CloudFormation does not support it; queues get messages only from this account",
 }
 
 

@@ -63,7 +63,9 @@ def create(visit: Visit) -> Response:
 
 def _may_write(visit: Visit) -> None:
     if not visit.writes:
-        raise Refusal(403, f"{visit.person.login} may only read this repository. Switch to another user at the top.")
+        raise Refusal(
+            403, f"{visit.person.login} has only read permission on this repository. Switch to another user at the top."
+        )
 
 
 def _pull(visit: Visit) -> PullRequest:

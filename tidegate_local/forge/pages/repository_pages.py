@@ -137,9 +137,9 @@ def changes(visit: Visit, before: str, after: str) -> dict[str, Any]:
 def _sent(pressed: str) -> str:
     """Return in words what a button of the page sent."""
     if pressed == "all":
-        return "Tidegate was asked to run all checks of this commit again."
+        return "Requested a rerun of all checks of this commit."
     kind, _, count = pressed.partition("-")
     if kind != "failed" or not count.isdecimal():
         return ""
     checks_ = "one failed check" if count == "1" else f"{count} failed checks"
-    return f"Tidegate was asked to run {checks_} again."
+    return f"Requested a rerun of {checks_}."
