@@ -28,13 +28,15 @@ def main(arguments: list[str]) -> int:
     seed = given.seed if given.seed is not None else random.SystemRandom().randrange(1_000_000)
     console = Console(highlight=False)
     console.print(
-        f"seed {seed}: {given.roots} roots, {given.minutes:g} minutes of work and trouble; plans on {given.plans}"
+        f"seed {seed}: {given.roots} roots, {given.minutes:g} minutes of work and faults; plans on {given.plans}"
     )
     BUILD.mkdir(exist_ok=True)
     began = time.monotonic()
     with console.status("starting the local cloud") as status:
         log, focus = BUILD / f"soak-{seed}.log", tuple(given.focus)
-        soak = Soak(seed, given.minutes * 60, given.roots, given.patience, log, given.stop_at_first, focus, given.plans)
+        soak = Soak(
+            seed, given.minutes * 60, given.roots, given.idle_limit, log, given.stop_at_first, focus, given.plans
+        )
         outcome = soak.run(
             lambda told, world: _progress(status, began, told, world, console if given.verbose else None)
         )
@@ -42,7 +44,7 @@ def main(arguments: list[str]) -> int:
     record.write_text(f"[{','.join(history.to_json() for history in outcome.histories)}]", encoding="utf-8")
     show(outcome, console)
     console.print(
-        f"history: {record}; again: make soak SEED={seed} ROOTS={given.roots} MINUTES={given.minutes:g} "
+        f"history: {record}; to repeat: make soak SEED={seed} ROOTS={given.roots} MINUTES={given.minutes:g} "
         f"PLANS={given.plans}"
     )
     if outcome.violations or not outcome.settled:
@@ -54,9 +56,9 @@ def _is_proof(outcome: Outcome, minutes: float, console: Console) -> bool:
     """Tell whether each rule was tried, as it has to be in a run of the default length; say which was not."""
     missing = [case for case in outcome.cases if not case.count]
     for case in missing:
-        console.print(f"no case of rule {case.rule}: {case.what}", style="red" if minutes >= MINUTES else "yellow")
+        console.print(f"rule {case.rule} not tested: {case.what}", style="red" if minutes >= MINUTES else "yellow")
     if missing and minutes < MINUTES:
-        console.print(f"It was too short to have a case of each: {MINUTES} minutes are asked for that.")
+        console.print(f"The soak was too short to test every rule; run it for at least {MINUTES} minutes.")
         return True
     return not missing
 
@@ -73,13 +75,15 @@ def _progress(status: Status, began: float, told: str, world: World, console: Co
 
 def _parsed(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m soak", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=MINUTES, help="for which things happen (default 10)")
-    parser.add_argument("--seed", type=int, help="of an earlier run, to repeat what it did")
-    parser.add_argument("--roots", type=int, default=8, help="root modules (default 8)")
-    parser.add_argument("--patience", type=float, default=90, help="seconds in which nothing moves (default 90)")
-    parser.add_argument("--stop-at-first", action="store_true", help="end as soon as a rule is broken for sure")
-    parser.add_argument("--focus", action="append", default=[], help="an event or a trouble that happens more often")
-    parser.add_argument("--plans", choices=PLAN_RUNNERS, default=FARGATE, help="where plans begin (default fargate)")
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="minutes of random work (default 10)")
+    parser.add_argument("--seed", type=int, help="the seed of an earlier run, to repeat it")
+    parser.add_argument("--roots", type=int, default=8, help="number of root modules (default 8)")
+    parser.add_argument(
+        "--idle-limit", type=float, default=90, help="seconds without progress before the soak gives up (default 90)"
+    )
+    parser.add_argument("--stop-at-first", action="store_true", help="stop at the first certain violation")
+    parser.add_argument("--focus", action="append", default=[], help="an event or fault to run more often")
+    parser.add_argument("--plans", choices=PLAN_RUNNERS, default=FARGATE, help="where plans start (default fargate)")
     parser.add_argument("--verbose", action="store_true", help="print every event")
     return parser.parse_args(arguments)
 

@@ -77,7 +77,7 @@ def _behind(history: History) -> int:
 
 
 def _forced_off(history: History) -> int:
-    """Count deployments whose commit left the default branch while they were under way."""
+    """Count deployments whose commit left the default branch while they were in progress."""
     return sum(
         may_leave(history, run.sha)
         and bool(run.begun and is_on_branch(history, run.sha, run.begun))
@@ -116,42 +116,42 @@ _SITUATIONS: tuple[tuple[str, str, Callable[[History], int]], ...] = (
     ("1", "an apply had to wait for another one of its root", _waited),
     ("2", "a change was pushed", _pushed),
     ("2", "a pull request was opened", lambda history: len(history.pulls)),
-    ("3", "a change came to a queue with nothing to do", _woken),
-    ("4", "a deployment was behind or beside what was applied", _behind),
-    ("4", "a forced push took away what was under way", _forced_off),
+    ("3", "a change reached an idle queue", _woken),
+    ("4", "a deployment was behind or diverged from the applied revision", _behind),
+    ("4", "a force push removed a revision in progress", _forced_off),
     ("5", "the outcome of an apply was unknown", lambda history: len(_unknown(history))),
     ("5", "a merge had to wait for an unlock after that", _locked),
-    ("6", "a plan was applied that people confirmed", lambda history: _confirmed(history, 1)),
-    ("6", "a plan was applied that two had to confirm", lambda history: _confirmed(history, 2)),
+    ("6", "a confirmed plan was applied", lambda history: _confirmed(history, 1)),
+    ("6", "a plan that needs two confirmations was applied", lambda history: _confirmed(history, 2)),
     (
         "6",
-        "somebody confirmed who may not",
+        "somebody without permission confirmed",
         lambda history: sum(act.what == "Confirm" and not act.allowed for act in history.acts),
     ),
-    ("7", "an apply was heard of", lambda history: len(begun(history))),
-    ("8", "places searched for secrets", lambda history: history.searched),
+    ("7", "an apply was audited", lambda history: len(begun(history))),
+    ("8", "outputs searched for secrets", lambda history: history.searched),
     ("9", "a merge could not be planned", _broken_plans),
     (
         "9",
         "a pull request could not be planned, or was refused by a policy",
         lambda history: sum(bool(refused(history, pull)) for pull in history.pulls),
     ),
-    ("9", "a root had drifted, and was looked at", lambda history: sum(len(look.drifted) for look in history.looks)),
-    ("gates", "an apply had others of its change before it", awaited),
+    ("9", "a drifted root was checked", lambda history: sum(len(look.drifted) for look in history.looks)),
+    ("gates", "an apply depended on others of its change", awaited),
 )
 #: What there is to see where plans begin on Lambda.
 _ON_LAMBDA: tuple[tuple[str, str, Callable[[History], int]], ...] = (
-    ("1", "several calls of Lambda came for a job", doubled),
-    ("2", "a plan began on Lambda", lambda history: len(on_lambda(history))),
+    ("1", "Lambda was invoked several times for a job", doubled),
+    ("2", "a plan started on Lambda", lambda history: len(on_lambda(history))),
     ("2", "a plan on Lambda was lost with its function", lost),
     ("2", "a plan moved from Lambda to Fargate", moved),
 )
 #: What troubles tried: they strike all repositories.
 _TROUBLES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("2", "a webhook, a call, a function was lost", _LOSES),
-    ("2", "an execution was stopped from outside", ("execution is stopped",)),
+    ("2", "a webhook, an API call or a function was lost", _LOSES),
+    ("2", "an execution was stopped externally", ("execution is stopped",)),
     ("2", "the clock jumped", ("clock jumps",)),
-    ("2", "a runner had no job, or was the second one", ("runner comes twice", "runner is orphaned")),
-    ("5", "a runner was killed while it applied", (CUTS,)),
-    ("7", "an apply was to begin while the audit topic was out", (OUTAGES,)),
+    ("2", "a runner had no job, or was a duplicate", ("runner comes twice", "runner is orphaned")),
+    ("5", "a runner was killed during an apply", (CUTS,)),
+    ("7", "an apply tried to start while the audit topic was down", (OUTAGES,)),
 )

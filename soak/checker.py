@@ -46,7 +46,7 @@ def check(history: History) -> list[Violation]:
 
 
 def broken_now(history: History) -> list[Violation]:
-    """Return the violations of what may never be so, also while everything is under way."""
+    """Return the violations of what may never be so, also while everything is in progress."""
     return [violation for rule in AT_ANY_TIME for violation in rule(history)]
 
 
@@ -58,7 +58,7 @@ def one_apply_in_flight(history: History) -> Iterator[Violation]:
         for audit in audits:
             if audit.state == RUNNING:
                 if open_one is not None:
-                    what = f"{audit.deployment} began to apply while {open_one.deployment} had not ended"
+                    what = f"{audit.deployment} started to apply before {open_one.deployment} ended"
                     yield story(history, rule, audit, what)
                 open_one = audit
             elif open_one is not None and open_one.deployment == audit.deployment:
@@ -76,7 +76,7 @@ def _overlapping_effects(history: History, rule: str) -> Iterator[Violation]:
                 open_mark = None if open_mark == line.mark else open_mark
             else:
                 if open_mark is not None and ends[open_mark]:
-                    yield Violation(rule, root, f"the engine put it to {line.mark} while it put it to {open_mark}")
+                    yield Violation(rule, root, f"the engine applied {line.mark} during the apply of {open_mark}")
                 open_mark = line.mark
 
 
@@ -102,7 +102,7 @@ def never_backwards(history: History) -> Iterator[Violation]:
             if last.revision == audit.revision or history.contains(audit.revision, last.revision):
                 continue
             if history.contains(last.revision, audit.revision):
-                yield story(history, rule, audit, f"it is behind {last.revision[:7]}, which was applied before")
+                yield story(history, rule, audit, f"it is behind {last.revision[:7]}, which was already applied")
             elif not audit.approved_by and not _carried_on(history, last, audit):
                 yield story(history, rule, audit, f"it has diverged from {last.revision[:7]}, and nobody approved it")
 
@@ -115,7 +115,7 @@ def forced_off_is_not_applied(history: History) -> Iterator[Violation]:
         if not may_leave(history, audit.revision) or is_on_branch(history, audit.revision, since):
             continue
         if not any(history.contains(head, audit.revision) for head in heads):
-            yield story(history, "4 what was forced off", audit, "it was not on the default branch any more")
+            yield story(history, "4 what was forced off", audit, "it was no longer on the default branch")
 
 
 def _carried_on(history: History, last: Audit, audit: Audit) -> bool:
@@ -137,12 +137,12 @@ def never_retried(history: History) -> Iterator[Violation]:
     times = Counter(audit.deployment for audit in begun(history))
     for audit in {audit.deployment: audit for audit in begun(history)}.values():
         if times[audit.deployment] > 1:
-            yield story(history, rule, audit, f"its apply began {times[audit.deployment]} times")
+            yield story(history, rule, audit, f"its apply started {times[audit.deployment]} times")
     heard = Counter((audit.root, history.mark(audit.revision, audit.root)) for audit in begun(history))
     done = Counter((effect.root, effect.mark) for effect in history.effects if effect.what == "begin")
     for (root, mark), count in done.items():
         if count > heard[root, mark] > 0:
-            what = f"the engine put it to {mark} {count} times, for {heard[root, mark]} audited applies"
+            what = f"the engine applied {mark} {count} times, with {heard[root, mark]} audited applies"
             yield Violation(rule, root, what)
 
 
@@ -162,9 +162,9 @@ def _review_problems(history: History, audit: Audit) -> Iterator[str]:
         if not _needs_no_review(history, audit):
             yield "nobody approved it"
     elif audit.approved_by not in history.writers:
-        yield f"{audit.approved_by} approved it, who may not"
+        yield f"{audit.approved_by} approved it without permission"
     elif not any(_confirms(act, audit, audit.approved_by) for act in history.acts):
-        yield f"{audit.approved_by} did not confirm it before it began"
+        yield f"{audit.approved_by} did not confirm it before it started"
     yield from _missing_approvals(history, audit)
     if not audit.plan:
         yield "the audit message names no plan"
@@ -185,9 +185,9 @@ def _missing_approvals(history: History, audit: Audit) -> Iterator[str]:
         return
     who = {one for one in audit.approvals if any(_confirms(act, audit, one) for act in history.acts)}
     if len(who) < needed:
-        yield f"{len(who)} confirmed it, and {needed} must"
+        yield f"{len(who)} confirmed it, but {needed} must"
     for one in sorted(who & {AUTHOR, *([audit.initiator] if audit.trigger == "manual" else [])}):
-        yield f"{one} confirmed it, who made the change or asked for it"
+        yield f"{one} confirmed it, but authored or requested the change"
 
 
 def _confirms(act: Act, audit: Audit, who: str) -> bool:
@@ -223,7 +223,7 @@ def _changed_plans(history: History, rule: str) -> Iterator[Violation]:
     plans = {audit.deployment: audit.plan for audit in begun(history)}
     for audit in _applies(history):
         if audit.state in ENDS and plans.get(audit.deployment, audit.plan) != audit.plan:
-            yield story(history, rule, audit, "it ended with another plan than it began with")
+            yield story(history, rule, audit, "it ended with another plan than it started with")
 
 
 def no_apply_without_audit(history: History) -> Iterator[Violation]:
@@ -234,13 +234,11 @@ def no_apply_without_audit(history: History) -> Iterator[Violation]:
         heard[audit.root, history.mark(audit.revision, audit.root)].append(audit.started or 0.0)
     for effect in history.effects:
         if effect.what == "begin" and not any(at <= effect.at for at in heard[effect.root, effect.mark]):
-            yield Violation(
-                rule, effect.root, f"the engine put it to {effect.mark}, and no audit message said so before"
-            )
+            yield Violation(rule, effect.root, f"the engine applied {effect.mark} without an earlier audit message")
     for stored in history.states:
         marks = [(root, mark) for root, mark in heard if root == stored.root and stored.mark in {mark, None}]
         if not any(at <= stored.at + _WHOLE_SECOND for key in marks for at in heard[key]):
-            what = f"state {stored.serial} with {stored.mark} was stored, and no audit message said so before"
+            what = f"state {stored.serial} with {stored.mark} was stored without an earlier audit message"
             yield Violation(rule, stored.root, what)
 
 
@@ -259,7 +257,7 @@ def audited_exactly_once(history: History) -> Iterator[Violation]:
         if audits[0].deployment in never and states in (["FAILURE"], [RUNNING]):
             continue
         if states[0] != RUNNING or len(states) != 2 or states[1] not in ENDS:  # noqa: PLR2004  # begun and ended
-            yield story(history, rule, audits[0], f"the audit topic heard of its apply: {', '.join(states)}")
+            yield story(history, rule, audits[0], f"audit messages of its apply: {', '.join(states)}")
     yield from _contradictions(history, rule)
 
 
@@ -322,7 +320,7 @@ def decisions_are_audited(history: History) -> Iterator[Violation]:
         if not what or (audit.state == "REJECTED" and was_taken_away(history, audit.revision, audit.ended or 0.0)):
             continue
         if not any(act.what == what and act.root == audit.root and act.allowed for act in history.acts):
-            yield story(history, rule, audit, f"it was audited as {audit.state}, and nobody who may did that")
+            yield story(history, rule, audit, f"it was audited as {audit.state}, but nobody with permission did that")
 
 
 #: All rules, each a function of a history.

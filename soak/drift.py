@@ -1,4 +1,4 @@
-"""Looks for drift: asked for in the middle of everything, and once more when all has come to rest."""
+"""Drift detection: requested in the middle of everything, and again when all is idle."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def detect_drift(world: World) -> str:
     return f"{by}: {post(world, by, 'drift/look', {'repository': world.repository, 'schedule': SCHEDULE})}"
 
 
-def look_at_last(worlds: list[World], patience: float) -> None:
+def look_at_last(worlds: list[World], time_limit: float) -> None:
     """Change something outside in each repository, look for drift there, and keep what was said of it."""
     for world in worlds:
         for root in sorted(_at_rest(world))[:2]:
             world.site.outside(root).write_text("changed at last", encoding="utf-8")
-        before, until = set(world.drift), time.monotonic() + patience
+        before, until = set(world.drift), time.monotonic() + time_limit
         detect_drift(world)
         while time.monotonic() < until and not any(_is_over(world, number) for number in set(world.drift) - before):
             time.sleep(_PAUSE)

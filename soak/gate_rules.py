@@ -15,7 +15,7 @@ def gates_hold(history: History) -> Iterator[Violation]:
     for audit, before in _gated(history):
         for root in before:
             if not _is_done(history, audit.revision, root, audit.started or 0.0):
-                yield story(history, rule, audit, f"it began before {root}, which goes first, was applied")
+                yield story(history, rule, audit, f"it started before its dependency {root} was applied")
 
 
 def awaited(history: History) -> int:
@@ -77,10 +77,10 @@ def _is_done(history: History, revision: str, root: str, at: float) -> bool:
 
 def gates_say_what_they_wait_for(history: History) -> Iterator[Violation]:
     """Promotion: whoever waits names a root or a stack that goes first, by a file that counted at some time."""
-    rule = "gates: each says what it waits for"
+    rule = "gates: each names its dependency"
     for gate in history.gates:
         if not set(gate.named) & _goes_first(history, gate):
-            what = f"check run {gate.run} names nothing that goes first: {gate.title}"
+            what = f"check run {gate.run} names no dependency: {gate.title}"
             yield Violation(rule, gate.root, what, gate.sha)
 
 

@@ -87,7 +87,7 @@ MUTANTS = (
     ),
     Mutant(
         3,
-        "a worker closes without a last look at its queue, and nobody wakes it",
+        "a worker closes without a last check of its queue, and nothing wakes it",
         (
             (
                 f"{_CORE}/deploys/queue/close_worker.py",
@@ -114,7 +114,7 @@ MUTANTS = (
     ),
     Mutant(
         4,
-        "what a forced push took away is applied",
+        "a revision that a force push removed is applied",
         (
             (
                 f"{_CORE}/deploys/check_branch.py",
@@ -126,7 +126,7 @@ MUTANTS = (
     ),
     Mutant(
         5,
-        "an unknown outcome does not lock",
+        "an unknown outcome does not lock the queue",
         (
             (
                 _QUEUE,
@@ -138,7 +138,7 @@ MUTANTS = (
     ),
     Mutant(
         6,
-        "whoever may read may confirm",
+        "anybody with read permission may confirm",
         (
             (
                 f"{_CORE}/rules/access.py",
@@ -150,7 +150,7 @@ MUTANTS = (
     ),
     Mutant(
         6,
-        "one approval is enough for all",
+        "one approval is always enough",
         (
             (
                 f"{_CORE}/deploys/rules/review.py",
@@ -163,7 +163,7 @@ MUTANTS = (
     ),
     Mutant(
         7,
-        "an audit message that fails is swallowed",
+        "a failed audit message is ignored",
         (
             (
                 f"{_CORE}/jobs/begin_job.py",
@@ -175,7 +175,7 @@ MUTANTS = (
     ),
     Mutant(
         9,
-        "what a policy refuses is green",
+        "a plan that a policy refuses is green",
         (
             (
                 f"{_CORE}/pull_requests/rules/checks.py",

@@ -21,7 +21,7 @@ TOP = Path(__file__).parents[1]
 #: Seconds within which a mutant has to be found, of work and trouble and of coming to rest.
 _LONGEST = 600
 #: Seconds in which nothing moves in a soak of a mutant: what was lost does not come any more.
-_PATIENCE = 60
+_IDLE_LIMIT = 60
 #: How a soak begins to tell of a broken rule.
 _FOUND = re.compile(r"[0-9]+\. rule (.+?)(?: [a-z]+-[0-9]+)?\s*(?:[0-9a-f]{7})?\s*$")
 
@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
     """Try all mutants that are asked for; print what found each and after how many seconds."""
     parser = argparse.ArgumentParser(prog="python -m soak.mutation")
     parser.add_argument("--only", default="", help="mutants whose name contains this")
-    parser.add_argument("--seed", type=int, default=1, help="of the soaks (default 1)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the soaks (default 1)")
     given = parser.parse_args(arguments)
     missed = []
     for mutant in (each for each in MUTANTS if given.only in each.name):
@@ -72,16 +72,16 @@ def copy_tree(place: Path) -> None:
 
 def _soaked(mutant: Mutant, tree: Path, seed: int) -> str:
     focus = [word for event in mutant.focus for word in ("--focus", event)]
-    figures = {"minutes": mutant.minutes, "roots": mutant.roots, "patience": _PATIENCE, "seed": seed}
+    figures = {"minutes": mutant.minutes, "roots": mutant.roots, "idle-limit": _IDLE_LIMIT, "seed": seed}
     options = [word for name, figure in figures.items() for word in (f"--{name}", str(figure))]
     try:
         done = _run(["-m", "soak", "--stop-at-first", *options, *focus], tree)
     except subprocess.TimeoutExpired:
         return ""
     if done.returncode not in {0, BROKEN}:
-        raise DoesNotApply(f"{mutant.name}: the soak ended with {done.returncode}:\n{done.stderr[-2000:]}")
+        raise DoesNotApply(f"{mutant.name}: the soak exited with code {done.returncode}:\n{done.stderr[-2000:]}")
     rules = {found.group(1): None for line in done.stdout.splitlines() if (found := _FOUND.match(line))}
-    return (", ".join(rules) or "what never came to rest") if done.returncode == BROKEN else ""
+    return (", ".join(rules) or "work that never ended") if done.returncode == BROKEN else ""
 
 
 def _run(arguments: list[str], tree: Path) -> subprocess.CompletedProcess[str]:

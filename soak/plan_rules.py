@@ -28,7 +28,7 @@ def applies_run_on_fargate(history: History) -> Iterator[Violation]:
     """No apply is given to Lambda, which would end it after fifteen minutes."""
     for runner in history.runners:
         if runner.where == LAMBDA and _kind(runner.job) == _APPLY:
-            yield Violation("5 applies run on Fargate", "", f"{runner.job} was given to Lambda")
+            yield Violation("5 applies run on Fargate", "", f"{runner.job} was dispatched to Lambda")
 
 
 def lost_plans_move(history: History) -> Iterator[Violation]:

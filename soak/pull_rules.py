@@ -18,14 +18,16 @@ def never_green(history: History) -> Iterator[Violation]:
     for run in history.checks:
         commit = history.commits.get(run.sha)
         if commit and run.root in commit.broken and run.conclusion == _GREEN:
-            yield Violation(_RULE, run.root, f"it cannot be planned, and says: {run.title}", run.sha, (run.url,))
+            yield Violation(
+                _RULE, run.root, f"it cannot be planned, but its check says: {run.title}", run.sha, (run.url,)
+            )
     said = {(verdict.sha, verdict.check) for verdict in history.verdicts if verdict.conclusion == _GREEN}
     for pull in history.pulls:
         for root, why in refused(history, pull):
             green = (WHOLE, f"{WHOLE}: {root}") if why == "cannot be planned" else (WHOLE,)
             for check in sorted(name for sha, name in said if sha == pull.sha):
                 if check in green or (why == "is denied" and check.startswith(OF_POLICIES)):
-                    yield Violation(_RULE, root, f"it {why} in #{pull.number}, and {check} was green", pull.sha)
+                    yield Violation(_RULE, root, f"it {why} in #{pull.number}, but {check} was green", pull.sha)
 
 
 def refused(history: History, pull: Pull) -> list[tuple[str, str]]:
@@ -38,7 +40,7 @@ def refused(history: History, pull: Pull) -> list[tuple[str, str]]:
 
 
 def drift_is_seen(history: History) -> Iterator[Violation]:
-    """Rule 9: a look for drift that is green has overlooked nothing."""
+    """Rule 9: a drift detection run that is green has overlooked nothing."""
     for look in history.looks:
         if look.drifted and look.conclusion == _GREEN:
             yield Violation("9 drift is never green", look.drifted[0], f"{look.check} was green while it had drifted")
@@ -53,7 +55,7 @@ def secrets_are_masked(history: History) -> Iterator[Violation]:
 def pulls_are_answered(history: History) -> Iterator[Violation]:
     """Rule 2: every pull request that is open in the end has a verdict on its head."""
     for pull in unanswered_pulls(history):
-        yield Violation("2, 3 nothing is lost", "", f"#{pull.number} is open, and has no {WHOLE} that ended", pull.sha)
+        yield Violation("2, 3 nothing is lost", "", f"#{pull.number} is open, but no {WHOLE} has ended", pull.sha)
 
 
 def unanswered_pulls(history: History) -> list[Pull]:

@@ -14,13 +14,13 @@ from soak.history import History
 from soak.plan_rules import FARGATE
 from soak.violation import Violation
 
-#: Stories that are told of each rule.
+#: Violations to print for each rule.
 _TOLD = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a soak went. ``settled`` tells whether everything came to rest; ``left`` is what did not."""
+    """How a soak went. ``settled`` tells whether everything became idle; ``left`` is what did not."""
 
     seed: int
     seconds: float
@@ -50,7 +50,7 @@ def show(outcome: Outcome, console: Console) -> None:
     for heading, counted in (
         ("events", outcome.events),
         ("faults injected", outcome.troubles),
-        ("deployments by end", outcome.ends),
+        ("deployments by result", outcome.ends),
         ("audit messages", Counter(audit.state for history in outcome.histories for audit in history.audits)),
     ):
         console.print(_table(heading, counted))
@@ -67,7 +67,7 @@ def show(outcome: Outcome, console: Console) -> None:
         f"[bold]{len(outcome.violations)} violations[/]"
     )
     if not outcome.settled:
-        console.print(f"[red]It did not come to rest in time: {', '.join(outcome.left)}.[/]")
+        console.print(f"[red]Work was left at the time limit: {', '.join(outcome.left)}.[/]")
 
 
 def _table(heading: str, counted: Mapping[str, int]) -> Table:
@@ -78,7 +78,7 @@ def _table(heading: str, counted: Mapping[str, int]) -> Table:
 
 
 def _case_table(every: list[Case]) -> Table:
-    table = Table(title="cases of each rule", title_justify="left", show_header=False, box=None)
+    table = Table(title="tested cases per rule", title_justify="left", show_header=False, box=None)
     for case in sorted(every, key=lambda case: case.rule):
         table.add_row(f"{case.count:6}", case.rule, case.what)
     return table

@@ -62,7 +62,7 @@ _MOST_AT_ONCE, _LONGEST_PAUSE = 3, 0.8
 
 @dataclass(frozen=True, slots=True)
 class Soak:
-    """What to do: for how many seconds things happen, and how long nothing may move while they come to rest.
+    """What to do: for how many seconds things happen, and how long nothing may move while they become idle.
 
     With ``stop_at_first`` it ends when something is broken for sure. What ``focus`` names happens more often.
     Plans begin on ``plan_runner``: ``fargate``, ``lambda`` or ``auto``.
@@ -71,7 +71,7 @@ class Soak:
     seed: int
     seconds: float = 600
     roots: int = 8
-    patience: float = 90
+    idle_limit: float = 90
     log: Path | None = None
     stop_at_first: bool = False
     focus: tuple[str, ...] = ()
@@ -88,10 +88,12 @@ class Soak:
             if found:
                 end_trouble(worlds)
             else:
-                settled = settle(worlds, self.patience, lambda left: progress(f"coming to rest: {left}", first))
+                settled = settle(
+                    worlds, self.idle_limit, lambda left: progress(f"waiting for open work: {left}", first)
+                )
             left = unfinished(worlds)
             if settled:
-                look_at_last(worlds, self.patience)
+                look_at_last(worlds, self.idle_limit)
             histories = tuple(recorded(world) if found else observe(world) for world in worlds)
             return Outcome(
                 seed=self.seed,

@@ -20,14 +20,14 @@ _PAUSE, _STILL = 1.0, 4.0
 _BUSY, _FREE = 60.0, 10.0
 
 
-def settle(worlds: list[World], patience: float, progress: Callable[[str], None]) -> bool:
-    """End all trouble and decide whatever waits. Tell whether everything came to rest.
+def settle(worlds: list[World], idle_limit: float, progress: Callable[[str], None]) -> bool:
+    """End all trouble and decide whatever waits. Tell whether everything became idle.
 
-    Whatever it takes, it may take, as long as something moves at least every ``patience`` seconds.
+    Whatever it takes, it may take, as long as something moves at least every ``idle_limit`` seconds.
     """
     end_trouble(worlds)
     moved, before, still_since, reconciled = time.monotonic(), "", None, 0.0
-    while time.monotonic() - moved < patience:
+    while time.monotonic() - moved < idle_limit:
         if time.monotonic() - reconciled > (_FREE if _has_read_all(worlds[0]) else _BUSY):
             reconciled = time.monotonic()
             reconcile(worlds[0])
@@ -63,11 +63,11 @@ def unfinished(worlds: list[World]) -> list[str]:
     first = worlds[0]
     counted = {
         "check runs": sum(not has_ended(run) for world in worlds for run in world.board.values()),
-        "looks for drift": sum(run["status"] != "completed" for world in worlds for run in world.drift.values()),
-        "pushes without an answer": sum(len(_unanswered(world)) for world in worlds),
+        "drift detection runs": sum(run["status"] != "completed" for world in worlds for run in world.drift.values()),
+        "pushes without a result": sum(len(_unanswered(world)) for world in worlds),
         "pull requests without an answer": sum(len(unanswered_pulls(recorded(world))) for world in worlds),
         "runners": len(first.runners()),
-        "concurrency slots that are held or waited for": held(first),
+        "concurrency slots in use or waited for": held(first),
     }
     counted |= {f"messages in {name}": _messages(first, url) for name, url in _queues(first).items()}
     return [f"{count} {what}" for what, count in counted.items() if count]

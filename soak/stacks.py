@@ -19,7 +19,7 @@ _FREE = "free"
 #: This one is applied when two people confirmed who did not make the change.
 CAREFUL = f"{_FREE}-2"
 _TWO = {"approvals": 2, "exclude_authors": True}
-#: What pull requests are held against, and where its rules are; nobody may approve what it refuses.
+#: What pull requests are checked against, and where its rules are; nobody may approve what it refuses.
 POLICY_SET, POLICY_FILE = "words", "policies/words.rego"
 POLICY = f"""package main
 
@@ -31,7 +31,7 @@ deny contains {{"msg": msg, "address": each.address}} if {{
   msg := sprintf("%s is forbidden", [each.address])
 }}
 """
-#: The schedule that looks for drift.
+#: The drift schedule.
 SCHEDULE = "all"
 #: What a plan writes to its journal: ``$$`` is a ``$`` that the shell sees.
 _JOURNAL = "echo $$TIDEGATE_ROOT $$TIDEGATE_JOB $$(date +%s.%N) >> {journal}"

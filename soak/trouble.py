@@ -35,7 +35,7 @@ def webhooks_go_wrong(world: World) -> str:
     forge = world.maintainer
     fault_injections: dict[str, Callable[[str, int], None]] = {
         "lost": forge.lose_webhooks,
-        "answered by nobody": forge.lose_webhook_answers,
+        "answers lost": forge.lose_webhook_answers,
         "doubled": forge.duplicate_webhooks,
         "late": lambda event, times: forge.delay_webhooks(event, times, seconds=2),
     }
@@ -159,7 +159,7 @@ def execution_is_stopped(world: World) -> str | None:
         return None
     one = world.chance.choice(running)
     try:
-        states.stop_execution(executionArn=one["executionArn"], error="Soak", cause="Somebody stopped it.")
+        states.stop_execution(executionArn=one["executionArn"], error="Soak", cause="Stopped by a person.")
     except ClientError:
         return None  # It has ended meanwhile.
     return f"{machine} {one['name']}"
@@ -205,7 +205,7 @@ def outside_changes(world: World) -> str:
     """Let somebody change what a root made, past Tidegate: it has drifted then."""
     root = world.chance.choice(world.roots)
     world.marks += 1
-    world.site.outside(root).write_text(f"by hand {world.marks}", encoding="utf-8")
+    world.site.outside(root).write_text(f"manually {world.marks}", encoding="utf-8")
     return root
 
 

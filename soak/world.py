@@ -29,7 +29,7 @@ ONLOOKERS = ("visitor",)
 CHECK, _OF_PULLS, _OF_DRIFT = "tidegate/deploy: ", ("tidegate/plan", "tidegate/policy: "), "tidegate/drift: "
 #: Commits, and heads of pull requests, whose check runs are looked at in each round: people, too, look at what is new.
 _CHECKED, _PULLS_LOOKED_AT = 10, 4
-#: Deployments under way for each root at which nobody pushes any more.
+#: Deployments in progress for each root at which nobody pushes any more.
 _CROWD = 1
 #: How check runs are titled that wait for others of their change; and one that does not.
 _WAITS, _LOCKED = re.compile(r"Waiting for|Blocked: "), "Blocked: the queue is locked"
@@ -94,7 +94,7 @@ class World:
         return [root for root in self.roots if tier_of(root) == tier]
 
     def is_crowded(self) -> bool:
-        """Tell whether so many deployments are under way that people would rather look at those first."""
+        """Tell whether so many deployments are in progress that people would rather look at those first."""
         shown = {run["head_sha"] for run in self.board.values()}
         unshown = sum(push.after not in shown for push in self.clone.pushes[-_CHECKED:])
         return unshown + sum(not has_ended(run) for run in self.board.values()) > _CROWD * len(self.roots)

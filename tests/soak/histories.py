@@ -267,11 +267,11 @@ BROKEN = {
         ),
     ),
     "a gate names nothing": (
-        "gates: each says",
+        "gates: each names its dependency",
         promoted(gates=(replace(PROMOTED.gates[0], named=()),)),
     ),
     "a gate names what does not go first": (
-        "gates: each says",
+        "gates: each names its dependency",
         promoted(gates=(replace(PROMOTED.gates[0], named=("prod-2", "staging")),)),
     ),
     "a root is applied unreviewed that is automatic at another commit only": (
