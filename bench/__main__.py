@@ -69,13 +69,13 @@ GROUPS: Mapping[str, Benchmarks] = {
 def main(arguments: Sequence[str]) -> None:
     """Run the benchmarks that are named, or all, and print their lines as they come."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Tidegate against the bare commands.")
-    parser.add_argument("group", nargs="*", help=f"what to measure, of {', '.join(GROUPS)}; all if nothing is named")
+    parser.add_argument("group", nargs="*", help=f"the groups to measure ({', '.join(GROUPS)}); default: all")
     parser.add_argument(
-        "--quick", action="store_true", help="run each once, to see that it works: its times mean nothing"
+        "--quick", action="store_true", help="run each benchmark once as a smoke test; ignore the times"
     )
     asked = parser.parse_args(arguments)
     if unknown := [name for name in asked.group if name not in GROUPS]:
-        parser.error(f"there is no group {', '.join(unknown)}; there are {', '.join(GROUPS)}")
+        parser.error(f"unknown group {', '.join(unknown)}; choose from {', '.join(GROUPS)}")
     for name in asked.group or GROUPS:
         for line in GROUPS[name](quick=asked.quick):
             line.print()

@@ -1,8 +1,8 @@
 """How often a deploy goes to DynamoDB, when nothing else wants the same items.
 
-Counted are the calls of the deploy workflow on the queue's items, from the moment at which a deployment is put in line
-until its outcome is recorded, by a worker that was waiting. Each call is put down to the most important of the items
-that it names; what the deployment's own record, its jobs and its check run take is told beside it.
+Counted are the calls of the deploy workflow on the queue's items, from the time at which a deployment is enqueued until
+its outcome is recorded, by a worker that was waiting. Each call is put down to the most important of the items that it
+names; what the deployment's own record, its jobs and its check run take is told beside it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def run(measured: Bench) -> Line:
     by_kind = Counter(_kind(call) for call in dynamodb if _is_workflow(call) and call["at"] <= finished)
     more = {
         "baseline": "all DynamoDB calls of the deploy, those of runners, webhooks and check runs included",
-        "counted": "calls of the workflow on the queue's items; by_kind are its other calls",
+        "counted": "the workflow's calls on the queue's items; by_kind has its other calls",
         "by_kind": dict(by_kind),
         "by_task": dict(Counter(call["task"] or _role(call) for call in dynamodb)),
     }

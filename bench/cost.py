@@ -65,13 +65,13 @@ def run(measured: Bench) -> Line:
     """
     began = time.time()
     deployed = measured.whole("data")
-    until(lambda: all("stoppedAt" in task for task in measured.cloud.read("tasks")), "all runners at their end")
+    until(lambda: all("stoppedAt" in task for task in measured.cloud.read("tasks")), "waiting for all runners to end")
     cost = count(measured, deployed, began)
     runners = sum(PRICES[name] * amount for name, amount in cost.units.items() if name.startswith("fargate"))
     amounts = {
         name: {"units": round(units, 6), "usd": round(PRICES[name] * units, 8)} for name, units in cost.units.items()
     }
-    more = {"billed": amounts, "dynamodb_calls": dict(cost.dynamodb_calls), "baseline": "the two Fargate tasks alone"}
+    more = {"billed": amounts, "dynamodb_calls": dict(cost.dynamodb_calls), "baseline": "only the two Fargate tasks"}
     return Line("deploy_cost", cost.usd, runners, target=None, unit="USD", more=more)
 
 

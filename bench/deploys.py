@@ -102,7 +102,7 @@ class Bench:
             if entered[-1:] == [IDLE] and events[-1]["type"] == "TaskSubmitted":
                 return
             time.sleep(0.05)
-        raise DeployFailed("The queue's worker did not come to rest.")
+        raise DeployFailed("The queue's worker did not become idle.")
 
     def _key(self) -> str:
         self._number += 1

@@ -138,7 +138,7 @@ class _Discoverer:
 
 def _found(discovery: Discovery, members: int | None) -> Discovery:
     if members is not None and len(discovery.members) != members:
-        raise RuntimeError(f"{len(discovery.members)} roots were discovered in place of {members}")
+        raise RuntimeError(f"discovered {len(discovery.members)} roots, expected {members}")
     return discovery
 
 

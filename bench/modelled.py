@@ -40,7 +40,7 @@ def run(*, quick: bool) -> Iterator[Line]:
             deployed = _quiet_deploy(measured)
             waits = measured.cloud.read("latency")
         model = {kind: seconds * scale for kind, seconds in seconds_of(AWS).items()}
-        more = {"modelled": "by tidegate_local/latency.toml, not measured on AWS", "plan_runner": plan_runner}
+        more = {"modelled": "modelled by tidegate_local/latency.toml, not measured on AWS", "plan_runner": plan_runner}
         for name, (begun, ended), parts, engine in (
             ("modelled_push_to_plan", _to_plan(deployed), (*_PARTS, *_OF_PLAN, runner), _PLAN),
             ("modelled_confirm_to_applied", _to_applied(deployed), (*_PARTS, *_OF_APPLY, RUNNERS["fargate"]), _APPLY),
@@ -59,7 +59,7 @@ def count(*, quick: bool) -> Iterator[Line]:
         met = [wait for wait in measured.cloud.read("latency") if begun <= wait["at"] <= ended]
     functions = sorted({wait["what"] for wait in met if wait["kind"].startswith("lambda_")})
     runners = sum(wait["kind"] in RUNNERS.values() for wait in met)
-    more = {"functions": functions, "baseline": "starts of runners, of which there should be one", "runners": runners}
+    more = {"functions": functions, "baseline": "runner starts; exactly one is expected", "runners": runners}
     yield Line("cold_path", len(functions), runners, FUNCTIONS, "median", "functions", more)
 
 

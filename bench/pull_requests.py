@@ -189,7 +189,7 @@ def _ratio(measured: PullRequests, kind: str, many: int) -> Line:
     planned = measured.planned(kind, many)
     ours, bare = planned.ended - planned.began, measured.bare(kind, many, planned.branch)
     more = {
-        "baseline": f"init, plan and show of the same roots, {_AT_ONCE} at a time, in one clone",
+        "baseline": f"init, plan and show of the same roots in one clone, {_AT_ONCE} concurrently",
         "roots": many,
         "added_seconds_per_root": round((ours - bare) / many, 3),
     }

@@ -1,7 +1,7 @@
 """How fast queues empty: many deployments on one root, then on many roots, against the time that runners take.
 
 The runner is the real one, but its engine only takes a known time, so that what the system adds shows. Plans are
-applied without a review. All deployments are in line before the first may end: a gate holds the runners until then.
+applied without a review. All deployments are queued before the first may end: a gate holds the runners until then.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Found = TypeVar("Found")
 REPOSITORY = "bench/queues"
 #: Wall time ÷ the time of one root's runners, one after the other.
 TARGET = 1.10
-_PATIENCE = 1800.0
+_TIME_LIMIT = 1800.0
 _LOOK, _LOOK_SOON = 0.5, 0.1
 
 
@@ -82,7 +82,7 @@ def _more(load: Load, emptied: Emptied) -> dict[str, Any]:
         "roots": load.roots,
         "deployments": load.deployments,
         "job_seconds": load.seconds,
-        "baseline": "the time of one root's runners, start and end of their processes included",
+        "baseline": "the time of one root's runners, including process start and end",
         "added_seconds_per_deployment": round(added, 3),
         "turn_seconds_first_and_last_quarter": _quarters(emptied.turns),
     }
@@ -106,16 +106,14 @@ def empty(load: Load, *, warm: bool) -> Emptied:
             _fill(cloud, load, Path(directory, "clone"))
             began = time.time()
             gate.touch()
-            until(lambda: not any(_in_line(cloud, load)), "all deployments at their end")
-            until(lambda: all("stoppedAt" in task for task in cloud.read("tasks")), "all runners at their end")
-            until(
-                lambda: all(item["status"] != "RUNNING" for item in _executions(cloud)), "all executions at their end"
-            )
+            until(lambda: not any(_in_line(cloud, load)), "all deployments ended")
+            until(lambda: all("stoppedAt" in task for task in cloud.read("tasks")), "waiting for all runners to end")
+            until(lambda: all(item["status"] != "RUNNING" for item in _executions(cloud)), "all executions ended")
             return _measured(cloud, load, began)
 
 
 def _fill(cloud: LocalCloud, load: Load, place: Path) -> None:
-    """Push one commit after the other, each changing every root, as soon as the one before is in line.
+    """Push one commit after the other, each changing every root, as soon as the one before is queued.
 
     The forge sends webhooks side by side: of two pushes at once the later may overtake, and supersedes the earlier.
     """
@@ -130,7 +128,7 @@ def _fill(cloud: LocalCloud, load: Load, place: Path) -> None:
         clone.commit({**files, "tidegate.yaml": configuration}, f"Change {number}")
         clone.push()
         until(
-            partial(_are_in_line, cloud, load, number * load.roots), f"deployments of push {number} in line", _LOOK_SOON
+            partial(_are_in_line, cloud, load, number * load.roots), f"deployments of push {number} queued", _LOOK_SOON
         )
 
 
@@ -151,9 +149,9 @@ def _in_line(cloud: LocalCloud, load: Load) -> list[int]:
 
 def until(look: Callable[[], Found], what: str, pause: float = _LOOK) -> Found:
     """Return the first truthy answer of ``look``. Raise AssertionError after half an hour."""
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + _TIME_LIMIT
     while not (found := look()):
-        assert time.monotonic() < end, f"it did not happen: {what}"
+        assert time.monotonic() < end, f"timed out waiting for: {what}"
         time.sleep(pause)
     return found
 

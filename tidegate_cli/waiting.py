@@ -46,10 +46,10 @@ def until_ended(
     from tidegate_cli.screen import is_final
 
     known: dict[str, DeploymentDetails] = {}
-    patience = _Patience()
+    polling = _Polling()
     while left := [one for one in ids if one not in known or not is_final(known[one].state)]:
         for one in left:
-            now = patience.look(partial(client.deployment, one))
+            now = polling.get(partial(client.deployment, one))
             if now is None:
                 continue
             if one not in known or known[one].state != now.state:
@@ -60,13 +60,13 @@ def until_ended(
     return [known[one] for one in ids]
 
 
-class _Patience:
+class _Polling:
     """Looks of which a few may fail."""
 
     def __init__(self) -> None:
         self._failures = 0
 
-    def look(self, ask: Callable[[], T]) -> T | None:
+    def get(self, ask: Callable[[], T]) -> T | None:
         """Return what is answered, None if nothing is; raise Unavailable when that happens again and again."""
         try:
             answer = ask()
@@ -84,10 +84,10 @@ def until_looked(client: ApiClient, repository: str, schedule: str, before: Drif
 
     Raise NotYet, Unavailable.
     """
-    known, has_begun, patience = _looked_at(before, schedule), False, _Patience()
+    known, has_begun, polling = _looked_at(before, schedule), False, _Polling()
     end = time.monotonic() + BEGIN_SECONDS
     while True:
-        found = patience.look(partial(client.drift, repository))
+        found = polling.get(partial(client.drift, repository))
         if found is not None:
             now = _schedule(found, schedule)
             is_newer = _looked_at(found, schedule) not in (None, known)

@@ -1,4 +1,4 @@
-"""Steps of executions that speak with the forge, and the check-run queue, which shows there what is newest."""
+"""Steps of executions that call the forge, and the check-run queue, which shows there what is newest."""
 
 from __future__ import annotations
 
