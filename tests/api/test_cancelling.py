@@ -42,7 +42,7 @@ def test_the_page_interrupts_an_apply_only_after_its_warning_was_accepted(wires,
     assert wires.runners.stopped
     shown = browser.get(f"/deployments/{one.id}").text
     assert "reviewer interrupted the apply" in shown
-    assert "I know that" not in shown, "it is done once"
+    assert "I understand, interrupt it anyway" not in shown, "it is done once"
 
 
 def test_the_api_cancels_and_says_what_came_of_it(wires, reviewer):

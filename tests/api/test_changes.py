@@ -175,7 +175,7 @@ def test_a_gate_is_answered_by_the_buttons_and_by_the_api(change, gates, browser
     one = change["prod"].id
     answer = browser.post_form(f"/deployments/{one}/gate", csrf=browser.form_token(), decision="retry")
     assert (answer.status, answer.headers["location"]) == (303, f"/deployments/{one}?done=retried")
-    assert "What failed runs again." in browser.get(answer.headers["location"]).text
+    assert "The failed deployments run again." in browser.get(answer.headers["location"]).text
     answer = reviewer.post_json(f"/api/v1/deployments/{one}/gate", {"decision": "reject"})
     assert (answer.status, answer.json["message"]) == (200, "It runs again.")
     assert gates.asked == [(one, GateAnswer.RETRY, "reviewer"), (one, GateAnswer.REJECT, "reviewer")]
@@ -231,7 +231,7 @@ def test_an_operator_overrides_what_is_required(wires, gates, browser, reviewer)
     assert "Overridden by other" in page
     given = {"decision": "override", "reason": "an outage"}
     answer = browser.post_form(f"/deployments/{one}/gate", csrf=browser.form_token(), **given)
-    assert "audit topic was told" in browser.get(answer.headers["location"]).text
+    assert "You overrode the requirements. An audit" in browser.get(answer.headers["location"]).text
     assert reviewer.post_json(f"/api/v1/deployments/{one}/gate", given).status == 200
     assert gates.asked == [(one, GateAnswer.OVERRIDE, "reviewer", "an outage")] * 2
     told = reviewer.get(f"/api/v1/deployments/{one}").json["requirements"]

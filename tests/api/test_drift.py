@@ -38,7 +38,7 @@ def drifted(wires):
 def test_drift_that_its_deployment_undid_says_so(wires, drifted, browser, reader):
     done = wires.deployments.get("network-2")
     wires.deployments.save(replace(done, state=State.APPLIED))
-    assert "Undone by its deployment, after the last look" in browser.get("/drift").text
+    assert "Undone by its deployment, after the last run" in browser.get("/drift").text
     assert reader.get("/api/v1/drift").json["schedules"][0]["roots"][1]["undoing"] == "undone"
 
 
@@ -47,7 +47,7 @@ def test_a_deployment_that_is_not_there_is_told_and_not_linked(wires, drifted, b
     wires.drifts.save(replace(drifted, findings=(finding,)))
     page = browser.get("/drift")
     assert "/deployments/network-3" not in page.body
-    assert "is not in line: not yet, or it was refused" in page.text
+    assert "is not queued yet or was refused" in page.text
     found = reader.get("/api/v1/drift").json["schedules"][0]["roots"][0]
     assert (found["deployment"], found["undoing"]) == (None, "absent")
 
@@ -69,7 +69,7 @@ def test_a_schedule_that_has_not_run_says_so(wires, reader, browser):
     assert (one["running"], one["looked_at"], one["revision"], one["issue_url"]) == (True, None, None, None)
     text = browser.get(f"/drift?repository={REPOSITORY}").text
     assert "It has not run yet." in text
-    assert "A run goes on" in text
+    assert "Running since" in text
     assert "There is no such time zone." in text
 
 
@@ -95,7 +95,7 @@ def test_the_page_shows_what_drifted_since_when_and_leads_to_the_plan(drifted, b
 
 
 def test_a_page_without_schedules_says_how_to_make_one(browser):
-    assert "Nothing is looked at for drift" in browser.get("/drift").text
+    assert "No drift schedules are configured" in browser.get("/drift").text
 
 
 def test_the_log_of_a_look_leads_back_to_drift(wires, browser):
@@ -113,7 +113,7 @@ ASKED = {"repository": REPOSITORY, "schedule": "nightly"}
 
 def test_who_may_write_has_it_looked_for_now(wires, drifted, reviewer):
     answer = reviewer.post_json("/api/v1/drift/look", ASKED)
-    assert (answer.status, answer.json["message"]) == (202, "The schedule nightly looks for drift now.")
+    assert (answer.status, answer.json["message"]) == (202, "Started the schedule nightly.")
     assert list(wires.drift_runs.started.values()) == [(REPOSITORY, "nightly")]
 
 
@@ -135,8 +135,8 @@ def test_who_may_only_read_is_told_so_and_offered_nothing(wires, drifted, reader
     for _ in range(2):
         answer = reader.post_json("/api/v1/drift/look", ASKED)
         assert (answer.status, wires.drift_runs.started) == (403, {})
-        assert f"reader may not write to {REPOSITORY}." in answer.json["error"]["message"]
-    assert "Look now" not in Client(wires).sign_in("reader").get("/drift").text
+        assert f"reader has no write permission on {REPOSITORY}." in answer.json["error"]["message"]
+    assert "Run now" not in Client(wires).sign_in("reader").get("/drift").text
 
 
 def test_who_may_not_read_sees_no_schedules(drifted, visitor):
@@ -146,18 +146,18 @@ def test_who_may_not_read_sees_no_schedules(drifted, visitor):
 def test_a_schedule_that_there_is_not_is_answered_with_those_that_there_are(wires, drifted, reviewer):
     answer = reviewer.post_json("/api/v1/drift/look", {**ASKED, "schedule": "weekly"})
     assert (answer.status, answer.json["error"]["code"]) == (404, "unknown_schedule")
-    assert "no schedule 'weekly' that looks for drift. There is 'nightly'." in answer.json["error"]["message"]
+    assert "no drift schedule 'weekly'. Its schedules: 'nightly'." in answer.json["error"]["message"]
     wires.drifts.remove(REPOSITORY, "nightly")
-    assert "name one under drift" in reviewer.post_json("/api/v1/drift/look", ASKED).json["error"]["message"]
+    assert "It has no schedules: add one" in reviewer.post_json("/api/v1/drift/look", ASKED).json["error"]["message"]
 
 
 def test_the_page_has_a_button_for_it_and_says_what_came_of_it(wires, drifted, browser):
     page = browser.get(f"/drift?repository={REPOSITORY}")
-    assert "Look now" in page.text
+    assert "Run now" in page.text
     answer = browser.post_form("/drift/look", csrf=browser.form_token(), **ASKED)
-    assert "It looks for drift now." in browser.get(answer.headers["location"]).text
+    assert "Drift detection started." in browser.get(answer.headers["location"]).text
     (execution,) = wires.drift_runs.started
     wires.drifts.save(replace(drifted, execution=execution))
-    assert "Look now" not in browser.get("/drift").text
+    assert "Run now" not in browser.get("/drift").text
     answer = browser.post_form("/drift/look", csrf=browser.form_token(), **ASKED)
-    assert "It looked for drift already." in browser.get(answer.headers["location"]).text
+    assert "Drift detection was already running." in browser.get(answer.headers["location"]).text

@@ -42,7 +42,7 @@ def test_the_first_page_says_what_of_a_repository_needs_a_person_and_leads_there
         "1 failed root-3",
     ):
         assert said in page.text
-    assert "6 roots, 1 running, 1 in line" in page.text
+    assert "6 roots, 1 running, 1 queued" in page.text
     for state in (State.AWAITING_REVIEW, State.BLOCKED, State.PLAN_FAILED):
         assert f'href="/deployments/{busy[state].id}"' in page.body
     assert 'href="/queue?repository=acme%2Finfra&amp;root=root-5"' in page.body
@@ -68,7 +68,7 @@ def test_what_failed_half_a_year_ago_is_not_counted_on_the_first_page(busy, wire
 def test_of_a_repository_that_needs_nobody_the_first_page_says_how_many_roots_it_has(wires, browser):
     wires.deployed()
     page = browser.get("/")
-    assert "1 root, 1 in line" in page.text
+    assert "1 root, 1 queued" in page.text
     assert "waits for review" not in page.text
 
 

@@ -78,10 +78,10 @@ def test_a_query_that_means_nothing_is_refused_below_its_box(wires, browser, rea
 def test_lists_say_what_a_lock_holds_back(wires, browser):
     wires.deployed()
     wires.deployed(any_deployment(2, trigger=Trigger.MANUAL))
-    assert not any("Blocked by the lock" in browser.get(path).text for path in LISTS)
+    assert not any("Blocked by a lock" in browser.get(path).text for path in LISTS)
     lock(wires)
     for path in LISTS:
-        assert browser.get(path).text.count("Blocked by the lock") == 1
+        assert browser.get(path).text.count("Blocked by a lock") == 1
 
 
 def test_lists_say_what_destroys(wires, browser, reviewer):

@@ -70,7 +70,7 @@ def test_pages_lock_and_unlock(browser):
     for path in (PAGE, QUEUE):
         assert "Stack prod locked by" in browser.get(path).text
         assert "Audit &lt;b&gt;" in browser.get(path).body
-    assert "Blocked by the lock" in browser.get(PAGE).text
+    assert "Blocked by a lock" in browser.get(PAGE).text
     again = browser.post_form("/locks", repository=REPOSITORY, stack="prod", csrf=token)
     assert again.status == 409
     browser.post_form("/locks/remove", repository=REPOSITORY, stack="prod", csrf=token)

@@ -39,7 +39,7 @@ def test_a_job_that_has_not_started_waits_for_a_runner(wires, browser):
     names = prepare(wires)
     one = wires.deployed(deployment_in(State.PLANNING, 5))
     wires.jobs.create(any_job(id=f"{one.id}-plan-1", deployment=one.id))
-    assert "Waits for a runner" in browser.get(f"/jobs/{one.id}-plan-1").text
+    assert "Waiting for a runner" in browser.get(f"/jobs/{one.id}-plan-1").text
     assert browser.get(f"/jobs/{names['id']}-plan-9").status == 404
     assert browser.get("/jobs/never-was-plan-1").status == 404
 

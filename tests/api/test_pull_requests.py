@@ -54,7 +54,7 @@ def test_the_api_tells_the_conditions_in_kubernetes_form_and_each_root(pull, rea
         "type": "IsLastCommitDiscovered",
         "status": "True",
         "reason": "Discovered",
-        "message": f"It is known what {sha(3)[:7]} changes.",
+        "message": f"Tidegate knows which roots {sha(3)[:7]} changes.",
         "lastTransitionTime": NOW,
     }
     network, app = answer["layers"]
@@ -149,7 +149,7 @@ def test_the_page_shows_what_a_merge_would_do_and_leads_to_the_logs(pull, browse
     page = browser.get(f"/pulls/{REPOSITORY}/5")
     assert page.status == 200
     assert "author asks to merge feature into main" in page.text
-    assert "2 of 2 planned to the end" in page.text
+    assert "2 of 2 planned" in page.text
     assert "security: fails" in page.text
     assert "The plan failed." in page.text
     assert "IsCommentUpToDate True UpToDate" in page.text
@@ -197,7 +197,7 @@ def test_a_page_follows_a_pull_request_that_is_worked_on(wires, browser):
     saved = wires.pull_requests.save(judged(record, (), NOW))
     page = browser.get(f"/pulls/{REPOSITORY}/5")
     assert "data-live" in page.body
-    assert "Looking for what it changes" in page.text
+    assert "Finding changed roots" in page.text
     assert " draft " in page.text
     wires.pull_requests.save(replace(saved, closed_at=NOW, merged=True))
     page = browser.get(f"/pulls/{REPOSITORY}/5")
@@ -206,7 +206,7 @@ def test_a_page_follows_a_pull_request_that_is_worked_on(wires, browser):
 
 
 def test_a_pull_request_that_affects_nothing_says_so_and_so_does_an_empty_list(wires, browser):
-    assert "No pull request is open" in browser.get("/pulls").text
+    assert "No open pull requests" in browser.get("/pulls").text
     revision = any_pull_request().revision
     record = any_pull_request_record(discovered=revision, commented=revision)
     wires.pull_requests.save(judged(record, (), NOW))
@@ -261,7 +261,7 @@ def test_the_verdict_stands_in_lists_and_on_the_page(wires, pull, browser, reade
     record, *_ = pull
     listed = reader.get("/api/v1/pulls").json["pull_requests"][0]
     assert (listed["verdict"], listed["outdated"]) == (None, False)
-    title = "1 failed; held up by 1 policy set"
+    title = "1 failed; blocked by 1 policy set"
     verdict = PullRequestVerdict(title, Conclusion.FAILURE, VerdictKind.FAILED, ("security",))
     wires.pull_requests.save(replace(record, verdict=verdict))
     shown = {"conclusion": "failure", "kind": "failed", "title": title, "blocking": ["security"]}
@@ -278,18 +278,18 @@ def test_the_verdict_stands_in_lists_and_on_the_page(wires, pull, browser, reade
         (Conclusion.SUCCESS, VerdictKind.PASSED, "good", "Passed"),
         (Conclusion.FAILURE, VerdictKind.CONFLICT, "bad", "Merge conflict"),
         (Conclusion.FAILURE, VerdictKind.REFUSED, "bad", "Refused"),
-        (Conclusion.FAILURE, VerdictKind.HELD_UP, "bad", "Held up"),
-        (Conclusion.FAILURE, VerdictKind.INCOMPLETE, "bad", "Not all planned"),
+        (Conclusion.FAILURE, VerdictKind.HELD_UP, "bad", "Blocked"),
+        (Conclusion.FAILURE, VerdictKind.INCOMPLETE, "bad", "Partly planned"),
         (Conclusion.FAILURE, VerdictKind.NOT_PLANNED, "bad", "Not planned"),
         (Conclusion.NEUTRAL, VerdictKind.NOT_PLANNED, "quiet", "Not planned"),
         (Conclusion.ACTION_REQUIRED, VerdictKind.WITH_OPTIONS, "attention", "No verdict"),
     ],
 )
 def test_each_verdict_has_a_word_and_a_colour(wires, pull, browser, conclusion, kind, tone, word):
-    wires.pull_requests.save(replace(pull[0], verdict=PullRequestVerdict("All of it", conclusion, kind)))
+    wires.pull_requests.save(replace(pull[0], verdict=PullRequestVerdict("Everything is applied", conclusion, kind)))
     page = browser.get("/pulls").text
     assert word in page
-    assert "All of it" in page
+    assert "Everything is applied" in page
     assert f'class="state {tone}"' in browser.get(f"/pulls/{REPOSITORY}/5").body.partition("</h1>")[2][:200]
 
 
@@ -307,18 +307,18 @@ def test_a_merge_conflict_is_said_once(wires, pull, browser, reader):
     page = browser.get(f"/pulls/{REPOSITORY}/5").text
     assert page.count("Both change a.tf.") == 1
     assert page.count("merge conflict") == page.count("Not planned") == 2
-    assert "Why there is no plan" not in page
+    assert "Failed plans" not in page
     assert "2 failed" not in page
     assert [each["conflict"] for each in reader.get(f"/api/v1/pulls/{REPOSITORY}/5").json["layers"]] == [True, True]
 
 
 def test_a_verdict_on_older_commits_is_not_shown(wires, pull, browser, reader):
     record, *_ = pull
-    verdict = PullRequestVerdict("All of it", Conclusion.SUCCESS, VerdictKind.PASSED)
+    verdict = PullRequestVerdict("Everything is applied", Conclusion.SUCCESS, VerdictKind.PASSED)
     pushed = replace(record, verdict=verdict, discovered="", commented="")
     wires.pull_requests.save(judged(pushed, (), NOW))
     assert reader.get("/api/v1/pulls").json["pull_requests"][0]["verdict"] is None
-    assert "All of it" not in browser.get("/pulls").text
+    assert "Everything is applied" not in browser.get("/pulls").text
 
 
 def test_a_pull_request_whose_base_moved_on_says_so(wires, pull, browser, reader):
@@ -332,14 +332,14 @@ def test_the_page_says_who_lets_a_policy_set_pass(wires, pull, browser, reader):
     owned = PolicySetStatus("security", owners=("team:sre", "user:ann"), approvals=2)
     wires.speculative_plans.save(replace(wires.speculative_plans.get(planned.id), policy_sets=(owned,)))
     path = f"/pulls/{REPOSITORY}/5"
-    assert "let 2 of its owners approve this head: team:sre, user:ann." in browser.get(path).text
+    assert "2 of its owners to approve this head: team:sre, user:ann." in browser.get(path).text
     assert reader.get(f"/api/v1{path}").json["policy_sets"] == [
         {"name": "security", "owners": ["team:sre", "user:ann"], "approvals": 2, "blocking": True, "approved_by": []}
     ]
     assert '<span class="tag bad">security: fails</span>' in browser.get(path).body
     verdict = PullRequestVerdict("Fine", Conclusion.SUCCESS, VerdictKind.PASSED)
     record = wires.pull_requests.save(replace(record, verdict=verdict))
-    assert "Policy set security refuses plans, and its owners let them pass." in browser.get(path).text
+    assert "Policy set security fails, but its owners approved." in browser.get(path).text
     assert not reader.get(f"/api/v1{path}").json["policy_sets"][0]["blocking"]
     by = replace(verdict, passed=(LetPass("security", ("ann", "ben")),))
     wires.pull_requests.save(replace(record, verdict=by))
@@ -351,7 +351,7 @@ def test_the_page_says_who_lets_a_policy_set_pass(wires, pull, browser, reader):
 
 
 def test_a_policy_set_without_owners_says_that_nobody_lets_it_pass(pull, browser):
-    assert "it has no owners who could approve" in browser.get(f"/pulls/{REPOSITORY}/5").text
+    assert "no owners who could approve" in browser.get(f"/pulls/{REPOSITORY}/5").text
 
 
 def test_a_plan_with_options_has_no_verdict(wires, pull, browser):

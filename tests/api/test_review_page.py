@@ -42,7 +42,7 @@ class TestReview:
         rule = ReviewRule(exclude_authors=True)
         page = self.page(wires, browser, authors_known=False, review_rule=rule)
         assert self.offered(page) == ["Confirm", "Reject"]
-        assert "They may not be all, so one more person confirms." in page.text
+        assert "Some authors are unknown, so one more person must confirm." in page.text
         assert "0 of 2 confirmations so far" in page.text
 
     def test_it_is_told_when_the_review_expires(self, wires, browser):

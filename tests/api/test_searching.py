@@ -85,7 +85,7 @@ def test_the_page_says_how_many_were_searched_and_goes_on(wires, browser):
         at = f"2026-03-02T09:{number // 60:02}:{number % 60:02}.000000+00:00"
         wires.deployed(any_deployment(number, requested_at=at, stack="dev" if number else "prod"))
     page = browser.get(f"{LIST}?query=stack_name:prod")
-    assert "None of the 1,000 deployments that were searched matches." in page.text
+    assert "None of the 1,000 searched deployments matches." in page.text
     following = page.body.partition('rel="next" href="')[2].partition('"')[0].replace("&amp;", "&")
     assert "/deployments/infra-network-0000000-" in browser.get(following).body
 
@@ -101,7 +101,7 @@ def test_a_stack_that_is_not_there_is_told_with_the_nearest(made, browser, reade
     told = reader.get(f"{API}&{asked}").json["hint"]
     assert told.startswith("None of the deployments searched has the stack 'prodd'. Did you mean stack_name:prod?")
     body = browser.get(f"{LIST}?{asked}").body
-    assert "Nothing found" in body
+    assert "No results" in body
     assert "Did you mean stack_name:prod?" in body
 
 

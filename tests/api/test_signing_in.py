@@ -51,7 +51,7 @@ def test_a_sign_in_that_this_browser_did_not_begin_is_refused(wires, state):
     begin(client)
     wires.accounts.codes["c"] = "token-of-reader"
     answer = client.get(f"/login/callback?code=c&state={state}")
-    assert (answer.status, "not begun in this browser" in answer.text) == (400, True)
+    assert (answer.status, "another browser" in answer.text) == (400, True)
     assert client.get("/").status == 303
 
 

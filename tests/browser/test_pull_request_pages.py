@@ -42,7 +42,7 @@ def layers():
     return tuple(replace(each, job=f"{each.id}-speculate-1", why=why, tier=place) for place, each in enumerate(made, 1))
 
 
-def stored(site, found, title="Let people in by SSH", **fields):
+def stored(site, found, title="Allow SSH", **fields):
     """Store a pull request with these layers; return its record."""
     site.wires.speculative_plans.create(found)
     for each in found:
@@ -90,7 +90,7 @@ def test_every_state_is_told_in_words_before_anything_is_scrolled(visit, ended, 
 
 def test_why_there_is_no_plan_and_what_policies_say_is_read_on_the_page(visit, ended):
     page = visit(PAGE, viewport={"width": 360, "height": 800})
-    page.get_by_role("link", name="why there is none").first.click()
+    page.get_by_role("link", name="see why").first.click()
     failure = page.locator("section.card").first
     expect(failure).to_be_in_viewport()
     expect(failure).to_contain_text(REASON)
@@ -105,7 +105,7 @@ def test_why_there_is_no_plan_and_what_policies_say_is_read_on_the_page(visit, e
 
 def test_the_links_of_the_pages_lead_somewhere(visit, ended, site):
     page = visit("/pulls")
-    page.get_by_role("link", name="#5 Let people in by SSH").click()
+    page.get_by_role("link", name="#5 Allow SSH").click()
     expect(page).to_have_url(f"{site.url}{PAGE}")
     forge = page.get_by_role("link", name="on the forge").get_attribute("href")
     assert forge.endswith(f"/{REPOSITORY}/pull/5")

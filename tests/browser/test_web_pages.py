@@ -113,7 +113,7 @@ def test_a_log_is_followed_from_before_its_job_starts_to_its_end(site, visit):
     site.wires.jobs.create(any_job(id=job, deployment=one.id))
     page = visit(f"/jobs/{job}")
     status = page.locator("#status")
-    expect(status).to_have_text("Waits for a runner")
+    expect(status).to_have_text("Waiting for a runner")
     site.wires.jobs.hand_over(job, "token", "clone")
     site.wires.jobs.take(job, "runner")
     site.write(job, 0, "one")

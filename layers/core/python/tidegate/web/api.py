@@ -47,10 +47,10 @@ PAGE, LONGEST_PAGE = 25, 100
 SEARCHED_REPOSITORIES = 40
 
 _QUERY = (
-    "A tag query (docs/web.md): `stack_name:prod and state:waiting`. One request looks at the newest "
-    f"{SEARCHED} before `after`; `next` goes on"
+    f"A tag query (docs/web.md): `stack_name:prod and state:waiting`. One request searches the newest {SEARCHED} "
+    "deployments before `after`; continue with `next`"
 )
-_ROOTS_QUERY = "A tag query (docs/web.md): `stack_name:prod and not team:sre`. Without it, all roots"
+_ROOTS_QUERY = "A tag query (docs/web.md): `stack_name:prod and not team:sre`. By default, all roots"
 _Id = Annotated[str, Path(pattern=r"^[A-Za-z0-9-]{1,100}$")]
 _Repository = Annotated[
     str, Query(pattern=REPOSITORY, max_length=MAXIMUM_REPOSITORY, description="owner/name, or group/subgroup/name")
@@ -64,14 +64,14 @@ NameInPath = Annotated[str, Path(pattern=LAST_PART)]
 
 def _refusals(*statuses: int) -> dict[int, Any]:
     words = {
-        400: "The request cannot be read",
-        401: "No valid token",
-        403: "You may look, but not do this",
-        404: "There is no such thing, or you may not see it",
-        409: "Not possible in the state that it is in now",
-        422: "A field is not as described",
+        400: "Malformed request",
+        401: "Missing or invalid token",
+        403: "You have read permission, but may not do this",
+        404: "Not found, or you may not see it",
+        409: "Not possible in the current state",
+        422: "A field is invalid",
         429: "Too many requests; try again in a second",
-        503: "The forge or AWS did not answer; try again after Retry-After seconds",
+        503: "The VCS provider or AWS did not answer; try again after Retry-After seconds",
     }
     content = {"application/json": {"model": models.Refused}}
     return {status: {"description": words[status], "content": content} for status in statuses}
@@ -122,7 +122,8 @@ class Api:
 
         @app.get(
             "/api/v1/repositories/<owner>/<name>/roots",
-            summary="The roots of a repository: what is deployed, runs and waits; `query` searches them",
+            summary="The roots of a repository with their deployed, running and waiting deployments; `query` "
+            "filters them",
             tags=["repositories"],
             responses=described(200, "The roots", models.Roots, 404),
         )
@@ -136,7 +137,7 @@ class Api:
 
         @app.get(
             "/api/v1/queue",
-            summary="A root's queue: lock, what runs, what waits",
+            summary="A root's queue: its lock, the running deployment and the waiting ones",
             tags=["queues"],
             responses=described(200, "The queue", models.QueueModel, 404),
         )
@@ -151,7 +152,7 @@ class Api:
             "/api/v1/queue/lock",
             summary="Lock a queue: merges wait until somebody unlocks it",
             tags=["queues"],
-            responses=described(200, "It is locked", models.Locked, 403, 404, 409),
+            responses=described(200, "The lock", models.Locked, 403, 404, 409),
         )
         def lock(asked: Annotated[request_models.LockRequest, Body()]) -> models.Locked:
             access = _access(app)
@@ -163,9 +164,9 @@ class Api:
 
         @app.post(
             "/api/v1/queue/unlock",
-            summary="Take a queue's lock away",
+            summary="Unlock a queue",
             tags=["queues"],
-            responses=described(200, "What came of it", models.Unlocked, 403, 404, 409),
+            responses=described(200, "The result", models.Unlocked, 403, 404, 409),
         )
         def unlock(asked: Annotated[request_models.QueueName, Body()]) -> models.Unlocked:
             access = _access(app)
@@ -178,7 +179,10 @@ class Api:
 
         @app.get(
             "/api/v1/deployments",
-            summary="Deployments of a repository or a root, newest first; `query` searches them, or all repositories",
+            summary=(
+                "Deployments of a repository or a root, newest first; `query` filters them, also across all "
+                "repositories"
+            ),
             tags=["deployments"],
             responses=described(200, "Deployments", models.DeploymentsPage, 404),
         )
@@ -216,7 +220,7 @@ class Api:
             "/api/v1/deployments/<id>/review",
             summary="Approve or reject a plan that waits for review",
             tags=["deployments"],
-            responses=described(200, "What came of it", models.Decided, 403, 404, 409),
+            responses=described(200, "The result", models.Decided, 403, 404, 409),
         )
         def review(id: _Id, answer: Annotated[request_models.ReviewAnswer, Body()]) -> models.Decided:
             by, at = _access(app).login, ports.clock.now()
@@ -226,9 +230,9 @@ class Api:
 
         @app.post(
             "/api/v1/deployments/<id>/cancel",
-            summary="Cancel a deployment that waits or plans, or, if that is meant, interrupt its apply",
+            summary="Cancel a deployment that waits or plans, or interrupt its apply if you say so",
             tags=["deployments"],
-            responses=described(200, "What came of it", models.Decided, 403, 404, 409),
+            responses=described(200, "The result", models.Decided, 403, 404, 409),
         )
         def cancel(id: _Id, asked: Annotated[request_models.CancelRequest, Body()]) -> models.Decided:
             decision = cancel_deployment(ports, id, _access(app).login, ports.clock.now(), is_apply=asked.apply)
@@ -254,10 +258,10 @@ class Api:
 
         @app.post(
             "/api/v1/deployments",
-            summary="Deploy the default branch's head to roots, or destroy what they made (operators only)",
+            summary="Deploy the default branch's head to roots, or destroy their resources (operators only)",
             tags=["deployments"],
             status_code=202,
-            responses=described(202, "The request is stored", models.Accepted, 403, 404, 409),
+            responses=described(202, "The stored request", models.Accepted, 403, 404, 409),
         )
         def request(asked: Annotated[request_models.DeployRequest, Body()]) -> models.Accepted:
             access = _access(app)
@@ -267,7 +271,7 @@ class Api:
 
         @app.get(
             "/api/v1/requests/<id>",
-            summary="What came of a request for deployments",
+            summary="The result of a request for deployments",
             tags=["deployments"],
             responses=described(200, "The request", models.RequestOutcome, 404),
         )
@@ -284,7 +288,7 @@ class Api:
 
         @app.get(
             "/api/v1/changes/<id>",
-            summary="A change: its stacks, how far each is, and what each deployment waits for",
+            summary="A change: its stacks, their progress, and what each deployment waits for",
             tags=["changes"],
             responses=described(200, "The change", ChangeModel, 404),
         )
@@ -293,9 +297,12 @@ class Api:
 
         @app.post(
             "/api/v1/deployments/<id>/gate",
-            summary="Run again what a deployment waits for, approve it or override what it requires, or reject it",
+            summary=(
+                "Answer a deployment that waits: retry failed dependencies, approve it, override its requirements, "
+                "or reject it"
+            ),
             tags=["changes"],
-            responses=described(200, "What came of it", models.Decided, 403, 404, 409),
+            responses=described(200, "The result", models.Decided, 403, 404, 409),
         )
         def gate(id: _Id, answer: Annotated[request_models.GateAnswer, Body()]) -> models.Decided:
             by, at = _access(app).login, ports.clock.now()
@@ -318,7 +325,7 @@ class Api:
 
         @app.get(
             "/api/v1/jobs/<id>/log",
-            summary="Lines of a job's log, from number `after` on",
+            summary="Lines of a job's log after line number `after`",
             tags=["jobs"],
             responses=described(200, "Lines", models.LogLines, 404),
         )

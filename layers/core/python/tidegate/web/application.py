@@ -63,11 +63,11 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 _SECURE = {"Strict-Transport-Security": "max-age=31536000"}
-_ABOUT = """Read what Tidegate deploys, and act on it, as the pages and the command line do.
+_ABOUT = """Read and control deployments, as the web pages and the command line do.
 
-Send a token of the forge (a personal access token needs no scope) as `Authorization: Bearer TOKEN`. What you
-may do follows from your permission on each repository: reading needs read, acting needs write permission, or what
-the root's access control asks for.
+Send a token of your VCS provider (a personal access token needs no scope) as `Authorization: Bearer TOKEN`. Your
+permission on each repository decides what you may do: read permission to read, write permission to act, unless
+the root's access control says otherwise.
 """
 
 
@@ -121,7 +121,8 @@ class WebApplication:
         except Exception:  # noqa: BLE001  # The edge: nothing above would give an answer that people can read.
             logger.exception("failed", extra={"path": path})
             message = (
-                "Tidegate failed to answer this. Try again; if it stays, look into the logs of the function 'api'."
+                "Internal error. Try again. If the error persists, ask an operator to check the logs of the "
+                "Lambda function 'api'."
             )
             return _plain(self._problem(path, Answered(HTTPStatus.INTERNAL_SERVER_ERROR, "fault", message)))
         answer["headers"] = {
@@ -179,7 +180,7 @@ class WebApplication:
         try:
             fields = parse_qs(app.current_event.decoded_body or "", keep_blank_values=True, max_num_fields=_MOST_FIELDS)
         except ValueError as error:
-            raise InvalidRequest("This form has more fields than any of ours.") from error
+            raise InvalidRequest("The form has too many fields.") from error
         form = {name: values[0] for name, values in fields.items()}
         if not self._ports.sessions.is_form_token(session, form.get("csrf", "")):
             raise ForgedRequest
@@ -195,7 +196,7 @@ class WebApplication:
 
     def _invalid(self, error: RequestValidationError) -> Response[str]:
         problems = [f"{'.'.join(str(part) for part in found['loc'])}: {found['msg']}" for found in error.errors()[:10]]
-        message = f"The request is not as /api/v1/openapi.json describes it. {'; '.join(problems)}."
+        message = f"The request does not match /api/v1/openapi.json. {'; '.join(problems)}."
         problem = Answered(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid_field", message)
         return self._problem(self.app.current_event.path, problem)
 
@@ -239,7 +240,7 @@ class WebApplication:
                 version="1",
                 description=_ABOUT,
                 servers=[Server(url=self._url or "/")],
-                security_schemes={"token": HTTPBearer(description="A token of the forge")},
+                security_schemes={"token": HTTPBearer(description="A token of the VCS provider")},
                 security=[{"token": []}],
             )
         return Response(HTTPStatus.OK, _JSON, self._described, {"Cache-Control": "public, max-age=300"})
@@ -268,7 +269,7 @@ def _check_body(event: Mapping[str, Any], path: str) -> None:
         if not isinstance(json.loads(text), dict):
             raise InvalidRequest("The body must be a JSON object.")
     except (ValueError, RecursionError) as error:
-        raise InvalidRequest("The body cannot be read: it must be JSON in UTF-8.") from error
+        raise InvalidRequest("The body must be valid JSON in UTF-8.") from error
 
 
 def _as_get(event: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from tidegate.web.nested import whole_owner
 from tidegate.web.refusals import Hidden, NoOperator, NotAllowed, NotGranted
 from tidegate.web.rules import About, Right, Rule
 
-#: Seconds that an answer of the VCS provider is used again for reading. Who may act is always asked anew.
+#: Seconds that an answer of the VCS provider is used again for reading. Who may act is always asked again.
 REMEMBERED_SECONDS = 60.0
 #: Answers of one kind that are kept.
 REMEMBERED = 5000
@@ -40,7 +40,7 @@ LISTED_SECONDS = 600.0
 LISTED_ANEW = 60
 #: Questions to the forge at once: it asks for no more than 100 at a time, of all that an App does.
 _AT_ONCE = 8
-#: Deployments of a change that are looked up for its repository: not all may be in line yet.
+#: Deployments of a change that are looked up for its repository: not all may be queued yet.
 _SOME = 100
 REQUEST_EVENT = "manual"
 
@@ -124,7 +124,7 @@ class Authorization:
     def shown(self, action: Action, login: str, repository: str, about: Deployment | str) -> Decision:
         """Decide whether to offer somebody what can be done with a deployment, or with the queue of this id.
 
-        What the forge says is used again for a minute; when they do it, it is asked anew.
+        What the forge says is used again for a minute; when they do it, it is asked again.
         """
         permission = self.permission(login, repository)
         asking = _known_or(

@@ -12,21 +12,21 @@ class MemberModel(DeploymentBrief):
     """A deployment as a part of its change."""
 
     replaced_by: ReplacementModel | None = Field(
-        description="What is deployed of its changes, where it was not applied itself: it needs nobody any more"
+        description="The deployment that includes its changes, if it was not applied itself; it then needs no action"
     )
-    why: str = Field(description="Why it is part of its change")
-    gated_by: list[DependencyModel] = Field(description="What of its change it still waits for, or will")
+    why: str = Field(description="Why it is part of the change")
+    gated_by: list[DependencyModel] = Field(description="The deployments of its change that it waits for, now or later")
 
 
 class StackModel(Shown):
     """A stack of a change."""
 
     name: str
-    tier: int = Field(description="From 1: how many stacks go before it, one after the other, and itself")
-    state: State = Field(description="The one of its members' that needs a person most")
-    done: int = Field(description="Members that are applied, or had nothing to change")
-    plan_after: list[str] = Field(description="Stacks right before it: it is planned after these are applied")
-    apply_after: list[str] = Field(description="Stacks right before it: it is applied after these are")
+    tier: int = Field(description="Its position in the order of stacks, from 1")
+    state: State = Field(description="The most urgent state of its members")
+    done: int = Field(description="How many members are applied or had nothing to change")
+    plan_after: list[str] = Field(description="Direct dependencies: it is planned after these stacks are applied")
+    apply_after: list[str] = Field(description="Direct dependencies: it is applied after these stacks are applied")
     members: list[MemberModel]
 
 
@@ -40,5 +40,5 @@ class ChangeModel(Shown):
     pull_request: int | None
     layers: int
     stacks: list[StackModel] = Field(description="By tier and name")
-    left_out: int = Field(description="Members that are too many to be listed")
-    url: str = Field(description="Its page")
+    left_out: int = Field(description="How many members are left out of the list")
+    url: str = Field(description="The URL of its page")

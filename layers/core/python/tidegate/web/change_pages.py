@@ -62,7 +62,7 @@ class ChangePages:
     def _gate(self, app: APIGatewayHttpResolver) -> Response[str]:
         access, decision = app.context["access"], app.context["fields"].get("decision", "")
         if decision not in set(GateAnswer):
-            raise InvalidRequest("A gate is answered with retry, reject, approve or override.")
+            raise InvalidRequest("'decision' must be retry, reject, approve or override.")
         if access.deployment is None:
             raise Hidden
         identifier = access.deployment.id

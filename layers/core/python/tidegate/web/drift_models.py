@@ -16,12 +16,12 @@ class DriftFindingModel(Shown):
     root: str
     stack: str
     state: DriftState
-    reason: str = Field(description="Why its plan failed, or why it was not looked at")
-    drifted_since: str | None = Field(description="When drift was seen first that is not known to be gone, ISO 8601")
-    changes: Changes | None = Field(description="What would undo the drift")
-    deployment: str | None = Field(description="The id of the deployment that is to undo it, if there is one")
+    reason: str = Field(description="Why its plan failed, or why it was not checked")
+    drifted_since: str | None = Field(description="When the current drift was first detected, ISO 8601")
+    changes: Changes | None = Field(description="The changes that would undo the drift")
+    deployment: str | None = Field(description="The id of the deployment that undoes it, if there is one")
     undoing: Undoing | None = Field(
-        description="What became of it: asked for; absent, which is not queued yet, or was refused; or undone"
+        description="Its progress: requested; absent (not queued yet, or refused); or undone"
     )
     job: JobLink | None
 
@@ -31,17 +31,19 @@ class DriftScheduleModel(Shown):
 
     repository: str
     schedule: str
-    when: str = Field(description="When it runs, in words")
+    when: str = Field(description="When it runs, as text")
     tag_query: str
     reconcile: bool
     report: DriftReport
-    problem: str = Field(description="Why it does not run, if so")
+    problem: str = Field(description="Why it does not run, if it does not")
     running: bool
     looked_at: str | None = Field(description="When its last run ended, ISO 8601 in UTC; null before the first")
-    revision: str | None = Field(description="The commit that was looked at")
-    notice: str = Field(description="What the last run left out, or could not show, and why")
-    roots: list[DriftFindingModel] = Field(description="Failed ones first, then what drifted; those without drift last")
-    issue_url: str | None = Field(description="The issue that shows it, if one does")
+    revision: str | None = Field(description="The commit that was checked")
+    notice: str = Field(description="What the last run left out or could not report, and why")
+    roots: list[DriftFindingModel] = Field(
+        description="Failed roots first, then drifted ones, then those without drift"
+    )
+    issue_url: str | None = Field(description="The issue that reports it, if there is one")
 
 
 class Looking(Shown):
@@ -54,7 +56,7 @@ class DriftList(Shown):
     """Schedules by repository; in each those first that need people."""
 
     schedules: list[DriftScheduleModel]
-    unchecked: int = Field(description="Repositories of which it is not known yet whether you may read them")
+    unchecked: int = Field(description="How many repositories your permission was not checked for yet")
 
 
 def drift_schedule(shapes: Shapes, view: DriftView) -> DriftScheduleModel:

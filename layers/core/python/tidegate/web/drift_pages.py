@@ -29,8 +29,8 @@ from tidegate.web.shapes import Shapes
 
 #: What the page says about what was just done.
 _NOTICES = {
-    "looking": "It looks for drift now. What it finds is shown here.",
-    "looks-already": "It looked for drift already.",
+    "looking": "Drift detection started. This page will show the results.",
+    "looks-already": "Drift detection was already running.",
 }
 
 
@@ -49,7 +49,7 @@ class DriftPages:
 
         @app.get(
             "/api/v1/drift",
-            summary="Schedules that look for drift in a repository, or in all that you may read, and what they found",
+            summary="Drift detection schedules of a repository, or of all that you may read, and their results",
             tags=["drift"],
             responses=described(200, "Schedules", DriftList, 404),
         )
@@ -59,10 +59,10 @@ class DriftPages:
 
         @app.post(
             "/api/v1/drift/look",
-            summary="Look for drift now, without waiting for the schedule's time",
+            summary="Start drift detection now, without waiting for the schedule",
             tags=["drift"],
             status_code=202,
-            responses=described(202, "A run was started", Looking, 403, 404, 409),
+            responses=described(202, "The run started", Looking, 403, 404, 409),
         )
         def look(asked: Annotated[ScheduleName, Body()]) -> Looking:
             decision = self._started(app, asked.schedule)

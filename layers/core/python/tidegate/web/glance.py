@@ -16,7 +16,7 @@ GLANCED = 40
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """How many roots a repository has, how many deployments run and wait in line, and the roots by what they need."""
+    """How many roots a repository has, how many deployments run and wait, and the roots by what they need."""
 
     roots: int
     running: int

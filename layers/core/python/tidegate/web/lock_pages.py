@@ -41,7 +41,7 @@ class LockPages:
             "/api/v1/locks",
             summary="Lock all roots of a repository, or of a stack: merges wait",
             tags=["queues"],
-            responses=described(200, "It is locked", models.Locked, 403, 404, 409),
+            responses=described(200, "The lock", models.Locked, 403, 404, 409),
         )
         def lock(asked: Annotated[request_models.ScopedLockRequest, Body()]) -> models.Locked:
             decision = self._lock(app.context["access"], asked.stack, asked.reason, asked.duration)
@@ -50,9 +50,9 @@ class LockPages:
 
         @app.post(
             "/api/v1/locks/remove",
-            summary="Take away the lock of a repository, or of a stack",
+            summary="Unlock a repository or a stack",
             tags=["queues"],
-            responses=described(200, "What came of it", models.Unlocked, 403, 404, 409),
+            responses=described(200, "The result", models.Unlocked, 403, 404, 409),
         )
         def unlock(asked: Annotated[request_models.LockScope, Body()]) -> models.Unlocked:
             decision = self._unlock(app.context["access"], asked.stack)

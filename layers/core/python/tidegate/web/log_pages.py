@@ -88,7 +88,7 @@ def _styled(page: LogPage) -> str:
 def _after(app: APIGatewayHttpResolver) -> int:
     text = app.context["fields"].get("after", "0")
     if not _NUMBER.fullmatch(text) or int(text) > _LAST_LINE:
-        raise InvalidRequest("'after' is the number of a line, from 0.")
+        raise InvalidRequest("'after' must be a line number, from 0.")
     return int(text)
 
 

@@ -24,8 +24,8 @@ class Shown(BaseModel):
 class Problem(Shown):
     """Why a request was refused."""
 
-    code: str = Field(description="A word for programs", examples=["not_found"])
-    message: str = Field(description="What happened and what to do next, for people")
+    code: str = Field(description="A machine-readable code", examples=["not_found"])
+    message: str = Field(description="What happened and what to do next, as text")
 
 
 class Refused(Shown):
@@ -45,7 +45,7 @@ class RepositoryModel(Shown):
 
     name: str
     default_branch: str
-    url: str = Field(description="Its page")
+    url: str = Field(description="The URL of its page")
 
 
 class Repositories(Shown):
@@ -53,7 +53,7 @@ class Repositories(Shown):
 
     repositories: list[RepositoryModel]
     unchecked: int = Field(
-        default=0, description="Repositories that may be missing: the forge is asked about 60 a minute; ask again then"
+        default=0, description="How many repositories are not checked yet (60 per minute are); ask again in a minute"
     )
 
 
@@ -65,7 +65,7 @@ class LockModel(Shown):
     revision: str
     reason: str
     deployment: str
-    expires_at: str | None = Field(default=None, description="When it ends by itself (ISO 8601 in UTC); null: never")
+    expires_at: str | None = Field(default=None, description="When it expires (ISO 8601 in UTC); null: never")
     scope: str | None = Field(default=None, description="The locked stack, or `*` for all roots; null: one root")
 
 
@@ -80,8 +80,8 @@ class Changes(Shown):
     moved: int
     actions: int
     deferred: int
-    destroyed: list[str] = Field(description="The first addresses of what is destroyed")
-    replaced: list[str] = Field(description="The first addresses of what is replaced")
+    destroyed: list[str] = Field(description="The first addresses of destroyed resources")
+    replaced: list[str] = Field(description="The first addresses of replaced resources")
 
 
 class DeploymentBrief(Shown):
@@ -97,20 +97,20 @@ class DeploymentBrief(Shown):
     requested_at: Moment
     state: State
     reason: str
-    error: str = Field(description="The name of what it failed with, if it failed")
+    error: str = Field(description="The error's name, if it failed")
     changed_at: str
-    changes: Changes | None = Field(description="None until it is planned")
+    changes: Changes | None = Field(description="null until it is planned")
     pull_request: int | None
-    pull_request_reference: str | None = Field(description="Its number as the forge's people write it: `#12`, `!12`")
+    pull_request_reference: str | None = Field(description="Its number as the VCS provider shows it: `#12`, `!12`")
     forced: bool
-    destroy: bool = Field(default=False, description="It destroys what the root made, in place of deploying it")
+    destroy: bool = Field(default=False, description="Whether it destroys the root's resources instead of deploying it")
     rerun_of: str | None
-    stack: str = Field(description="The stack that it belongs to")
-    within: list[str] = Field(description="The nests around its stack")
+    stack: str = Field(description="Its stack")
+    within: list[str] = Field(description="The stack groups that contain its stack")
     tags: list[str] = Field(description="The root's own tags, as the file had them")
-    change_set: str | None = Field(description="The change that it belongs to, with other roots and stacks")
-    layer: int = Field(description="Its layer in its stack's part of the change, from 1")
-    url: str = Field(description="Its page")
+    change_set: str | None = Field(description="The change that it belongs to")
+    layer: int = Field(description="Its layer within its stack, from 1: later layers wait for earlier ones")
+    url: str = Field(description="The URL of its page")
 
 
 class ApprovalModel(Shown):
@@ -124,8 +124,8 @@ class ReviewModel(Shown):
     """The review of a plan."""
 
     asked_at: Moment
-    expires_at: Moment = Field(description="ISO 8601 in UTC; nothing is applied after that")
-    approved: bool | None = Field(description="None while it is open")
+    expires_at: Moment = Field(description="ISO 8601 in UTC; after that, the plan is not applied")
+    approved: bool | None = Field(description="null while it is open")
     by: str | None
     at: str | None
     approvals: list[ApprovalModel]
@@ -137,7 +137,7 @@ class ReviewRuleModel(Shown):
     when: PlanReview
     approvals: int
     exclude_authors: bool
-    excluded: list[str] = Field(description="Who is known not to count, if authors are excluded")
+    excluded: list[str] = Field(description="Whose approvals do not count, if authors are excluded")
 
 
 class StepModel(Shown):
@@ -163,26 +163,26 @@ class JobLink(Shown):
     id: str
     kind: JobKind
     attempt: int
-    url: str = Field(description="The page of its log")
+    url: str = Field(description="The URL of its log's page")
 
 
 class DependencyModel(Shown):
     """A deployment of the same change that goes first and is not done."""
 
-    deployment: str = Field(description="Its id")
+    deployment: str = Field(description="The id")
     root: str
     stack: str
     state: State
-    before: Point = Field(description="What must not happen before it is done")
-    url: str = Field(description="Its page")
+    before: Point = Field(description="What waits for it: the plan or the apply")
+    url: str = Field(description="The URL of its page")
 
 
 class ReplacementModel(Shown):
     """A deployment of a newer revision that contains another one, and is applied."""
 
-    deployment: str = Field(description="Its id")
+    deployment: str = Field(description="The id")
     revision: str
-    url: str = Field(description="Its page")
+    url: str = Field(description="The URL of its page")
 
 
 class OverrideModel(Shown):
@@ -196,32 +196,32 @@ class OverrideModel(Shown):
 class RequirementsModel(Shown):
     """What a root requires before an apply, as far as it was looked at."""
 
-    missing: list[str] = Field(description="What was missing last, in sentences")
-    approvable: bool = Field(description="Whether an approval of the deployment itself may count: not in a freeze")
+    missing: list[str] = Field(description="What was missing at the last check, as sentences")
+    approvable: bool = Field(description="Whether approving the deployment itself can help; false in a freeze")
     approved_here: list[ApprovalModel] = Field(description="Who approved the deployment itself")
-    override: OverrideModel | None = Field(description="Who passed over what was missing, and why")
+    override: OverrideModel | None = Field(description="Who overrode the requirements, and why")
 
 
 class SlotModel(Shown):
     """Why no runner starts for a deployment yet."""
 
     since: Moment
-    busy: int = Field(description="Runners that are busy")
-    limit: int = Field(description="Runners that the installation may have at a time (`runner_slots`)")
-    position: int = Field(description="Its position among those who wait, from 1; 0: it has just got a slot")
-    reason: str = Field(description="The same as a sentence, for people")
+    busy: int = Field(description="How many runners are busy")
+    limit: int = Field(description="How many runners the installation may run concurrently (`runner_slots`)")
+    position: int = Field(description="Its position among waiting jobs, from 1; 0: it just got a slot")
+    reason: str = Field(description="The same, as text")
 
 
 class DeploymentDetails(DeploymentBrief):
     """Everything about a deployment."""
 
     replaced_by: ReplacementModel | None = Field(
-        description="What is deployed of its changes, where it was not applied itself: it needs nobody any more"
+        description="The deployment that includes its changes, if it was not applied itself; it then needs no action"
     )
 
-    why: str = Field(description="Why it is part of its change")
+    why: str = Field(description="Why it is part of the change")
     layers: int = Field(description="How many layers its change has")
-    gated_by: list[DependencyModel] = Field(description="What of its change it still waits for, or will")
+    gated_by: list[DependencyModel] = Field(description="The deployments of its change that it waits for, now or later")
 
     workspace: str
     directory: str
@@ -233,12 +233,12 @@ class DeploymentDetails(DeploymentBrief):
     review_rule: ReviewRuleModel
     requirements: RequirementsModel
     slot: SlotModel | None = Field(default=None, description="Set while it waits for a concurrency slot")
-    unlocked: ApprovalModel | None = Field(description="Who took away the lock that it had put on its queue")
+    unlocked: ApprovalModel | None = Field(description="Who removed the lock that it put on its queue")
     cancelled: ApprovalModel | None = Field(description="Who cancelled it, or interrupted its apply")
     jobs: list[JobLink]
     history: list[StepModel]
     audited: list[AuditedModel]
-    last_lines: str = Field(description="The engine's last words, if it failed")
+    last_lines: str = Field(description="The last lines of the engine's output, if it failed")
     check_run_url: str | None
     execution_url: str | None
 
@@ -247,41 +247,43 @@ class DeploymentsPage(Shown):
     """Deployments, newest first."""
 
     deployments: list[DeploymentBrief]
-    next: str | None = Field(description="What to ask with as `after` for those before; null at the end")
+    next: str | None = Field(description="The value of `after` for the next (older) page; null at the end")
     searched: int | None = Field(
         default=None,
-        description="How many a search looked at, the newest before `after`; where `next` is not null, older ones are "
-        "left to be searched",
+        description="How many deployments were searched, the newest before `after`; if `next` is not null, there are "
+        "older ones",
     )
-    hint: str = Field(default="", description="Of a search that finds nothing: which stack no deployment has")
+    hint: str = Field(default="", description="If a search finds nothing: the stack that no deployment has")
     unsearched: int = Field(
-        default=0, description="Repositories that a search of all left out: those in which nothing happened for longest"
+        default=0, description="How many repositories a search of all left out: those that were inactive for longest"
     )
 
 
 class OrphanedModel(Shown):
     """That a root is gone from the default branch, and what it made is not destroyed."""
 
-    revision: str = Field(description="The commit without it")
+    revision: str = Field(description="The last commit without the root")
     at: Moment
-    resources: int | None = Field(description="How many there were after its last deployment; null: not known")
+    resources: int | None = Field(description="How many resources its last deployment left; null: not known")
 
 
 class RootModel(Shown):
     """A root and its queue."""
 
     name: str
-    stacks: list[str] = Field(description="The stacks that it was deployed in last")
+    stacks: list[str] = Field(description="The stacks of its last deployment")
     tags: list[str] = Field(description="Its own tags, as of its last deployment")
     deployed_revision: str | None
-    deployed_by: str | None = Field(description="The id of the deployment that revisions are compared with")
+    deployed_by: str | None = Field(description="The id of the deployment that new revisions are compared with")
     lock: LockModel | None
     running: DeploymentBrief | None
-    last: DeploymentBrief | None = Field(description="The last that was let in and ended")
+    last: DeploymentBrief | None = Field(description="The last deployment that started and ended")
     waiting: int
-    destroyed: bool = Field(default=False, description="All that it made is destroyed: the root is archived")
-    orphaned: OrphanedModel | None = Field(default=None, description="It is gone, and what it made stays behind")
-    url: str = Field(description="The page of its queue")
+    destroyed: bool = Field(default=False, description="Whether all of its resources were destroyed")
+    orphaned: OrphanedModel | None = Field(
+        default=None, description="Set if the root no longer exists, but its resources do"
+    )
+    url: str = Field(description="The URL of its queue's page")
 
 
 class Roots(Shown):
@@ -290,11 +292,11 @@ class Roots(Shown):
     repository: str
     roots: list[RootModel]
     locks: list[LockModel] = Field(default=[], description="Locks of stacks, and of all roots")
-    hint: str = Field(default="", description="Of a search that finds nothing: which stack or tag no root has")
+    hint: str = Field(default="", description="If a search finds nothing: the stack or tag that no root has")
 
 
 class PlaceModel(Shown):
-    """One that waits in line."""
+    """A waiting deployment."""
 
     place: int = Field(description="From 1")
     id: str
@@ -302,7 +304,7 @@ class PlaceModel(Shown):
     trigger: Trigger
     requested_at: Moment
     requested_by: str | None
-    destroy: bool = Field(default=False, description="It destroys what the root made")
+    destroy: bool = Field(default=False, description="Whether it destroys the root's resources")
     url: str
 
 
@@ -313,7 +315,7 @@ class QueueModel(Shown):
     root: str
     lock: LockModel | None
     deployed_revision: str | None
-    destroyed: bool = Field(default=False, description="What was deployed last is destroyed")
+    destroyed: bool = Field(default=False, description="Whether the last deployment was destroyed")
     running: DeploymentBrief | None
     waiting: list[PlaceModel]
 
@@ -327,7 +329,7 @@ class Locked(Shown):
 class Unlocked(Shown):
     """What came of it."""
 
-    unlocked: bool = Field(description="False when there was no lock")
+    unlocked: bool = Field(description="false if there was no lock")
     message: str
 
 
@@ -348,9 +350,9 @@ class RequestOutcome(Shown):
     """What came of a request."""
 
     request: str
-    outcome: str | None = Field(description="null while it is worked on")
+    outcome: str | None = Field(description="null while it is in progress")
     deployments: list[DeploymentBrief] = Field(
-        description="Those that it put in line; or, where it put none there as the same was in line, those that were"
+        description="The deployments that it queued, or the equal ones that were already queued"
     )
 
 
@@ -363,7 +365,7 @@ class JobModel(Shown):
     kind: JobKind
     attempt: int
     state: LogState
-    url: str = Field(description="The page of its log")
+    url: str = Field(description="The URL of its log's page")
 
 
 class LogLines(Shown):
@@ -371,5 +373,5 @@ class LogLines(Shown):
 
     state: LogState
     lines: list[str]
-    next: int = Field(description="What to ask for next")
-    ended: bool = Field(description="Nothing follows")
+    next: int = Field(description="The value of `after` for the next request")
+    ended: bool = Field(description="Whether the log is complete")

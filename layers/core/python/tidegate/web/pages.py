@@ -47,14 +47,14 @@ LISTED = 30
 NOTICES = {
     "approve": "Your confirmation is recorded.",
     "reject": "You rejected this plan.",
-    "retried": "What failed runs again.",
+    "retried": "The failed deployments run again.",
     "gate-rejected": "You rejected this deployment.",
     "approved-here": "Your approval is recorded.",
-    "overridden": "You overrode what was missing; the audit topic was told.",
-    "locked": "It is locked: merges wait.",
+    "overridden": "You overrode the requirements. An audit message was sent.",
+    "locked": "Locked: merges wait.",
     "cancelled": "You cancelled this deployment.",
     "unlocked": "The queue is unlocked.",
-    "not-locked": "The queue was not locked any more.",
+    "not-locked": "The queue was already unlocked.",
 }
 
 
@@ -167,7 +167,7 @@ class Pages:
         return self.show(app, "deployments.html", page=page, locked=locked, replaced=replaced, **shown)
 
     def _locked(self, repository: str, shown: Iterable[DeploymentSummary]) -> set[str]:
-        """Return the roots whose queue's lock holds back what is shown; nothing is read where nothing waits in line."""
+        """Return the roots whose queue's lock holds back what is shown; nothing is read if nothing waits."""
         if all(one.state is not State.QUEUED for one in shown):
             return set()
         return {head.root_name for head in self._ports.repository_index.roots(repository) if head.lock}
@@ -228,7 +228,7 @@ class Pages:
     def _review(self, app: APIGatewayHttpResolver) -> Response[str]:
         access, decision = _access(app), app.context["fields"].get("decision", "")
         if decision not in set(Answer):
-            raise InvalidRequest("A review is answered with approve or reject.")
+            raise InvalidRequest("'decision' must be approve or reject.")
         deployment = _of(access)
         seen = app.context["fields"].get("plan_digest", "")
         answer = decide_review(

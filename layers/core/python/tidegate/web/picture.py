@@ -54,7 +54,7 @@ def sentences(stacks: Iterable[StackOverview], states: Mapping[State, tuple[str,
 
 
 def named(stack: StackOverview) -> str:
-    """Return a stack's name, with the nests around it."""
+    """Return a stack's name, with its stack groups."""
     return f"{stack.name} ({', '.join(stack.within)})" if stack.within else stack.name
 
 

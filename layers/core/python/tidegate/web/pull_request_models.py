@@ -25,7 +25,7 @@ class ConditionModel(Shown):
 
     type: ConditionType
     status: Status
-    reason: str = Field(description="A word for programs")
+    reason: str = Field(description="A machine-readable code")
     message: str
     lastTransitionTime: Moment  # noqa: N815  # Kubernetes' word.
 
@@ -36,8 +36,8 @@ class FindingModel(Shown):
     severity: Severity
     rule: str
     message: str
-    address: str = Field(description="The resource that it is about, if it names one")
-    exempted_by: str = Field(description="The exception that lets it pass, if one does")
+    address: str = Field(description="The address of the resource, if it names one")
+    exempted_by: str = Field(description="The exception that allows it, if there is one")
 
 
 class VerdictModel(Shown):
@@ -45,7 +45,7 @@ class VerdictModel(Shown):
 
     policy_set: str
     failed: bool
-    error: str = Field(description="Why it could not be evaluated, if so")
+    error: str = Field(description="Why the evaluation failed, if it did")
     findings: list[FindingModel]
 
 
@@ -55,19 +55,19 @@ class LayerModel(Shown):
     id: str
     root: str
     stack: str
-    within: list[str] = Field(description="The nests around its stack")
+    within: list[str] = Field(description="The stack groups that contain its stack")
     tags: list[str] = Field(description="The root's own tags")
     state: LayerState
     reason: str
     why: str = Field(description="Why the pull request affects it")
-    tier: int = Field(description="What a merge deploys first is 1")
+    tier: int = Field(description="The order of deployment after the merge, from 1")
     changed_at: Moment
-    changes: Changes | None = Field(description="None until it is planned, and of a root that is gone")
+    changes: Changes | None = Field(description="null until it is planned, and for a removed root")
     gone: bool = Field(description="Whether the pull request takes the root away: the merge destroys nothing of it")
-    left: int | None = Field(description="How many resources stay behind of a root that is gone, null if not known")
+    left: int | None = Field(description="How many resources a removed root leaves; null if not known")
     policies: list[VerdictModel]
     last_lines: str = Field(description="The end of the engine's output, if it failed")
-    conflict: bool = Field(description="Whether it failed as head and base cannot be merged, which is so of all")
+    conflict: bool = Field(description="Whether it failed because of a merge conflict, which then applies to all")
     job: JobLink | None
 
 
@@ -75,9 +75,9 @@ class PullRequestVerdictModel(Shown):
     """What the check run of the whole says."""
 
     conclusion: Conclusion
-    kind: VerdictKind = Field(description="What it comes to: what is worst of it")
-    title: str = Field(description="The counts, and what holds up the merge")
-    blocking: list[str] = Field(description="The policy sets that hold up the merge")
+    kind: VerdictKind = Field(description="The most severe result")
+    title: str = Field(description="The counts, and what blocks the merge")
+    blocking: list[str] = Field(description="The policy sets that block the merge")
 
 
 class PullRequestBrief(Shown):
@@ -85,52 +85,52 @@ class PullRequestBrief(Shown):
 
     repository: str
     number: int
-    reference: str = Field(description="Its number as the forge's people write it: `#12`, on GitLab `!12`")
+    reference: str = Field(description="Its number as the VCS provider shows it: `#12`, on GitLab `!12`")
     title: str
     author: str
     branch: str
     base: str
     revision: str = Field(description="Its head")
-    state: PullRequestState = Field(description="What is to be done next")
-    verdict: PullRequestVerdictModel | None = Field(description="Null while it is not known, or no root is affected")
-    outdated: bool = Field(description="Whether the base branch has changed roots of it since it was planned")
+    state: PullRequestState = Field(description="The next step")
+    verdict: PullRequestVerdictModel | None = Field(description="null while it is unknown, or if no root is affected")
+    outdated: bool = Field(description="Whether the base branch changed its roots since it was planned")
     stacks: list[str] = Field(description="The stacks of the roots that it affects")
     draft: bool
     from_fork: bool
     opened_at: Moment
-    closed_at: str | None = Field(description="ISO 8601 in UTC, null while it is open")
+    closed_at: str | None = Field(description="ISO 8601 in UTC; null while it is open")
     merged: bool
     notice: str = Field(description="What is left out, and why")
-    url: str = Field(description="Its page")
-    forge_url: str | None = Field(description="Its page on the forge")
+    url: str = Field(description="The URL of its page")
+    forge_url: str | None = Field(description="Its URL at the VCS provider")
 
 
 class PolicySetModel(Shown):
     """A policy set that refuses plans of a pull request."""
 
     name: str
-    owners: list[str] = Field(description="Who may let it pass, as access_control names people; nobody if empty")
+    owners: list[str] = Field(description="Who may approve violations, in the form of access_control; nobody if empty")
     approvals: int = Field(description="How many of them must approve")
-    blocking: bool = Field(description="Whether it holds up the merge; if not, its owners let it pass")
-    approved_by: list[str] = Field(description="Whose approvals let it pass")
+    blocking: bool = Field(description="Whether it blocks the merge; if not, its owners approved")
+    approved_by: list[str] = Field(description="Who approved")
 
 
 class PullRequestDetails(PullRequestBrief):
     """Everything about a pull request."""
 
-    base_revision: str = Field(description="The commit of the base branch that it is planned on")
+    base_revision: str = Field(description="The base branch's commit that it is planned on")
     conditions: list[ConditionModel]
     layers: list[LayerModel] = Field(description="In the order in which a merge deploys them")
-    policy_sets: list[PolicySetModel] = Field(description="Those that refuse plans of it, or whose rules it changes")
-    rule_changes: list[str] = Field(description="What it changes of what runs programs or grants something")
+    policy_sets: list[PolicySetModel] = Field(description="Policy sets that fail, or whose rules it changes")
+    rule_changes: list[str] = Field(description="Its changes to what runs programs or grants permissions")
 
 
 class PullRequestsList(Shown):
     """Open pull requests, newest first."""
 
     pull_requests: list[PullRequestBrief]
-    hint: str = Field(default="", description="Of a search that finds nothing: which stack or tag none has")
-    unchecked: int = Field(description="Repositories of which it is not known yet whether you may read them")
+    hint: str = Field(default="", description="If a search finds nothing: the stack or tag that none has")
+    unchecked: int = Field(description="How many repositories your permission was not checked for yet")
 
 
 def brief(shapes: Shapes, record: PullRequestRecord) -> PullRequestBrief:

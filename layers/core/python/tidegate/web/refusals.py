@@ -14,8 +14,8 @@ class NotSignedIn(TidegateError):
 
     def __init__(self) -> None:
         super().__init__(
-            "This needs a valid token of the forge. Send one in the header 'Authorization: Bearer TOKEN'; "
-            "a personal access token without any scope is enough."
+            "A valid token of your VCS provider is required. Send it in the header 'Authorization: Bearer TOKEN'; a "
+            "personal access token without scopes is enough."
         )
 
 
@@ -23,14 +23,14 @@ class SignInFirst(TidegateError):
     """A page was asked for by nobody known."""
 
     def __init__(self) -> None:
-        super().__init__("You are not signed in, or not any more. Sign in and try again.")
+        super().__init__("You are not signed in, or your session expired. Sign in and try again.")
 
 
 class Hidden(TidegateError):
     """What does not exist, or may not be seen: the two are not told apart."""
 
     def __init__(self) -> None:
-        super().__init__("There is no such thing here, or you may not see it. Check the address and your account.")
+        super().__init__("Not found, or you may not see it. Check the URL and your account.")
 
 
 class NoUsableKey(TidegateError):
@@ -38,8 +38,8 @@ class NoUsableKey(TidegateError):
 
     def __init__(self) -> None:
         super().__init__(
-            "No key of workload identity can be used: all are disabled or about to be deleted. The operators of "
-            "Tidegate enable one again, or add one to identity_keys in cdk.json and deploy Tidegate."
+            "No workload identity key is usable: all are disabled or pending deletion. An operator must enable one, "
+            "or add one to identity_keys in cdk.json and deploy Tidegate."
         )
 
 
@@ -49,7 +49,7 @@ class UnknownRoot(TidegateError):
     def __init__(self, root: str, known: Sequence[str]) -> None:
         near = nearest(root, known)
         meant = f" Did you mean {quoted(near)}?" if near else ""
-        super().__init__(f"There is no root {quoted(root)} here, or nothing was ever deployed to it.{meant}")
+        super().__init__(f"The root {quoted(root)} does not exist, or was never deployed.{meant}")
 
 
 class UnknownSchedule(TidegateError):
@@ -57,11 +57,11 @@ class UnknownSchedule(TidegateError):
 
     def __init__(self, schedule: str, known: Sequence[str]) -> None:
         there = (
-            f"There is {', '.join(map(quoted, known))}."
+            f"Its schedules: {', '.join(map(quoted, known))}."
             if known
-            else "It has none: name one under drift in tidegate.yaml."
+            else "It has no schedules: add one under drift in tidegate.yaml."
         )
-        super().__init__(f"This repository has no schedule {quoted(schedule)} that looks for drift. {there}")
+        super().__init__(f"This repository has no drift schedule {quoted(schedule)}. {there}")
 
 
 class NotAllowed(TidegateError):
@@ -72,24 +72,22 @@ class NotGranted(NotAllowed):
     """Acting needs what the root's access control asks for, or write permission where it has none."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"{reason} A minute after you were granted it, try again.")
+        super().__init__(f"{reason} If you just got the permission, try again in a minute.")
 
 
 class NoOperator(NotAllowed):
     """Asking for a deployment through the API, and overriding what is required, are for operators."""
 
     def __init__(self, login: str, team: str) -> None:
-        who = f"members of the team {team} only" if team else "nobody: no operators' team is configured"
-        super().__init__(f"{login} may not ask for this here: that is for {who} (operators_team).")
+        who = f"only members of the team {team}" if team else "nobody, because no operators' team is configured"
+        super().__init__(f"{login} may not do this. Allowed: {who} (operators_team).")
 
 
 class ForgedRequest(NotAllowed):
     """A form that did not come from one of our pages."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "This form is too old, or did not come from a page of Tidegate. Reload the page and try again."
-        )
+        super().__init__("This form has expired, or is not from a Tidegate page. Reload the page and try again.")
 
 
 class NotPossible(TidegateError):
@@ -100,7 +98,7 @@ class MethodNotAllowed(TidegateError):
     """The path exists, but not for this method."""
 
     def __init__(self, allowed: tuple[str, ...]) -> None:
-        super().__init__(f"This address takes {', '.join(allowed)} only.")
+        super().__init__(f"Method not allowed. This URL supports {', '.join(allowed)}.")
         self.allowed = allowed
 
 
@@ -113,8 +111,8 @@ class NoSignIn(TidegateError):
 
     def __init__(self) -> None:
         super().__init__(
-            "Nobody can sign in: the App's client id and client secret are not stored. An operator stores them with "
-            "'tidegate secret app --client-id ID --client-secret-file FILE'."
+            "Sign-in is not configured: the App's client id and client secret are missing. An operator must store "
+            "them with 'tidegate secret app --client-id ID --client-secret-file FILE'."
         )
 
 
@@ -122,7 +120,7 @@ class SignInFailed(TidegateError):
     """The forge did not confirm who somebody is."""
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"Signing in did not work: {why} Start again from the page that you wanted to see.")
+        super().__init__(f"Sign-in failed: {why} Open the page again to retry.")
 
 
 class LogTooLarge(TidegateError):
@@ -130,8 +128,7 @@ class LogTooLarge(TidegateError):
 
     def __init__(self, job: str) -> None:
         super().__init__(
-            f"The log of {job} is too large to be downloaded at once. Read it page by page: open the log's page, "
-            f"or run 'tidegate logs {job}'."
+            f"The log of {job} is too large to download. Open the log's page, or run 'tidegate logs {job}'."
         )
 
 
@@ -140,8 +137,8 @@ class LogNeedsCompression(TidegateError):
 
     def __init__(self, job: str) -> None:
         super().__init__(
-            f"The log of {job} is too large to be sent as it is. Let your program accept gzip (curl --compressed), "
-            f"or run 'tidegate logs {job}'."
+            f"The log of {job} is too large to send uncompressed. Accept gzip (curl --compressed), or run 'tidegate "
+            f"logs {job}'."
         )
 
 
@@ -149,7 +146,7 @@ class TooLarge(TidegateError):
     """Something that does not fit into one answer."""
 
     def __init__(self) -> None:
-        super().__init__("This is too large to be shown at once. Ask for less of it, or look at its parts.")
+        super().__init__("The response is too large. Request less of it, or open its parts.")
 
 
 def ensure_done(decision: Decision) -> None:

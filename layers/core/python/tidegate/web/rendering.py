@@ -52,16 +52,16 @@ STATES: dict[State, tuple[str, str]] = {
     State.APPLY_FAILED: ("Apply failed", "bad"),
     State.REJECTED: ("Rejected", "quiet"),
     State.REVIEW_EXPIRED: ("Review timed out", "quiet"),
-    State.GATE_EXPIRED: ("Waited too long", "quiet"),
+    State.GATE_EXPIRED: ("Timed out waiting", "quiet"),
     State.REFUSED: ("Refused", "bad"),
     State.SUPERSEDED: ("Superseded", "quiet"),
     State.CANCELLED: ("Cancelled", "quiet"),
     State.OUTCOME_UNKNOWN: ("Outcome unknown", "bad"),
-    State.ENGINE_FAULT: ("Tidegate failed", "bad"),
+    State.ENGINE_FAULT: ("Internal error", "bad"),
 }
 
 
-#: The same for the layers of pull requests, for roots that are looked at for drift, and for pull requests.
+#: The same for the layers of pull requests, for roots that are checked for drift, and for pull requests.
 LAYER_STATES: dict[LayerState, tuple[str, str]] = {
     LayerState.WAITING: ("Waiting", "quiet"),
     LayerState.PLANNING: ("Planning", "busy"),
@@ -75,11 +75,11 @@ DRIFT_STATES: dict[DriftState, tuple[str, str]] = {
     DriftState.DRIFTED: ("Drifted", "attention"),
     DriftState.NONE: ("No drift", "good"),
     DriftState.FAILED: ("Plan failed", "bad"),
-    DriftState.SKIPPED: ("Not looked at", "quiet"),
+    DriftState.SKIPPED: ("Not checked", "quiet"),
 }
 PULL_REQUEST_STATES: dict[PullRequestState, tuple[str, str]] = {
     PullRequestState.IDLE: ("Up to date", "quiet"),
-    PullRequestState.DISCOVERY_NEEDED: ("Looking for what it changes", "busy"),
+    PullRequestState.DISCOVERY_NEEDED: ("Finding changed roots", "busy"),
     PullRequestState.PLANNING: ("Planning", "busy"),
     PullRequestState.COMMENT_NEEDED: ("Writing the comment", "busy"),
 }
@@ -88,9 +88,9 @@ VERDICTS: dict[VerdictKind, str] = {
     VerdictKind.CONFLICT: "Merge conflict",
     VerdictKind.FAILED: "Failed",
     VerdictKind.REFUSED: "Refused",
-    VerdictKind.HELD_UP: "Held up",
+    VerdictKind.HELD_UP: "Blocked",
     VerdictKind.NOT_PLANNED: "Not planned",
-    VerdictKind.INCOMPLETE: "Not all planned",
+    VerdictKind.INCOMPLETE: "Partly planned",
     VerdictKind.WITH_OPTIONS: "No verdict",
     VerdictKind.PASSED: "Passed",
 }

@@ -39,7 +39,7 @@ Duration = Annotated[
     Field(
         max_length=100,
         json_schema_extra={"pattern": rf"^({DURATION})?$"},
-        description="How long, such as `90m`, `2h`, `3d`; without it until unlocked",
+        description="How long, such as `90m`, `2h`, `3d`; by default, until somebody unlocks",
     ),
 ]
 
@@ -56,7 +56,7 @@ class QueueName(_Given):
 
 
 class ScheduleName(_Given):
-    """Which schedule that looks for drift."""
+    """Which drift schedule."""
 
     repository: RepositoryName
     schedule: str = Field(min_length=1, max_length=200, description="Its name in tidegate.yaml")
@@ -65,7 +65,9 @@ class ScheduleName(_Given):
 class LockRequest(QueueName):
     """Which queue, and why merges are to wait."""
 
-    reason: str = Field(default="", max_length=LONGEST_REASON, description="Shown wherever the lock is")
+    reason: str = Field(
+        default="", max_length=LONGEST_REASON, description="The reason, which Tidegate shows with the lock"
+    )
     duration: Duration = ""
 
 
@@ -73,13 +75,15 @@ class LockScope(_Given):
     """What is locked at once: a stack, or all roots of a repository."""
 
     repository: RepositoryName
-    stack: str = Field(default="", max_length=100, description="The stack, or a nest; without it, all roots")
+    stack: str = Field(default="", max_length=100, description="A stack or stack group; by default, all roots")
 
 
 class ScopedLockRequest(LockScope):
     """What is to be locked, why, and for how long."""
 
-    reason: str = Field(default="", max_length=LONGEST_REASON, description="Shown wherever the lock is")
+    reason: str = Field(
+        default="", max_length=LONGEST_REASON, description="The reason, which Tidegate shows with the lock"
+    )
     duration: Duration = ""
 
 
@@ -88,7 +92,7 @@ class ReviewAnswer(_Given):
 
     decision: Literal["approve", "reject"]
     plan_digest: str = Field(
-        default="", max_length=64, description="The `plan_digest` of the deployment as you saw it; an approval needs it"
+        default="", max_length=64, description="The `plan_digest` of the plan that you reviewed; required to approve"
     )
 
 
@@ -97,7 +101,7 @@ class GateAnswer(_Given):
 
     decision: Literal["retry", "reject", "approve", "override"]
     reason: str = Field(
-        default="", max_length=MAXIMUM_REASON, description="Why what is required is overridden, for the audit"
+        default="", max_length=MAXIMUM_REASON, description="The reason for the override, for the audit log"
     )
 
 
@@ -106,7 +110,7 @@ class CancelRequest(_Given):
 
     apply: bool = Field(
         default=False,
-        description="Also while it is applied: the engine is interrupted, and the state may be partly changed",
+        description="Cancel also during the apply: this interrupts the engine, and may leave changes partly applied",
     )
 
 
@@ -133,12 +137,16 @@ class DeployRequest(_Given):
         default="",
         pattern=r"\S",
         max_length=MAXIMUM_LENGTH,
-        description="All roots, in the stacks, that match this tag query",
+        description="All roots that match this tag query",
     )
-    force: bool = Field(default=False, description="Also where the same is in line by hand already, at the same commit")
+    force: bool = Field(
+        default=False,
+        description="Queue a deployment even if the same manual one, at the same commit, is already queued",
+    )
     destroy: bool = Field(
         default=False,
-        description="Destroy what these roots made, which the default branch does not have any more; always reviewed",
+        description="Destroy the resources of these roots, which no longer exist on the default branch; always "
+        "needs a review",
     )
 
     @model_validator(mode="after")
@@ -146,5 +154,5 @@ class DeployRequest(_Given):
         if not (self.roots or self.directories or self.query):
             raise ValueError("Name roots, directories or a query.")
         if self.destroy and {"directories", "query"} & self.model_fields_set:
-            raise ValueError("What is destroyed is named root by root.")
+            raise ValueError("To destroy, name each root.")
         return self

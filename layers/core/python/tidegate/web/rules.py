@@ -16,7 +16,7 @@ class Right(Enum):
     """What a route demands."""
 
     PUBLIC = "nothing"
-    SIGNED_IN = "an account of the forge"
+    SIGNED_IN = "an account of the VCS provider"
     READ = "read permission on the repository"
     ACT = "what the root's access control grants"
     WRITE = "write permission on the repository"
@@ -28,7 +28,7 @@ class About(Enum):
 
     NOTHING = "none"
     REPOSITORY = "its name"
-    ANY_REPOSITORY = "its name, or none: then all that one may read"
+    ANY_REPOSITORY = "its name; if empty, all repositories that you may read"
     DEPLOYMENT = "the deployment's id"
     JOB = "the job's id"
     CHANGE = "the change's id"

@@ -65,11 +65,11 @@ class SigningIn:
         sessions = self._ports.sessions
         begun = sessions.read_sign_in(_cookies(event).get(self._sign_in_cookie, ""), query.get("state", ""))
         if begun is None:
-            raise SignInFailed("it took too long, or it was not begun in this browser.")
+            raise SignInFailed("it took too long, or was started in another browser.")
         token = self._ports.accounts.exchange(query.get("code", ""), self._callback)
         login = self._ports.accounts.login_of(token) if token else None
         if login is None:
-            raise SignInFailed("the forge did not say who you are.")
+            raise SignInFailed("the VCS provider did not say who you are.")
         cookies = [
             self._cookie(self._session_cookie, sessions.begin(login), SESSION_SECONDS),
             self._cookie(self._sign_in_cookie, "", 0),

@@ -1,6 +1,6 @@
 "use strict";
 // Keeps a page up to date: fetches it again and replaces its content when that has changed.
-// What was unfolded stays unfolded, what was scrolled stays where it is; while a button or field has the focus, nothing is replaced.
+// Keeps open what is open, and scroll positions. Replaces nothing while a button or field has the focus.
 (() => {
   const main = document.getElementById("main");
   const seconds = Number(main.dataset.live || 0);

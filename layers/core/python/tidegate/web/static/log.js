@@ -4,11 +4,11 @@
   const byId = (id) => document.getElementById(id);
   const log = byId("log"), status = byId("status"), more = byId("more");
   const wrap = byId("wrap"), follow = byId("follow"), search = byId("search"), matches = byId("matches");
-  const QUICK = 400, SLOW = 1500, HIDDEN = 5000; // Milliseconds between questions.
+  const QUICK = 400, SLOW = 1500, HIDDEN = 5000; // Milliseconds between requests.
   const BLOCK = 500; // Lines that a browser lays out together.
-  const AT_ONCE = 10000; // Lines that are loaded without being asked for.
+  const AT_ONCE = 10000; // Lines that are loaded without a click on Load more.
   const WORDS = {
-    waiting: "Waits for a runner", running: "Running", ended: "Ended",
+    waiting: "Waiting for a runner", running: "Running", ended: "Ended",
     lost: "The runner ended without storing the whole log",
   };
   let next = Number(log.dataset.next), ended = "ended" in log.dataset, state = log.dataset.state;
@@ -63,7 +63,7 @@
       if (ended) { byId("waiting").hidden = true; byId("following-label").hidden = true; }
       if (came && follow.checked) bottom();
       if (came) arrive();
-    } catch { wait = HIDDEN; status.textContent = "No connection; trying again"; }
+    } catch { wait = HIDDEN; status.textContent = "Connection lost; retrying"; }
     asking = false;
     const full = room <= 0 && !follow.checked;
     more.hidden = !full || ended;
