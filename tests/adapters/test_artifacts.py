@@ -45,7 +45,7 @@ def test_an_artifact_that_cannot_be_removed_is_told():
         def delete_objects(self, **_call):
             return {"Errors": [{"Key": "a", "Code": "InternalError"}]}
 
-    with pytest.raises(CloudUnavailable, match="InternalError: 1 objects were not removed"):
+    with pytest.raises(CloudUnavailable, match="InternalError: 1 objects were not deleted"):
         S3Artifacts(Keeps(), "bucket").remove(["a"])
 
 

@@ -253,7 +253,7 @@ def test_who_pushed_is_told_by_the_newest_push_of_the_commit_to_the_branch(gitla
         (405, "not_approved", "approvals are missing"),
         (405, "security_policy_violations", "security policy violations"),
         (405, None, "405 Method Not Allowed"),
-        (422, "conflict", "in conflict"),
+        (422, "conflict", "the branches conflict"),
         (401, "mergeable", "may not merge into this branch"),
         (409, "mergeable", "SHA does not match"),
     ],

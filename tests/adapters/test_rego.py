@@ -153,21 +153,21 @@ BROKEN = {
         "conflicts with rule at policy/main.rego:3",
         4,
     ),
-    "recursion": (NEW + "f(x) := f(x + 1)\ndeny contains f(1)\n", "ecursion", 0),
+    "recursion": (NEW + "f(x) := f(x + 1)\ndeny contains f(1)\n", "recursive", 0),
     "a negated variable without a value": (NEW + "deny contains x if not input.a[x]\n", "variable x", 3),
-    "variables that need each other": (
+    "unbound variable": (
         NEW + 'deny contains "x" if { input.none; x = count(y); y = [x] }\n',
-        "variables that need each other",
+        "unbound variable",
         0,
     ),
     "a variable in a comprehension that has no value": (
         NEW + 'deny contains "x" if { input.none; count([x | x := y]) == 0 }\n',
-        "a variable without a value",
+        "unbound variable",
         0,
     ),
     "no package": ('import rego.v1\ndeny contains "x"\n', "", 1),
-    "no rule": (NEW + "allow := true\n", "no rule deny, violation or warn in the package main", 0),
-    "a rule that is no set": (NEW + "allow := true\ndeny if true\n", "main.deny is of the type boolean", 4),
+    "no rule": (NEW + "allow := true\n", "package main has no rule deny, violation or warn", 0),
+    "a rule that is no set": (NEW + "allow := true\ndeny if true\n", "main.deny has the type boolean", 4),
     "a request to the network": (NEW + 'deny contains "x" if http.send({"url": "u"}).body\n', "http.send", 3),
     "a name's address": (NEW + 'deny contains "x" if net.lookup_ip_addr("localhost")\n', "net.lookup_ip_addr", 3),
     "the environment": (NEW + 'deny contains sprintf("%v", [opa.runtime().env])\n', "opa.runtime", 3),
@@ -208,7 +208,7 @@ def test_data_that_cannot_be_read_fails(engine, name):
 
 def test_two_files_of_data_must_not_contradict_each_other(engine):
     verdict = check(engine, NEW + 'deny contains "x"\n', **{"a.json": '{"a": {"b": 1}}', "b.json": '{"a": {"b": 2}}'})
-    assert "differ in a.b" in verdict.error
+    assert "a.b" in verdict.error
 
 
 HIDING = {
@@ -224,7 +224,7 @@ def test_data_must_not_hide_rules(engine, name):
     source = NEW + 'deny contains "x" if data.helpers.open\n'
     verdict = check(engine, source, **{"helpers.rego": helper, "a.yaml": HIDING[name]})
     assert verdict.failed
-    assert "has the name of a rule" in verdict.error
+    assert "has the name of the rule" in verdict.error
 
 
 def test_data_may_stand_beside_rules(engine):
@@ -283,13 +283,13 @@ def test_policies_tell_nothing_that_the_plan_marks_sensitive(engine):
 
 def test_files_that_are_not_utf8_and_sets_without_policies_fail(engine):
     assert engine.check("ours", {"a.rego": b"\xff"}, ("main",), PLAN, 60).error
-    assert "no file ends in .rego" in engine.check("ours", {"a.txt": b""}, ("main",), PLAN, 60).error
+    assert "There are no policies" in engine.check("ours", {"a.txt": b""}, ("main",), PLAN, 60).error
 
 
 @pytest.mark.parametrize("plan", [b"no", b"", b'[{"resource_changes": []}]', b"null", b"5", b"[" * 5000 + b"]" * 5000])
 def test_what_is_no_plan_passes_no_set(engine, plan):
     verdict = check(engine, NEW + 'deny contains "x" if input.resource_changes\n', plan=plan)
-    assert verdict.error == "The plan is not JSON that can be read as a plan"
+    assert verdict.error == "The plan's JSON cannot be read"
 
 
 def test_tests_of_policies_are_no_part_of_a_check(engine):

@@ -204,7 +204,7 @@ def test_a_stack_or_all_roots_are_locked_for_a_time_and_unlocked(api, tidegate, 
 
 
 def test_one_root_is_locked_for_a_time(api, tidegate):
-    api.answers["POST /api/v1/queue/lock"] = {"message": "It is locked."}
+    api.answers["POST /api/v1/queue/lock"] = {"message": "The lock."}
     tidegate("lock", "acme/live", "orders", "--for", "90m")
     assert [each["duration"] for each in api.bodies("POST /api/v1/queue/lock")] == ["90m"]
 
@@ -244,7 +244,7 @@ def test_a_time_limit_of_nothing_is_refused_before_anything_is_asked(api, tidega
 
 
 def test_a_root_that_the_repositorys_files_do_not_have_is_not_found(api, tidegate):
-    outcome = "There is no root 'oders'. Did you mean 'orders'? Nothing is deployed."
+    outcome = "There is no root 'oders'. Did you mean 'orders'? No deployment was queued."
     api.answers |= {
         "POST /api/v1/deployments": (202, {"request": "r-1"}),
         "GET /api/v1/requests/r-1": {"request": "r-1", "outcome": outcome, "deployments": []},
@@ -258,7 +258,7 @@ def test_a_root_that_the_repositorys_files_do_not_have_is_not_found(api, tidegat
 def test_where_the_files_have_nothing_alike_the_known_roots_are_named(api, tidegate):
     api.answers |= {
         "POST /api/v1/deployments": (202, {"request": "r-1"}),
-        "GET /api/v1/requests/r-1": {"request": "r-1", "outcome": "There is no root 'xyz'. Nothing is deployed."},
+        "GET /api/v1/requests/r-1": {"request": "r-1", "outcome": "There is no root 'xyz'. No deployment was queued."},
         "GET /api/v1/repositories": {"repositories": [{"name": "acme/live"}]},
         "GET /api/v1/repositories/acme/live/roots": {"repository": "acme/live", "roots": [root(name="orders")]},
     }

@@ -90,10 +90,10 @@ def test_what_became_of_a_deployment_that_undoes_drift_is_told(api, tidegate):
 
 
 def test_a_schedule_can_be_told_to_look_now(api, tidegate):
-    api.answers["POST /api/v1/drift/look"] = {"message": "The schedule nightly looks for drift now."}
+    api.answers["POST /api/v1/drift/look"] = {"message": "Started the schedule nightly."}
     api.answers["GET /api/v1/drift"] = {"schedules": [SCHEDULE]}
     shown = tidegate("drift", "acme/live", "--look", "nightly").stdout
-    assert shown.startswith("The schedule nightly looks for drift now.")
+    assert shown.startswith("Started the schedule nightly.")
     assert "→ tidegate drift acme/live  shows the result" in shown
     assert shown.index("The result of the run before") < shown.index("acme/live  nightly")
 
@@ -107,23 +107,23 @@ def looking(api, monkeypatch):
     monkeypatch.setattr("tidegate_cli.waiting.SECONDS", 0.01)
     ended = {**SCHEDULE, "looked_at": LATER, "roots": [{"root": "app", "state": "none"}]}
     runs = [SCHEDULE, SCHEDULE, {**SCHEDULE, "running": True}, {**ended, "running": True}, ended]
-    api.answers["POST /api/v1/drift/look"] = {"message": "The schedule nightly looks for drift now."}
+    api.answers["POST /api/v1/drift/look"] = {"message": "Started the schedule nightly."}
     api.answers["GET /api/v1/drift"] = [{"schedules": [each]} for each in runs]
     return api
 
 
 def test_who_waits_sees_what_the_run_found_that_was_asked_for(looking, tidegate):
     shown = tidegate("drift", "acme/live", "--look", "nightly", "--wait").stdout
-    assert "The schedule nightly looks for drift now." in shown
+    assert "Started the schedule nightly." in shown
     assert "app  no drift" in shown
     assert "db  the plan failed" not in shown
-    assert "A run goes on" not in shown
+    assert "Running since" not in shown
 
 
 def test_a_program_that_waits_gets_one_document(looking, tidegate):
     result = tidegate("drift", "acme/live", "--look", "nightly", "--wait", "--json")
     assert json.loads(result.stdout)["schedules"][0]["looked_at"] == LATER
-    assert "looks for drift now" in result.stderr
+    assert "Started the schedule" in result.stderr
 
 
 def test_the_first_run_of_a_schedule_is_waited_for_as_well(looking, tidegate):

@@ -78,4 +78,4 @@ def test_with_its_extra_the_local_cloud_plays_the_demo(wheel: Path, tmp_path: Pa
     command = _environment(wheel, tmp_path / "venv", "local") / "tidegate"
     played = run(command, tmp_path, "local", "demo")
     assert not played.returncode, played.stdout + played.stderr
-    assert "All is applied." in played.stdout
+    assert "Everything is applied" in played.stdout

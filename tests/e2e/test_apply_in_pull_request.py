@@ -57,7 +57,7 @@ def test_an_approved_pull_request_is_applied_merged_and_not_deployed_again(proje
     pull = branch(IN_PULL_REQUEST, "app", before=("app",))
     assert "What happens on apply and on merge" in shown(pull, "comment `tidegate apply`")
     pull.comment("tidegate apply")
-    refusal = pull.reply("**Nothing of")
+    refusal = pull.reply("is not applied**")
     assert "1 approval of the current head" in refusal
     assert project.newest(pull.head, "app") is None
 
@@ -84,8 +84,8 @@ def test_a_branch_that_lacks_commits_of_its_base_is_not_applied(project, branch)
     project.person("reviewer").review(project.name, pull.number, "APPROVE")
     project.push({"db": thing("two")})
     pull.comment("tidegate apply")
-    refusal = pull.reply("**Nothing of")
-    assert "The branch has diverged" in refusal
+    refusal = pull.reply("is not applied**")
+    assert "The branch is out of date" in refusal
     assert "approval" not in refusal
     assert project.newest(pull.head, "app") is None
 

@@ -56,7 +56,7 @@ def test_an_approved_merge_request_is_applied_merged_and_not_deployed_again(proj
     iid = developer.open_merge_request(project.name, "feature", title="Two")
     project.status(head, "tidegate/plan", succeeded)
     developer.note(project.name, iid, "tidegate apply")
-    assert "1 approval of the current head" in reply(project, iid, "**Nothing of")
+    assert "1 approval of the current head" in reply(project, iid, "is not applied**")
     assert "tidegate/deploy: app" not in project.statuses(head)
 
     project.person("reviewer").approve(project.name, iid)
@@ -92,7 +92,7 @@ def test_a_head_that_moved_on_after_its_approval_is_not_applied(project):
     head = project.push({"app": "three"}, branch="feature")
     project.status(head, "tidegate/plan", succeeded)
     developer.note(project.name, iid, "tidegate apply")
-    assert "1 approval of the current head" in reply(project, iid, "**Nothing of")
+    assert "1 approval of the current head" in reply(project, iid, "is not applied**")
     assert project.value("app") == "one"
 
 
@@ -113,7 +113,7 @@ def test_the_note_of_a_merged_request_follows_its_deployments_until_all_is_done(
     assert f"]({project.cloud.info['api_url']}/deployments/" in half
 
     mended = project.push({"db": "three"})
-    whole = reply(project, iid, "**All is deployed**: 2 roots.")
+    whole = reply(project, iid, "**Everything is deployed**: 2 roots.")
     assert f"with the newer `{mended[:7]}`" in whole
     assert len(project.notes(iid, "**2 roots**")) == 1
 
@@ -200,7 +200,7 @@ def test_drift_has_one_issue_which_is_updated_in_place_closed_and_opened_again(p
     number = schedule.fire().issue
     issue = person.issue(project.name, number)
     assert (issue["title"], issue["state"], issue["author"]["username"]) == ("Drift: nightly", "opened", "tidegate-bot")
-    assert "| `app` | drifted: +0 ~1 -0 ±0 would undo it |" in issue["description"]
+    assert "| `app` | drifted; to undo it: +0 ~1 -0 ±0 |" in issue["description"]
     tamper(project, "db", "by hand")
     assert schedule.fire().issue == number
     assert "| `db` | drifted" in person.issue(project.name, number)["description"]

@@ -50,7 +50,7 @@ def test_an_altered_plan_is_not_applied(project):
     project.press(asked, "Confirm")
     end = project.ended(sha, "app")
     assert end["conclusion"] == "failure"
-    assert "is not what was reviewed" in words(end)
+    assert "differs from the reviewed plan" in words(end)
     assert project.state("app") is None
     assert tidegate.audited(end["external_id"]) == ["RUNNING", "FAILURE"]
 

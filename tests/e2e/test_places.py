@@ -90,7 +90,7 @@ def test_plans_of_another_pull_request_wait_until_a_place_is_free(project, first
 
     def shown():
         run = next(iter(project.check_runs(other_head, "tidegate/plan")), None)
-        return run and "2 waiting for a place" in run["output"]["title"] and run
+        return run and "2 waiting for a concurrency slot" in run["output"]["title"] and run
 
     summary = eventually(shown, what="a check run that says what is waited for")["output"]["summary"]
     assert "2 plans wait for a concurrency slot: 2 plans of the repository are running" in summary

@@ -101,7 +101,7 @@ def test_a_plan_that_is_cancelled_ends_with_its_heartbeat(project):
         status, answer = cancel(project, deployment)
         assert (status, answer["deployment"]["state"]) == (200, "cancelled")
         job = f"{deployment}-plan-1"
-        eventually(lambda: "Nobody waits for this plan any more." in (tidegate.log_of(job) or ""), what="its end")
+        eventually(lambda: "This plan was cancelled or has expired." in (tidegate.log_of(job) or ""), what="its end")
     assert project.ended(sha, "app")["conclusion"] == "cancelled"
     assert tidegate.states(deployment)[-1] == "Cancelled"
     assert not on_fargate(project, job)

@@ -34,7 +34,7 @@ def test_a_refused_plan_blocks_until_an_owner_approves_the_head_or_the_code_chan
     standing(project, head, "success", "tidegate/plan")
     more = {"app/more.tf": 'output "more" {\n  value = 1\n}\n'}
     again = project.push_files(more, "Say more", branch="feature")
-    assert "is not the head any more" in standing(project, again, "failure")["output"]["summary"]
+    assert "is no longer the head" in standing(project, again, "failure")["output"]["summary"]
     eventually(lambda: verdicts(project, number) == ["DISMISSED"], what="the approval of the older head dismissed")
     corrected = change(project, "allowed", branch="feature")
     assert standing(project, corrected, "success")["output"]["title"] == "Passed"

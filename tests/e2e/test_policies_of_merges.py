@@ -65,4 +65,4 @@ def test_a_merge_without_its_approval_waits_until_somebody_approves_and_a_push_u
     assert project.value("app") == "two"
     begun = next(each for each in cloud.audit() if each["deployment"] == waiting["external_id"])
     assert (begun["state"], [each["by"] for each in begun["approved_here"]]) == ("RUNNING", ["reviewer"])
-    talk.reply("All is deployed")
+    talk.reply("Everything is deployed")

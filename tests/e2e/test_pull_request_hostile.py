@@ -88,6 +88,6 @@ def test_roots_with_hostile_names_are_not_planned_and_the_comment_says_so(projec
     pull = Pull(project, project.tidegate.maintainer.open_pull_request(project.name, "feature", title="Change"))
     (comment,) = pull.shown(head)
     assert set(pull.layers()) == {"fine"}
-    assert "is not usable as root name" in comment["body"]
+    assert "is not a valid root name" in comment["body"]
     assert not re.search("<b>|\u202e", comment["body"])
     assert pull.ended(head)["conclusion"] == "failure"

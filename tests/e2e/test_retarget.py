@@ -58,7 +58,7 @@ def test_a_pull_request_is_planned_and_approved_anew_for_each_base_branch_that_i
 
     point_at(pull, "release")
     refused = standing(project, head, "failure")
-    assert "`reviewer` approved it before it was pointed at release" in refused["output"]["summary"]
+    assert "`reviewer` approved it before its base branch became release" in refused["output"]["summary"]
     assert standing(project, head, "failure", "tidegate/plan")["id"] > approved["id"]
     comment = shown(pull, "release")
     assert f"`{released[:7]}`" in comment
@@ -73,7 +73,7 @@ def test_a_pull_request_is_planned_and_approved_anew_for_each_base_branch_that_i
 
     point_at(pull, "main")
     refused = standing(project, head, "failure")
-    assert "`reviewer` approved it before it was pointed at main" in refused["output"]["summary"]
+    assert "`reviewer` approved it before its base branch became main" in refused["output"]["summary"]
     standing(project, head, "failure", "tidegate/plan")
     assert "of_the_release" not in shown(pull, "main")
     reviewer.review(project.name, pull.number, "APPROVE")

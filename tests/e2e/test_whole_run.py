@@ -26,7 +26,7 @@ def test_the_demo_deploys_two_roots_and_takes_a_pull_request_through_a_policy_wi
         "maintainer cannot merge it",
         "developer pushed the correction",
         "✓  tidegate/plan",
-        "brought its comment up to date",
+        "updated its comment",
         "maintainer merged it into main",
         "reviewer pressed Confirm on tidegate/deploy: network",
         "/pulls/demo/sample/2",

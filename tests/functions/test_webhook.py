@@ -179,7 +179,7 @@ def test_a_delivery_that_comes_twice_is_queued_once(cloud):
     assert cloud.request(delivery=same)[1]["result"] == "stored"
     assert cloud.request(delivery=same) == (
         202,
-        {"result": "duplicate", "reason": "This delivery was received before."},
+        {"result": "duplicate", "reason": "This delivery was already received."},
     )
     assert len(cloud.queued("push")) == 1
 

@@ -102,7 +102,7 @@ def test_values_of_json_are_what_they_are_there(file: Path, word: str):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("a: 1\nb: 2\na: 3", "a key comes twice"),
+        ("a: 1\nb: 2\na: 3", "duplicate key"),
         ("a: *unknown", "undefined alias"),
         ("a: &calls []", "duplicate anchor"),
         ("a: [", 'any.asl.yaml", line 1'),

@@ -93,19 +93,19 @@ def steps(progress, *, ready=True, merge_after=None, of_head=True):
 
 def test_comments_say_what_is_to_be_done_next_at_each_stage():
     assert steps(ApplyProgress(left=(NETWORK,))) == (
-        "Read the plans. Then get it approved (by one person, on a branch up to date and without conflicts, unless "
-        "`apply_requirements` says otherwise), and comment `tidegate apply`."
+        "Read the plans. Then get it approved (by one person, on an up-to-date branch without conflicts, unless "
+        "`apply_requirements` says otherwise) and comment `tidegate apply`."
     )
     assert steps(ApplyProgress(left=(NETWORK,)), ready=False) == ""
-    assert steps(ApplyProgress(going_on=(NETWORK,))).startswith("`network`: being applied.")
+    assert steps(ApplyProgress(going_on=(NETWORK,))).startswith("`network`: applying.")
     assert "`db`: not applied yet. Comment `tidegate apply`." in steps(ApplyProgress(going_on=(NETWORK,), left=(DB,)))
     assert steps(ApplyProgress(done=(NETWORK,), left=(DB,))) == "`db`: not applied yet. Comment `tidegate apply`."
     assert "the apply failed" in steps(ApplyProgress(bad=(NETWORK,)))
     assert "`network`: applied from an earlier commit." in steps(ApplyProgress(older=(NETWORK,)))
     assert "Merge it: nothing is deployed again." in steps(ApplyProgress(done=(NETWORK,)))
-    assert "It is being merged." in steps(ApplyProgress(done=(NETWORK,)), merge_after=MergeMethod.MERGE)
+    assert "The merge is in progress." in steps(ApplyProgress(done=(NETWORK,)), merge_after=MergeMethod.MERGE)
     newer = steps(ApplyProgress(done=(NETWORK,)), merge_after=MergeMethod.MERGE, of_head=False)
-    assert newer == "All of it is applied. Comment `tidegate apply` to have this commit merged, too."
+    assert newer == "Everything is applied. Comment `tidegate apply` to merge this commit, too."
 
 
 def test_comments_say_how_roots_are_applied_and_that_the_merge_deploys_nothing_twice():

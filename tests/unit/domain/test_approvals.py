@@ -49,7 +49,7 @@ def test_where_not_all_who_made_it_are_known_one_more_is_needed():
 )
 def test_an_approval_from_before_the_base_branch_changed_does_not_count(at, counts):
     given = approvals([review("bob", at=at)], wanted(base_since=SINCE))
-    why = Disregarded("bob", "approved it before it was pointed at release")
+    why = Disregarded("bob", "approved it before its base branch became release")
     assert given == (Approvals(("bob",)) if counts else Approvals(disregarded=(why,)))
     assert is_of_other_base(review("bob", at=at), wanted(base_since=SINCE)) is not counts
     assert not is_of_other_base(review("bob", at=at), wanted())

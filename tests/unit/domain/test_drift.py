@@ -44,7 +44,7 @@ def test_what_was_not_planned_says_so_and_what_failed_says_why():
     layers = [looked_at("a", LayerState.FAILED, reason="no" * 1000), looked_at("b", LayerState.PLANNING, reason="x")]
     first, second = found(any_drift(), layers, NOW).findings
     assert first.reason == "no" * 150
-    assert second.reason == "It was not planned: the run ended before."
+    assert second.reason == "The run ended before Tidegate planned it."
 
 
 def test_counts_are_kept_without_addresses():
@@ -88,7 +88,7 @@ def test_what_needs_people_comes_first_and_is_counted_so():
     ]
     record = found(any_drift(), layers, NOW)
     assert [each.root for each in record.findings] == ["d", "c", "b", "a"]
-    assert record.summary == "1 failed, 1 drifted, 1 not looked at, 1 without drift"
+    assert record.summary == "1 failed, 1 drifted, 1 not checked, 1 without drift"
     assert record.needs_people
     assert not found(any_drift(), layers[:2], NOW).needs_people
     assert found(any_drift(), (), NOW).summary == "no roots"
@@ -109,20 +109,20 @@ def test_nothing_keeps_a_quiet_root_from_being_looked_at():
 
 
 def test_a_root_whose_queue_is_busy_is_left_alone():
-    assert "under way" in why_not_checked(QueueHead("q", in_flight="d"))
-    assert "or waits" in why_not_checked(QueueHead("q", length=1))
+    assert "in progress" in why_not_checked(QueueHead("q", in_flight="d"))
+    assert "The root has a deployment in" in why_not_checked(QueueHead("q", length=1))
     assert "locked by" in why_not_checked(QueueHead("q", lock=any_lock()))
 
 
 def test_what_a_newer_deployment_left_undone_is_not_taken_for_drift():
     applied, rejected = any_deployed(1, state=State.APPLIED), any_deployed(2, state=State.REJECTED)
     rejected = replace(rejected, revision=Revision(sha(2), "main"))
-    assert "did not get through (rejected)" in why_not_checked(QueueHead("q", deployed=applied, attempted=rejected))
-    assert "did not get through (rejected)" in why_not_checked(QueueHead("q", attempted=rejected))
+    assert "did not complete (rejected)" in why_not_checked(QueueHead("q", deployed=applied, attempted=rejected))
+    assert "did not complete (rejected)" in why_not_checked(QueueHead("q", attempted=rejected))
     failed = replace(rejected, state=State.PLAN_FAILED)
     assert why_not_checked(QueueHead("q", attempted=failed)) == (
-        f"Its newest deployment, of {sha(2)[:7]}, did not get through (plan failed): what differs may be what it left "
-        "undone."
+        f"Its newest deployment, of {sha(2)[:7]}, did not complete (plan failed). The difference may be what that "
+        "deployment left undone."
     )
     again = replace(rejected, revision=applied.revision)
     assert why_not_checked(QueueHead("q", deployed=applied, attempted=again)) == ""

@@ -23,16 +23,18 @@ def test_an_issue_tells_what_drifted_since_when_and_where_its_log_is():
     text = issue_text(ended(DRIFTED, NONE), PAGE)
     assert text.startswith(marker("nightly"))
     assert "**1 drifted, 1 without drift**" in text
-    assert "| `network` | drifted: +0 ~1 -0 ±0 would undo it |" in text
+    assert "| `network` | drifted; to undo it: +0 ~1 -0 ±0 |" in text
     assert f"[All schedules]({PAGE}/drift?repository=acme/infra)" in text
     assert f"[Log]({PAGE}/jobs/network-1-speculate-1)" in text
     assert "`db`" not in text
-    assert "Deploy these roots to undo it" in text
+    assert "To undo the drift, deploy these" in text
 
 
 def test_it_tells_who_undoes_it():
     record = ended(DRIFTED)
-    assert "in the deploy queues" in summary(replace(record, entry=replace(record.entry, reconcile=True)), PAGE)
+    assert "Tidegate queued deployments that undo the" in summary(
+        replace(record, entry=replace(record.entry, reconcile=True)), PAGE
+    )
 
 
 def test_it_tells_what_failed_and_what_was_not_looked_at():
@@ -40,7 +42,7 @@ def test_it_tells_what_failed_and_what_was_not_looked_at():
     skipped = any_drift_finding("b", state=DriftState.SKIPPED, reason="Busy.")
     text = summary(ended(failed, skipped, any_drift_finding("c"), notice="d: no stack"), "")
     assert r"the plan failed: It &lt;broke&gt;\." in text
-    assert r"not looked at: Busy\." in text
+    assert r"not checked: Busy\." in text
     assert "| `c` | drifted |" in text
     assert "d: no stack" in text
     assert "[Log]" not in text

@@ -66,15 +66,15 @@ def test_the_comment_names_what_is_gone_apart_from_what_is_unchanged_or_deployed
     assert "> * `b`: 12 resources remain." in text
     assert "`b`: gone with the merge" in text
     assert "Unchanged" not in text
-    assert "planned as somebody asked" not in text
+    assert "planned on request. The merge does" not in text
 
 
 @pytest.mark.parametrize(("resources", "asked"), [(12, True), (None, True), (0, False)])
 def test_what_stays_behind_is_decided_about_before_the_merge(resources, asked):
     for views in ([gone(resources=resources)], [planned("a"), gone("b", resources=resources)]):
         text = render_comment(comment_of(*views))
-        assert ("Decide whether what stays behind" in text) is asked
-        assert ("Merge when you like" in text) is (not asked and not views[1:])
+        assert ("Decide whether to keep the resources" in text) is asked
+        assert ("You can merge" in text) is (not asked and not views[1:])
 
 
 def test_what_is_planned_still_is_not_told_to_be_gone():
@@ -90,4 +90,4 @@ def test_of_many_roots_so_many_are_named():
 
 def test_what_the_file_destroys_is_told_among_what_the_merge_does():
     text = render_comment(comment_of(planned("a", destroy=True)))
-    assert "`a`: all that it made is destroyed" in text
+    assert "`a`: Tidegate destroys all of its resources" in text

@@ -167,8 +167,8 @@ def test_a_file_is_below_its_directories_only():
     ("files", "words"),
     [
         ({"a.rego": b"x"}, ""),
-        ({}, "no file there ends in .rego"),
-        ({"a.json": b"{}"}, "no file there ends in .rego"),
+        ({}, "There are no policies"),
+        ({"a.json": b"{}"}, "There are no policies"),
         ({"a.rego": b"\xff"}, "a.rego is not UTF-8"),
         ({"a.rego": b" " * (5 << 20)}, "too large"),
         ({f"{number}.rego": b"" for number in range(MAXIMUM_FILES + 1)}, "too large"),

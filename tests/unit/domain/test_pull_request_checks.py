@@ -38,7 +38,7 @@ def in_state(root, state, **fields):
 
 def test_before_anything_is_known_it_says_that_planning_begins():
     found = whole(discovered="")
-    assert (found.name, found.status, found.title) == ("tidegate/plan", "in_progress", "Planning begins")
+    assert (found.name, found.status, found.title) == ("tidegate/plan", "in_progress", "Planning starts")
     assert found.external_id == any_pull_request_record().execution
 
 
@@ -46,7 +46,7 @@ def test_while_layers_are_planned_it_counts_and_links_their_logs():
     running = replace(in_state("db", LayerState.PLANNING), log_url="https://tidegate.example/jobs/db")
     found = whole(planned("app"), running, in_state("logs", LayerState.WAITING))
     assert (found.status, found.title, found.conclusion) == ("in_progress", "Planning… 1 of 3 done", None)
-    assert "| `db` | is planned now | [Log](https://tidegate.example/jobs/db) |" in found.summary
+    assert "| `db` | is being planned | [Log](https://tidegate.example/jobs/db) |" in found.summary
 
 
 def test_once_all_have_ended_it_says_the_counts():
@@ -71,7 +71,7 @@ def test_it_fails_when_one_has_no_plan(view):
 def test_it_fails_as_long_as_a_policy_set_holds_it_up(sets, words):
     found = whole(planned(), blocking=sets)
     assert found.conclusion is Conclusion.FAILURE
-    assert "held up by" in found.title
+    assert "blocked by" in found.title
     assert f"Blocked by {words}." in found.summary
 
 
@@ -103,7 +103,7 @@ def test_a_fork_is_neutral_unless_policy_sets_would_judge_it():
 @pytest.mark.parametrize("views", [(), (planned(),)])
 def test_a_fault_of_tidegate_is_said_with_what_is_known(views):
     found = whole(*views, fault="It ran out of memory.")
-    assert (found.title, found.conclusion) == ("Tidegate failed", Conclusion.FAILURE)
+    assert (found.title, found.conclusion) == ("Internal error", Conclusion.FAILURE)
     assert ("| `network` |" in found.summary) is bool(views)
 
 
@@ -158,7 +158,7 @@ def test_they_always_fit(roots, text, times):
 
 def test_what_is_left_out_on_purpose_is_said_and_holds_up_nothing():
     found = whole(notes="db: It changed, and no merge deploys it (autoplan: false).")
-    assert (found.title, found.conclusion) == ("Nothing is planned by itself", Conclusion.SUCCESS)
+    assert (found.title, found.conclusion) == ("Nothing is planned automatically", Conclusion.SUCCESS)
     assert "autoplan: false" in found.summary
     found = whole(planned("app"), notes="db: It changed.")
     assert (found.title, found.conclusion) == ("1 with changes (+0 ~1 -0 ±0)", Conclusion.SUCCESS)
@@ -168,7 +168,7 @@ def test_what_is_left_out_on_purpose_is_said_and_holds_up_nothing():
 def test_what_cannot_be_planned_beside_others_holds_up_the_merge_and_hides_none_of_them():
     found = whole(planned("app"), notice="live/my app: its name cannot be used.")
     assert (found.title, found.conclusion) == (
-        "1 with changes (+0 ~1 -0 ±0); not all could be planned",
+        "1 with changes (+0 ~1 -0 ±0); some roots could not be planned",
         Conclusion.FAILURE,
     )
     assert "its name cannot be used" in found.summary
@@ -190,7 +190,7 @@ def test_plans_with_options_are_no_verdict():
     assert found.conclusion is Conclusion.ACTION_REQUIRED
     assert found.title.endswith("; planned with options")
     assert "`app` with `-target=a.b`" in found.summary
-    assert "comment `tidegate plan`" in found.summary
+    assert "Comment `tidegate plan`" in found.summary
 
 
 def test_plans_that_are_older_than_their_base_say_so_and_keep_their_verdict():

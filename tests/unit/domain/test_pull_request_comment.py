@@ -84,7 +84,7 @@ def test_a_failure_shows_its_reason_its_last_lines_and_its_log():
     text = render_comment(comment_of(failed("db", "The plan timed out", "Error: too slow\n")))
     assert "**`db` failed**: The plan timed out [Log](https://tidegate.example/jobs/db)" in text
     assert "```\nError: too slow\n```" in text
-    assert "Correct what failed and push" in text
+    assert "Fix what failed and push. If" in text
 
 
 @pytest.mark.parametrize(("failures", "opened"), [(3, 3), (4, 0)])
@@ -143,7 +143,7 @@ def test_many_roots_are_a_table_of_the_first_hundred_and_the_rest_is_counted_and
     text = render_comment(comment_of(*(planned(f"root-{number:03}") for number in range(300))))
     rows = re.findall(r"^\| `root-\d+`", text, re.MULTILINE)
     assert 80 <= len(rows) <= 100
-    more = f"… and {300 - len(rows)} more. They are all on [this page](https://forge.example/pull/5/checks)."
+    more = f"… and {300 - len(rows)} more. See all on [this page](https://forge.example/pull/5/checks)."
     assert more in text
     assert "```" not in text
 
@@ -157,7 +157,7 @@ def test_a_table_shows_why_failures_have_no_plan():
     )
     shown = text.count("Error: no such resource")
     assert shown > 10
-    assert f"Why {80 - shown} more have no plan is in their logs." in text
+    assert f"{80 - shown} more have no plan: see their logs." in text
 
 
 def test_a_table_without_a_link_says_where_the_rest_is():
@@ -172,7 +172,7 @@ def test_addresses_beyond_those_kept_are_counted():
 
 def test_a_plan_whose_text_is_gone_says_so():
     gone = LayerView(planned().layer)
-    assert "is not stored any more" in render_comment(comment_of(gone))
+    assert "has expired" in render_comment(comment_of(gone))
 
 
 @pytest.mark.parametrize("state", [LayerState.WAITING, LayerState.PLANNING, LayerState.CANCELLED])
@@ -180,14 +180,14 @@ def test_what_did_not_get_its_plan_says_so(state):
     layer = failed(reason="Superseded.", last_lines="").layer
     text = render_comment(comment_of(LayerView(in_state(layer, state)), fault="Out of memory."))
     assert "**`network` was not planned**: Superseded" in text
-    assert "**Tidegate failed** before all was planned: Out of memory" in text
-    assert "planned again" in text
+    assert "**Internal error** during planning: Out of memory" in text
+    assert "to plan again" in text
 
 
 def test_what_was_refused_says_why_and_what_to_do():
     layer = in_state(failed(reason="It fetches a module from elsewhere.", last_lines="").layer, LayerState.REFUSED)
     text = render_comment(comment_of(LayerView(layer)))
-    assert "**`network` was refused, and not run**: It fetches a module from elsewhere" in text
+    assert "**`network` was refused and not run**: It fetches a module from elsewhere" in text
     assert "Change what was refused" in text
 
 
@@ -227,11 +227,11 @@ def test_it_says_which_roots_wait_for_which():
 @pytest.mark.parametrize(
     ("rule", "access", "sentence"),
     [
-        (ReviewRule(), None, "waits for a review by one person: whoever may write to this repository."),
+        (ReviewRule(), None, "waits for a review by one person: anybody with write permission on this repository."),
         (ReviewRule(PlanReview.NEVER), None, "is applied without a review."),
         (ReviewRule(approvals=2, exclude_authors=True), None, "by 2 people, none of whom made the change: "),
         (ReviewRule(), Access(review=("team:sre", "role:admin")), "by one person: `team:sre` and `role:admin`."),
-        (ReviewRule(), Access(review=()), "by one person: but by `access_control` nobody may."),
+        (ReviewRule(), Access(review=()), "by one person: but `access_control` allows nobody."),
     ],
 )
 def test_it_says_who_reviews(rule, access, sentence):
@@ -264,8 +264,8 @@ def test_many_requirements_and_freezes_are_counted():
         for at in range(12)
     ]
     text = render_comment(comment_of(*views))
-    assert "2 more requirements hold for other roots." in text
-    assert "2 more freezes hold for these roots." in text
+    assert "2 more requirements for other roots." in text
+    assert "2 more freezes for these roots." in text
 
 
 def test_applied_before_the_merge_what_is_required_is_told_with_the_apply():
@@ -278,7 +278,7 @@ def test_different_rules_name_their_roots():
     views = [planned(f"r{number:02}", review=ReviewRule(approvals=number + 1)) for number in range(12)]
     text = render_comment(comment_of(*views))
     assert "A plan with changes of `r01` waits for a review by 2 people" in text
-    assert "2 more rules of reviews hold for other roots." in text
+    assert "2 more review rules for other roots." in text
 
 
 def verdict(name="security", severity=Severity.DENY, **fields):
@@ -291,7 +291,7 @@ def test_policies_say_rule_and_resource_those_that_refuse_first():
     text = render_comment(comment_of(refusing, warning))
     assert "**1 policy set fails.**" in text
     assert "`aws_s3_bucket.x`: It is public" in text
-    assert text.index("`z` is refused") < text.index("`a` is let pass")
+    assert text.index("`z` is refused") < text.index("`a` is allowed by an exception")
     assert "Policy sets that pass: `cost`" in text
 
 
@@ -306,8 +306,8 @@ def test_policies_say_rule_and_resource_those_that_refuse_first():
             (PolicySetStatus("security", owners=("user:a", "user:b"), approvals=2),),
             "approving reviews by 2 of this commit",
         ),
-        ((PolicySetStatus("security"),), "nobody owns this set"),
-        ((), "nobody owns this set"),
+        ((PolicySetStatus("security"),), "this policy set has no owners:"),
+        ((), "this policy set has no owners:"),
     ],
 )
 def test_a_failing_set_says_what_to_do(held, sentence):
@@ -317,14 +317,14 @@ def test_a_failing_set_says_what_to_do(held, sentence):
 def test_very_many_findings_and_sets_are_counted():
     many = tuple(verdict(f"set-{number}") for number in range(30))
     text = render_comment(comment_of(*(planned(f"r{number}", verdicts=many) for number in range(10))))
-    assert re.search(r"\* … and \d+ more lines: the check of each policy set has them all", text)
+    assert re.search(r"\* … and \d+ more lines: see the check of each policy set", text)
     assert "20 more policy sets fail" in text
 
 
 def test_what_was_planned_is_said():
     assert "merged into `main` at `0000000`." in render_comment(comment_of(planned()))
     alone = render_comment(comment_of(planned(checkout=Checkout.BRANCH)))
-    assert "alone, without what `main` has besides." in alone
+    assert "alone, without newer commits of `main`." in alone
 
 
 def test_layers_and_why_a_root_is_planned_are_said():
@@ -333,7 +333,7 @@ def test_layers_and_why_a_root_is_planned_are_said():
 
 
 def test_destroying_asks_for_a_look():
-    assert "Look at what is destroyed and replaced" in render_comment(comment_of(planned(changes=DESTROYING)))
+    assert "what is destroyed and replaced" in render_comment(comment_of(planned(changes=DESTROYING)))
 
 
 @pytest.mark.parametrize("stack", ["", "prod", "eu/west 1", "--> <b>", "ü" * 60])
@@ -395,13 +395,13 @@ def test_approvals_are_told_only_where_the_set_refuses():
 
 def test_a_draft_is_not_said_to_be_merged_now():
     text = render_comment(comment_of(planned(), is_draft=True))
-    assert "* Read the plans, then merge once it is no draft any more." in text
-    assert "* Nothing would change. Merge it once it is no draft any more." in render_comment(
+    assert "* Read the plans, then merge once it is no longer a draft." in text
+    assert "* Nothing would change. Merge it once it is no longer a draft." in render_comment(
         comment_of(unchanged(), is_draft=True)
     )
     applied = ApplyView(ApplyRules(ApplyMode.IN_PULL_REQUEST), ApplyProgress(done=(("network", "default"),)))
     text = render_comment(comment_of(planned(), applied=applied, is_draft=True))
-    assert "* All of it is applied. Merge it once it is no draft any more: nothing is deployed again." in text
+    assert "* Everything is applied. Merge it once it is no longer a draft: nothing is deployed again." in text
 
 
 def test_a_stack_says_which_others_hold_up_the_merge():
@@ -409,9 +409,9 @@ def test_a_stack_says_which_others_hold_up_the_merge():
     refused = planned("c", stack="two", verdicts=(REFUSING,))
     fine, same = planned("b", stack="prod"), unchanged("d", stack="same")
     text = render_comment(comment_of(bad, fine, stack="prod"))
-    assert "* Read the plans. Stack `Dev` holds up the merge." in text
+    assert "* Read the plans. Stack `Dev` blocks the merge." in text
     text = render_comment(comment_of(bad, refused, same, stack="same"))
-    assert "* Nothing would change here. Stacks `Dev` and `two` hold up the merge." in text
+    assert "* Nothing would change here. Stacks `Dev` and `two` block the merge." in text
     approved = standing(SetState.APPROVED, refused.layer, approved_by=("ann",))
     assert "then merge." in render_comment(comment_of(refused, fine, stack="prod", policy_statuses=(approved,)))
 
@@ -447,7 +447,7 @@ def test_names_of_stacks_stay_as_they_are_at_the_beginning_of_a_sentence():
 def test_other_rules_are_told_with_who_must_approve_them():
     view = planned()
     text = render_comment(comment_of(view, rule_changes=("workflows",)))
-    assert "> **What runs, or who may do what, changes:** `workflows`." in text
+    assert "> **This changes what runs, or who may do what:** `workflows`." in text
     assert "* Read the plans, then merge." in text
     failing = standing(SetState.FAILED, rules=("workflows",))
     judged = planned(verdicts=(PolicyVerdict("security"),))
@@ -457,7 +457,8 @@ def test_other_rules_are_told_with_who_must_approve_them():
     assert "Policy sets that pass" not in text
     text = render_comment(comment_of(view, rule_changes=("workflows",), policy_statuses=(failing,)))
     step = (
-        "As the rules change, get an approving review of this commit by its owners: `user:ann` (policy set `security`)."
+        "Because the rules change, get an approving review of this commit by its owners: `user:ann` (policy set "
+        "`security`)."
     )
     assert step in text
     assert "then merge." not in text

@@ -18,10 +18,10 @@ def test_it_says_behind_which_locks_the_merge_waits_and_what_ends_them():
         "Until then, the merge deploys nothing "
         "there."
     ) in text
-    assert "2 more queues are locked: the merge waits behind each of these locks." in text
-    assert "* Mind the lock: what is behind it is not deployed by the merge before somebody unlocks it." in text
+    assert "2 more queues are locked: the merge waits until they are unlocked." in text
+    assert "* Note the lock: the merge does not deploy locked roots until somebody unlocks them." in text
     text = render_comment(comment_of(planned("db"), ahead=Ahead(5, locks)))
-    assert ("locked" in text, "Mind the lock" in text) == (False, False)
+    assert ("locked" in text, "Note the lock: the merge does" in text) == (False, False)
 
 
 def test_it_speaks_of_its_own_lock_as_such():
@@ -36,7 +36,7 @@ def test_it_speaks_of_its_own_lock_as_such():
 def test_a_lock_on_what_the_merge_does_not_deploy_is_nothing_to_mind():
     locks = {"app": any_lock(pull_request=3)}
     text = render_comment(comment_of(planned("db"), planned("app", is_extra=True), ahead=Ahead(5, locks)))
-    assert ("locked" in text, "Mind the lock" in text) == (False, False)
+    assert ("locked" in text, "Note the lock: the merge does" in text) == (False, False)
 
 
 def test_it_says_which_plans_others_that_are_deployed_may_change():
@@ -44,8 +44,8 @@ def test_it_says_which_plans_others_that_are_deployed_may_change():
     views = [planned("app"), planned("db"), failed("gone")]
     text = render_comment(comment_of(*views, ahead=Ahead(5, busy={**busy, "gone": ""})))
     assert (
-        "* As of this comment, [`app`](https://tidegate.example/queue?root=app) and `db` are being deployed, or in "
-        "line to be: their plans may be different after that."
+        "* As of this comment, [`app`](https://tidegate.example/queue?root=app) and `db` are being deployed or "
+        "queued: their plans may change after that."
     ) in text
     text = render_comment(comment_of(planned("db"), ahead=Ahead(5, busy=busy)))
-    assert "`db` is being deployed, or in line to be: its plan may be different after that." in text
+    assert "`db` is being deployed or queued: its plan may change after that." in text

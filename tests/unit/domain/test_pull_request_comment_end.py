@@ -23,7 +23,7 @@ def test_a_merged_pull_requests_comment_says_where_its_deploys_are_in_place_of_n
     text = render_comment(replace(comment_of(*layers), applied=applied))
     merged = render_closed(text, PAGE, merged=True, applied=applied is not None)
     plans = text[: text.rindex("\n\n### What happens on")]
-    assert merged == f"{plans}\n\n{MERGED}\n\n[This page]({PAGE}) leads to what is deployed of it."
+    assert merged == f"{plans}\n\n{MERGED}\n\n[This page]({PAGE}) shows its deployments."
     assert render_closed(merged, PAGE, merged=True, applied=False) == merged
     is_whole(merged)
 
@@ -32,9 +32,9 @@ def test_a_closed_pull_requests_comment_says_that_nothing_follows():
     text = render_comment(comment_of(planned("a")))
     closed = render_closed(text, PAGE, merged=False, applied=False)
     assert closed.endswith(
-        "### Closed\n\nIt was not merged. Nothing of it is deployed. Reopen it to have it planned again."
+        "### Closed\n\nIt was closed without a merge. Nothing was deployed. Reopen it to plan again."
     )
-    assert "Nothing of it is deployed." not in render_closed(text, PAGE, merged=False, applied=True)
+    assert "Nothing was deployed." not in render_closed(text, PAGE, merged=False, applied=True)
 
 
 def test_a_comment_without_next_steps_stays_as_it_is():
@@ -44,4 +44,4 @@ def test_a_comment_without_next_steps_stays_as_it_is():
 
 def test_without_a_page_a_merged_pull_request_leads_to_the_commits_checks():
     text = render_comment(comment_of(planned("a")))
-    assert "The checks of the merge's commit" in render_closed(text, "", merged=True, applied=False)
+    assert "The checks of the merge commit" in render_closed(text, "", merged=True, applied=False)

@@ -80,7 +80,7 @@ def test_every_number_and_size_fits_and_nothing_is_silently_missing(roots, lengt
     text = render_comment(comment_of(*views, *(failed(f"bad-{n:02}", last_lines=body) for n in range(bad))))
     assert len(text.encode()) <= MAXIMUM_COMMENT
     is_whole(text)
-    more = re.search(r"… and (\d+) more\. They", text)
+    more = re.search(r"… and (\d+) more\. See all", text)
     named = len(re.findall(r"^(?:\| `|<details[^>]*><summary><code>)root-|^\| `bad-", text, re.MULTILINE))
     shown = named + (int(more.group(1)) if more else 0)
     assert shown == roots + (bad if "| Root | Plan |" in text else 0)

@@ -36,7 +36,7 @@ def test_what_is_applied_is_counted_and_what_failed_comes_first_with_its_last_li
         "| `app` | [applied](https://tidegate.example/deployments/app) |",
     ]
     assert "Error: no such bucket" in text
-    assert text.endswith(f"[All that is deployed of it]({PAGE})")
+    assert text.endswith(f"[All its deployments]({PAGE})")
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_what_waits_behind_a_lock_says_whose_it_is_until_when_and_how_it_goes_on
     for told in ("[**locked**](https://tidegate.example", what, "The vendor moves", f"`tidegate unlock {how}`"):
         assert told in row
     by_hand = replace(root("app", State.QUEUED, trigger=Trigger.MANUAL), lock=lock)
-    assert "in line" in render_merged([by_hand], PAGE)
+    assert "queued" in render_merged([by_hand], PAGE)
     assert "| **locked**: " in render_merged([replace(root("app", State.QUEUED), lock=lock, url="")], PAGE)
 
 
@@ -70,7 +70,7 @@ def test_each_state_has_words_and_leads_to_its_deployment(state):
 
 def test_once_all_is_deployed_it_says_so():
     text = render_merged([root("app", State.APPLIED), root("db", State.NO_CHANGES)], "")
-    assert "**All is deployed**: 2 roots." in text
+    assert "**Everything is deployed**: 2 roots." in text
     assert "](http" in text
 
 

@@ -60,7 +60,7 @@ STORIES = {
         "False True False",
         PullRequestState.DISCOVERY_NEEDED,
     ),
-    "no layers": (REVISION, "", [], "True False False", PullRequestState.COMMENT_NEEDED),
+    "There are no roots to plan": (REVISION, "", [], "True False False", PullRequestState.COMMENT_NEEDED),
     "waiting": (REVISION, "", [LayerState.WAITING], "True True False", PullRequestState.PLANNING),
     "one of two": (
         REVISION,
@@ -98,7 +98,7 @@ def test_a_layer_that_is_gone_has_not_ended_and_one_of_another_commit_does_not_c
     other = any_layer("other", state=LayerState.PLANNED)
     record = any_pull_request_record(discovered=REVISION, layers=(any_layer().id,))
     _, planning, _ = conditions(record, [other], NOW)
-    assert (planning.status, planning.message) == (Status.TRUE, "0 of 1 layers have ended.")
+    assert (planning.status, planning.message) == (Status.TRUE, "0 of 1 speculative plans have ended.")
 
 
 def test_the_time_of_a_condition_is_that_of_its_status_and_not_of_its_words():

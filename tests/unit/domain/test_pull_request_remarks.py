@@ -65,11 +65,11 @@ def test_the_comment_of_a_stack_tells_only_what_of_it_is_older():
 
 
 def test_who_reads_plans_that_are_out_of_date_is_told_to_plan_again_before_the_merge():
-    again = "* Comment `tidegate plan` first, as these plans are out of date. Read the new ones"
+    again = "* Comment `tidegate plan`, because these plans are out of date, and read the new ones"
     assert f"{again}, then merge." in render_comment(comment_of(planned("app"), older=overtaken("app")))
     assert f"{again}, then merge." in render_comment(comment_of(unchanged("app"), older=overtaken("app")))
     other = comment_of(planned("app"), failed("site", stack="other"), older=overtaken("app"))
-    assert f"{again}. Stack `other` holds up the merge." in render_comment(other)
+    assert f"{again}. Stack `other` blocks the merge." in render_comment(other)
     applied = ApplyView(ApplyRules(ApplyMode.IN_PULL_REQUEST), ApplyProgress(left=(("app", "default"),)))
     text = render_comment(comment_of(planned("app"), older=overtaken("app"), applied=applied))
     assert f"{again}. Then get it approved" in text
@@ -78,10 +78,10 @@ def test_who_reads_plans_that_are_out_of_date_is_told_to_plan_again_before_the_m
 
 def test_a_root_that_the_merge_does_not_deploy_is_said_to_be_none_of_it():
     text = render_comment(comment_of(planned("app"), planned("db", is_extra=True)))
-    assert "* `db`: planned as somebody asked for it. The merge does not deploy it." in text
-    assert "Each root is planned anew" in text
+    assert "* `db`: planned on request. The merge does not deploy it." in text
+    assert "Tidegate plans each root again" in text
     alone = render_comment(comment_of(planned("db", is_extra=True)))
-    assert "Each root is planned anew" not in alone
+    assert "Tidegate plans each root again" not in alone
     assert "waits for a review" not in alone
 
 

@@ -73,9 +73,9 @@ def test_only_an_open_pull_request_of_this_repository_is_deployed():
 @pytest.mark.parametrize(
     ("fields", "requirements", "words"),
     [
-        ({}, Requirements(approvals=1), "1 approval of the current head `0000000` is required, and there are none."),
+        ({}, Requirements(approvals=1), "1 approval of the current head `0000000` is required, but there are none."),
         ({"mergeable": False}, Requirements(mergeable=True), "conflicts with `main`"),
-        ({"mergeable": None}, Requirements(mergeable=True), "does not know yet"),
+        ({"mergeable": None}, Requirements(mergeable=True), "not known yet"),
         ({"failing_checks": ("a`b",)}, Requirements(checks=True), "`` a`b ``"),
     ],
 )
@@ -136,7 +136,7 @@ class TestApprovals:
         assert sentence.startswith("3 approvals by different people among `team:sre` or `role:admin` of the current")
         assert "there are 2 (by `a`, `b`). Ask for a review by somebody among them." in sentence
         (sentence,) = missing_for_all(PULL, [person("a")], Requirements(approvals=2))
-        assert "there is 1 (by `a`). Ask for a review by somebody who may write here." in sentence
+        assert "there is 1 (by `a`). Ask for a review by somebody with write permission." in sentence
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_a_head_that_lacks_commits_of_its_base_is_missing_them_where_that_is_req
     wanted = Requirements(undiverged=True)
     (sentence,) = missing_for_all(replace(PULL, lacks=EARLIER), [], wanted)
     assert sentence == (
-        f"The branch has diverged: it lacks `{EARLIER[:7]}`, the newest commit of `main`. Merge `main` into it, or "
+        f"The branch is out of date: it lacks `{EARLIER[:7]}`, the newest commit of `main`. Merge `main` into it, or "
         "rebase it, and push."
     )
     assert missing_for_all(PULL, [], wanted) == ()

@@ -25,12 +25,12 @@ def test_what_the_forge_has_word_for_word_is_not_doubted(written):
 @pytest.mark.parametrize(
     ("author", "written", "doubt"),
     [
-        ("developer", "tidegate apply", "somebody who did not write it"),
-        ("Owner", "tidegate apply", "somebody who did not write it"),
-        ("owner", "tidegate apply -p app", "says something else"),
-        ("owner", "Looks good", "says something else"),
-        ("owner", "tidegate apply\nlater", "says something else"),
-        ("owner", "", "says something else"),
+        ("developer", "tidegate apply", "The event names another author than"),
+        ("Owner", "tidegate apply", "The event names another author than"),
+        ("owner", "tidegate apply -p app", "The event contains another text than"),
+        ("owner", "Looks good", "The event contains another text than"),
+        ("owner", "tidegate apply\nlater", "The event contains another text than"),
+        ("owner", "", "The event contains another text than"),
     ],
 )
 def test_another_author_or_other_words_are_doubted(author, written, doubt):

@@ -105,7 +105,7 @@ def test_a_list_decides_alone() -> None:
 def test_a_pattern_allows_no_provider_that_runs_programs(name: str) -> None:
     finding = Allowed(providers=("hashicorp/*", "*/*")).refused_provider(name)
     assert finding is not None
-    assert "by the whole name, hashicorp/" in finding.remedy
+    assert "add the full name hashicorp/" in finding.remedy
     assert Allowed(providers=("hashicorp/*", name)).provider(name)
 
 
@@ -178,7 +178,7 @@ def test_modules_of_the_repository_are_followed_and_others_told() -> None:
 @pytest.mark.parametrize("source", ["${var.x}", "%{ if true }x%{ endif }"])
 def test_a_source_that_is_no_plain_string_is_refused(source: str) -> None:
     assert told_of({"module": {"a": {"source": source}}}) == [
-        "0: the source of a module is not a plain string, so it cannot be judged."
+        "0: the source of a module is not a plain string, so it cannot be checked."
     ]
 
 
@@ -188,9 +188,9 @@ def test_a_source_that_is_no_plain_string_is_refused(source: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('data "external" "x" {}', "'external' runs the program"),
-        ('data "local_command" "x" {}', "'local_command' runs the program"),
-        ('check "c" {\n  data "http" "x" {}\n}', "'http' calls the address"),
+        ('data "external" "x" {}', "'external' runs a program"),
+        ('data "local_command" "x" {}', "'local_command' runs a program"),
+        ('check "c" {\n  data "http" "x" {}\n}', "'http' calls a URL"),
         ('terraform {\n  backend "kubernetes" {}\n}', "the backend 'kubernetes'"),
         ('data "terraform_remote_state" "x" {\n  backend = "kubernetes"\n}', "the backend 'kubernetes'"),
         ('provider "aws" {\n  shared_config_files = ["x"]\n}', "shared_config_files may name a file"),
@@ -203,8 +203,8 @@ def test_a_source_that_is_no_plain_string_is_refused(source: str) -> None:
         ('encryption {\n  key_provider "external" "x" {}\n}', "the key provider 'external'"),
         ('encryption {\n  method "external" "x" {}\n}', "the encryption method 'external'"),
         ('backend /* x */ "kubernetes" {}', "the backend 'kubernetes'"),
-        ('data "\\u0065xternal" "x" {}', "'external' runs the program"),
-        ('ephemeral "http" "x" {}', "'http' calls the address"),
+        ('data "\\u0065xternal" "x" {}', "'external' runs a program"),
+        ('ephemeral "http" "x" {}', "'http' calls a URL"),
         ('x = jsondecode("{\\"shared\\u005fconfig_files\\": 1}")', "shared_config_files may name a file"),
         ("x = <<E\ncredential_process = id\nE", "credential_process may name a file"),
         ('x = {\n  backend "kubernetes" {}\n}', "the backend 'kubernetes'"),
@@ -242,7 +242,7 @@ REMOTE = 'data "terraform_remote_state" "x" {{\n  {}\n}}\n'
 )
 def test_the_backend_of_another_state_is_a_name_in_quotes(backend: str) -> None:
     found = told(REMOTE.format(f"backend = {backend}"))
-    assert found[0] == "2: the backend of terraform_remote_state is to be a name in quotes, to be judged."
+    assert found[0] == "2: the backend of terraform_remote_state must be a literal string, so that it can be checked."
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_the_backend_of_another_state_is_a_name_in_quotes(backend: str) -> None:
 )
 def test_the_config_of_another_state_is_written_out(config: str) -> None:
     found = told(REMOTE.format(f'backend = "s3"\n  config = {config}'))
-    assert "3: the config of terraform_remote_state is to be written out in braces, to be judged." in found
+    assert "3: the config of terraform_remote_state must be written out in braces, so that it can be checked." in found
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_the_config_of_another_state_is_written_out(config: str) -> None:
 )
 def test_no_key_is_computed_beside_another_state(key: str) -> None:
     found = told(REMOTE.format(f'backend = "s3"\n  config = {{\n    {key} ["./x"]\n  }}'))
-    assert found == ["3: a key is computed in the config of terraform_remote_state, so it cannot be judged."]
+    assert found == ["3: a key is computed in the config of terraform_remote_state, so it cannot be checked."]
 
 
 def test_an_escape_hides_no_key() -> None:
@@ -325,8 +325,8 @@ def test_ordinary_files_are_left_alone(text: str) -> None:
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ({"data": {"external": {"x": {}}}}, "'external' runs the program"),
-        ({"data": [{"http": {"x": {}}}]}, "'http' calls the address"),
+        ({"data": {"external": {"x": {}}}}, "'external' runs a program"),
+        ({"data": [{"http": {"x": {}}}]}, "'http' calls a URL"),
         ({"terraform": {"backend": {"kubernetes": {}}}}, "the backend 'kubernetes'"),
         ({"data": {"terraform_remote_state": {"x": {"backend": "kubernetes"}}}}, "the backend 'kubernetes'"),
         ({"provider": {"aws": {"shared_config_files": ["x"]}}}, "shared_config_files may name a file"),
@@ -344,7 +344,7 @@ def test_keys_that_occur_twice_or_are_escaped_both_count_in_json() -> None:
 
 @pytest.mark.parametrize("text", ["{", "[" * 100_000, '{"a": 1} x', "\x00"])
 def test_json_that_cannot_be_read_is_refused(text: str) -> None:
-    assert told(text, "x.tf.json") == ["0: this is not JSON that can be read, so it cannot be judged."]
+    assert told(text, "x.tf.json") == ["0: this is not valid JSON, so it cannot be checked."]
 
 
 def test_ordinary_json_is_left_alone() -> None:
@@ -413,7 +413,7 @@ def test_a_provider_without_a_source_is_hashicorp_s_of_its_name() -> None:
         "3: the provider 'hashicorp/external' may not run before the merge."
     ]
     assert told("terraform {\n  required_providers {\n    x = { source = var.x }\n  }\n}\n") == [
-        "3: the source of a provider is not a plain string, so it cannot be judged."
+        "3: the source of a provider is not a plain string, so it cannot be checked."
     ]
 
 

@@ -374,5 +374,5 @@ def test_whatever_stands_in_an_event_it_is_decided_about(leaf, value):
 @pytest.mark.parametrize("action", ["renamed", "transferred"])
 def test_a_repository_that_gets_another_name_is_another_repository(action):
     assert read_event("repository", {"action": action}) == Ignored(
-        "The repository has another name: under that, it is another repository."
+        "The repository was renamed. Tidegate treats it as another repository under the new name."
     )

@@ -88,7 +88,7 @@ def test_an_answer_that_was_put_off_is_still_given(world):
         world.comment("tidegate deploy", by="visitor", delivery="again")
     world.forge.silence = None
     world.comment("tidegate deploy", by="visitor", delivery="again")
-    assert "may not write" in world.reply
+    assert "has no write permission" in world.reply
 
 
 def test_who_the_forge_tells_nothing_of_is_an_outsider(world):
@@ -106,7 +106,9 @@ def test_an_outsider_who_comments_all_the_time_is_not_looked_at_and_costs_one_ca
     assert "Ignored" in world.comment("tidegate deploy", by="visitor", at=FIRST)
     assert world.forge.people_asked[asked:] == ["visitor"]
     world.forge.pull_requests.update(pulls)
-    assert "may not write" in world.comment("tidegate deploy", by="visitor", at="2026-03-02T08:10:00.000000+00:00")
+    assert "has no write permission" in world.comment(
+        "tidegate deploy", by="visitor", at="2026-03-02T08:10:00.000000+00:00"
+    )
 
 
 def test_people_of_the_repository_are_looked_at_however_often_they_comment(world):

@@ -160,7 +160,7 @@ def test_a_root_that_does_not_exist_and_what_is_missing_are_told_in_one_reply(wo
 def test_who_may_not_write_and_what_is_closed_or_foreign_is_refused_before_anything_is_read(world):
     world.pull(is_open=False, from_fork=True)
     world.comment("tidegate apply -p live/ap", by="visitor")
-    for words in ("`visitor` may not write", "is closed", "comes from a fork"):
+    for words in ("`visitor` has no write permission", "is closed", "comes from a fork"):
         assert words in world.reply
     assert "live/app" not in world.reply
 
@@ -220,7 +220,7 @@ def test_what_another_has_applied_is_not_undone(world, lock, words):
 def test_what_policies_say_is_awaited(world):
     world.say(POLICIES)
     world.comment("tidegate apply")
-    assert "is not known yet" in world.reply
+    assert "not known yet" in world.reply
     assert world.names == []
 
 
@@ -235,7 +235,7 @@ def test_a_plan_that_was_stopped_passes_no_policy_set(world):
     world.say(POLICIES)
     world.planned("live/app", policy_sets=(WORDS,), state=LayerState.CANCELLED)
     world.comment("tidegate apply -p live/app")
-    assert "there is no plan of all of it" in world.reply
+    assert "because it has no complete plan" in world.reply
 
 
 @pytest.mark.parametrize(
@@ -246,8 +246,8 @@ def test_a_plan_that_was_stopped_passes_no_policy_set(world):
             {"verdicts": (PolicyVerdict("words", error="it is wrong"),), "plan": any_plan()},
             "Policy set `words` fails. Change the plan, or get 1 approving review by its owners, `user:reviewer`.",
         ),
-        ({"plan": any_plan()}, "What policy set `words` says is not known yet."),
-        ({"state": LayerState.FAILED}, "Policy set `words` has no plan of `live/app` to judge."),
+        ({"plan": any_plan()}, "The result of policy set `words` is not known yet."),
+        ({"state": LayerState.FAILED}, "Policy set `words` has no plan of `live/app` to evaluate."),
     ],
 )
 def test_policy_sets_hold_up_what_they_refuse_and_what_they_cannot_judge(world, fields, words):
@@ -276,7 +276,7 @@ def test_what_policies_said_for_another_base_branch_does_not_count(world):
     world.planned("live/app", policy_sets=(WORDS,), verdicts=(PolicyVerdict("words"),), plan=any_plan())
     world.records.save(replace(world.record, spec=replace(world.record.spec, base="release")))
     world.comment("tidegate apply")
-    assert "is not known yet" in world.reply
+    assert "not known yet" in world.reply
     assert world.names == []
 
 
@@ -289,7 +289,10 @@ def test_an_owner_lets_a_refused_plan_pass_and_a_set_without_owners_names_who_ma
     world.planned("live/db", policy_sets=(lone,), verdicts=(replace(refused, policy_set="lone"),), plan=any_plan())
     approve(world)
     world.comment("tidegate apply -p live/db")
-    assert "Policy set `lone` fails. Change the plan, or ask who may change it: nobody owns it." in world.reply
+    assert (
+        "Policy set `lone` fails. Change the plan, or the policy set has no owners: ask its maintainers to change it."
+        in world.reply
+    )
     world.comment("tidegate apply")
     assert world.names == ["live/app"]
 

@@ -65,7 +65,7 @@ def test_what_waits_in_line_leaves_it_and_the_comment_and_check_run_say_so(world
     assert world.line() == []
     assert world.head().lock is None
     assert world.event_publisher.announced[-1].id == cancelled.id
-    assert "so this is not applied any more" in world.reply
+    assert "no longer applies this" in world.reply
     assert f"- `live/app`, from `{HEAD[:7]}`" in world.reply
     face = presentation_of(cancelled, View())
     assert (face.title, face.conclusion) == ("Cancelled: closed without a merge", "cancelled")
@@ -83,7 +83,7 @@ def test_a_plan_that_waits_for_its_review_is_rejected_and_audited(world):
     cancelled = close(world)
     assert (cancelled.state, cancelled.reason, cancelled.rejected_by) == (State.REJECTED, WHY, "tidegate")
     assert world.audit.states == ["REJECTED"]
-    assert "not applied any more" in world.reply
+    assert "no longer applies" in world.reply
     face = presentation_of(cancelled, View())
     assert face.title == "Cancelled: closed without a merge"
     assert "Nothing was applied." in face.paragraphs[0]
@@ -109,7 +109,7 @@ def test_what_is_applying_or_about_to_goes_on_and_that_is_said(world, state, fie
     begun = let_in(world, state, **fields)
     after = close(world)
     assert (after.state, after.withdrawn, after.version) == (state, "", begun.version)
-    assert "this is being applied:** it goes on, and stays" in world.reply
+    assert "but these applies are in progress.**" in world.reply
 
 
 def test_what_is_planned_is_not_applied_unseen_nor_confirmed_and_ends_at_its_review(world):

@@ -127,7 +127,7 @@ def test_to_cancel_once_more_changes_nothing_and_says_the_same(world):
 def test_plans_of_one_root_are_not_cancelled(world):
     world.comment("tidegate cancel -p live/db")
     assert (world.told[0], world.waiting) == (False, ["live/db"])
-    assert "all at once" in world.told[1]
+    assert "Speculative plans keep running. To cancel" in world.told[1]
     assert world.events.sent[-1].fields["text"] == "tidegate cancel -p live/db"
 
 

@@ -83,7 +83,7 @@ class TestMerges:
         assert "live/app → live/db → live/app" in outcome
         (check_run,) = world.forge.check_runs.values()
         assert check_run.conclusion is Conclusion.FAILURE
-        assert "The commit that corrects the file deploys them" in check_run.summary
+        assert "The commit with the correction deploys them" in check_run.summary
 
     @pytest.mark.parametrize(("sender", "when"), [("octocat", PlanReview.ALWAYS), ("sre", PlanReview.NEVER)])
     def test_who_merges_and_may_not_deploy_waits_for_a_review(self, world, sender, when):
@@ -106,10 +106,10 @@ class TestMerges:
         text = "dirs: {live/app: {when_modified: {autoplan: false}}, live/db: {}}\n"
         outcome = self.pushed(world, text)
         assert places(world.enqueued) == ["live/db@default"]
-        assert "no merge deploys it" in outcome
+        assert "merges do not deploy it" in outcome
         (check_run,) = world.forge.check_runs.values()
         assert check_run.conclusion is Conclusion.NEUTRAL
-        assert "no merge deploys it" in check_run.summary
+        assert "merges do not deploy it" in check_run.summary
 
     def test_the_next_push_is_discovered_from_what_is_known_of_this_one(self, world):
         self.pushed(world, STACKS)
@@ -160,7 +160,7 @@ class TestPeople:
         world.file(HEAD, CYCLE)
         world.comment("tidegate deploy")
         assert world.enqueued == []
-        assert "wait for each other" in world.reply
+        assert "dependency cycle" in world.reply
 
     def test_who_may_not_unlock_by_the_rule_of_what_locked_is_told_so(self, world):
         world.comment("tidegate deploy -p live/db")
@@ -185,4 +185,4 @@ class TestPeople:
 
     def test_a_request_for_roots_that_wait_for_each_other_is_refused(self, world):
         world.file(MAIN, CYCLE)
-        assert "wait for each other" in world.request("live/app", "live/db")
+        assert "dependency cycle" in world.request("live/app", "live/db")

@@ -122,7 +122,7 @@ def test_one_more_must_approve_where_it_is_not_known_who_made_all_commits(forge,
     (told,) = missing(forge, Requirements(approvals=1))
     assert "2 approvals by different people" not in told
     assert "2 approvals of the current head" in told
-    assert "not known who made or pushed all of its commits" in told
+    assert "the authors and pushers of all of its commits" in told
     approve(forge, "admin")
     assert missing(forge, Requirements(approvals=1)) == ()
     assert missing(forge, Requirements(all_of=("user:writer",))) == ()

@@ -102,19 +102,19 @@ def closed(world, *, merged):
 def test_whoever_follows_pull_requests_ends_what_an_apply_left_as_often_as_it_hears_of_a_merge(world):
     world.end()
     lock = world.head().lock
-    assert "Its layers were removed." in closed(world, merged=True)
+    assert "Its speculative plans were removed." in closed(world, merged=True)
     assert world.head().lock is None
     world.queues.commit(world.head(), replace(world.head(), lock=lock))
-    assert "Its layers were removed." not in closed(world, merged=True)
+    assert "Its speculative plans were removed." not in closed(world, merged=True)
     assert (world.head().lock, world.forge.comments) == (None, [])
 
 
 def test_whoever_follows_pull_requests_ends_what_an_apply_left_as_often_as_it_hears_of_the_end(world):
     world.end()
-    assert "Its layers were removed." in closed(world, merged=False)
+    assert "Its speculative plans were removed." in closed(world, merged=False)
     assert "what it applied stays" in world.reply
     world.forge.comments.clear()
-    assert "Its layers were removed." not in closed(world, merged=False)
+    assert "Its speculative plans were removed." not in closed(world, merged=False)
     assert "what it applied stays" in world.reply
     assert world.head().lock is not None
 

@@ -27,7 +27,7 @@ def test_each_root_is_judged_by_the_first_check_that_matches_it_and_the_reply_na
     world.pull(failing_checks=("build",))
     world.comment("tidegate deploy -p live/app -p live/db")
     assert "`live/app`: 2 approvals of the current head" in world.reply
-    assert "`live/db`: These checks failed or have not ended: `build`" in world.reply
+    assert "`live/db`: These checks failed or have not completed: `build`" in world.reply
     assert world.names == []
     assert world.forge.reactions == [(70, "confused")]
 
@@ -59,5 +59,5 @@ def test_a_root_that_no_check_matches_is_deployed_by_force_alone_with_a_hint(wor
 def test_who_may_not_write_is_told_that_alone_where_checks_tell_the_rest(world):
     world.file(MAIN, CHECKED)
     world.comment("tidegate deploy", by="visitor")
-    assert "may not write" in world.reply
+    assert "has no write permission" in world.reply
     assert "approvals" not in world.reply

@@ -116,7 +116,7 @@ def test_where_no_commit_was_looked_at_there_is_no_check_run(world):
 def test_what_the_forge_refuses_to_show_is_said_on_the_page(world):
     world.issues.failures = [ForgeRefused(403, "no permission for issues")]
     world.look(app=CHANGED)
-    assert "It could not be shown on the forge" in world.record().notice
+    assert "could not report the result" in world.record().notice
     assert world.states()["app"] == "drifted"
 
 
@@ -134,7 +134,7 @@ def test_a_run_in_which_tidegate_failed_says_so_and_leaves_what_was_known(world)
     world.discover("run-2")
     assert fail_drift(world.ports, REPOSITORY, "nightly", "run-2", "Lambda.Unknown", "") == "failed"
     record = world.record()
-    assert record.notice.startswith("Tidegate failed, so nothing was looked at: ")
+    assert record.notice.startswith("Drift detection stopped with an internal error: ")
     assert (record.execution, world.states()["app"]) == ("", "drifted")
     assert fail_drift(world.ports, REPOSITORY, "nightly", "run-2", "Lambda.Unknown", "") == "overtaken"
 
@@ -174,7 +174,7 @@ def test_a_run_that_was_taken_over_while_it_was_shown_does_not_end_the_other(wor
 def test_drift_is_undone_by_deployments_if_the_schedule_says_so(world):
     world.align(RECONCILE)
     world.look(app=CHANGED)
-    assert world.deliver() == "Enqueued to undo drift: app."
+    assert world.deliver() == "Queued deployments to undo drift: app."
     (deployment,) = world.deployments.all()
     assert (deployment.trigger, deployment.revision.sha, deployment.requested_by) == (Trigger.DRIFT, HEAD, "tidegate")
     assert deployment.why == "The schedule nightly found drift."
@@ -242,7 +242,7 @@ def test_a_request_whose_commit_is_gone_or_unusable_says_so(world, broken):
     world.align(RECONCILE)
     world.look(app=CHANGED)
     world.trees = {HEAD: broken} if broken else {}
-    assert world.deliver().endswith("Nothing is deployed.")
+    assert world.deliver().endswith("No deployment was queued.")
     assert world.deployments.all() == []
 
 

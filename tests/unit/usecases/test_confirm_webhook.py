@@ -56,8 +56,8 @@ class TestComments:
     @pytest.mark.parametrize(
         ("written", "doubt"),
         [
-            (replace(WRITTEN, author="developer"), "somebody who did not write it"),
-            (replace(WRITTEN, text="Looks good to me."), "something else"),
+            (replace(WRITTEN, author="developer"), "The event names another author than"),
+            (replace(WRITTEN, text="Looks good to me."), "another text"),
             (replace(WRITTEN, edited_at=AT.replace("T08:00", "T08:01")), "edited"),
             (replace(WRITTEN, written_at="2026-02-01T08:00:00+00:00", edited_at="2026-02-01T08:00:00+00:00"), "a day"),
         ],

@@ -193,8 +193,8 @@ class TestWhatIsAffected:
         changes(world, {"live/app/main.tf": "#"}, {**FILES, "tidegate.yaml": text})
         assert opened(world)[0] == "nothing"
         assert world.record.notice == ""
-        assert "Deploy it by hand." in world.record.notes
-        assert "`tidegate plan` plans also what is not planned by itself" in world.record.notes
+        assert "Deploy it manually" in world.record.notes
+        assert "comment `tidegate plan`" in world.record.notes
 
 
 class TestWhatIsGone:
@@ -214,7 +214,7 @@ class TestWhatIsGone:
         changes(world, {**gone, "live/new/backend.tf": backend, "live/new/main.tf": "#"}, base)
         opened(world)
         (db,) = [layer for layer in world.found if layer.gone]
-        assert "'live/new' now: if it moved there" in db.why
+        assert "is now in 'live/new'" in db.why
 
     def test_a_directory_that_was_no_root_is_not_counted(self, world):
         changes(world, {"live/db/main.tf": None}, {**FILES, "tidegate.yaml": "dirs: {live/app: {}, live/no*: {}}\n"})

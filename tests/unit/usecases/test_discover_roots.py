@@ -61,7 +61,7 @@ class TestWithoutFile:
         discovery = discover(BASE, after(live__db__main_dot_tf=None))
         assert discovery.roots == ()
         assert "live/db" in discovery.notes[0]
-        assert "nothing destroyed" in discovery.notes[0]
+        assert "Nothing is deployed or destroyed" in discovery.notes[0]
 
     def test_a_deleted_module_selects_the_roots_that_still_use_it(self):
         assert names(discover(BASE, after(modules__subnet__main_dot_tf=None))) == ["live/app"]
@@ -218,7 +218,7 @@ class TestWithFile:
         new = {path: text for path, text in CONFIGURED.items() if not path.startswith("live/db/")}
         discovery = discover(CONFIGURED, new)
         assert discovery.roots == ()
-        assert "nothing destroyed" in discovery.notes[0]
+        assert "Nothing is deployed or destroyed" in discovery.notes[0]
 
     def test_a_file_without_roots_sets_the_engine_of_the_discovered_ones(self):
         base = {**BASE, "tidegate.yaml": "version: 1\nengine: tofu\n"}

@@ -54,13 +54,13 @@ class TestChangeSets:
         found = discover(with_file(CYCLE), with_file(CYCLE, app_dev="# new", network_prod="# new"))
         assert members(found) == ["network/prod@default"]
         (refused,) = found.refused
-        assert refused.startswith("app/dev: It is in a cycle of roots that wait for each other: ")
+        assert refused.startswith("app/dev: It is in a dependency cycle: ")
         assert "app/dev → app/prod → app/dev (tidegate.yaml:4, 5)" in refused
 
     def test_what_depends_on_such_a_root_is_refused_as_well(self):
         found = discover(with_file(CYCLE), with_file(CYCLE, network_dev="# new"))
         assert members(found) == []
-        assert "depends on roots that wait for each other: app/dev → app/prod → app/dev" in found.refused[0]
+        assert "depends on roots in a dependency cycle: app/dev → app/prod → app/dev" in found.refused[0]
 
     def test_what_a_cycle_held_back_is_deployed_by_the_commit_that_corrects_the_file(self):
         corrected = CYCLE.replace("depends_on: 'name:app/dev'", "depends_on: 'name:network/prod'")
@@ -255,7 +255,7 @@ stacks:
         found = changing(text)
         assert members(found) == []
         assert "network/dev" in found.notes[0]
-        assert "by hand" in found.notes[0]
+        assert "manually" in found.notes[0]
         assert members(changing(text, by_hand=True)) == ["network/dev@dev", "app/dev@dev"]
 
     def test_what_is_kept_for_people_is_not_pulled_in_by_a_merge(self):

@@ -108,7 +108,7 @@ def test_a_change_of_such_a_file_touches_the_roots_that_it_chooses_for():
         each.member.root.name: each.member.why
         for each in discover(BASE, BASE | {".terraform-version": "1.5.6"}).members
     }
-    assert why == {APP: "This commit changes .terraform-version, which it uses."}
+    assert why == {APP: "This commit changes .terraform-version, which the root uses."}
 
 
 def test_what_is_known_of_the_commit_before_serves_the_next_one():

@@ -228,7 +228,7 @@ def test_the_check_run_of_a_refused_plan_says_which_rule_who_may_approve_and_wha
 
 @pytest.mark.parametrize("fields", [{}, {"layer": "a", "deployment": "b"}])
 def test_policies_are_checked_of_a_layer_or_of_a_deployment(fields):
-    with pytest.raises(ValueError, match="either a layer or a deployment"):
+    with pytest.raises(ValueError, match="set either layer or deployment"):
         CheckPolicies(**fields)
 
 

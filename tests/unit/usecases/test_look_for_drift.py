@@ -96,21 +96,21 @@ def test_a_busy_root_is_left_alone_and_says_so(world):
     assert [each.root.name for each in world.layers.many(layers)] == ["db"]
     world.conclude()
     (skipped,) = world.record().of(DriftState.SKIPPED)
-    assert (skipped.root, skipped.reason) == ("app", "A deployment of it is under way, or waits.")
+    assert (skipped.root, skipped.reason) == ("app", "The root has a deployment in progress or in its queue.")
 
 
 def test_where_all_roots_are_busy_nothing_is_planned(world):
     busy(world, "app")
     busy(world, "db")
     assert world.discover() == ("conclude", ())
-    assert world.conclude() == "2 not looked at"
+    assert world.conclude() == "2 not checked"
 
 
 def test_a_file_that_cannot_be_used_is_told(world):
     world.file("roots: 3\n")
     assert world.discover() == ("conclude", ())
     assert world.conclude() == "no roots"
-    assert "Nothing was looked at." in world.record().notice
+    assert "No root was checked" in world.record().notice
 
 
 def test_what_the_forge_refuses_is_told_and_what_it_puts_off_is_tried_again(world):
@@ -133,7 +133,7 @@ def test_a_refused_root_is_told_and_the_others_are_looked_at(world):
 def test_a_schedule_of_too_many_roots_looks_at_none(world, monkeypatch):
     monkeypatch.setattr(discover_drift, "MOST_LAYERS", 1)
     assert world.discover() == ("conclude", ())
-    assert "is about 2 roots in their stacks, and at most 1" in world.record().notice
+    assert "matches 2 roots, counted per stack, but the limit is 1" in world.record().notice
 
 
 def test_layers_of_drift_are_begun_and_recorded_without_a_pull_request(world):

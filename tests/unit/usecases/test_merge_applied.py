@@ -40,11 +40,11 @@ def test_it_is_merged_once_the_last_root_is_applied_and_not_before(world):
     world.end()
     merge_applied(world.ports, ID)
     assert world.forge.merges == []
-    assert "`live/db`: being applied" in world.reply
+    assert "`live/db`: applying" in world.reply
     world.end(root="live/db")
     merge_applied(world.ports, ID)
     assert world.forge.merges == [(NUMBER, HEAD, "squash")]
-    assert "All of it is applied" in world.reply
+    assert "Everything is applied" in world.reply
 
 
 def test_it_is_merged_once(world):
@@ -73,7 +73,7 @@ def test_without_being_asked_for_it_people_merge(world):
     commented(world)
     merge_applied(world.ports, ID)
     assert world.forge.merges == []
-    assert "All of it is applied" in world.reply
+    assert "Everything is applied" in world.reply
 
 
 def test_what_a_newer_commit_changes_must_be_known_first(world):
@@ -131,7 +131,7 @@ def test_a_permission_that_the_app_lacks_is_named(world):
     all_applied(world)
     world.forge.unmergeable = AppLacksPermission(422, ("contents: write",))
     merge_applied(world.ports, ID)
-    assert "Give Tidegate's App `contents: write`" in world.reply
+    assert "Grant the Tidegate App `contents: write`" in world.reply
 
 
 def test_a_forge_that_does_not_answer_is_asked_again(world):

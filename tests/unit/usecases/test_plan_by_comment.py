@@ -59,7 +59,7 @@ class TestAllOfIt:
         world.comment("tidegate plan")
         world.discover()
         world.comment("tidegate plan")
-        assert "It is planned again." in [shown.title for _, shown in world.forge.updates]
+        assert "Replanning started." in [shown.title for _, shown in world.forge.updates]
         world.discover()
         assert world.waiting == ["live/app", "live/db"]
 
@@ -144,7 +144,7 @@ class TestSomeRoots:
         (layer,) = [layer for layer in world.found if layer.root.name == "live/net"]
         assert world.waiting == ["live/net"]
         assert layer.is_extra
-        assert layer.why == "Somebody asked for its plan. The merge does not deploy it."
+        assert layer.why == "Planned on request. The merge does not deploy it."
         assert world.names == ["live/app", "live/db", "live/net"]
         world.planned()
         world.comment("tidegate plan -p live/app")
@@ -210,7 +210,7 @@ class TestRefusals:
         return world.reply
 
     def test_who_may_not_write_may_not_plan(self, world):
-        assert "`reader` may not write to this repository" in self.refused(world, by="reader")
+        assert "`reader` has no write permission" in self.refused(world, by="reader")
 
     def test_who_is_not_granted_the_plan_may_not(self, world):
         policies = "access_control:\n  policies:\n    - {tag_query: 'name:live/db', plan: ['*']}\n"
@@ -233,11 +233,11 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("command", "words"),
         [
-            ("-- -destroy", "`-destroy` is not among the default branch's"),
-            ("-- -out=x", "Tidegate decides that itself"),
+            ("-- -destroy", "`-destroy` is not in `pull_requests.allowed_plan_args`"),
+            ("-- -out=x", "is not allowed: Tidegate sets that"),
             ("-p live/ap", "Did you mean `live/app`?"),
-            ("-d modules", "None is in `modules`."),
-            ("-d live/ap", "None is in `live/ap`. Did you mean `live/app`?"),
+            ("-d modules", "No root is in `modules`."),
+            ("-d live/ap", "No root is in `live/ap`. Did you mean `live/app`?"),
             ("-d liv", "Did you mean `live`?"),
             ("-d modules", "It changes:\n\n- of stack `default`: `live/app`, `live/db`\n\nName a root"),
             ("staging", "None of the changed roots matches. None has the tag `staging`."),
@@ -270,7 +270,7 @@ class TestRefusals:
         assert "changes no root" in self.refused(world)
         world.forge.comments.clear()
         world.forge.reactions.clear()
-        assert "It changes no root." in self.refused(world, "tidegate plan -d live")
+        assert "It does not change any root." in self.refused(world, "tidegate plan -d live")
 
     def test_forks_and_branches_that_do_not_count_are_not_planned(self, world):
         world.pull(base="other")

@@ -50,7 +50,7 @@ def test_the_same_demand_once_more_plans_nothing_again(world):
     world.discover()
     world.planned()
     execution = world.record.execution
-    assert world.again(delivery=asked) == "Nothing else is to be planned."
+    assert world.again(delivery=asked) == "There is nothing else to plan."
     assert world.record.execution == execution
 
 
@@ -67,7 +67,7 @@ def test_a_commit_of_no_pull_request_is_told_so(world):
 def test_who_may_not_plan_is_told_in_the_pull_request(world):
     execution = world.record.execution
     world.again(by="reader")
-    assert "may not write to this repository" in world.reply
+    assert "has no write permission" in world.reply
     assert world.record.execution == execution
 
 

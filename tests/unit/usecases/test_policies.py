@@ -122,9 +122,9 @@ def test_an_organizations_set_is_read_from_where_operators_put_it():
     [
         (
             "{net: {paths: [nowhere]}}",
-            "no file there ends in .rego. Its files are read from the default branch, at nowhere",
+            "no file name there ends in .rego. Tidegate reads its files from nowhere on the default branch",
         ),
-        ("{net: {source: organization}}", "operators put into configuration/policies/net/ of the artifact"),
+        ("{net: {source: organization}}", "Operators store its files under configuration/policies/net/"),
         ("{costs: {source: organization}}", "configuration/policies/costs/big.rego is larger than 1 MiB"),
         ("{net: {paths: [broken]}}", "broken/a.rego is not UTF-8"),
         ("{net: {paths: [large]}}", "large/a.rego is larger than 1 MiB"),
@@ -227,14 +227,14 @@ def test_a_set_with_a_problem_or_with_other_files_fails_without_being_asked(chec
     assert checking.check() == ("broken", "gone", "net")
     assert checking.engine.asked == []
     assert checking.verdicts[0].error == "There are no policies."
-    assert "The policy set is not what was stored" in checking.verdicts[1].error
+    assert "The policy set changed" in checking.verdicts[1].error
 
 
 def test_another_plan_than_the_recorded_one_is_held_against_nothing(checking):
     checking.artifacts.put("plans/x/plan.json", b"{}")
     assert checking.check() == ("costs", "net")
     assert checking.engine.asked == []
-    assert "The plan is not what was stored" in checking.verdicts[0].error
+    assert "The plan changed" in checking.verdicts[0].error
 
 
 def test_a_layer_that_is_gone_or_has_no_plan_or_no_sets_has_nothing_to_check(checking):
@@ -313,8 +313,8 @@ def test_before_anybody_approves_it_is_told_how_many_must_and_whom_the_forge_doe
     (found,) = evaluate_policies(memory_ports(forge=forge), RECORD.spec, [layer_with(DENIED, owners=("user:ann",))])
     text = render_policy(found, "key").summary
     assert found.needed == 2
-    assert f"not known whose address `dev@corp.example` is (commit `{sha(7)[:7]}`)" in text
-    assert "Only 1 of the 2 people that are needed can approve" in text
+    assert f"the owner of the address `dev@corp.example` (commit `{sha(7)[:7]}`)" in text
+    assert "2 people must approve, but only 1 can" in text
 
 
 OTHER_RULES = RuleChanges(("workflows",), (PolicySetStatus("net", owners=("team:sre",)),))

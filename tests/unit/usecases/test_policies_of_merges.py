@@ -145,7 +145,7 @@ def test_where_it_is_not_known_who_pushed_one_owner_more_must_approve(world):
     world.shown(pushes=())
     (told,) = world.missing(approved_here=here("ann"))
     assert "1 of 2 approvals" in told
-    assert f"not known who pushed `{HEAD[:7]}`" in told
+    assert f"the pusher of `{HEAD[:7]}`" in told
     assert world.missing(approved_here=here("ann", "ben")) == ()
 
 

@@ -49,7 +49,7 @@ def test_where_it_is_applied_before_the_merge_the_comments_say_so_and_how_far_th
     world.publish()
     (text,) = world.texts
     assert "### What happens on apply and on merge" in text
-    assert "Each root is planned anew on what the merge makes" not in text
+    assert "on the merge commit" not in text
     assert "comment `tidegate apply`" in text
     applied = deployment_in(State.APPLIED, 3, base_sha=sha(2))
     world.deployments.add(applied)

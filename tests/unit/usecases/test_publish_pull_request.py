@@ -155,7 +155,7 @@ def test_a_fork_that_is_pushed_to_costs_one_check_run_for_each_commit_and_no_com
         assert world.publish(newer.revision) == "shown"
     assert (len(world.texts), world.forge.edits) == (1, [])
     assert (len(world.forge.check_runs), world.forge.updates) == (21, [])
-    world.discovered(spec=world.push(30), notice="It says something else.")
+    world.discovered(spec=world.push(30), notice="The event contains another text than")
     world.publish(world.record.spec.revision)
     assert world.forge.edits == [1]
 
@@ -246,7 +246,7 @@ def test_a_fault_of_tidegate_is_shown_with_what_is_known():
     world = World(planned(), in_state("db", LayerState.PLANNING))
     assert world.publish(error="TidegateFailed", cause='{"errorMessage": "out of memory"}') == "shown"
     assert "out of memory" in world.texts[0]
-    assert world.check("tidegate/plan").title == "Tidegate failed"
+    assert world.check("tidegate/plan").title == "Internal error"
 
 
 def test_a_fault_before_anything_was_discovered_is_shown():
@@ -266,7 +266,7 @@ def test_a_plan_whose_text_is_gone_or_altered_is_not_shown(key):
     else:
         world.artifacts.remove([any_plan().text.key])
     world.publish()
-    assert "is not stored any more" in world.texts[0]
+    assert "has expired" in world.texts[0]
 
 
 def test_of_very_many_roots_no_plan_is_read():
@@ -303,7 +303,7 @@ def test_a_merge_conflict_is_one_comment_that_says_so_and_what_to_do():
 def test_what_tidegate_fails_on_hides_a_merge_conflict():
     world = World(in_state("db", LayerState.FAILED, reason="Both change a.tf.", conflict=True))
     world.publish(error="KeyError")
-    assert "**Tidegate failed** before all was planned: KeyError" in world.texts[0]
+    assert "**Internal error** during planning: KeyError" in world.texts[0]
 
 
 def test_policies_have_a_check_run_each_and_hold_up_the_whole():
@@ -311,7 +311,7 @@ def test_policies_have_a_check_run_each_and_hold_up_the_whole():
     world = World(planned(policy_sets=(held,), verdicts=(REFUSING,)))
     world.publish()
     assert world.check("tidegate/policy: security").conclusion is Conclusion.FAILURE
-    assert "held up by 1 policy set" in world.check("tidegate/plan").title
+    assert "blocked by 1 policy set" in world.check("tidegate/plan").title
 
 
 def test_a_merge_queue_hears_the_same():
@@ -355,7 +355,7 @@ def test_the_record_keeps_the_verdict_that_was_shown():
     assert (verdict.title, verdict.conclusion) == (world.check("tidegate/plan").title, Conclusion.FAILURE)
     assert (verdict.kind, verdict.blocking) == (VerdictKind.FAILED, ("security",))
     world.publish(error="States.Timeout")
-    assert world.record.verdict.title == "Tidegate failed"
+    assert world.record.verdict.title == "Internal error"
 
 
 def test_the_verdict_tells_whose_approvals_let_a_policy_set_pass():

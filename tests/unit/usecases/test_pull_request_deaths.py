@@ -23,7 +23,7 @@ from tidegate.pull_requests.receive_pull_request import receive_pull_request
 from tidegate.pull_requests.restart_pull_request import restart_pull_request
 from tidegate.pull_requests.rules.record import PullRequestState, judged
 
-NEWER, BEGINS = sha(4), "Planning begins"
+NEWER, BEGINS = sha(4), "Planning starts"
 #: More calls to ports than any of these use cases makes.
 CALLS = 22
 #: The ports at whose calls they die.

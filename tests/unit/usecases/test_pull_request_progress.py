@@ -18,7 +18,7 @@ from tidegate.vcs.rules.check_run import Conclusion
 def test_planning_is_shown_at_once_and_followed():
     world = World(planned("a"), in_state("b", LayerState.PLANNING))
     world.begin()
-    assert world.check("tidegate/plan").title == "Planning begins"
+    assert world.check("tidegate/plan").title == "Planning starts"
     world.progress()
     assert world.check("tidegate/plan").title == "Planning… 1 of 2 done"
     assert len(world.forge.check_runs) == 1

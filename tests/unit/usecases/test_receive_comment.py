@@ -92,7 +92,7 @@ def test_a_root_that_is_not_changed_is_not_meant_by_its_directory(world):
     world.comment("tidegate deploy -d live/db")
     assert world.names == []
     assert "**Nothing is deployed.**" in world.reply
-    assert "Name a root with `-p ROOT` to have it deployed in any case." in world.reply
+    assert "To have a root deployed anyway, name it with `-p ROOT`." in world.reply
 
 
 def test_a_tag_that_no_changed_root_has_is_told_with_the_one_that_was_meant(stacked):
@@ -135,7 +135,7 @@ def test_a_pull_request_that_changes_no_root_is_told_so(world):
 def test_a_root_that_the_pull_request_takes_away_is_told(world):
     world.trees[HEAD] = {path: text for path, text in world.trees[BASE].items() if not path.startswith("live/db")}
     world.comment("tidegate deploy")
-    assert "holds no root module" in world.reply
+    assert "contains no root module" in world.reply
 
 
 def test_everything_that_is_missing_is_told_in_one_reply(world):
@@ -143,7 +143,13 @@ def test_everything_that_is_missing_is_told_in_one_reply(world):
     world.pull(mergeable=False, failing_checks=("build", "test"))
     world.approve("reviewer")
     world.comment("tidegate deploy", by="visitor")
-    for words in ("`visitor` may not write", "2 approvals", "there is 1", "conflicts with `main`", "`build`, `test`"):
+    for words in (
+        "`visitor` has no write permission",
+        "2 approvals",
+        "there is 1",
+        "conflicts with `main`",
+        "`build`, `test`",
+    ):
         assert words in world.reply
     assert "--force" not in world.reply
     assert world.names == []
@@ -159,7 +165,7 @@ def test_what_is_missing_and_a_root_that_does_not_exist_are_told_in_one_reply(wo
 
 def test_who_may_not_deploy_at_all_is_not_told_which_roots_there_are(world):
     world.comment("tidegate deploy -p live/ap", by="visitor")
-    assert "may not write" in world.reply
+    assert "has no write permission" in world.reply
     assert "live/app" not in world.reply
 
 
@@ -220,7 +226,7 @@ def test_force_passes_over_what_is_configured_warns_and_is_audited(world):
     assert "**Forced** by `writer`" in world.reply
     assert "2 approvals" in world.reply
     assert "and 2 more" in world.reply
-    assert "does not know yet" in world.reply
+    assert "not known yet" in world.reply
     assert [message.state for message in world.audit.published] == [FORCED]
     assert world.forge.reactions == [(70, "rocket")]
 
@@ -332,7 +338,7 @@ def test_what_the_app_lacks_is_replied_and_the_comment_is_done_with(world, comma
     assert "`statuses: read`" in world.reply
     assert "Comment again" in world.reply
     assert world.enqueued == []
-    assert "received again" not in outcome
+    assert "retries the event" not in outcome
 
 
 def test_what_the_app_lacks_to_reply_at_all_is_the_outcome(world):
@@ -365,7 +371,7 @@ def test_a_comment_that_the_forge_puts_off_is_received_again(world):
     world.forge.failures = [ForgeUnavailable("secondary limit", 60)]
     with pytest.raises(ForgeUnavailable):
         world.comment("tidegate deploy", delivery="again")
-    assert "received again" in world.deliveries.outcomes["again"]
+    assert "retries the event" in world.deliveries.outcomes["again"]
     world.comment("tidegate deploy", delivery="again")
     assert world.names == ["live/app"]
 

@@ -50,17 +50,17 @@ def test_a_new_configuration_that_is_in_order_is_shown_on_its_commit(world):
     world.receive()
     (check_run,) = world.forge.check_runs.values()
     assert (check_run.name, check_run.conclusion) == ("tidegate/config", Conclusion.SUCCESS)
-    assert check_run.title == "In order: 2 deployments"
+    assert check_run.title == "Valid: 2 deployments"
     assert "- `live/db`" in check_run.summary
 
 
 @pytest.mark.parametrize(
     ("content", "title"),
     [
-        ("version: 1\n", "In order: 2 deployments"),
-        ("version: 1\nroots:\n  - dir: live/app\n", "In order: 1 deployment"),
-        ("stacks: {names: {dev: {tag_query: 'dir:live/app'}}}\n", "In order: 2 deployments in 2 stacks"),
-        ("version: 1\nroots: []\n", "In order; nothing is deployed"),
+        ("version: 1\n", "Valid: 2 deployments"),
+        ("version: 1\nroots:\n  - dir: live/app\n", "Valid: 1 deployment"),
+        ("stacks: {names: {dev: {tag_query: 'dir:live/app'}}}\n", "Valid: 2 deployments in 2 stacks"),
+        ("version: 1\nroots: []\n", "Valid; nothing to deploy"),
     ],
 )
 def test_the_title_counts_what_a_configuration_deploys(world, content, title):
@@ -73,7 +73,7 @@ def test_all_mistakes_of_a_configuration_are_shown_also_at_their_lines(world):
     world.new = {**CHANGED, "tidegate.yaml": "version: 1\nengine: pulumi\nrots: []\n"}
     world.receive()
     (check_run,) = world.forge.check_runs.values()
-    assert check_run.title == "tidegate.yaml cannot be used (2 mistakes, first in line 2)"
+    assert check_run.title == "tidegate.yaml is invalid (2 mistakes, the first on line 2)"
     assert "line 2, column 9" in check_run.summary
     assert "line 3, column 1" in check_run.summary
     assert [(note.path, note.line) for note in check_run.annotations] == [("tidegate.yaml", 2), ("tidegate.yaml", 3)]
@@ -138,7 +138,7 @@ def test_roots_are_enqueued_even_if_the_forge_fails_to_show_the_check_run_and_th
     with pytest.raises(ForgeUnavailable):
         world.receive()
     assert world.names == ["live/app", "live/db"]
-    assert "received again" in world.deliveries.outcomes["delivery-1"]
+    assert "retries the event" in world.deliveries.outcomes["delivery-1"]
 
 
 def test_a_check_run_that_the_forge_refuses_is_told_in_the_outcome():
@@ -184,7 +184,7 @@ def test_what_of_a_new_configuration_fits_nothing_is_told_on_its_commit(world):
     world.receive()
     (check_run,) = world.forge.check_runs.values()
     assert (check_run.name, check_run.conclusion) == ("tidegate/config", Conclusion.NEUTRAL)
-    assert "nothing is frozen" in check_run.summary
+    assert "this freeze has no effect" in check_run.summary
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.pushers import pushers
 
 NEWER = sha(4)
-BEGINS = "Planning begins"
+BEGINS = "Planning starts"
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ class TestOpening:
             receive_pull_request(world.ports, delivery)
         world.receive()
         assert len(world.workflows.planned) == 1
-        assert world.deliveries.outcome(delivery.id).text == "Nothing else is to be planned."
+        assert world.deliveries.outcome(delivery.id).text == "There is nothing else to plan."
 
     def test_other_words_are_recorded_and_planned_no_more(self, world):
         world.receive()

@@ -269,7 +269,7 @@ def test_a_push_that_changes_no_root_leaves_a_reason(world):
 
 def test_a_deleted_root_leaves_a_reason_and_no_deployment(world):
     world.new = {path: text for path, text in BASE.items() if not path.startswith("live/db")}
-    assert "nothing destroyed" in world.receive()
+    assert "Nothing is deployed or destroyed" in world.receive()
     assert world.names == []
 
 
@@ -284,7 +284,7 @@ def test_a_forge_that_gives_no_token_means_trying_again_with_the_reason_recorded
     world.forge.failures = [failure]
     with pytest.raises(type(failure)):
         world.receive()
-    assert "received again" in world.deliveries.outcomes["delivery-1"]
+    assert "retries the event" in world.deliveries.outcomes["delivery-1"]
     world.receive()
     assert world.names == ["live/app", "live/db"]
 
@@ -369,7 +369,7 @@ def test_without_pull_requests_nobody_is_told(world):
 @pytest.mark.parametrize(
     ("wanted", "more", "altered"),
     [(2, {}, ()), (2, {"live/db/main.tf": "# evil"}, (AFTER,)), (0, {"live/db/main.tf": "# evil"}, ())],
-    ids=["as git makes it", "edited", "nothing is required"],
+    ids=["as git makes it", "edited", "this check requires nothing"],
 )
 def test_deployments_know_which_merges_hold_more_than_their_pull_request(world, wanted, more, altered):
     file = f"apply_requirements: {{approved: {{any_of_count: {wanted}}}}}\n" if wanted else "version: 1\n"

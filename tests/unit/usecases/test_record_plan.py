@@ -94,7 +94,7 @@ def test_a_plan_for_a_deployment_that_ended_is_refused(world):
 
 @pytest.mark.parametrize("changes", [{}, None, {"add": 1}])
 def test_a_plan_that_was_not_counted_is_never_an_empty_one(changes):
-    with pytest.raises(ValidationError, match="changes must say"):
+    with pytest.raises(ValidationError, match="the plan's changes must have the"):
         RecordPlan.model_validate({"deployment": "d", "plan": {**asdict(any_plan()), "changes": changes}})
 
 

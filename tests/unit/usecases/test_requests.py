@@ -151,7 +151,7 @@ def test_one_unknown_root_holds_back_all_and_tells_which_was_meant(world):
 
 def test_an_invalid_file_and_a_missing_branch_are_told(world):
     world.file(MAIN, "version: 2\n")
-    assert "the version '2' is not known" in world.request("live/app")
+    assert "unknown version '2'" in world.request("live/app")
     world.forge.branches.clear()
     assert "Nothing is deployed." in world.request("live/app")
     assert world.names == []

@@ -120,8 +120,10 @@ def test_only_who_is_granted_deploys_of_a_root_now_runs_it_again(world):
 def test_what_the_default_branch_says_nothing_of_is_not_run_again(world):
     world.branch.file = "["
     old = world.ended(State.PLAN_FAILED)
-    assert world.check(old).startswith("network: It is not known what the default branch's tidegate.yaml grants now")
-    assert "It is not known what the default branch" in world.shown(old)
+    assert world.check(old).startswith(
+        "network: Tidegate cannot tell what the default branch's tidegate.yaml grants now"
+    )
+    assert "cannot tell what the default branch" in world.shown(old)
     assert world.reruns == []
 
 

@@ -57,7 +57,7 @@ def test_what_the_default_branch_does_not_say_is_not_run_and_the_rest_is(world):
     retry_gate(world.ports, blocked.id, "maintainer", AT)
     assert (len(_again(world, left)), len(_again(world, runs))) == (0, 1)
     ((_, why),) = world.event_publisher.answers
-    assert "this root now: It is not in the stack 'dev' any more. db (dev): runs again." in why
+    assert "The root is no longer in the stack 'dev'. db (dev): runs again." in why
 
 
 def _delivery(blocked, *failed):

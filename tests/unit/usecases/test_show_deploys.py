@@ -88,14 +88,14 @@ def test_a_merge_asks_for_its_comments_and_each_says_what_became_of_its_own_root
     assert "`db`" not in dev
     assert "`extra`" not in dev
     assert "[**waiting for a review**](https://tidegate.example/deployments/" in prod
-    assert dev.startswith(f"{marker('dev')}\n## Tidegate\n\nPlans.\n\n{HEADING}\n\n**All is deployed**: 1 root.")
+    assert dev.startswith(f"{marker('dev')}\n## Tidegate\n\nPlans.\n\n{HEADING}\n\n**Everything is deployed**: 1 root.")
 
 
 def test_a_comment_of_a_stack_that_the_merge_does_not_deploy_has_its_end_too(world):
     world.records.save(replace(world.record, comments=(("other", 1),)))
     world.merge()
     other, _ = world.show()
-    assert other.endswith(" leads to what is deployed of it.")
+    assert other.endswith(" shows its deployments.")
 
 
 def test_a_merge_deploys_what_was_planned_also_if_the_comment_is_remembered_as_it_is_closed(world):

@@ -143,7 +143,7 @@ class TestPlanningAgain:
         assert world.record.spec.base_sha == NEWEST
         assert world.record.overtaken == ()
         again = world.delivery(action="base_moved")
-        assert receive_pull_request(world.ports, again) == "Nothing else is to be planned."
+        assert receive_pull_request(world.ports, again) == "There is nothing else to plan."
 
     def test_one_push_has_a_bounded_number_planned_again(self, world, monkeypatch):
         monkeypatch.setattr(notify_base_moved, "REPLANNED", 0)

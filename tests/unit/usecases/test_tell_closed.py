@@ -34,7 +34,7 @@ def ends(world, *, merged):
 def test_a_merge_is_told_in_place_of_the_next_steps(world):
     ends(world, merged=True)
     ((_, text),) = world.forge.comments
-    assert text == f"{PLANS}\n\n{MERGED}\n\n[This page]({PAGE}) leads to what is deployed of it."
+    assert text == f"{PLANS}\n\n{MERGED}\n\n[This page]({PAGE}) shows its deployments."
 
 
 def test_what_is_closed_is_told_once(world):

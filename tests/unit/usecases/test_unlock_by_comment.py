@@ -55,7 +55,7 @@ def test_a_queue_that_does_not_exist_is_answered_with_the_one_that_was_meant(wor
 
 def test_before_there_are_roots_none_is_named(world):
     world.comment("tidegate unlock -p live/app")
-    assert "There are no roots here yet." in world.reply
+    assert "This repository has no roots yet." in world.reply
 
 
 def test_nothing_to_unlock_is_told(world):

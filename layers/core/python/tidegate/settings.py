@@ -18,7 +18,7 @@ class MissingSettingError(Exception):
     """A variable that the function needs is not set."""
 
     def __init__(self, variable: str) -> None:
-        super().__init__(f"The environment variable {variable} is not set. The CDK app sets it: deploy it again.")
+        super().__init__(f"The environment variable {variable} is not set. The CDK app sets it: deploy Tidegate again.")
         self.variable = variable
 
 
@@ -26,7 +26,7 @@ class InvalidSettingError(ValueError):
     """A variable has a value that cannot be used."""
 
     def __init__(self, variable: str, value: object, problem: str) -> None:
-        super().__init__(f"The environment variable {variable} is {value!a}. {problem}. Deploy the CDK app again.")
+        super().__init__(f"The environment variable {variable} is {value!a}. {problem}. Deploy Tidegate again.")
 
 
 class InvalidSecretError(Exception):
@@ -258,6 +258,6 @@ class RunnerOfferSettings(Settings):
 
 
 class MachineSettings(Settings):
-    """How many rounds a deploy execution works before it hands over."""
+    """How many rounds a deploy execution works before it continues as new."""
 
     rounds: int = Field(ROUNDS_PER_EXECUTION, alias="TIDEGATE_ROUNDS_PER_EXECUTION", ge=1, le=ROUNDS_PER_EXECUTION)

@@ -99,8 +99,8 @@ class TestRestarting:
         assert set(world.workflows.planned) == {first, world.record.execution}
         assert world.record.state is PullRequestState.DISCOVERY_NEEDED
         assert world.layers.get(layer.id).state is LayerState.CANCELLED
-        again = "What worked on it ended without a result; it is planned again."
-        assert world.checks == [(HEAD, again), (HEAD, "Planning begins")]
+        again = "The execution ended without a result. Planning restarts."
+        assert world.checks == [(HEAD, again), (HEAD, "Planning starts")]
 
     @pytest.mark.parametrize("known", [False, True])
     def test_what_ended_twice_is_given_up_and_said(self, world, known):

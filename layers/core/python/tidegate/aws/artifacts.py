@@ -53,7 +53,7 @@ class S3Artifacts:
             with cloud_errors("S3"):
                 answer = self._client.delete_objects(Bucket=self._bucket, Delete=batch)
             if refused := answer.get("Errors"):
-                raise CloudUnavailable("S3", f"{refused[0]['Code']}: {len(refused)} objects were not removed")
+                raise CloudUnavailable("S3", f"{refused[0]['Code']}: {len(refused)} objects were not deleted")
 
     def _read(self, key: str) -> Any:
         with cloud_errors("S3"):

@@ -35,12 +35,12 @@ Postpone = Callable[[str, int], None]
 
 def take_all(event: Mapping[str, Any], context: Any, take: Callable[[str], object], postpone: Postpone) -> Any:
     """Take each message of a standard queue; return what SQS delivers again."""
-    return _take_all(event, context, _patient(take, postpone))
+    return _take_all(event, context, _with_backoff(take, postpone))
 
 
 def release_held_slot(event: Mapping[str, Any], context: Any, take: Callable[[str], object], postpone: Postpone) -> Any:
     """Take the message of a standard queue as ``take_all`` does; it comes back soon also when the function dies."""
-    return _take_all(event, context, _patient(take, postpone, hold=True))
+    return _take_all(event, context, _with_backoff(take, postpone, hold=True))
 
 
 def _take_all(event: Mapping[str, Any], context: Any, take_record: Callable[[SQSRecord], object]) -> Any:
@@ -61,7 +61,7 @@ def take_in_order(event: Mapping[str, Any], context: Any, take: Callable[[str], 
 
     processor = SqsFifoPartialProcessor(skip_group_on_error=True)
     processor.raise_on_entire_batch_failure = False
-    answer = process_partial_response(dict(event), _patient(take, remember), processor, context)
+    answer = process_partial_response(dict(event), _with_backoff(take, remember), processor, context)
     for receipt, seconds in _behind(event["Records"], put_off):
         postpone(receipt, seconds)
     return answer
@@ -78,7 +78,9 @@ def _behind(records: Iterable[Mapping[str, Any]], put_off: Mapping[str, int]) ->
             yield receipt, groups[group]
 
 
-def _patient(take: Callable[[str], object], postpone: Postpone, *, hold: bool = False) -> Callable[[SQSRecord], object]:
+def _with_backoff(
+    take: Callable[[str], object], postpone: Postpone, *, hold: bool = False
+) -> Callable[[SQSRecord], object]:
     """Return what takes a record: when the forge puts it off, the message stays hidden for that long."""
 
     def take_record(record: SQSRecord) -> object:

@@ -43,7 +43,7 @@ class CredentialSource:
             return current
 
     def forget(self) -> None:
-        """Fetch anew at the next use: AWS said that the present ones have ended."""
+        """Fetch again at the next use: AWS said that the present ones have ended."""
         with self._lock:
             self._current = None
 
@@ -88,7 +88,7 @@ def _fetched(url: str, authorization: str | None) -> bytes:
         if status == http.client.OK:
             return body
         problem = f"status {status}"
-    raise NoCredentialsError(f"The container's credentials endpoint did not answer as needed: {problem}.")
+    raise NoCredentialsError(f"The container's credentials endpoint failed: {problem}.")
 
 
 def _http_get(url: str, authorization: str | None) -> tuple[int, bytes]:
@@ -115,4 +115,4 @@ def _parsed(body: bytes) -> Credentials:
         expires = end_of_session(fields["Expiration"])
         return Credentials(fields["AccessKeyId"], fields["SecretAccessKey"], fields["Token"], expires)
     except (ValueError, KeyError, TypeError) as error:
-        raise NoCredentialsError("The container's credentials endpoint answered with something else.") from error
+        raise NoCredentialsError("The container's credentials endpoint sent an unexpected response.") from error

@@ -34,7 +34,7 @@ class _Loader(yaml.SafeLoader):
         node = super().compose_mapping_node(anchor)
         names = [key.value for key, _ in node.value]
         if len(names) > len(set(names)):
-            raise yaml.MarkedYAMLError("in a mapping", node.start_mark, "a key comes twice", node.end_mark)
+            raise yaml.MarkedYAMLError("in a mapping", node.start_mark, "duplicate key", node.end_mark)
         return node
 
 

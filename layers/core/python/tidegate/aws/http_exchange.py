@@ -69,7 +69,7 @@ class _Reader:
     def _more(self) -> None:
         received = self._socket.recv(_RECEIVED_AT_ONCE)
         if not received:
-            raise http.client.RemoteDisconnected("The server closed the connection before its answer was complete")
+            raise http.client.RemoteDisconnected("The server closed the connection before its response was complete")
         self._data += received
 
     def _until(self, mark: bytes) -> bytes:

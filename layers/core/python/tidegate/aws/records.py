@@ -75,7 +75,7 @@ def to_attribute(value: Any) -> dict[str, Any]:
             return {"L": [to_attribute(item) for item in value]}
         case dict():
             return {"M": to_item(value)}
-    raise TypeError(f"{type(value).__name__} has no form in a record")
+    raise TypeError(f"{type(value).__name__} cannot be stored in a record")
 
 
 def to_item(data: Mapping[str, Any]) -> dict[str, Any]:

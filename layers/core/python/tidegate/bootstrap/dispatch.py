@@ -25,8 +25,8 @@ class UnknownKind(ValueError):  # Named for what it tells.
 
     def __init__(self, function: str, kind: str) -> None:
         super().__init__(
-            f"The function {function} takes no event of the kind {kind!a}, so nothing was done. Deploy Tidegate again: "
-            "what calls a function is of the same release."
+            f"The function {function} does not support events of the kind {kind!a}, so nothing was done. Deploy "
+            "Tidegate again: callers and functions must be of the same release."
         )
 
 
@@ -125,8 +125,8 @@ def reconcile(_event: Mapping[str, Any], _context: object) -> dict[str, int]:
 
     done = run_repairs(wiring())
     if done.failures:
-        logger.warning("some repairs failed", extra={"repaired": done.repaired})
-        raise ExceptionGroup("What could not be repaired is tried again by the next run.", done.failures)
+        logger.warning("some reconciliations failed", extra={"repaired": done.repaired})
+        raise ExceptionGroup("The next run retries them.", done.failures)
     return done.repaired
 
 

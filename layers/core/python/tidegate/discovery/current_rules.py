@@ -27,7 +27,7 @@ from tidegate.rules.errors import InvalidConfiguration, NotFound, quoted
 
 #: Why nobody may destroy a root that was deployed before there was access control, and that it says nothing of.
 _UNPLACED = (
-    "no stack of the default branch's tidegate.yaml takes it any more, and it was deployed without access control"
+    "no stack of the default branch's tidegate.yaml contains it any more, and it was deployed without access control"
 )
 
 
@@ -43,7 +43,10 @@ def under_current_rules(ports: Ports, repository: str, again: Sequence[Deploymen
     try:
         return _ruled(ports, repository, read_granted(ports, repository, branch, branch), again)
     except (NotFound, InvalidConfiguration) as error:
-        told = f"It is not known what the default branch's tidegate.yaml grants now: {error} Nothing is run again."
+        told = (
+            f"Tidegate cannot tell what the default branch's tidegate.yaml grants now: {error} It does not run the "
+            "deployment again."
+        )
         return {each.id: told for each in again}
 
 
@@ -109,5 +112,5 @@ def _under(
 
 def _refusal(each: Deployment, configured: ConfiguredRoots) -> str:
     told = configured.refused.get(each.root.name) or configured.left_out.get(each.root.name)
-    why = told or f"It is not in the stack {quoted(each.stack)} any more."
-    return f"The default branch's tidegate.yaml does not say what holds for this root now: {why}"
+    why = told or f"The root is no longer in the stack {quoted(each.stack)}."
+    return f"The default branch's tidegate.yaml has no valid rules for this root: {why}"

@@ -25,7 +25,7 @@ from tidegate.rules.errors import InvalidConfiguration
 
 #: Directories that a sentence names, and characters of each.
 _NAMED, _SHOWN = 5, 120
-_NEW = "It is new, or in another stack, by this commit's tidegate.yaml."
+_NEW = "This commit's tidegate.yaml adds the root, or moves it to another stack."
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,9 +246,9 @@ class _Search:
     def _by_configuration(self, one: ConfiguredRoot) -> str:
         """Return what of the file makes a root run that no other file touches."""
         if self._earlier is None:
-            return "The tidegate.yaml before this commit could not be used, so that every root counts as new."
+            return "The tidegate.yaml before this commit was invalid, so Tidegate treats every root as new."
         before = next((each for each in self._earlier.configured.roots if each.key == one.key), None)
-        return f"This commit changes {how_changed(before, one)} of it in tidegate.yaml." if before else _NEW
+        return f"This commit changes {how_changed(before, one)} of the root in tidegate.yaml." if before else _NEW
 
     def _refused_anew(self) -> list[Candidate]:
         """Return the roots that the commit changes, or refuses by its file, where they would be without a mistake."""
@@ -286,7 +286,7 @@ class _Search:
         return [root for root in (*before.declared, *before.gone) if (root.dir, root.workspace) not in places]
 
     def _anew(self) -> Iterable[ConfiguredRoot]:
-        """Return what the commit itself configures anew: put in a stack, moved, or with another engine or other steps.
+        """Return what the commit itself configures again: put in a stack, moved, or with another engine or other steps.
 
         After a file that could not be used every root counts as new: what was pushed under it was not deployed.
         """
@@ -335,22 +335,23 @@ def _waiting(
 
 
 def _kept(each: ConfiguredRoot) -> str:
-    return f"{each.root.name}: It changed, and no merge deploys it (autoplan: false). Deploy it by hand."
+    return f"{each.root.name}: the root changed, but merges do not deploy it (autoplan: false). Deploy it manually."
 
 
 def _unnamed(root: Root) -> str:
-    return f"{root.name}: tidegate.yaml makes it no root any more: nothing is deployed, and nothing destroyed."
+    return f"{root.name}: tidegate.yaml no longer declares it as a root. Nothing is deployed or destroyed."
 
 
 def _unmarked(places: Sequence[str]) -> Iterator[str]:
     if places:
         names, more = ", ".join(f"{place[:_SHOWN]!a}" for place in places[:_NAMED]), len(places) - _NAMED
         yield (
-            f"These directories count as mere modules, not as roots: {names}{f' and {more} more' if more > 0 else ''}. "
-            "Nothing uses them, and they have no backend, cloud or provider block and no lock file. If one is a root, "
-            "write 'root: true' for it under dirs in tidegate.yaml."
+            "Tidegate treats these directories as modules, not as roots: "
+            f"{names}{f' and {more} more' if more > 0 else ''}. No root uses them, and they have no backend, cloud or "
+            "provider block and no lock file. To make one a root, set 'root: true' for it under dirs in "
+            "tidegate.yaml."
         )
 
 
 def _gone(place: str) -> str:
-    return f"The directory {place!a} holds no root module (any more): nothing is deployed, and nothing destroyed."
+    return f"The directory {place!a} contains no root module (any more). Nothing is deployed or destroyed."

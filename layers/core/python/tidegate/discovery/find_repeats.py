@@ -1,4 +1,4 @@
-"""Find what of a deploy by hand is in line already: a second one would only be planned after the first."""
+"""Find what of a deploy by hand is queued already: a second one would only be planned after the first."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def find_repeats(ports: Ports, wanted: Sequence[Deployment]) -> Sequence[Repeat]
 def enqueue_once(ports: Ports, wanted: Sequence[Deployment]) -> Sequence[Repeat]:
     """Enqueue all that is wanted and return nothing, or else return what the first of it repeats: it came meanwhile.
 
-    Of those who ask for the same at the same moment, and all found nothing in line, so only one gets it: who is first
-    in the queue of the first. Raise Conflict, and what enqueuing raises.
+    Of those who ask for the same at the same moment, and all found nothing queued, so only one gets it: who is first in
+    the queue of the first. Raise Conflict, and what enqueuing raises.
     """
     enroll(ports, wanted)
     repeats = deciding_again(lambda: _put_first(ports, wanted[0]))

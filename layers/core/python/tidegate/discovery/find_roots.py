@@ -92,7 +92,7 @@ class CommitModules:
         return next((files[each] for each in places if each in files), None)
 
     def are_linked(self, changes: Iterable[FileChange]) -> bool:
-        """Tell whether changed files are links, or may be reached by some: then all is to be found out anew."""
+        """Tell whether changed files are links, or may be reached by some: then all is to be found out again."""
         return any(each.link or any(self.links.seen_as(each.path)) for each in changes)
 
     def advance(self, trees: PushedTrees, *, uses_count: bool) -> bool:
@@ -257,7 +257,7 @@ def _leading_out(commit: CommitModules, places: Iterable[str]) -> dict[str, str]
         return {}
     found = {place: commit.leading_out(place) for place in places}
     return {
-        place: f"{link!a} is a link that leads out of the repository. Put a file in its place."
+        place: f"{link!a} is a symbolic link that points outside of the repository. Replace it by a file."
         for place, link in found.items()
         if link
     }
@@ -288,4 +288,4 @@ def _check(root: Root, *taken: Collection[str]) -> None:
     directory(root.dir)
     root_name(root.name)
     if any(root.name in names for names in taken):
-        raise InvalidName("root name", root.name, "another root has it; give one of them another")
+        raise InvalidName("root name", root.name, "another root has the same name; rename one of them")

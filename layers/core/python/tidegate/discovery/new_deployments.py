@@ -1,6 +1,6 @@
 """Make the deployments of a change's members, and enqueue them: for merges, comments and requests alike.
 
-Once more is harmless.
+Idempotent.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class Request:
 def new_deployments(request: Request, members: Sequence[Deployable]) -> list[Deployment]:
     """Return a deployment for each member, in their order; the same ones for the same request.
 
-    Layers are counted inside each stack. Of one root, each later one is asked for a microsecond later: so they stand in
-    line in the order of their waits.
-    A change of one member needs no id, as it waits for nothing, unless for what is refused.
+    Layers are counted inside each stack. Of one root, each later one is asked for a microsecond later: so they are
+    queued in the order of their dependencies. A change of one member needs no id, as it waits for nothing, unless for
+    what is refused.
     """
     is_one = len(members) > 1 or any(each.member.waits.refused for each in members)
     change = change_set_id(request.repository, request.revision.sha, request.tells_apart) if is_one else ""

@@ -1,6 +1,6 @@
 """Store the policy sets that hold for roots of a pull request, as the default branch has them.
 
-Once more is harmless.
+Idempotent.
 """
 
 from __future__ import annotations
@@ -104,10 +104,10 @@ def _problem(policy_set: PolicySet, files: Mapping[str, bytes | None]) -> str:
         return ""
     if policy_set.paths:
         return (
-            f"{problem} Its files are read from the default branch, at {', '.join(policy_set.paths)}: correct `paths` "
-            "in tidegate.yaml there, or add the files."
+            f"{problem} Tidegate reads its files from {', '.join(policy_set.paths)} on the default branch. Correct "
+            "`paths` in tidegate.yaml there, or add the files."
         )
-    return f"{problem} Its files are what operators put into {ORGANIZATION}{policy_set.name}/ of the artifact bucket."
+    return f"{problem} Operators store its files under {ORGANIZATION}{policy_set.name}/ in the artifact bucket."
 
 
 def _files(trees: PushedTrees, sets: Iterable[PolicySet]) -> dict[str, dict[str, bytes | None]]:

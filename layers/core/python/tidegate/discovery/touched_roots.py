@@ -38,7 +38,7 @@ class TouchedRoots:
         reached = (path for change in trees.changes for path in (change.path, *links.seen_as(change.path)))
         self._paths = list(dict.fromkeys(islice(reached, _MOST_PATHS)))
         for path in reached:
-            raise too_many(path, "changed files are reached by links in too many ways")
+            raise too_many(path, "too many symbolic links lead to changed files")
         self._submodules = [change.path for change in trees.changes if change.before is change.after is None]
 
     @cached_property
@@ -109,8 +109,8 @@ class TouchedRoots:
             return ""
         path = self._of_engine_files.get(root.name) or self._reached.get(root.name)
         if path is None:
-            return "This commit changes files outside of its directory that it uses."
-        return f"This commit changes {path if len(path) <= _SHOWN else path[:_SHOWN] + '…'}, which it uses."
+            return "This commit changes files that the root uses outside of its directory."
+        return f"This commit changes {path if len(path) <= _SHOWN else path[:_SHOWN] + '…'}, which the root uses."
 
     @cached_property
     def _reached(self) -> dict[str, str]:

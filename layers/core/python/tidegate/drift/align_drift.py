@@ -1,6 +1,6 @@
 """Let the cloud's schedules be those that the default branch's file names.
 
-Once more is harmless.
+Idempotent.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """End a run that looked for drift: keep what it found, show it, and ask for deployments that undo it, if configured.
 
-Once more is harmless: a run that is concluded already stays as it is.
+Idempotent: a run that is concluded already stays as it is.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _failed(ports: Ports, repository: str, schedule: str, execution: str, why: s
     record = _going_on(ports, repository, schedule, execution)
     if record is None:
         return None
-    notice = f"Tidegate failed, so nothing was looked at: {why}"
+    notice = f"Drift detection stopped with an internal error: {why}"
     return ports.drifts.save(replace(record, execution="", ended_at=ports.clock.now(), notice=notice))
 
 
@@ -123,7 +123,7 @@ def _shown(ports: Ports, record: DriftRecord) -> DriftRecord:
     try:
         return report_drift(ports, record)
     except ForgeRefused as error:
-        notice = f"It could not be shown on the forge: {error}"
+        notice = f"Tidegate could not report the result on the forge: {error}"
         return replace(record, notice="\n".join(filter(None, (record.notice, notice))))
 
 

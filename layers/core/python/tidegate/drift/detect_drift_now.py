@@ -19,9 +19,9 @@ def start_drift(ports: Ports, repository: str, schedule: str, demand: str) -> De
     """
     record = ports.drifts.get(repository, schedule)
     if record.execution and _goes_on(ports, record.execution):
-        return Decision(done=False, reason=f"The schedule {schedule} looks for drift already.")
+        return Decision(done=False, reason=f"The schedule {schedule} is already running.")
     ports.drift_runs.start(f"now-{demand}", repository, schedule)
-    return Decision(done=True, reason=f"The schedule {schedule} looks for drift now.")
+    return Decision(done=True, reason=f"Started the schedule {schedule}.")
 
 
 def _goes_on(ports: Ports, execution: str) -> bool:

@@ -97,7 +97,7 @@ def _looked(ports: Ports, record: DriftRecord) -> Look | None:
     try:
         return _look(ports, record)
     except (InvalidConfiguration, ForgeRefused, NotFound) as error:
-        return Look(notice=f"{error} Nothing was looked at.")
+        return Look(notice=f"{error} No root was checked for drift.")
 
 
 def _look(ports: Ports, record: DriftRecord) -> Look | None:
@@ -157,6 +157,6 @@ def _schedule(configuration: LoadedConfiguration, name: str) -> DriftSchedule | 
 
 def _too_many(number: int) -> str:
     return (
-        f"The schedule is about {number} roots in their stacks, and at most {MOST_LAYERS} are planned at once: none "
-        "was. Divide it into several, by their tag queries."
+        f"The schedule matches {number} roots, counted per stack, but the limit is {MOST_LAYERS}. No root was "
+        "checked. Split the schedule into several with narrower tag queries."
     )

@@ -15,7 +15,7 @@ _READ = 100
 
 
 class Undoing(StrEnum):
-    """How far drift is undone by the deployment that was asked for. ``absent`` is not in line (yet)."""
+    """How far drift is undone by the deployment that was asked for. ``absent`` is not queued (yet)."""
 
     ASKED = "asked"
     ABSENT = "absent"

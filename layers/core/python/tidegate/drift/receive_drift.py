@@ -41,10 +41,10 @@ def _outcome(ports: Ports, delivery: Delivery) -> DeliveryOutcome:
     try:
         deployments = _deployments(ports, delivery)
     except (NotFound, InvalidConfiguration, CyclicChange) as error:
-        return DeliveryOutcome(f"{error} Nothing is deployed.")
+        return DeliveryOutcome(f"{error} No deployment was queued.")
     enqueue_change(ports, deployments)
     names = ", ".join(each.root.name for each in deployments)
-    return DeliveryOutcome(f"Enqueued to undo drift: {names}.", tuple(each.id for each in deployments))
+    return DeliveryOutcome(f"Queued deployments to undo drift: {names}.", tuple(each.id for each in deployments))
 
 
 def _deployments(ports: Ports, delivery: Delivery) -> list[Deployment]:

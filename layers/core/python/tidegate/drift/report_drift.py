@@ -1,6 +1,6 @@
-"""Show on the forge what a look for drift found: in an issue that is updated in place, or in a check run.
+"""Show on the forge what a drift detection run found: in an issue that is updated in place, or in a check run.
 
-Once more changes what is shown in place.
+Calling it again updates what is shown in place.
 """
 
 from __future__ import annotations

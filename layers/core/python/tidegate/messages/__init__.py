@@ -182,7 +182,7 @@ class ApplyResult(Message):
 def _with_counts(plan: object) -> object:
     """Refuse a plan whose changes were not counted: an unreadable plan is never an empty one."""
     if isinstance(plan, dict) and _COUNTS - set(plan.get("changes") or {}):
-        raise ValueError(f"the plan's changes must say {', '.join(sorted(_COUNTS))}")
+        raise ValueError(f"the plan's changes must have the counts {', '.join(sorted(_COUNTS))}")
     return plan
 
 
@@ -198,14 +198,14 @@ class RecordPlan(Message):
 
 
 class PlanRecorded(Message):
-    """What the plan needs next. ``policies``: to be held against policies; ``refused``: they do not let it pass."""
+    """What the plan needs next. ``policies``: to be checked against policies; ``refused``: they do not let it pass."""
 
     next: Literal["nothing", "policies", "refused", "gate", "review", "apply"]
     reason: str
 
 
 class EvaluatePlan(Message):
-    """Asks what the plan of a deployment needs, once it was held against policies."""
+    """Asks what the plan of a deployment needs, once it was checked against policies."""
 
     deployment: str
 
@@ -305,7 +305,7 @@ class DiscoverPullRequest(Message):
 
 
 class PullRequestDiscovered(Message):
-    """What is to be done: plan these temporary layers, only show something, or nothing at all.
+    """What is to be done: plan these speculative plans, only show something, or nothing at all.
 
     ``nothing``: the pull request changes no root. ``stop``: the revision is not the newest any more.
     """
@@ -315,7 +315,7 @@ class PullRequestDiscovered(Message):
 
 
 class BeginSpeculativePlan(Message):
-    """Begins the speculative plan of a temporary layer; ``attempt`` numbers its jobs, ``tries`` counts its attempts.
+    """Begins a speculative plan; ``attempt`` numbers its jobs, ``tries`` counts its attempts.
 
     A plan that moves from Lambda to Fargate as no runner started there has another job, and was not tried again.
     """
@@ -326,7 +326,9 @@ class BeginSpeculativePlan(Message):
 
 
 class WaitForPlanSlot(WithToken):
-    """Lets a temporary layer wait for a free place among the plans of its repository; the token is answered with {}."""
+    """Lets a speculative plan wait for a free place among the plans of its repository; the token is answered with
+    {}.
+    """
 
     layer: str
 
@@ -342,19 +344,21 @@ class RecordSpeculativePlan(Message):
     @model_validator(mode="after")
     def _is_one_of_both(self) -> Self:
         if (self.plan is None) is (self.error is None):
-            raise ValueError("give either a plan or an error")
+            raise ValueError("set either plan or error")
         return self
 
 
 class SpeculativePlanRecorded(Message):
-    """The state that the temporary layer has now; ``policies`` tells that its plan is held against policies next."""
+    """The state that the speculative plan has now; ``policies`` tells that its plan is checked against policies
+    next.
+    """
 
     state: str
     policies: bool = False
 
 
 class CheckPolicies(Message):
-    """Asks to hold the plan of a temporary layer, or else of a deployment, against the policies."""
+    """Asks to check a speculative plan, or a deployment's plan, against the policies."""
 
     layer: str | None = None
     deployment: str | None = None
@@ -362,7 +366,7 @@ class CheckPolicies(Message):
     @model_validator(mode="after")
     def _is_one_of_both(self) -> Self:
         if (self.layer is None) is (self.deployment is None):
-            raise ValueError("give either a layer or a deployment")
+            raise ValueError("set either layer or deployment")
         return self
 
 
@@ -396,7 +400,7 @@ class DiscoverDrift(Message):
 
 
 class DriftDiscovered(Message):
-    """What is to be done: plan these temporary layers, or only conclude the run, or nothing at all.
+    """What is to be done: plan these speculative plans, or only conclude the run, or nothing at all.
 
     ``stop``: another run of the schedule goes on, or there is no such schedule any more.
     """

@@ -89,7 +89,7 @@ class PublishDeployment(Queued):
 
 
 class PublishLayer(Queued):
-    """Shows the check run of a temporary layer that has ended: the check-run queue, in the layer's group."""
+    """Shows the check run of a speculative plan that has ended: the check-run queue, in the layer's group."""
 
     kind: Literal["publish_layer"] = "publish_layer"
     layer: str

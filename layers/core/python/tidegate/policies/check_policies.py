@@ -1,6 +1,6 @@
-"""Hold the plan of a temporary layer, or of a deployment, against its policy sets.
+"""Check a speculative plan, or a deployment's plan, against its policy sets.
 
-Once more is harmless: the same plan and policies come to the same.
+Idempotent: the same plan and policies come to the same.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tidegate.rules.errors import NotFound
 
 #: Seconds that all sets of a plan have together, and the most of one: the function has 300.
 _TOGETHER, _LONGEST = 270, 90
-_CHANGED = "is not what was stored when the {}. Push a commit, or ask for the plan again"
+_CHANGED = "changed after the {}. Push a commit, or request a new plan"
 
 
 def check_policies(ports: Ports, message: CheckPolicies) -> PoliciesChecked:

@@ -1,4 +1,4 @@
-"""The schedules on which repositories are looked at for drift, and what was found."""
+"""The schedules on which repositories are checked for drift, and what was found."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Drifts(Protocol):
 
 
 class Schedules(Protocol):
-    """The cloud's schedules: each starts a look for drift. Raises CloudUnavailable."""
+    """The cloud's schedules: each starts a drift detection run. Raises CloudUnavailable."""
 
     def put(self, record: DriftRecord) -> None:
         """Create or replace the schedule of a record. Raise ScheduleRefused."""
@@ -45,7 +45,7 @@ class Schedules(Protocol):
 
 
 class DriftRuns(Protocol):
-    """Executions of the machine that looks for drift. Raises CloudUnavailable."""
+    """Executions of the drift machine. Raises CloudUnavailable."""
 
     def start(self, execution: str, repository: str, schedule: str) -> None:
         """Start an execution of this name; one that exists already is left as it is."""

@@ -53,7 +53,9 @@ class EventPublisher(Protocol):
         """Ask for what became of the merge of ``OWNER/REPO#NUMBER`` to be shown, soon and once for many asks."""
 
     def pull_request_ended(self, pull_request: str, revision: str, error: str = "", cause: str = "") -> None:
-        """Ask for what is known of a revision to be shown. ``error`` and ``cause`` tell that Tidegate failed."""
+        """Ask for what is known of a revision to be shown. ``error`` and ``cause`` tell that there was an internal
+        error.
+        """
 
 
 class AuditLog(Protocol):

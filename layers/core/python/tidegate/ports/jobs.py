@@ -32,13 +32,13 @@ class Jobs(Protocol):
         """Leave the tokens for the runner. Return False when a runner has taken the job, or it is closed."""
 
     def take(self, job: str, runner: str) -> TakenJob | None:
-        """Take the job for ``runner`` (a task ARN), once and for all; None while nothing was handed over.
+        """Take the job for ``runner`` (a task ARN), once and for all; None while nothing was dispatched.
 
         Raise ApplyAlreadyStarted when another runner has taken it, or it was closed.
         """
 
     def token(self, job: str) -> str | None:
-        """Return the task token that waits for the job's result, if one was handed over."""
+        """Return the task token that waits for the job's result, if one was dispatched."""
 
     def runner(self, job: str) -> str | None:
         """Return the runner that took the job (as it gave itself to ``take``), if one did."""

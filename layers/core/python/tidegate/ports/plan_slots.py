@@ -34,13 +34,13 @@ class PlanSlots(Protocol):
         """
 
     def leave(self, repository: str, layers: Collection[str]) -> SlotUsage:
-        """Take places, and places in line, from layers; return the places as they are then.
+        """Release the slots, and the positions in the queue, of layers; return the slots as they are then.
 
         Raise Conflict when others change the line.
         """
 
     def free(self, seen: SlotUsage, layer: str) -> SlotUsage:
-        """Take the place, or the place in line, from a layer unless places changed hands since they were ``seen``.
+        """Take the place, or the place queued, from a layer unless places changed hands since they were ``seen``.
 
         Return the places as they are then. Raise Conflict when others took a place, or changed the line, meanwhile.
         """

@@ -1,4 +1,4 @@
-"""The records of pull requests, and their temporary layers."""
+"""The records of pull requests, and their speculative plans."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PullRequests(Protocol):
 
 
 class SpeculativePlans(Protocol):
-    """The temporary layers."""
+    """The speculative plans."""
 
     def create(self, layers: Sequence[SpeculativePlan]) -> None:
         """Store layers; those whose ids are stored already stay as they are."""

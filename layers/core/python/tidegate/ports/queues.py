@@ -15,20 +15,20 @@ if TYPE_CHECKING:  # Functions import this, and their starts count.
 class DeployQueues(Protocol):
     """The deploy queues. A head that was never written reads as version 0.
 
-    ``read`` and ``line`` return a head with the lock that holds back the first in line, which may be one of its
+    ``read`` and ``line`` return a head with the lock that holds back the first queued, which may be one of its
     repository; ``commit`` stores the queue's own only. Such a lock is read after the head: who takes it away does that
     first, and then raises the head's version.
     """
 
     def enqueue(self, deployment: Deployment, seen: QueueHead | None = None) -> bool:
-        """Store the deployment, put it in line and raise the head's version by one, all or nothing.
+        """Store the deployment, enqueue it and raise the head's version by one, all or nothing.
 
         Return False, and change nothing, when a deployment with this id was stored before. With ``seen``, raise
         Conflict if the head has another version: otherwise whoever asks knows the queue without reading it again.
         """
 
     def read(self, queue: str) -> tuple[QueueHead, Waiting | None]:
-        """Return the head and the first in line, consistently."""
+        """Return the head and the first queued, consistently."""
 
     def read_with(self, queue: str, deployment: str) -> tuple[QueueHead, Deployment]:
         """Return the head and a deployment's record as they are at one moment. Raise NotFound, or Conflict."""
@@ -37,10 +37,10 @@ class DeployQueues(Protocol):
         """Return the heads of those that were ever written, by queue, in one read for each hundred."""
 
     def waiting(self, queue: str) -> Sequence[Waiting]:
-        """Return all that are in line, first first."""
+        """Return all that are queued, first first."""
 
     def line(self, queue: str) -> tuple[QueueHead, Sequence[Waiting]]:
-        """Return the head and all that are in line, first first, in one read."""
+        """Return the head and all that are queued, first first, in one read."""
 
     def commit(
         self,

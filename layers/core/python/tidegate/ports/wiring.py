@@ -113,14 +113,14 @@ class Ports:
     def __init__(self, environ: Mapping[str, str] = os.environ, **given: Any) -> None:
         unknown = sorted(name for name in given if not hasattr(type(self), name))
         if unknown:
-            raise TypeError(f"There are no such ports: {', '.join(unknown)}.")
+            raise TypeError(f"Unknown ports: {', '.join(unknown)}.")
         vars(self).update(given, environ=environ, given=given)
 
     environ: Mapping[str, str]
     given: Mapping[str, Any]
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"Ports are frozen: {name} is given when they are made.")
+        raise AttributeError(f"Ports are frozen: pass {name} when you create them.")
 
     def client(self, service: str) -> Any:
         """Return a new client of an AWS service."""

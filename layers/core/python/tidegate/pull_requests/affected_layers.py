@@ -1,4 +1,4 @@
-"""Which roots a pull request affects, each as a temporary layer: by git, and by what the default branch grants."""
+"""Which roots a pull request affects, each as a speculative plan: by git, and by what the default branch grants."""
 
 from __future__ import annotations
 
@@ -36,11 +36,14 @@ _GUARDED = "As the default branch has policy sets, the check holds up the merge 
 _UNRELATED = "The branch and its base branch have no commit in common. Rebase the branch."
 _BY_HAND = "A comment `tidegate plan` plans also what is not planned by itself."
 
-_DEFAULT_BRANCH = "The default branch's tidegate.yaml cannot be used. Nothing is planned until a merge corrects it."
-_OWN = "Its tidegate.yaml cannot be used. Correct it and push."
+_DEFAULT_BRANCH = "The default branch's tidegate.yaml is invalid. Tidegate plans nothing until a merge corrects it."
+_OWN = "Its tidegate.yaml is invalid. Correct it and push."
 
-_MORE_PREVIEW = "The file is the first one: all roots are shown, but for {} more. The merge deploys none of these."
-_ASKED_FOR = "Somebody asked for its plan. The merge does not deploy it."
+_MORE_PREVIEW = (
+    "The file is the repository's first one, so all roots are shown, except for {} more. The merge deploys none of "
+    "them."
+)
+_ASKED_FOR = "Planned on request. The merge does not deploy it."
 
 
 @dataclass(frozen=True, slots=True)

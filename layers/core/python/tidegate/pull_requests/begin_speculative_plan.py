@@ -1,4 +1,4 @@
-"""Begin the speculative plan of a temporary layer: take a place and a slot, and create the job that a runner takes.
+"""Begin a speculative plan: take its concurrency slots, and create the job that a runner claims.
 
 Called again with the same message, it changes nothing more and answers the same.
 """
@@ -100,4 +100,4 @@ def _job(ports: Ports, layer: SpeculativePlan, job: str) -> Job:
 def _reason(tries: int, note: str) -> str:
     if tries == 1:
         return ""
-    return note or f"This is attempt {tries} of {SPECULATIVE_ATTEMPTS}: the one before was interrupted."
+    return note or f"Attempt {tries} of {SPECULATIVE_ATTEMPTS}: the previous one was interrupted."

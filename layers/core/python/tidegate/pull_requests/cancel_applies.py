@@ -1,6 +1,6 @@
 """Cancel what is not applied yet of a pull request that was closed without being merged.
 
-Once more is harmless. What is approved or applying goes on.
+Idempotent. What is approved or applying goes on.
 """
 
 from __future__ import annotations

@@ -21,9 +21,7 @@ from tidegate.rules.access import Access, Action
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.decision import Decision
 
-_WHOLE = (
-    "The plans that show what a merge would do go on: they are cancelled all at once only, by `cancel` without a root."
-)
+_WHOLE = "Speculative plans keep running. To cancel them, comment `cancel` without a root, which cancels all."
 _NOT_KNOWN = (
     "The changed roots are not known yet, so no plan is cancelled. "
     "Once it is planned, comment again, or push another commit."
@@ -44,8 +42,8 @@ def _cancel(ports: Ports, repository: str, number: int, by: str, *, whole: bool)
     record = next(iter(ports.pull_requests.many([(repository, number)])), None)
     if record is None or not record.is_open:
         return None
-    notice = f"{by} cancelled the plans that were not made yet. {AGAIN}"
-    cancelled = Decision(True, f"The plans that were not made yet are cancelled. {AGAIN}")
+    notice = f"{by} cancelled the remaining plans. {AGAIN}"
+    cancelled = Decision(True, f"The remaining plans were cancelled. {AGAIN}")
     if notice in record.notice.splitlines():
         return cancelled
     layers = ports.speculative_plans.many(record.layers)

@@ -1,7 +1,7 @@
 """Close a pull request that is to be applied: a merge unlocks its queues; else what waits is cancelled, and it is said
 what of it stays.
 
-Once more is harmless.
+Idempotent.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Close a pull request: stop what works on it, and remove its temporary layers and their plans.
+"""Close a pull request: stop what works on it, and delete its speculative plans and their artifacts.
 
-Once more is harmless.
+Idempotent.
 
 A runner hears of it at its next heartbeat, and stops its engine: a plan has nothing to lose.
 

@@ -1,6 +1,6 @@
-"""Find what a revision of a pull request changes, and store a temporary layer for each root that it affects.
+"""Find what a revision of a pull request changes, and store a speculative plan for each root that it affects.
 
-Once more is harmless: layers have the same ids, and the record is saved last.
+Idempotent: layers have the same ids, and the record is saved last.
 """
 
 from __future__ import annotations

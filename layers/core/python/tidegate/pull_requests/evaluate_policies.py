@@ -22,7 +22,7 @@ from tidegate.vcs.rules.pull_request import PullRequestReview, PullRequestSpec
 def evaluate_policies(
     ports: Ports, spec: PullRequestSpec, layers: Sequence[SpeculativePlan], rules: RuleChanges = SAME_RULES
 ) -> tuple[Standing, ...]:
-    """Return where each set stands that the layers are held against, or whose owners must approve ``rules``.
+    """Return where each set stands that the layers are checked against, or whose owners must approve ``rules``.
 
     Raise ForgeUnavailable and ForgeRefused.
     """

@@ -45,7 +45,9 @@ def gone_roots(
 def _why(place: str | None) -> str:
     if place is None:
         return _GONE
-    return f"{_GONE} Its backend's file is in {place!a} now: if it moved there, its state goes along."
+    return (
+        f"{_GONE} Its backend configuration is now in {place!a}. If you moved the root there, the state moves with it."
+    )
 
 
 def _moved(trees: PushedTrees, places: Collection[str]) -> Mapping[str, str]:

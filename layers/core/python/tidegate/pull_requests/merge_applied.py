@@ -1,6 +1,6 @@
 """Go on after something of a pull request was applied: show how far it is, and merge it once all is applied.
 
-Once more is harmless.
+Idempotent.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Say in the comments of a pull request that it is closed: their next steps are none any more.
 
-Once more is harmless.
+Idempotent.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from tidegate.vcs.rules.pull_request import PullRequestSpec
 
 _PREVIEW = "The branch adds the first tidegate.yaml. This plan follows it; the merge does not deploy the root."
 _CONFLICT = "it conflicts with the base branch's"
-_MERGE = "Merge the base branch into this one, resolve the conflict and push"
+_MERGE = "Merge the base branch into this branch, resolve the conflict and push"
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,9 @@ Outcome = Literal["shown", "overtaken"]
 
 
 def ask_for_publication(ports: Ports, pull_request: str, revision: str, error: str = "", cause: str = "") -> Outcome:
-    """Ask, unless the revision is not the newest any more. ``error`` and ``cause`` tell that Tidegate failed."""
+    """Ask, unless the revision is not the newest any more. ``error`` and ``cause`` tell that there was an internal
+    error.
+    """
     if newest(ports, pull_request, revision) is None:
         return "overtaken"
     ports.event_publisher.pull_request_ended(pull_request, revision, error, cause)
@@ -159,7 +161,7 @@ def _comments(
     commented = [stack for stack, _ in record.comments]
     # Outsiders push to forks as often as they like: what says the same of each commit is written once.
     sha = "" if record.spec.from_fork else record.spec.head_sha
-    notice = record.notice or (f"Tidegate failed: {fault}" if fault else "")
+    notice = record.notice or (f"Internal error: {fault}" if fault else "")
     why = "" if fault else conflict(layers)
     if why or (notice and not layers):
         notice = "\n".join(filter(None, (why, notice)))

@@ -1,6 +1,6 @@
 """Receive what happens to a pull request: keep its record, and see that an execution works on its newest commit.
 
-Once more is harmless.
+Idempotent.
 
 What an older commit left is ended before the record is saved, what the newer one needs is begun after: whoever dies
 in between finds by the record where to go on.
@@ -51,7 +51,7 @@ from tidegate.vcs.rules.pull_request import PullRequestSpec, SeenPullRequest
 from tidegate.vcs.rules.pushers import HeadPush, and_pushes
 
 #: Why what works on the same commit is stopped.
-_AGAIN = "It is planned again."
+_AGAIN = "Replanning started."
 #: When a repository was told of of which no push was received yet: before any push.
 _BEFORE_ALL = "1970-01-01T00:00:00.000000+00:00"
 
@@ -115,7 +115,7 @@ def _closed(ports: Ports, record: PullRequestRecord | None, found: str, *, merge
     if record.applies:
         close_applied(ports, record, merged=merged)
     notify_closed(ports, record, merged=merged)
-    return f"{found} Its layers were removed." if was_open else found
+    return f"{found} Its speculative plans were removed." if was_open else found
 
 
 def _opened(ports: Ports, record: PullRequestRecord | None, seen: SeenPullRequest, wish: _Wish) -> str:
@@ -123,7 +123,7 @@ def _opened(ports: Ports, record: PullRequestRecord | None, seen: SeenPullReques
     wanted = replace(wanted, spec=replace(wanted.spec, pushes=and_pushes(wanted.spec.pushes, wish.pushes)))
     if record is not None and wanted.execution == record.execution:
         _keep(ports, record, wanted)
-        return "Nothing else is to be planned."
+        return "There is nothing else to plan."
     if record is None:
         _remember(ports, wanted.spec)
     elif record.is_open:
@@ -230,7 +230,7 @@ def _review(ports: Ports, delivery: Delivery) -> str:
     """Look again at what depends on reviews: what these say is read from the forge, not from their event."""
     going = check_all_requirements(ports, delivery.fields["repository"])
     said = _policies(ports, delivery)
-    return f"{said} {going} deployments that waited for their requirements go on." if going else said
+    return f"{said} {going} deployments that waited for apply requirements continue." if going else said
 
 
 def _policies(ports: Ports, delivery: Delivery) -> str:

@@ -1,4 +1,4 @@
-"""Record what the speculative plan of a temporary layer came to: a plan, or why there is none.
+"""Record the result of a speculative plan: a plan, or why there is none.
 
 Called again with the same message, it changes nothing more and answers the same.
 """
@@ -62,5 +62,5 @@ def _failed(layer: SpeculativePlan, message: RecordSpeculativePlan) -> Speculati
 
 
 def _is_refused(layer: SpeculativePlan, failure: Failure) -> bool:
-    """Tell whether a pull request's code may not be run. A look for drift that found no plan is never set aside so."""
+    """Tell whether a pull request's code may not be run. Plans of drift detection are never skipped like this."""
     return failure.refused and layer.plan is None and not layer.schedule

@@ -15,10 +15,10 @@ from tidegate.pull_requests.pull_request_checks import show_pull_request
 from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestState, judged, restarted
 from tidegate.rules.errors import Conflict, NotFound
 
-_AGAIN = "What worked on it ended without a result; it is planned again."
+_AGAIN = "The execution ended without a result. Planning restarts."
 _GIVEN_UP = (
-    "What worked on this commit ended twice without a result. Push another commit, or write `tidegate plan` in a "
-    "comment, to plan it again; if that fails as well, tell who operates Tidegate."
+    "Planning this commit ended twice without a result. To plan again, push another commit or comment `tidegate "
+    "plan`. If that fails too, contact your Tidegate operators."
 )
 
 

@@ -107,7 +107,7 @@ def _roots(ports: Ports, record: PullRequestRecord, own: Mapping[Key, Deployment
 
 
 def _locks(ports: Ports, repository: str, found: Mapping[Key, Deployment]) -> dict[Key, Lock | None]:
-    """Return what may hold back those that are in line: the lock of the queue, or else of the stack."""
+    """Return what may hold back those that are queued: the lock of the queue, or else of the stack."""
     queued = {key: each for key, each in found.items() if each.state is State.QUEUED}
     if not queued:
         return {}

@@ -12,7 +12,7 @@ from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, NotFound
 _LONGEST_OUTCOME = 2000
 #: Ids of deployments that are stored with it: with 64 characters each they leave room in an item of 400 KB.
 _MOST_DEPLOYMENTS = 4000
-_AGAIN = "The event is received again."
+_AGAIN = "Tidegate retries the event."
 
 
 def conclude(deliveries: Deliveries, delivery: str, work: Callable[[], DeliveryOutcome]) -> str:

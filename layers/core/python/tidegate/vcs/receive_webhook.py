@@ -79,7 +79,14 @@ class WebhookReceiver:
         try:
             check_size(len(request.body))
             if not self.secrets.current():
-                return Answer(503, "refused", "No webhook secret is configured, so no webhook is accepted.")
+                return Answer(
+                    503,
+                    "refused",
+                    (
+                        "No webhook secret is configured, so Tidegate rejects all webhooks. Store one with 'tidegate "
+                        "secret webhook'."
+                    ),
+                )
             self._verify(request)
             return self._take(request)
         except UnverifiedWebhook as error:
@@ -115,8 +122,8 @@ class WebhookReceiver:
             now = delivery.received_at
             found = self.deliveries.take_over(delivery.id, now, later(now, -QUEUEING_SECONDS * 1_000_000))
             if found is None:
-                return Answer(202, "duplicate", "This delivery was received before.", repository)
+                return Answer(202, "duplicate", "This delivery was already received.", repository)
             delivery = found
         self.queue.send(delivery)
         self.deliveries.mark_queued(delivery.id)
-        return Answer(202, "stored", f"The {delivery.event} event is stored and queued.", repository)
+        return Answer(202, "stored", f"The {delivery.event} event is queued.", repository)

@@ -41,7 +41,7 @@ class WebhookFunction:
         try:
             answer = self._receive(event, headers)
         except Exception as error:  # noqa: BLE001  # The edge: the forge must show a failed delivery.
-            answer = Answer(500, "failed", "The event could not be stored. Deliver it again.")
+            answer = Answer(500, "failed", "Tidegate could not store the event. Redeliver it.")
             self._log(headers, answer, started, error=f"{type(error).__name__}: {error}")
         else:
             self._log(headers, answer, started)
@@ -55,7 +55,7 @@ class WebhookFunction:
         try:
             body = _body(event)
         except binascii.Error:
-            return Answer(400, "refused", "The body is not what its encoding says.")
+            return Answer(400, "refused", "The body does not match its encoding.")
         signature, kind, _ = self._headers
         request = WebhookRequest(body, headers.get(signature), headers.get(kind), self._number(headers))
         return self._receiver.receive(request)

@@ -35,10 +35,10 @@ def _unknown_parts(request: PlanRequest, affected: Sequence[Candidate]) -> Itera
     """Yield which directories and tags of a request none of the roots has, and which may have been meant."""
     directories = {place for each in affected for place in _around(each.root.dir)}
     for name in request.directories[:_UNKNOWN]:
-        yield f"None is in {code(name)}. {did_you_mean(name, sorted(directories))}".rstrip()
+        yield f"No root is in {code(name)}. {did_you_mean(name, sorted(directories))}".rstrip()
     known = {tag for each in affected for tag in each.tagged.tags}
     for tag in [each for each in parse_tag_query(request.query).tags if each not in known][:_UNKNOWN]:
-        yield f"None has the tag {code(tag)}. {meant_tag(tag, sorted(known))}".rstrip()
+        yield f"No root has the tag {code(tag)}. {meant_tag(tag, sorted(known))}".rstrip()
 
 
 def _around(directory: str) -> Iterator[str]:
@@ -69,7 +69,7 @@ def unknown_roots(unknown: Sequence[str], known: Iterable[str]) -> str:
     lines = [
         f"There is no root {code(name)}. {near}".rstrip() for name, near in zip_longest(unknown, meant, fillvalue="")
     ]
-    there = f"The roots are {code_names(names)}." if names else "There are no roots here yet."
+    there = f"The roots are {code_names(names)}." if names else "This repository has no roots yet."
     return f"**Nothing was done.**\n\n{bullets(lines)}\n\n{there}"
 
 

@@ -16,13 +16,13 @@ _OWN = "tidegate.yaml"
 _AFTER = "Correct the file and merge that: every root is then planned, so that nothing is missed."
 _PROPOSED = "Nothing is planned, and a merge would deploy nothing. Correct the file and push."
 _OF_ORGANIZATION = (
-    "This is not a file of this repository: an operator corrects it with `tidegate organization set FILE`. "
-    "After that, merge again what should be deployed, or deploy it by hand."
+    "This file is not in this repository: an operator must correct it with `tidegate organization set FILE`. After "
+    "that, merge another change, or deploy manually."
 )
 #: Mistakes that are told: each also as a note on its line, of which the forge takes 50.
 _MISTAKES = 30
 #: The title of such a note, and characters of its text.
-_NOTE = "This cannot be used"
+_NOTE = "Invalid configuration"
 _MESSAGE = 2000
 
 
@@ -39,13 +39,13 @@ def render_invalid(sha: str, error: InvalidConfiguration, *, proposed: bool = Fa
     mistakes = (error, *error.others)
     lines = [f"- {_place(each)}: {prose(each.problem)}. {prose(each.allowed)}." for each in mistakes[:_MISTAKES]]
     if len(mistakes) > _MISTAKES:
-        lines.append(f"- … and {len(mistakes) - _MISTAKES} more: `tidegate validate` tells them all")
+        lines.append(f"- … and {len(mistakes) - _MISTAKES} more: run `tidegate validate` to see all")
     after = _AFTER if error.file == _OWN else _OF_ORGANIZATION
-    then = _PROPOSED if proposed else f"Nothing of this commit is deployed. {after}"
+    then = _PROPOSED if proposed else f"Tidegate does not deploy this commit. {after}"
     summary = "\n".join([*lines, "", then])
-    where = f"line {error.line}" if len(mistakes) == 1 else f"{len(mistakes)} mistakes, first in line {error.line}"
+    where = f"line {error.line}" if len(mistakes) == 1 else f"{len(mistakes)} mistakes, the first on line {error.line}"
     notes = tuple(_note(each) for each in mistakes[:_MISTAKES] if each.file == _OWN)
-    return replace(_failed(sha, f"{error.file} cannot be used ({where})", summary), annotations=notes)
+    return replace(_failed(sha, f"{error.file} is invalid ({where})", summary), annotations=notes)
 
 
 def _place(error: InvalidConfiguration) -> str:
@@ -59,15 +59,15 @@ def _note(error: InvalidConfiguration) -> Annotation:
 
 def render_corrected(sha: str) -> CheckRun:
     """Show that the file of a pull request's head can be used by now."""
-    return _completed(sha, "In order", "`tidegate.yaml` is in order.", Conclusion.SUCCESS)
+    return _completed(sha, "Valid", "`tidegate.yaml` is valid.", Conclusion.SUCCESS)
 
 
 def render_misleading(sha: str, warnings: Sequence[str]) -> CheckRun:
     """Show what of the file of a pull request's head can be used, and fits nothing: a sentence each."""
     lines = [f"- {prose(warning)}" for warning in warnings[:_LISTED]]
     count = "1 warning" if len(warnings) == 1 else f"{len(warnings)} warnings"
-    summary = "\n".join(["`tidegate.yaml` can be used. Look at this before you merge it:", "", *lines])
-    return _completed(sha, f"In order, with {count}", summary, Conclusion.NEUTRAL)
+    summary = "\n".join(["`tidegate.yaml` is valid. Check this before you merge it:", "", *lines])
+    return _completed(sha, f"Valid, with {count}", summary, Conclusion.NEUTRAL)
 
 
 def render_refused(sha: str, refused: Sequence[str]) -> CheckRun:
@@ -77,8 +77,11 @@ def render_refused(sha: str, refused: Sequence[str]) -> CheckRun:
         lines.append(f"- … and {len(refused) - _LISTED} more")
     summary = "\n".join(
         [
-            "These roots are not deployed until that is corrected, here or in `tidegate.yaml`; others are.",
-            "The commit that corrects the file deploys them.",
+            (
+                "Tidegate does not deploy these roots until you correct this, in the root or in `tidegate.yaml`. It "
+                "deploys the others."
+            ),
+            "The commit with the correction deploys them.",
             "",
             *lines,
         ]
@@ -95,10 +98,10 @@ def render_valid(sha: str, deployed: Sequence[str], stacks: int, notes: Sequence
     lines = [f"- {code(name)}" for name in deployed[:_LISTED]]
     if len(deployed) > _LISTED:
         lines.append(f"- … and {len(deployed) - _LISTED} more")
-    what = "This commit deploys:" if deployed else "This commit changes none of the roots, so nothing is deployed."
+    what = "This commit deploys:" if deployed else "This commit changes no root, so there is nothing to deploy."
     told = [f"- {prose(note)}" for note in notes[:_LISTED]]
     besides = ["", "Besides:", "", *told] if told else []
-    summary = "\n".join([f"`tidegate.yaml` is in order. {what}", "", *lines, *besides]).rstrip()
+    summary = "\n".join([f"`tidegate.yaml` is valid. {what}", "", *lines, *besides]).rstrip()
     return _completed(
         sha, _counted(len(deployed), stacks), summary, Conclusion.NEUTRAL if notes else Conclusion.SUCCESS
     )
@@ -109,16 +112,16 @@ def render_left_behind(sha: str, left: Sequence[str]) -> CheckRun:
     lines = [f"- {prose(sentence)}" for sentence in left[:_LISTED]]
     if len(left) > _LISTED:
         lines.append(f"- … and {len(left) - _LISTED} more")
-    title = f"{len(left)} {'root is' if len(left) == 1 else 'roots are'} gone, and what was deployed stays"
+    title = f"{len(left)} {'root is' if len(left) == 1 else 'roots are'} gone; the deployed resources stay"
     return _completed(sha, title, "\n".join(lines), Conclusion.NEUTRAL)
 
 
 def _counted(deployments: int, stacks: int) -> str:
     """Return how many deployments there are, and in how many stacks."""
     if not deployments:
-        return "In order; nothing is deployed"
+        return "Valid; nothing to deploy"
     inside = f" in {stacks} stacks" if stacks > 1 else ""
-    return f"In order: {deployments} deployment{'' if deployments == 1 else 's'}{inside}"
+    return f"Valid: {deployments} deployment{'' if deployments == 1 else 's'}{inside}"
 
 
 def _failed(sha: str, title: str, summary: str) -> CheckRun:

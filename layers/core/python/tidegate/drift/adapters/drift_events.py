@@ -1,7 +1,7 @@
-"""Telling the event bus what a look for drift found.
+"""Telling the event bus what a drift detection run found.
 
 An event has the source ``tidegate``, the detail type ``Drift`` and this detail, where ``roots`` are those that drifted,
-whose plans failed, or that were not looked at, the first hundred of them::
+whose plans failed, or that were not checked, the first hundred of them::
 
     {"version": 1, "repository": …, "schedule": …, "revision": …, "branch": …, "at": …,
      "drifted": 1, "failed": 0, "skipped": 0, "none": 12, "notice": …,

@@ -35,7 +35,7 @@ class SchedulerSchedules:
             except ClientError as error:
                 if error_code(error) != "ValidationException":
                     raise
-                reason = str(error.response["Error"].get("Message", "it is not valid"))
+                reason = str(error.response["Error"].get("Message", "invalid"))
                 raise ScheduleRefused(reason.rstrip(".")) from error
 
     def remove(self, repository: str, schedule: str) -> None:
@@ -60,7 +60,7 @@ class SchedulerSchedules:
         return {
             "GroupName": self._group,
             "Name": schedule_name(record.repository, entry.name),
-            "Description": f"Looks for drift in {record.repository}",
+            "Description": f"Tidegate drift detection for {record.repository}",
             "ScheduleExpression": entry.timetable.expression,
             "ScheduleExpressionTimezone": entry.timetable.zone,
             "FlexibleTimeWindow": {"Mode": "OFF"},

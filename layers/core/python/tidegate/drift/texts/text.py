@@ -14,7 +14,7 @@ from tidegate.vcs.rules.drift_check_names import drift_check_name
 #: Bytes of the table: the forge takes 65,536 characters in all.
 _TABLE = 50_000
 _NOTICE = 2_000
-_HEADER = "| Root | What was found | Drifted since | |\n|---|---|---|---|"
+_HEADER = "| Root | Result | Drifted since | |\n|---|---|---|---|"
 
 
 def marker(name: str) -> str:
@@ -54,7 +54,7 @@ def summary(record: DriftRecord, page: str) -> str:
 def _parts(record: DriftRecord, page: str) -> Iterator[str]:
     at = moment(record.ended_at)
     if record.needs_people:
-        yield f"**{record.summary}**, in what {code(record.sha[:7])} of {code(record.branch)} describes, on {at}."
+        yield f"**{record.summary}**, compared with {code(record.sha[:7])} of {code(record.branch)}, on {at}."
     else:
         yield f"**No drift**: {record.summary}, on {at}."
     rows = [_row(each, page) for each in record.findings if each.state is not DriftState.NONE]
@@ -65,7 +65,7 @@ def _parts(record: DriftRecord, page: str) -> Iterator[str]:
     if record.drifted:
         yield _next(record)
     where = f" [All schedules]({page}/drift?repository={record.repository})" if page else ""
-    yield f"Looked for {escaped(record.entry.timetable.words)}, by the schedule {code(record.entry.name)}.{where}"
+    yield f"Checked {escaped(record.entry.timetable.words)} by the schedule {code(record.entry.name)}.{where}"
 
 
 def _row(finding: DriftFinding, page: str) -> str:
@@ -78,14 +78,14 @@ def _found(finding: DriftFinding) -> str:
     reason = escaped(finding.reason, 300)
     match finding.state:
         case DriftState.DRIFTED:
-            return f"drifted: {counts(finding.changes)} would undo it" if finding.changes else "drifted"
+            return f"drifted; to undo it: {counts(finding.changes)}" if finding.changes else "drifted"
         case DriftState.SKIPPED:
-            return f"not looked at: {reason}"
+            return f"not checked: {reason}"
         case _:
             return f"the plan failed: {reason}"
 
 
 def _next(record: DriftRecord) -> str:
     if record.entry.reconcile:
-        return "Deployments that undo it are in the deploy queues, where people review their plans as configured."
-    return "Deploy these roots to undo it, or change the configuration to what is there now."
+        return "Tidegate queued deployments that undo the drift. Review their plans as configured."
+    return "To undo the drift, deploy these roots. To keep it, change the configuration to match."

@@ -82,7 +82,7 @@ def _any(values: Collection[object]) -> bool:
 
 def _elements(values: Collection[object]) -> Collection[object]:
     if not isinstance(values, list | set):
-        raise TypeError("a set or an array is expected")
+        raise TypeError("expected a set or an array")
     return values
 
 
@@ -97,12 +97,12 @@ def _upper(value: object) -> str:
 
 
 def _small(character: str) -> str:
-    """Return the one small letter of a character, without what stands around it."""
+    """Return the one lowercase letter of a character, without what stands around it."""
     return character.lower()[0]
 
 
 def _capital(character: str) -> str:
-    """Return the one capital letter of a character; itself where there is none, or only several."""
+    """Return the one uppercase letter of a character; itself where there is none, or only several."""
     forms = character.upper(), character.title()
     return next((form for form in forms if len(form) == 1), character)
 
@@ -118,19 +118,19 @@ def _overlaps(network: str, address: str) -> bool:
 def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     bits = text.partition("/")[2]
     if not (bits.isascii() and bits.isdecimal()):
-        raise ValueError(f"{text} is no CIDR")
+        raise ValueError(f"{text} is not a CIDR block")
     return ipaddress.ip_network(text, strict=False)
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError("a string is expected")
+        raise TypeError("expected a string")
     return value
 
 
 def _glob_matches(glob: object, delimiters: Sequence[str] | None, text: object) -> bool:
     if not (delimiters is None or isinstance(delimiters, list)):
-        raise TypeError("delimiters are an array or null")
+        raise TypeError("delimiters must be an array or null")
     return _matches(_glob(_text(glob), None if delimiters is None else tuple(delimiters)), _text(text))
 
 

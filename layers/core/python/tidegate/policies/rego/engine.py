@@ -85,7 +85,7 @@ class RegoEngine:
         except ValueError:
             return {"error": self._ending(ended.returncode, ended.stderr[-_LAST_WORDS:], seconds)}
         if _UNORDERED in ended.stderr and "error" not in answer:
-            return {"error": "A rule has a variable without a value, or variables that need each other"}
+            return {"error": "A rule has an unbound variable, or variables that depend on each other"}
         return answer
 
     def _ending(self, code: int, words: bytes, seconds: int) -> str:
@@ -93,11 +93,11 @@ class RegoEngine:
             return _too_long(seconds)
         if code == _TOO_MUCH or b"memory allocation of" in words:
             return self._too_much()
-        return "The engine crashed, as it does on recursion of a function and on deep nesting. Take the policies apart"
+        return "The Rego engine crashed. Typical causes are recursive functions and deep nesting. Simplify the policies"
 
     def _too_much(self) -> str:
-        return f"The policies took more than {self._memory >> 20} MiB of memory, and were stopped. Make them simpler"
+        return f"The policies exceeded the memory limit of {self._memory >> 20} MiB. Simplify them"
 
 
 def _too_long(seconds: int) -> str:
-    return f"The policies took more than {seconds} s, and were stopped. Make them simpler"
+    return f"The policies exceeded the time limit of {seconds} s. Simplify them"

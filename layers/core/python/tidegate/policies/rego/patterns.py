@@ -31,7 +31,7 @@ class UnusablePattern(ValueError):
     """A pattern that OPA does not take, and why, as a clause."""
 
     def __init__(self, why: str) -> None:
-        super().__init__(f"The pattern cannot be used: {why}")
+        super().__init__(f"Invalid pattern: {why}")
 
 
 class NotTranslated(UnusablePattern):
@@ -55,7 +55,7 @@ def as_opa_replaces(replacement: str) -> str:
 def _group(found: re.Match[str]) -> str:
     name = found[1] or found[2] or ""
     if odd := [each for each in name if not (each.isalpha() or each.isdecimal() or each == "_")]:
-        raise NotTranslated(f"{odd[0]} behind a dollar is not known here")
+        raise NotTranslated(f"{odd[0]} after a dollar sign is not supported")
     if not name.isascii() or (name[:1] == "0" and name != "0"):
         return ""
     return f"${{{name}}}" if name else "$$"
@@ -74,7 +74,7 @@ def _delimiters(delimiters: Sequence[str] | None) -> Sequence[str]:
     if delimiters is None:
         return ()
     if not all(isinstance(each, str) and len(each) == 1 for each in delimiters):
-        raise UnusablePattern("delimiters are single characters")
+        raise UnusablePattern("delimiters must be single characters")
     return delimiters or (".",)
 
 
@@ -97,14 +97,14 @@ class _Reader:
     def _part(self) -> str:
         if found := self._taken(_REPETITION):
             if _REPETITION.match(self._text, self._at):
-                raise UnusablePattern("a repetition is repeated")
+                raise UnusablePattern("a repetition is applied to a repetition")
             if any(int(number) > _MOST for number in re.findall("[0-9]+", found)):
-                raise UnusablePattern(f"nothing is repeated more than {_MOST} times")
+                raise UnusablePattern(f"the limit for repetitions is {_MOST}")
             return found
         if found := self._taken(_GROUP):
             return found.replace("(?<", "(?P<")
         if self._text.startswith("(?", self._at):
-            raise UnusablePattern("a group begins with what is not known here")
+            raise UnusablePattern("unsupported group syntax")
         character = self._next()
         if character == "[":
             return self._class()
@@ -140,15 +140,15 @@ class _Reader:
             self._at = found.end()
             number = int(found[1] or found[2], 16)
             if number > 0x10FFFF:  # noqa: PLR2004  # Unicode's.
-                raise UnusablePattern("there is no such character")
+                raise UnusablePattern("there is no such code point")
             return chr(number)
         character = self._next()
         if character in _CHARACTERS:
             return chr(_CHARACTERS[character])
         if character in _NOT_TRANSLATED:
-            raise NotTranslated(f"\\{character} is not known here")
+            raise NotTranslated(f"\\{character} is not supported")
         if character.isalnum() or not character.isascii():
-            raise UnusablePattern(f"\\{character} is not known here")
+            raise UnusablePattern(f"\\{character} is not supported")
         return character
 
     def _class(self) -> str:
@@ -165,7 +165,7 @@ class _Reader:
         if found := self._taken(_POSIX):
             return found
         if self._text.startswith("[:", self._at):
-            raise UnusablePattern("a class has a name that there is not")
+            raise UnusablePattern("unknown character class")
         if self._text.startswith("\\", self._at):
             follows = self._text[self._at + 1 : self._at + 2]
             if follows.lower() in _CLASSES or follows.lower() == "p":
@@ -192,7 +192,7 @@ class _GlobReader(_Reader):
     def translated(self) -> str:
         found = super().translated()
         if self._open:
-            raise UnusablePattern("a brace is left open")
+            raise UnusablePattern("a brace is not closed")
         return f"\\A(?:{found})\\z"
 
     def _part(self) -> str:
@@ -231,7 +231,7 @@ class _GlobReader(_Reader):
             self._at -= 1
             members = "".join(self._listed())
         if self._next() != "]" or not members:
-            raise UnusablePattern("a range does not end where it should")
+            raise UnusablePattern("a range is not closed")
         return f"{begins}{members}]"
 
     def _listed(self) -> list[str]:

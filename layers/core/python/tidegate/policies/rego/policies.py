@@ -103,11 +103,11 @@ def _unknown_calls(policies: Policies, module: Mapping[str, Any]) -> Iterator[tu
         called = _path_of(call["fcn"])
         whole = (*own[called[0]], *called[1:]) if called[0] in own else ()
         if whole not in policies.functions and (whole or ".".join(called) not in available):
-            yield f"The function {'.'.join(called)} is not available to policies here", call["span"]["line"]
+            yield f"The function {'.'.join(called)} is not available to policies", call["span"]["line"]
         if called == ("walk",) and len(call["params"]) == 1:
-            yield "Write walk(DOCUMENT, [path, value]) here", call["span"]["line"]
+            yield "Write walk(DOCUMENT, [path, value])", call["span"]["line"]
         if called == ("sprintf",) and _WIDTH.search(_text_in(call["params"][0])):
-            yield "sprintf cannot make a text as wide as that here", call["span"]["line"]
+            yield "The sprintf width is too large", call["span"]["line"]
 
 
 def _unusual(policies: Policies, module: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
@@ -117,20 +117,20 @@ def _unusual(policies: Policies, module: Mapping[str, Any]) -> Iterator[tuple[st
     for rule in rules:
         head, _ = _head(rule)
         if _is_dynamic(head["RefBrack"]["refr"] if "RefBrack" in head and not _is_set(rule) else head):
-            yield "A rule's name may have a variable at its end only, and not that of a set", _line_of(head)
+            yield "A rule name may have a variable only at its end, and not for a set", _line_of(head)
     for declared in _below(rules, "SomeVars"):
         for each in declared["vars"]:
             name = source[each["start"] : each["end"]].decode()
             if name in own:
-                yield f"The variable {name} has the name of a rule or an import. Give it another one", each["line"]
+                yield f"The variable {name} has the name of a rule or an import. Rename it", each["line"]
     for each in named_too_early(source, rules):
         yield (
-            f"The variable {each['value']} stands before its declaration in this line. Begin another line there",
+            f"The variable {each['value']} is used before its declaration on this line. Start a new line there",
             (each["span"]["line"]),
         )
     for pattern in _patterns(rules):
         for each in _objects(pattern):
-            yield "Objects cannot be taken apart by a pattern here. Write NAME := DOCUMENT.key", each["span"]["line"]
+            yield "Object destructuring is not supported. Write NAME := DOCUMENT.key", each["span"]["line"]
 
 
 def _patterns(rules: Any) -> Iterator[Mapping[str, Any]]:
@@ -170,7 +170,9 @@ def refuse_hidden(rules: Iterable[Rule], data: Mapping[str, Any]) -> None:
         for part in rule.package:
             above = above.get(part) if isinstance(above, dict) else None
         if isinstance(above, dict) and rule.name in above:
-            raise Unusable(f"Data has the name of a rule, {rule.shown}, and would hide it. Give it another one")
+            raise Unusable(
+                f"A data document has the name of the rule {rule.shown}, and would hide it. Rename one of them"
+            )
 
 
 def translated_patterns(policies: Policies, module: Mapping[str, Any]) -> Iterator[Addition]:

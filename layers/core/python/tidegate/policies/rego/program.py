@@ -82,13 +82,14 @@ def _answer(request: Mapping[str, Any], plan: bytes) -> dict[str, Any]:
 
 
 def read(files: Mapping[str, str], *, tests: bool) -> tuple[Policies, regorus.Engine]:
-    """Return the policies, and an engine that has them and the data. Tests are no part of what plans are held against.
+    """Return the policies, and an engine that has them and the data. Tests are no part of what plans are checked
+    against.
 
     Policies that use what the engine does not do as OPA does are refused here.
     """
     paths = sorted(path for path in files if path.endswith(".rego") and (tests or not path.endswith(_TEST_FILE)))
     if not paths:
-        raise Unusable("There are no policies: no file ends in .rego")
+        raise Unusable("There are no policies: no file name ends in .rego")
     data: dict[str, Any] = {}
     for path, content in sorted(files.items()):
         if not path.endswith(".rego"):
@@ -142,23 +143,23 @@ def _as_evaluated(policies: Policies, module: Mapping[str, Any], path: str) -> s
         own, patterns = own_names(policies, module), translated_patterns(policies, module)
         return with_arguments_first(module, own, patterns)
     except UnsafeNegation as unsafe:
-        raise Unusable(f"The variable {unsafe.name} has no value under not", path, unsafe.line) from None
+        raise Unusable(f"The variable {unsafe.name} has no value inside not", path, unsafe.line) from None
 
 
 def _document(path: str, content: str) -> dict[str, Any]:
     try:
         found = json.loads(content) if path.endswith(".json") else yaml.safe_load(content)
     except json.JSONDecodeError as error:
-        raise Unusable(f"This is not JSON: {error.msg}", path, error.lineno) from None
+        raise Unusable(f"Invalid JSON: {error.msg}", path, error.lineno) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        raise Unusable("This is not YAML", path, mark.line + 1 if mark else 0) from None
+        raise Unusable("Invalid YAML", path, mark.line + 1 if mark else 0) from None
     except RecursionError:
-        raise Unusable("This is nested too deeply", path) from None
+        raise Unusable("The document is nested too deep", path) from None
     except ValueError as error:  # Such as a day that no month has, or a number of thousands of digits.
-        raise Unusable(f"A value cannot be read: {error}", path) from None
+        raise Unusable(f"Invalid value: {error}", path) from None
     if not isinstance(found, dict):
-        raise Unusable("Data is a mapping at its top, and this is not", path, 1)
+        raise Unusable("The top level of a data file must be a mapping", path, 1)
     return found
 
 
@@ -168,7 +169,7 @@ def _merge(data: dict[str, Any], more: Mapping[str, Any], path: str, above: tupl
         if isinstance(known, dict) and isinstance(value, dict):
             _merge(known, value, path, (*above, str(key)))
         elif str(key) in data and known != value:
-            raise Unusable(f"Two files of data differ in {'.'.join((*above, str(key)))}", path)
+            raise Unusable(f"Two data files set different values for {'.'.join((*above, str(key)))}", path)
         else:
             data[str(key)] = value
 
@@ -177,8 +178,8 @@ def _checked(policies: Policies, engine: regorus.Engine, namespaces: Sequence[st
     judging = _of(policies, namespaces, _RULES)
     if not judging:
         raise Unusable(
-            f"There is no rule deny, violation or warn in the package {' or '.join(namespaces)}. "
-            "Write one, or name its package in 'namespaces'"
+            f"The package {' or '.join(namespaces)} has no rule deny, violation or warn. Add one, or list its package "
+            "in 'namespaces'"
         )
     exceptions = _of(policies, namespaces, re.compile("exception"))
     _set_input(engine, plan)
@@ -201,7 +202,7 @@ def _set_input(engine: regorus.Engine, plan: bytes) -> None:
             return
     except (RuntimeError, UnicodeDecodeError):
         pass
-    raise Unusable("The plan is not JSON that can be read as a plan")
+    raise Unusable("The plan's JSON cannot be read")
 
 
 def _tested(policies: Policies, engine: regorus.Engine) -> dict[str, Any]:
@@ -249,7 +250,7 @@ def _elements(policies: Policies, engine: regorus.Engine, rule: Rule) -> list[An
     if value is False or value is None:
         return []
     raise Unusable(
-        f"{rule.shown} is of the type {kind}, and is to be a set of messages: {rule.name} contains msg if {{ … }}",
+        f"{rule.shown} has the type {kind}, but must be a set of messages: {rule.name} contains msg if {{ … }}",
         file,
         line,
     )

@@ -142,7 +142,7 @@ def _valued_by(kind: str, literal: Node) -> Iterator[str]:
 
 
 def _given(statements: list[Node], own: Collection[str]) -> Iterator[str]:
-    """Yield the variables that statements may give values to. A rule has its name but where that is declared anew."""
+    """Yield the variables that statements may give values to. A rule has its name but where that is declared again."""
     for statement in statements:
         ((kind, literal),) = statement["literal"].items()
         yield from _valued_by(kind, literal)

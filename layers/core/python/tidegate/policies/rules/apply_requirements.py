@@ -19,8 +19,8 @@ from tidegate.vcs.rules.pull_request import PullRequest, PullRequestReview
 #: Failing checks, and people, that a reply names; who wants to know all of them looks at the pull request.
 _NAMED = 10
 UNMATCHED = (
-    "No check of `apply_requirements` matches, so nobody said what is required. "
-    "Add a last check with `tag_query: ''`, which matches every root, on the default branch."
+    "No check of `apply_requirements` matches this root, so its requirements are not defined. On the default branch, "
+    "add a last check with `tag_query: ''`, which matches every root."
 )
 FORK = (
     "The branch comes from a fork, whose code never runs with this repository's credentials. Push the branch to this "
@@ -98,11 +98,11 @@ def _missing_without(origin: Origin, wanted: Requirements) -> Iterator[str]:
         return
     told = _stray(origin)
     if not wanted.asks_people:
-        yield f"{told}, so it meets no requirement."
+        yield f"{told}, so it cannot meet the requirements."
         return
     yield from (f"{told}: {sentence}" for sentence in _unapproved_here(origin, wanted))
     if wanted.checks:
-        yield f"{told}, so there are no checks to look at."
+        yield f"{told}, so there are no checks to evaluate."
 
 
 def _stray(origin: Origin) -> str:
@@ -125,10 +125,10 @@ def _unapproved_here(origin: Origin, wanted: Requirements) -> Iterator[str]:
     if len(given) < asked + besides:
         why = f" {why_more(origin.makers, wanted.any_of, asked + besides)}" if besides else ""
         among = f" by people among {_people(wanted.any_of, 'or')}" if wanted.any_of else ""
-        yield f"{_counted(asked + besides)}{among} must be given here, and {_there_are(given)}.{why}"
+        yield f"{_counted(asked + besides)}{among} must be given here, but {_there_are(given)}.{why}"
     unmet = [each for each in wanted.all_of if not any(matches(each, person) for person in here)]
     if unmet:
-        yield f"An approval by {_people(unmet, 'and by')} must be given here."
+        yield f"{_people(unmet, 'and by')} must approve here."
 
 
 def _counted(approvals: int) -> str:
@@ -174,7 +174,7 @@ def always_missing(pull_request: PullRequest) -> tuple[str, ...]:
 
 def may_not_write(user: str) -> str:
     """Return what is told to somebody who may not write."""
-    return f"{code(user)} may not write to this repository. Ask somebody who may to comment."
+    return f"{code(user)} has no write permission on this repository. Ask somebody with write permission to comment."
 
 
 def missing_for_all(pull_request: PullRequest, approving: Sequence[Person], wanted: Requirements) -> tuple[str, ...]:
@@ -223,7 +223,7 @@ def _unapproved(pull_request: PullRequest, approving: Sequence[Person], wanted: 
     unmet = [each for each in wanted.all_of if not any(matches(each, person) for person in approving)]
     if unmet:
         head = code(pull_request.head_sha[:7])
-        yield f"An approval of the current head {head} by {_people(unmet, 'and by')} is required, and there is none."
+        yield f"The current head {head} needs an approval by {_people(unmet, 'and by')}, and has none."
 
 
 def _meant(approving: Iterable[Person], wanted: Requirements) -> list[Person]:
@@ -236,7 +236,7 @@ def _too_few(pull_request: PullRequest, wanted: Requirements, besides: int, give
     why = f" {why_more(pull_request.made_by, wanted.any_of, asked)}" if besides else ""
     different = "different people" if asked > 1 else "one"
     by = f" by {different} among {_people(wanted.any_of, 'or')}" if wanted.any_of else ""
-    whom = "somebody among them" if wanted.any_of else "somebody who may write here"
+    whom = "somebody among them" if wanted.any_of else "somebody with write permission"
     return (
         f"{_counted(asked)}{by} of the current head {code(pull_request.head_sha[:7])} "
         f"{'are' if asked > 1 else 'is'} required, and {_there_are(given)}.{why} Ask for a review by {whom}. "
@@ -257,15 +257,15 @@ def _is_ignored(name: str, globs: Sequence[str]) -> bool:
 
 def _not_mergeable(pull_request: PullRequest) -> str:
     if pull_request.mergeable is None:
-        return "The forge does not know yet whether the branch can be merged. Comment again in a moment."
+        return "It is not known yet whether the branch can be merged. Comment again in a minute."
     return f"The branch has conflicts with {code(pull_request.base_branch)}. Resolve them and push."
 
 
 def _diverged(pull_request: PullRequest) -> str:
     base = code(pull_request.base_branch)
     return (
-        f"The branch has diverged: it lacks {code(pull_request.lacks[:7])}, the newest commit of {base}. Merge {base} "
-        "into it, or rebase it, and push."
+        f"The branch is out of date: it lacks {code(pull_request.lacks[:7])}, the newest commit of {base}. Merge "
+        f"{base} into it, or rebase it, and push."
     )
 
 
@@ -282,4 +282,4 @@ def _roots(names: Sequence[str]) -> str:
 def _failing(checks: Sequence[str]) -> str:
     names = ", ".join(code(name) for name in checks[:_NAMED])
     more = f" and {len(checks) - _NAMED} more" if len(checks) > _NAMED else ""
-    return f"These checks failed or have not ended: {names}{more}. Wait for them, or repair what they show."
+    return f"These checks failed or have not completed: {names}{more}. Wait for them, or fix what they report."

@@ -17,7 +17,7 @@ _TEST_DATA = "testdata"
 
 
 def is_policy_file(path: str) -> bool:
-    """Tell whether a file is a policy or data of it, and no test: what plans are held against."""
+    """Tell whether a file is a policy or data of it, and no test: what plans are checked against."""
     parts = path.split("/")
     return path.endswith(_SUFFIXES) and not path.endswith(_TEST) and _TEST_DATA not in parts[:-1]
 
@@ -35,9 +35,11 @@ def is_below(path: str, directory: str) -> bool:
 def problem_with(files: Mapping[str, bytes]) -> str:
     """Return why these files are no policy set, empty where they are one."""
     if not any(path.endswith(".rego") for path in files):
-        return "There are no policies: no file there ends in .rego."
+        return "There are no policies: no file name there ends in .rego."
     if len(files) > MAXIMUM_FILES or sum(map(len, files.values())) > MAXIMUM_BYTES:
-        return f"It is too large: at most {MAXIMUM_FILES} files of {MAXIMUM_BYTES >> 20} MiB together are evaluated."
+        return (
+            f"The policy set is too large. The limit is {MAXIMUM_FILES} files and {MAXIMUM_BYTES >> 20} MiB in total."
+        )
     return next((f"{path} is not UTF-8." for path, content in files.items() if not _is_text(content)), "")
 
 

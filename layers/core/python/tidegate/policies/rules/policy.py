@@ -1,4 +1,4 @@
-"""Policies: rules in Rego that a plan is held against, in named sets with owners.
+"""Policies: rules in Rego that a plan is checked against, in named sets with owners.
 
 The conventions are conftest's: a package (namespace), rules named ``deny``, ``violation`` and ``warn``, exceptions.
 """
@@ -78,7 +78,7 @@ class PolicyVerdict:
 
 @dataclass(frozen=True, slots=True)
 class PolicySetStatus:
-    """A policy set that a plan is held against, as it was when the pull request was looked at.
+    """A policy set that a plan is checked against, as it was when the pull request was looked at.
 
     ``key`` and ``sha256`` are those of the object that holds its files. ``owners`` may approve what it refuses,
     ``approvals`` of them are needed. ``problem`` tells why there is nothing to evaluate; then the set fails.

@@ -10,9 +10,9 @@ class Requirements:
     """What is configured: how many approvals (0: none), whether conflicts and failing checks hold up, and whether a
     head that lacks commits of its base branch does (``undiverged``).
 
-    ``approvals`` count those by people whom one of ``any_of`` means, by whoever may write where it is empty; each of
-    ``all_of`` must mean one of those who approved. They are written as in access control: ``user:``, ``team:``,
-    ``role:``. Checks whose name fits one of ``ignore_matching``, globs, do not hold up.
+    ``approvals`` count those by people whom one of ``any_of`` means, by everybody with write permission where it is
+    empty; each of ``all_of`` must mean one of those who approved. They are written as in access control: ``user:``,
+    ``team:``, ``role:``. Checks whose name fits one of ``ignore_matching``, globs, do not hold up.
     """
 
     approvals: int = 0

@@ -1,4 +1,4 @@
-"""Pull requests and their temporary layers: the items ``pull#OWNER/REPO#NUMBER`` and ``layer#ID``, each a record."""
+"""Pull requests and their speculative plans: the items ``pull#OWNER/REPO#NUMBER`` and ``layer#ID``, each a record."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ _NOW = "As of this comment"
 class Ahead:
     """How queues are when a comment is written, by the names of their roots.
 
-    ``locks`` are those that hold back the merge of pull request ``number``, its own among them; ``busy`` are the
-    queues in which something is deployed, or in line to be, each with the address of its page, or an empty text.
+    ``locks`` are those that hold back the merge of pull request ``number``, its own among them; ``busy`` are the queues
+    in which something is deployed, or queued to be, each with the address of its page, or an empty text.
     """
 
     number: int
@@ -43,17 +43,17 @@ class Ahead:
         if names:
             is_one = len(names) == 1
             shown = [link(code(name, _NAME), self.busy[name]) or code(name, _NAME) for name in names]
-            what = f"{listed(shown, _MOST)} {'is' if is_one else 'are'} being deployed, or in line to be"
-            yield f"{_NOW}, {what}: {'its plan' if is_one else 'their plans'} may be different after that."
+            what = f"{listed(shown, _MOST)} {'is' if is_one else 'are'} being deployed or queued"
+            yield f"{_NOW}, {what}: {'its plan' if is_one else 'their plans'} may change after that."
 
     def _locked(self, names: Collection[str]) -> Iterator[str]:
         for name in [*names][:_MOST]:
             lock = self.locks[name]
             tell = locked_by_itself if lock.pull_request == self.number else locked_until
             told = tell(name, lock, name=code, prose=escaped)
-            yield f"{_NOW}: {told} Until then, the merge deploys nothing there."
+            yield f"{_NOW}: {told} Until then, the merge does not deploy it."
         if len(names) > _MOST:
-            yield f"{_NOW}, {len(names) - _MOST} more queues are locked: the merge waits behind each of these locks."
+            yield f"{_NOW}, {len(names) - _MOST} more queues are locked: the merge waits until they are unlocked."
 
 
 def _roots(layers: Iterable[SpeculativePlan]) -> list[str]:

@@ -121,16 +121,16 @@ def patterns_of(url: str) -> tuple[str, ...]:
 
 
 def _allow(key: str) -> str:
-    return f"{key} in the default branch's configuration file can allow it."
+    return f"To allow it, use {key} in the default branch's configuration file."
 
 
 def allow_by_name(provider: str) -> str:
     """Return what lets a provider run that no pattern allows, as a sentence."""
-    return f"{PROVIDERS_KEY} in the default branch's configuration file can allow it by the whole name, {provider}."
+    return f"To allow it, add the full name {provider} to {PROVIDERS_KEY} in the default branch's configuration file."
 
 
 def _short(address: str) -> str:
-    """Return a provider's address as it is written as a rule: in small letters, without the public registries' host."""
+    """Return a provider's address as written as a rule: in lowercase letters, without the public registries' host."""
     name = address.strip().lower()
     for registry in _REGISTRIES:
         name = name.removeprefix(registry)

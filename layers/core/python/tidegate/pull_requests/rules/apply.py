@@ -12,14 +12,14 @@ from tidegate.pull_requests.rules.apply_progress import ApplyProgress
 
 HEADING = "What happens on apply and on merge"
 _APPLY = "`tidegate apply`"
-_BY_DEFAULT = "by one person, on a branch up to date and without conflicts, unless `apply_requirements` says otherwise"
+_BY_DEFAULT = "by one person, on an up-to-date branch without conflicts, unless `apply_requirements` says otherwise"
 _ON_APPLY = (
-    f"{_APPLY} in a comment plans each root anew on what the merge would make, and applies it by its own queue, which "
-    "stays locked until the merge."
+    f"When you comment {_APPLY}, Tidegate plans each root again on the merge result and applies it through the root's "
+    "queue. The queue stays locked until the merge."
 )
 _ON_MERGE = (
-    "The merge deploys nothing again of what is applied, unless it has other files for a root. What is not applied is "
-    "deployed then."
+    "The merge does not deploy applied roots again, unless their files differ. It deploys the roots that are not "
+    "applied."
 )
 
 
@@ -48,16 +48,16 @@ def apply_steps(view: ApplyView, *, ready: bool, look: str, is_draft: bool = Fal
     """
     progress = view.progress
     if progress.is_complete:
-        yield "All of it is applied. " + _merge(view, is_draft=is_draft)
+        yield "Everything is applied. " + _merge(view, is_draft=is_draft)
         return
     if progress.going_on:
-        yield f"{_names(progress.going_on)}: being applied. If its plan waits for a review, its check says so."
+        yield f"{_names(progress.going_on)}: applying. If a plan waits for a review, its check says so."
     if progress.bad:
-        yield f"{_names(progress.bad)}: the apply failed. Look at its check, then comment {_APPLY} again."
+        yield f"{_names(progress.bad)}: the apply failed. See its check, then comment {_APPLY} again."
     if progress.older:
         yield (
-            f"{_names(progress.older)}: applied from an earlier commit. Comment `tidegate apply -p ROOT` to bring it "
-            "to this one."
+            f"{_names(progress.older)}: applied from an earlier commit. Comment `tidegate apply -p ROOT` to apply "
+            "this one."
         )
     if progress.left and ready:
         yield _left(progress, look)
@@ -65,16 +65,16 @@ def apply_steps(view: ApplyView, *, ready: bool, look: str, is_draft: bool = Fal
 
 def _merge(view: ApplyView, *, is_draft: bool) -> str:
     if view.rules.merge_after and not view.of_head:
-        return f"Comment {_APPLY} to have this commit merged, too."
+        return f"Comment {_APPLY} to merge this commit, too."
     if view.rules.merge_after:
-        return "It is being merged."
-    return f"Merge it{' once it is no draft any more' if is_draft else ''}: nothing is deployed again."
+        return "The merge is in progress."
+    return f"Merge it{' once it is no longer a draft' if is_draft else ''}: nothing is deployed again."
 
 
 def _left(progress: ApplyProgress, look: str) -> str:
     if progress.done or progress.going_on:
         return f"{_names(progress.left)}: not applied yet. Comment {_APPLY}."
-    return f"{look} Then get it approved ({_BY_DEFAULT}), and comment {_APPLY}."
+    return f"{look} Then get it approved ({_BY_DEFAULT}) and comment {_APPLY}."
 
 
 def _names(keys: Sequence[Key]) -> str:

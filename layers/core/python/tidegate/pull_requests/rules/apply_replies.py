@@ -31,21 +31,21 @@ def applied_on_merge(prefix: str, *, from_fork: bool = False) -> str:
 def apply_missing(pull_request: PullRequest, missing: Sequence[str], prefix: str) -> str:
     """Return the one reply that names everything that an apply lacks; ``missing`` are sentences in Markdown."""
     return (
-        f"**Nothing of {code(pull_request.head_sha[:7])} is applied**, because this is missing:\n\n{_list(missing)}\n\n"
-        f"Comment {code(f'{prefix} apply')} again once that is done."
+        f"**{code(pull_request.head_sha[:7])} is not applied**, because these requirements are missing:\n\n"
+        f"{_list(missing)}\n\nComment {code(f'{prefix} apply')} again once that is done."
     )
 
 
 def not_planned_yet(pull_request: PullRequest) -> str:
     """Return that the policies do not know the head yet."""
     head = code(pull_request.head_sha[:7])
-    return f"What policies say of {head} is not known yet. Wait for the check `tidegate/plan`."
+    return f"The policy results for {head} are not known yet. Wait for the check `tidegate/plan`."
 
 
 def without_plan(root: str, prefix: str) -> str:
     """Return that the policies do not know the plan of a root."""
     return (
-        f"What policies say of {code(root)} is not known, as there is no plan of all of it here. Comment "
+        f"There is no policy result for {code(root)}, because it has no complete plan here. Comment "
         f"{code(f'{prefix} plan -p {root}')} first."
     )
 
@@ -54,11 +54,15 @@ def held_up(standing: Standing) -> str:
     """Return why a policy set holds an apply up."""
     name = code(standing.policy_set.name)
     if standing.state is SetState.WAITING:
-        return f"What policy set {name} says is not known yet. Wait for its check."
+        return f"The result of policy set {name} is not known yet. Wait for its check."
     if standing.state is SetState.UNKNOWN:
-        return f"Policy set {name} has no plan of {_roots(standing)} to judge. Correct what failed there, and push."
+        return f"Policy set {name} has no plan of {_roots(standing)} to evaluate. Fix what failed there and push."
     owners, wanted = standing.policy_set.owners, many(standing.policy_set.approvals, "approving review")
-    instead = f"get {wanted} by its owners, {people(owners)}" if owners else "ask who may change it: nobody owns it"
+    instead = (
+        f"get {wanted} by its owners, {people(owners)}"
+        if owners
+        else "the policy set has no owners: ask its maintainers to change it"
+    )
     if standing.rules and not any(verdict.failed for _, verdict in standing.judged):
         return f"This changes what runs or who may do what: {instead} (policy set {name})."
     return f"Policy set {name} fails. Change the plan, or {instead}."
@@ -67,10 +71,10 @@ def held_up(standing: Standing) -> str:
 def merge_refused(head: str, problem: str, lacks: Sequence[str] = ()) -> str:
     """Return that all is applied, and the forge does not merge. ``lacks`` are permissions that the App has not."""
     what = (
-        f"Give Tidegate's App {' and '.join(code(each) for each in lacks)} (its settings, *Permissions & events*), or "
-        "merge it yourself."
+        f"Grant the Tidegate App {' and '.join(code(each) for each in lacks)} (in its settings under *Permissions & "
+        "events*), or merge it yourself."
         if lacks
-        else "Do what it asks for, then merge, or comment `tidegate apply` again."
+        else "Fix this, then merge, or comment `tidegate apply` again."
     )
     return (
         f"**All of {code(head[:7])} is applied, but the merge failed.** The forge says: "
@@ -92,7 +96,10 @@ def closed_unmerged(
     closed = "Closed without a merge"
     parts = [_stays(f"**{closed}, and what it applied stays:**", applied)] if applied else []
     if going_on:
-        parts.append(f"**{closed}, and this is being applied:** it goes on, and stays.\n\n{_list(_commits(going_on))}")
+        parts.append(
+            f"**{closed}, but these applies are in progress.** They continue, and their result stays.\n\n"
+            f"{_list(_commits(going_on))}"
+        )
     if cancelled:
         again = "To apply it after all, reopen it and comment `tidegate apply` again."
         parts.append(f"**{closed}, so this is not applied any more.** {again}\n\n{_list(_commits(cancelled))}")

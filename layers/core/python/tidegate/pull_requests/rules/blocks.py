@@ -32,7 +32,7 @@ _GLUE = 2
 
 _WORDS = {
     LayerState.WAITING: "waits",
-    LayerState.PLANNING: "is planned now",
+    LayerState.PLANNING: "is being planned",
     LayerState.CANCELLED: "not planned",
     LayerState.FAILED: "failed",
     LayerState.REFUSED: "refused",
@@ -130,13 +130,15 @@ def _frame(view: LayerView, body: str, *, opened: bool = False) -> str:
     """Return the block with its body: what is known of the root besides, around it."""
     layer = view.layer
     if layer.state is not LayerState.PLANNED:
-        how = {LayerState.FAILED: "failed", LayerState.REFUSED: "was refused, and not run"}.get(
+        how = {LayerState.FAILED: "failed", LayerState.REFUSED: "was refused and not run"}.get(
             layer.state, "was not planned"
         )
         head = f"**{code(layer.root.name, _NAME)} {how}**{because(layer.reason)} {link('Log', view.log_url)}".rstrip()
-        return _together(filter(None, (head, folded("The engine's last lines", body, opened=opened) if body else "")))
+        return _together(
+            filter(None, (head, folded("Last lines of the engine's output", body, opened=opened) if body else ""))
+        )
     facts = " · ".join(filter(None, (_place(layer), escaped(layer.why, _REASON), link("Log", view.log_url))))
-    missing = "" if view.plan_text else "The text of this plan is not stored any more: plan it again."
+    missing = "" if view.plan_text else "This plan's text has expired. Plan again to see it."
     inside = _together(filter(None, (facts, missing, body)))
     return folded(f"{tagged_code(layer.root.name, _NAME)}: {result(layer)}", inside, opened=opened)
 
@@ -177,7 +179,7 @@ def table(views: Sequence[LayerView], room: int, everything: str) -> str:
     """
 
     def more(count: int) -> str:
-        where = f" They are all on {everything}." if everything else " Each has a check of its own."
+        where = f" See all on {everything}." if everything else " Each has a check of its own."
         return f"\n… and {count} more.{where}"
 
     by_stack = len({each.layer.stack for each in views}) > 1
@@ -203,7 +205,7 @@ def _failures(views: Sequence[LayerView], room: int) -> Iterator[str]:
         block = _block(each, min(_wants(each), 2 * LEAST), opened=_is_open(each, views))
         room -= size(block) + _GLUE
         if room < 0:
-            yield f"Why {len(views) - count} more have no plan is in their logs."
+            yield f"{len(views) - count} more have no plan: see their logs."
             return
         yield block
 

@@ -109,7 +109,7 @@ def render_stopped(record: PullRequestRecord, reason: str, page_url: str) -> Che
         record.execution,
         "completed",
         one_line(reason, MAXIMUM_TITLE),
-        f"{prose(reason)} What was planned of {code(record.spec.head_sha[:7])} is not shown.",
+        f"{prose(reason)} Plans of {code(record.spec.head_sha[:7])} are not shown.",
         conclusion=Conclusion.CANCELLED,
         details_url=page_url,
     )
@@ -132,9 +132,9 @@ def _whole(
 ) -> tuple[str, str, Conclusion | None]:
     """Return title, summary and conclusion; without one it goes on."""
     if fault:
-        again = f"The operators have an alarm. {AGAIN}"
-        why = f"Before all was planned: {escaped(fault, 500)} {again}"
-        return "Tidegate failed", f"{why}\n\n{_roots(views, everything)}".strip(), Conclusion.FAILURE
+        again = f"Operators have been alerted. {AGAIN}"
+        why = f"Planning stopped with an internal error: {escaped(fault, 500)} {again}"
+        return "Internal error", f"{why}\n\n{_roots(views, everything)}".strip(), Conclusion.FAILURE
     if record.discovered != record.spec.revision:
         return "Planning begins", "Tidegate looks for the changed roots.", None
     if not record.layers:
@@ -152,9 +152,9 @@ def _unplanned(record: PullRequestRecord, blocking: Sequence[str]) -> tuple[str,
     changes = rules(record.rule_changes.changes)
     if record.notes:
         summary = _paragraphs(_held_up(blocking), changes, not_planned("", record.notes, _REMARKS))
-        return "Nothing is planned by itself", summary, conclusion
-    summary = _paragraphs(_held_up(blocking), changes, "Merging this changes no root: there is nothing to plan.")
-    return "No root would change, but rules do" if changes else "No root would change", summary, conclusion
+        return "Nothing is planned automatically", summary, conclusion
+    summary = _paragraphs(_held_up(blocking), changes, "Merging this changes no root, so there is nothing to plan.")
+    return "No root would change, but rules would" if changes else "No root would change", summary, conclusion
 
 
 def _paragraphs(*parts: str) -> str:
@@ -203,7 +203,7 @@ def _counted(
     )
     done = sum(1 for each in layers if each.is_done)
     if done < found.total:
-        behind = f", {len(waiting)} waiting for a place" if waiting else ""
+        behind = f", {len(waiting)} waiting for a concurrency slot" if waiting else ""
         return f"Planning… {done} of {found.total} done{behind}", summary, None
     if why := conflict(layers):
         missing = not_planned(record.notice, record.notes, _REMARKS)
@@ -214,8 +214,8 @@ def _counted(
 def _title(record: PullRequestRecord, found: Tally, layers: Sequence[SpeculativePlan], blocking: Sequence[str]) -> str:
     parts = [
         str(found),
-        f"held up by {many(len(blocking), 'policy set')}" if blocking else "",
-        "not all could be planned" if record.notice else "",
+        f"blocked by {many(len(blocking), 'policy set')}" if blocking else "",
+        "some roots could not be planned" if record.notice else "",
         "planned with options" if any(each.options for each in layers) else "",
         f"older than {record.spec.base}" if record.overtaken else "",
     ]
@@ -272,5 +272,5 @@ def _layer_text(view: LayerView) -> str:
         return fenced_plan(view.plan_text, view.plan_size, MAXIMUM_TEXT)
     if layer.last_lines:
         lines = fenced(cut_start(layer.last_lines.rstrip(), 4 * LAST_LINES))
-        return f"The engine's last lines:\n\n{lines}"
+        return f"Last lines of the engine's output:\n\n{lines}"
     return ""

@@ -134,11 +134,11 @@ def render_closed(text: str, page_url: str, *, merged: bool, applied: bool) -> s
         return text
     page = link("This page", page_url)
     if merged:
-        shown = f"{page} leads to what is deployed of it." if page else ""
-        end = _joined(MERGED, shown or "The checks of the merge's commit show what is deployed of it.")
+        shown = f"{page} shows its deployments." if page else ""
+        end = _joined(MERGED, shown or "The checks of the merge commit show its deployments.")
     else:
-        nothing = "" if applied else "Nothing of it is deployed. "
-        end = _joined("### Closed", f"It was not merged. {nothing}Reopen it to have it planned again.")
+        nothing = "" if applied else "Nothing was deployed. "
+        end = _joined("### Closed", f"It was closed without a merge. {nothing}Reopen it to plan again.")
     return f"{text[:outlook]}\n\n{end}"
 
 
@@ -155,14 +155,14 @@ def _heading(stack: str, place: str = "") -> str:
 
 
 def _head(view: CommentView) -> str:
-    """Return marker and heading, the line of counts, what was planned, and whether Tidegate failed."""
+    """Return marker and heading, the line of counts, what was planned, and whether there was an internal error."""
     layers = [each.layer for each in view.layers]
     found = _held_up(tally(layers), view.policy_statuses)
     sets = f" **{many(len(found.failing), 'policy set')} {'fails' if len(found.failing) == 1 else 'fail'}.**"
     others = [each for each in _holding(layers, view.policy_statuses) if each.policy_set.name not in found.failing]
-    held = f" **{many(len(others), 'policy set')} {'holds' if len(others) == 1 else 'hold'} up the merge.**"
+    held = f" **{many(len(others), 'policy set')} {'blocks' if len(others) == 1 else 'block'} the merge.**"
     counts = f"**{many(found.total, 'root')}**: {found}.{sets if found.failing else ''}{held if others else ''}"
-    fault = f"**Tidegate failed** before all was planned: {escaped(view.fault, 500)}" if view.fault else ""
+    fault = f"**Internal error** during planning: {escaped(view.fault, 500)}" if view.fault else ""
     return _joined(
         f"{marker(view.stack)}\n{_heading(view.stack, _tier(view))}",
         counts,
@@ -189,7 +189,7 @@ def _tier(view: CommentView) -> str:
 def _planned_from(layer: SpeculativePlan, base: str) -> str:
     head = f"Planned from commit {code(layer.sha[:7])}"
     if layer.checkout is Checkout.BRANCH:
-        return f"{head} alone, without what {code(base, _NAME)} has besides."
+        return f"{head} alone, without newer commits of {code(base, _NAME)}."
     return f"{head}, merged into {code(base, _NAME)} at {code(layer.base_sha[:7])}."
 
 
@@ -241,7 +241,7 @@ def _policies(views: Sequence[LayerView], policy_statuses: Sequence[Standing]) -
     if passing:
         lines.append(f"* Policy sets that pass: {', '.join(code(name, _NAME) for name in sorted(passing)[:20])}")
     if lines:
-        checks = "the check of each policy set has them all"
+        checks = "see the check of each policy set"
         text = bounded(lines, _POLICIES, lambda count: f"* … and {count} more lines: {checks}")
         yield f"### Policies\n\n{text}"
 
@@ -254,8 +254,8 @@ def _said(layer: SpeculativePlan, passed: Collection[str]) -> Iterator[str]:
     verdicts = [each for each in layer.verdicts if each.failed or each.findings]
     if verdicts:
         failed = {each.policy_set for each in verdicts if each.failed}
-        refused = "refused" if failed.difference(passed) else "refused, and let pass by owners"
-        yield f"* {code(layer.root.name, _NAME)} is {refused if failed else 'let pass'}:"
+        refused = "refused" if failed.difference(passed) else "refused, but approved by owners"
+        yield f"* {code(layer.root.name, _NAME)} is {refused if failed else 'allowed by an exception'}:"
         yield from (f"  {line}" for line in verdict_lines(verdicts))
 
 

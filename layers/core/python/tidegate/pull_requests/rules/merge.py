@@ -21,11 +21,11 @@ from tidegate.texts.markdown import code, escaped
 _SENTENCES = 10
 _NAME = 60
 _READ = "Read the plans."
-_PLAN_AGAIN = f"Comment {PLAN} first, as these plans are out of date. Read the new ones."
-_LEFT = "Decide whether what stays behind of the roots that are gone shall go on without them."
-_BEHIND_LOCK = "Mind the lock: what is behind it is not deployed by the merge before somebody unlocks it."
+_PLAN_AGAIN = f"Comment {PLAN}, because these plans are out of date, and read the new ones."
+_LEFT = "Decide whether to keep the resources of the removed roots."
+_BEHIND_LOCK = "Note the lock: the merge does not deploy locked roots until somebody unlocks them."
 _Kind = TypeVar("_Kind", bound=Hashable)
-_ON_MERGE = "Each root is planned anew on what the merge makes, and deployed by its own queue."
+_ON_MERGE = "Tidegate plans each root again on the merge commit, and deploys it through the root's queue."
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,8 @@ def on_merge(
         *([] if applied else [*_unmatched(layers), *_required(layers)]),
         *_frozen(layers),
     ]
-    left = [f"{people(extra)}: planned as somebody asked for it. The merge does not deploy it."] if extra else []
-    left += [f"{people(gone)}: gone with the merge. Nothing of it is destroyed."] if gone else []
+    left = [f"{people(extra)}: planned on request. The merge does not deploy it."] if extra else []
+    left += [f"{people(gone)}: the merge removes the root. Its resources are not destroyed."] if gone else []
     return [*(deployed if layers else ()), *left]
 
 
@@ -83,10 +83,12 @@ def next_steps(
     """
     rules = [each for each in now.unapproved if each.name not in found.failing]
     lines = [*_corrections(found), *_approvals(layers, found), *map(_of_rules, rules[:_SENTENCES])]
-    lines += [f"Policy set {code(each, _NAME)} has not judged all plans. {AGAIN}" for each in now.unjudged[:_SENTENCES]]
+    lines += [
+        f"Policy set {code(each, _NAME)} has not evaluated all plans. {AGAIN}" for each in now.unjudged[:_SENTENCES]
+    ]
     if any(each.options for each in layers):
         lines.append(f"Comment {PLAN} to plan without options, before the merge.")
-    last = "Every push brings this comment up to date. `tidegate help` in a comment tells what else there is."
+    last = "Every push updates this comment. Comment `tidegate help` to see all commands."
     stays = any(each.leaves_resources for each in layers)
     look = _PLAN_AGAIN if now.is_older else _look(found, stays=stays)
     if applied:
@@ -142,8 +144,8 @@ def _destroyed(layers: Sequence[SpeculativePlan]) -> Iterator[str]:
     names = tuple(each.root.name for each in layers if each.destroy)
     if names:
         yield (
-            f"{people(names)}: all that it made is destroyed, as `destroy: true` says. That plan is always reviewed. "
-            "Delete the directory once it is applied."
+            f"{people(names)}: Tidegate destroys all of its resources, because of `destroy: true`. That plan always "
+            "needs a review. Delete the directory once it is applied."
         )
 
 
@@ -170,7 +172,7 @@ def _reviews(layers: Sequence[SpeculativePlan]) -> Sequence[str]:
         _review("Each plan with changes" if len(rules) == 1 else f"A plan with changes of {people(roots)}", *rule)
         for rule, roots in rules.items()
     ]
-    return _first(sentences, "rules of reviews hold for other roots")
+    return _first(sentences, "review rules for other roots")
 
 
 def _required(layers: Sequence[SpeculativePlan]) -> Sequence[str]:
@@ -179,13 +181,16 @@ def _required(layers: Sequence[SpeculativePlan]) -> Sequence[str]:
         f"{people(roots)}: applied only with {'; and '.join(map(code, words))} of the head (`apply_requirements`)."
         for words, roots in _grouped(layers, _words).items()
     ]
-    return _first(sentences, "requirements hold for other roots")
+    return _first(sentences, "requirements for other roots")
 
 
 def _unmatched(layers: Sequence[SpeculativePlan]) -> Iterator[str]:
     names = tuple(each.root.name for each in layers if each.unmatched)
     if names:
-        yield f"{people(names)}: no check of `apply_requirements` matches. An operator overrides that, or it waits."
+        yield (
+            f"{people(names)}: no check of `apply_requirements` matches. The deployment waits until an operator "
+            "overrides this."
+        )
 
 
 def _words(layer: SpeculativePlan) -> Sequence[tuple[str, ...]]:
@@ -197,10 +202,10 @@ def _frozen(layers: Sequence[SpeculativePlan]) -> Sequence[str]:
     """Return in which times what is not applied."""
     sentences = [
         f"{people(roots)}: frozen {code(window.words)}{f': {escaped(window.reason)}' if window.reason else ''}. "
-        "What waits for the end is applied by itself then."
+        "Waiting deployments are applied automatically when the freeze ends."
         for window, roots in _grouped(layers, lambda each: each.freezes).items()
     ]
-    return _first(sentences, "freezes hold for these roots")
+    return _first(sentences, "freezes for these roots")
 
 
 def _reviewers(layer: SpeculativePlan) -> tuple[str, ...]:
@@ -217,19 +222,19 @@ def _review(which: str, rule: ReviewRule, reviewers: tuple[str, ...]) -> str:
 
 def _who(reviewers: tuple[str, ...]) -> str:
     if not reviewers:
-        return "but by `access_control` nobody may"
+        return "but `access_control` allows nobody"
     if reviewers == (EVERYBODY,):
-        return "whoever may write to this repository"
+        return "anybody with write permission on this repository"
     return people(tuple(spelled(each) for each in reviewers))
 
 
 def _corrections(found: Tally) -> Iterator[str]:
     if found.failed:
-        yield "Correct what failed and push. Merged as it is, it fails again."
+        yield "Fix what failed and push. If you merge this now, it fails again."
     if found.refused:
-        yield "Change what was refused: it says why. It was not run."
+        yield "Change what was refused; the reason is above. It was not run."
     if found.unplanned:
-        yield f"Not all is planned. {AGAIN}"
+        yield f"Some roots are not planned. {AGAIN}"
 
 
 def _approvals(layers: Collection[SpeculativePlan], found: Tally) -> Iterator[str]:
@@ -237,16 +242,16 @@ def _approvals(layers: Collection[SpeculativePlan], found: Tally) -> Iterator[st
     for name in found.failing[:_SENTENCES]:
         yield f"Policy set {code(name, _NAME)} fails: change the plan, or {_approval(held.get(name))}."
     if len(found.failing) > _SENTENCES:
-        yield f"{len(found.failing) - _SENTENCES} more policy sets fail: each has a check of its own."
+        yield f"{len(found.failing) - _SENTENCES} more policy sets fail: see their checks."
 
 
 def _of_rules(held: PolicySetStatus) -> str:
-    return f"As the rules change, {_approval(held)} (policy set {code(held.name, _NAME)})."
+    return f"Because the rules change, {_approval(held)} (policy set {code(held.name, _NAME)})."
 
 
 def _approval(held: PolicySetStatus | None) -> str:
     if held is None or not held.owners:
-        return "ask who may change the policies; nobody owns this set"
+        return "this policy set has no owners: ask its maintainers to change it"
     how_many = "an approving review" if held.approvals == 1 else f"approving reviews by {held.approvals}"
     return f"get {how_many} of this commit by its owners: {people(held.owners)}"
 
@@ -254,18 +259,18 @@ def _approval(held: PolicySetStatus | None) -> str:
 def _merge(look: str, stuck: tuple[str, ...], *, is_draft: bool) -> str:
     if stuck:
         look = look or "Nothing would change here."
-        return f"{look} {_begins(_stacks(stuck))} {'holds' if len(stuck) == 1 else 'hold'} up the merge."
+        return f"{look} {_begins(_stacks(stuck))} {'blocks' if len(stuck) == 1 else 'block'} the merge."
     # Nothing tells this comment that a draft became ready: it must be true then, too.
-    ready = " once it is no draft any more" if is_draft else ""
+    ready = " once it is no longer a draft" if is_draft else ""
     if not look:
-        return f"Nothing would change. Merge it{ready}." if is_draft else "Nothing would change. Merge when you like."
+        return f"Nothing would change. Merge it{ready}." if is_draft else "Nothing would change. You can merge."
     return f"{look.removesuffix('.')}, then merge{ready}."
 
 
 def _look(found: Tally, *, stays: bool) -> str:
     """Return what to look at before the merge, an empty text if nothing would change. ``stays``: resources may."""
     if found.changes.destroy or found.changes.replace:
-        look = "Look at what is destroyed and replaced."
+        look = "Check what is destroyed and replaced."
     else:
         look = _READ if found.changed else ""
     return " ".join(filter(None, (look, _LEFT if stays else "")))

@@ -27,7 +27,7 @@ _ROWS, _LINES, _GLUE = 8_000, 20_000, 100
 _NAME, _REASON, _FAILURES = 100, 300, 10
 
 _WORDS = {
-    State.QUEUED: "in line",
+    State.QUEUED: "queued",
     State.PLANNING: "planning",
     State.GATED: "waiting for other roots or stacks",
     State.BLOCKED: "**blocked**",
@@ -41,7 +41,7 @@ _WORDS = {
     State.APPLY_FAILED: "**apply failed**",
     State.REJECTED: "rejected",
     State.REVIEW_EXPIRED: "**review timed out**",
-    State.GATE_EXPIRED: "**waited too long for others**",
+    State.GATE_EXPIRED: "**timed out waiting for others**",
     State.REFUSED: "refused",
     State.SUPERSEDED: "superseded",
     State.CANCELLED: "cancelled",
@@ -96,7 +96,7 @@ def render_merged(roots: Sequence[MergedRoot], page_url: str) -> str:
         _counts(ordered),
         f"| Root | Deployment |\n|---|---|\n{rows}",
         "\n\n".join(_failures(ordered)),
-        link("All that is deployed of it", page_url),
+        link("All its deployments", page_url),
     )
     return "\n\n".join(filter(None, parts))
 
@@ -114,7 +114,7 @@ def with_end(comment: str, end: str) -> str:
 def _counts(roots: Sequence[MergedRoot]) -> str:
     done, failed = sum(each.is_done for each in roots), sum(each.has_failed for each in roots)
     if done == len(roots):
-        return f"**All is deployed**: {many(done, 'root')}."
+        return f"**Everything is deployed**: {many(done, 'root')}."
     more = f", {failed} failed or blocked" if failed else ""
     return f"**{done} of {many(len(roots), 'root')} deployed**{more}."
 
@@ -145,9 +145,7 @@ def _behind(root: str, lock: Lock) -> str:
     end = f" until {moment(lock.expires_at)}" if lock.expires_at else ""
     about = "--all" if lock.scope == WHOLE else f"--stack {lock.scope}" if lock.scope else f"-p {root}"
     unlock = code(f"tidegate unlock {about}")
-    return (
-        f"{code(lock.by)} locked {escaped(what)}{end}. {prose(lock.reason, _REASON)} Comment {unlock} to let it go on."
-    )
+    return f"{code(lock.by)} locked {escaped(what)}{end}. {prose(lock.reason, _REASON)} To continue, comment {unlock}."
 
 
 def _failures(roots: Sequence[MergedRoot]) -> Iterator[str]:

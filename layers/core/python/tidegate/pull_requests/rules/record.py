@@ -147,21 +147,20 @@ class PullRequestRecord:
     """A pull request and what became of it. ``version`` counts writes.
 
     ``discovered`` and ``commented`` are the revisions (``PullRequestSpec.revision``) whose layers are known, and that
-    the comments show; ``layers`` the ids of the temporary layers of ``discovered``; ``attempt`` counts its executions,
-    the last of which works on it, ``restarted`` tells that this took the place of one that ended without a result;
-    ``comments`` are pairs of a stack and the forge's id of its comment; ``notice`` says in sentences, a line each, what
-    is not planned for a reason that holds up the merge, ``notes`` what else is not; ``skipped`` tells that nothing
-    is planned as long as it is a draft, ``guarded`` that policy sets would judge what is not planned. ``request``
-    is what somebody asked this attempt for. ``overtaken`` are the roots of its layers that the base branch changed
-    since it was planned, the last time by its commit ``base_now``. ``queued`` is the newest commit that a merge
-    queue made of it. ``closed_at`` is when it was closed or merged, ``merge_sha`` the commit that the merge made, where
-    that is known. ``rule_changes`` are what it changes of what runs or grants something. ``rules`` say where it is
-    applied, ``applies`` what was asked to be applied before the merge, ``merge_refused`` what was applied
-    (``applied_digest``) when the forge last refused to merge it. ``verdict`` is what was shown last.
-    ``deploys`` are the roots that its merge deploys, each with its deployment once that is known; ``told`` are digests
-    of what the comments of stacks say of them, ``settled`` tells that these need not follow them any more. ``plans``
-    are those that policies judged until it was merged.
-    ``stacks`` are those that the layers are in, by name.
+    the comments show; ``layers`` the ids of the speculative plans of ``discovered``; ``attempt`` counts its executions,
+    the last of which works on it, ``restarted`` tells that this replaced one that ended without a result; ``comments``
+    are pairs of a stack and the forge's id of its comment; ``notice`` says in sentences, a line each, what is not
+    planned for a reason that holds up the merge, ``notes`` what else is not; ``skipped`` tells that nothing is planned
+    as long as it is a draft, ``guarded`` that policy sets would judge what is not planned. ``request`` is what somebody
+    asked this attempt for. ``overtaken`` are the roots of its layers that the base branch changed since it was planned,
+    the last time by its commit ``base_now``. ``queued`` is the newest commit that a merge queue made of it.
+    ``closed_at`` is when it was closed or merged, ``merge_sha`` the commit that the merge made, where that is known.
+    ``rule_changes`` are what it changes of what runs or grants something. ``rules`` say where it is applied,
+    ``applies`` what was asked to be applied before the merge, ``merge_refused`` what was applied (``applied_digest``)
+    when the forge last refused to merge it. ``verdict`` is what was shown last. ``deploys`` are the roots that its
+    merge deploys, each with its deployment once that is known; ``told`` are digests of what the comments of stacks say
+    of them, ``settled`` tells that these need not follow them any more. ``plans`` are those that policies judged until
+    it was merged. ``stacks`` are those that the layers are in, by name.
     """
 
     spec: PullRequestSpec
@@ -270,7 +269,7 @@ def restarted(record: PullRequestRecord) -> PullRequestRecord:
 
 
 def _next_attempt(record: PullRequestRecord) -> PullRequestRecord:
-    """Return the record for its next execution. Attempts never begin anew: a head may come back by a forced push."""
+    """Return the record for its next execution. Attempts never begin again: a head may come back by a forced push."""
     return replace(
         record,
         attempt=record.attempt + 1,
@@ -319,29 +318,37 @@ def _lasting(condition: Condition, before: Condition | None) -> Condition:
 def _discovered(record: PullRequestRecord, at: str) -> Condition:
     kind, head = ConditionType.IS_LAST_COMMIT_DISCOVERED, record.spec.head_sha[:7]
     if not record.discovered:
-        return Condition(kind, Status.FALSE, "NothingDiscovered", f"What {head} changes is not known yet.", at)
+        return Condition(
+            kind, Status.FALSE, "NothingDiscovered", f"Tidegate does not know yet which roots {head} changes.", at
+        )
     if record.discovered != record.spec.revision:
-        return Condition(kind, Status.FALSE, "NewerCommit", f"What {head} changes is not known yet; older is.", at)
-    return Condition(kind, Status.TRUE, "Discovered", f"It is known what {head} changes.", at)
+        return Condition(
+            kind,
+            Status.FALSE,
+            "NewerCommit",
+            f"Tidegate does not know yet which roots {head} changes; it knows an older commit.",
+            at,
+        )
+    return Condition(kind, Status.TRUE, "Discovered", f"Tidegate knows which roots {head} changes.", at)
 
 
 def _planning(record: PullRequestRecord, layers: Collection[SpeculativePlan], at: str) -> Condition:
     kind, total = ConditionType.ARE_LAYERS_STILL_PLANNING, len(record.layers)
     done = len({each.id for each in layers if each.is_done} & set(record.layers))
     if not record.discovered:
-        return Condition(kind, Status.UNKNOWN, "NothingDiscovered", "No layers are known yet.", at)
+        return Condition(kind, Status.UNKNOWN, "NothingDiscovered", "There are no speculative plans yet.", at)
     if record.discovered != record.spec.revision:
-        return Condition(kind, Status.TRUE, "NewerCommit", "The layers are those of an older commit.", at)
+        return Condition(kind, Status.TRUE, "NewerCommit", "The speculative plans are of an older commit.", at)
     if done < total:
-        return Condition(kind, Status.TRUE, "LayersPlanning", f"{done} of {total} layers have ended.", at)
-    message = f"All layers have ended: {total}." if total else "There are no layers."
+        return Condition(kind, Status.TRUE, "LayersPlanning", f"{done} of {total} speculative plans have ended.", at)
+    message = f"All {total} speculative plans have ended." if total else "There are no roots to plan."
     return Condition(kind, Status.FALSE, "LayersEnded" if total else "NoLayers", message, at)
 
 
 def _commented(record: PullRequestRecord, at: str) -> Condition:
     kind = ConditionType.IS_COMMENT_UP_TO_DATE
     if not record.discovered:
-        return Condition(kind, Status.UNKNOWN, "NothingDiscovered", "There is nothing to comment yet.", at)
+        return Condition(kind, Status.UNKNOWN, "NothingDiscovered", "There is nothing to report yet.", at)
     if record.commented == record.discovered:
         return Condition(kind, Status.TRUE, "UpToDate", "The comments show all results.", at)
     reason = "OlderCommented" if record.commented else "NothingCommented"

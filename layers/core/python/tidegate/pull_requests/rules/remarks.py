@@ -13,7 +13,7 @@ from tidegate.texts.sentences import listed
 
 #: What a comment asks for who wants all of a pull request planned once more.
 PLAN = "`tidegate plan`"
-AGAIN = f"Comment {PLAN} to have it planned again."
+AGAIN = f"Comment {PLAN} to plan again."
 #: Groups of roots, and options of one, that are named.
 _NAMED = 5
 #: Rules that are named.
@@ -27,7 +27,7 @@ def older(overtaken: Overtaken | None) -> str:
         return ""
     names = [code(name, _NAME) for name in overtaken.roots]
     sentence = overtaken.sentence(code(overtaken.base, _NAME), names)
-    return f"> [!WARNING]\n> **Out of date:** {sentence} Comment {PLAN} to plan it with that."
+    return f"> [!WARNING]\n> **Out of date:** {sentence} Comment {PLAN} to plan with the new state."
 
 
 def conflict(layers: Collection[SpeculativePlan]) -> str:
@@ -45,7 +45,7 @@ def with_options(layers: Sequence[SpeculativePlan]) -> str:
     if not lines:
         return ""
     more = [f"> * and more with {len(given) - _NAMED} others"] if len(given) > _NAMED else []
-    head = f"> [!NOTE]\n> **Planned with options**, so this is no verdict: comment {PLAN} to have one.\n>"
+    head = f"> [!NOTE]\n> **Planned with options**, so this is not the verdict. Comment {PLAN} to get one.\n>"
     return "\n".join((head, *lines, *more))
 
 
@@ -55,8 +55,8 @@ def rules(changes: Sequence[str]) -> str:
         return ""
     names = listed([code(each, _NAME) for each in changes], _RULES)
     return (
-        f"> [!IMPORTANT]\n> **What runs, or who may do what, changes:** {names}. Plans here are made by the rules of "
-        "the default branch. The plan of the merge waits for a review, whatever `plan_review` says."
+        f"> [!IMPORTANT]\n> **This changes what runs, or who may do what:** {names}. Plans here use the rules of the "
+        "default branch. The merge's plan waits for a review, whatever `plan_review` says."
     )
 
 
@@ -68,8 +68,9 @@ def left_behind(layers: Sequence[SpeculativePlan], room: int) -> str:
     lines = [f"> * {code(each.root.name, _NAME)}: {stays(each.left)}. {escaped(_about(each), _WHY)}" for each in left]
     command = code(f"tidegate destroy -p {left[0].root.name}", 2 * _NAME)
     head = (
-        f"> [!WARNING]\n> **The merge destroys nothing of what is gone.** To destroy it, comment {command} here once "
-        "this is merged, or set `destroy: true` at the root and merge that before its directory is deleted.\n>\n"
+        "> [!WARNING]\n> **The merge does not destroy the resources of removed roots.** To destroy them, comment "
+        f"{command} here after the merge, or set `destroy: true` for the root and merge that before you delete its "
+        "directory.\n>\n"
     )
     return head + bounded(lines, room, lambda count: f"> * … and {count} more.")
 

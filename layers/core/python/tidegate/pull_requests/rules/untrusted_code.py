@@ -19,9 +19,9 @@ from tidegate.roots.rules.hcl_tokens import Kind, Token, decoded
 
 #: Data sources that need their provider allowed by its own name: what each does, and its provider.
 _DATA = {
-    "external": ("runs the program that it names", "hashicorp/external"),
-    "http": ("calls the address that it names", "hashicorp/http"),
-    "local_command": ("runs the program that it names", "hashicorp/local"),
+    "external": ("runs a program", "hashicorp/external"),
+    "http": ("calls a URL", "hashicorp/http"),
+    "local_command": ("runs a program", "hashicorp/local"),
 }
 
 #: Of AWS, and of those that do as it does: a file in the repository could name a program that gives credentials.
@@ -46,7 +46,7 @@ def examine(name: str, content: bytes, allowed: Allowed) -> Examined:
         return _examine_json(content.decode("utf-8", "replace"), allowed)
     file = HclFile(content)
     if file.problem:
-        return Examined((Finding(file.problem.line, f"this cannot be read: {file.problem.what}.", _CORRECT),))
+        return Examined((Finding(file.problem.line, f"this cannot be parsed: {file.problem.what}.", _CORRECT),))
     blocks = list(_all_blocks(file.body))
     modules = [block for block in blocks if block.kind == "module"]
     found = {
@@ -83,9 +83,9 @@ def locked_providers(lock_file: str) -> frozenset[str]:
 
 #: Labels that are refused behind a keyword: what they mean.
 _LABELLED = {
-    ("backend", "kubernetes"): "the backend 'kubernetes' runs the program that its settings name.",
-    ("key_provider", "external"): "the key provider 'external' runs the program that it names.",
-    ("method", "external"): "the encryption method 'external' runs the program that it names.",
+    ("backend", "kubernetes"): "the backend 'kubernetes' runs a program that its settings name.",
+    ("key_provider", "external"): "the key provider 'external' runs a program.",
+    ("method", "external"): "the encryption method 'external' runs a program.",
 }
 
 
@@ -142,7 +142,7 @@ def _judged_requirement(file: HclFile, requirement: Argument, allowed: Allowed) 
         kind, text, at = value[number + 2] if number + 2 < len(value) else (Kind.NEWLINE, "", requirement.at)
         address = decoded(text) if kind is Kind.STRING else None
         if address is None:
-            yield Finding(file.line(at), "the source of a provider is not a plain string, so it cannot be judged.")
+            yield Finding(file.line(at), "the source of a provider is not a plain string, so it cannot be checked.")
         elif finding := allowed.refused_provider(address, file.line(at)):
             yield finding
 
@@ -151,13 +151,17 @@ def _judged_remote_state(argument: Argument, line: int) -> Iterator[Finding]:
     """Yield what leaves open which backend reads another state, and by which settings."""
     value = argument.value
     if argument.name == "backend" and argument.text is None:
-        yield Finding(line, f"the backend of {_REMOTE_STATE} is to be a name in quotes, to be judged.", _OWN_TEXT)
+        yield Finding(
+            line, f"the backend of {_REMOTE_STATE} must be a literal string, so that it can be checked.", _OWN_TEXT
+        )
     if argument.name != "config":
         return
     if not _is_written_out(value):
-        yield Finding(line, f"the config of {_REMOTE_STATE} is to be written out in braces, to be judged.", _OWN_TEXT)
+        yield Finding(
+            line, f"the config of {_REMOTE_STATE} must be written out in braces, so that it can be checked.", _OWN_TEXT
+        )
     elif _has_computed_key(value):
-        yield Finding(line, f"a key is computed in the config of {_REMOTE_STATE}, so it cannot be judged.", _OWN_TEXT)
+        yield Finding(line, f"a key is computed in the config of {_REMOTE_STATE}, so it cannot be checked.", _OWN_TEXT)
 
 
 def _is_written_out(value: Sequence[Token]) -> bool:
@@ -204,7 +208,7 @@ def _text(token: Token) -> str | None:
 
 def _judged_module(source: object, allowed: Allowed, line: int = 0) -> Iterator[Finding]:
     if not isinstance(source, str) or "\\" in source or "${" in source or "%{" in source:
-        yield Finding(line, "the source of a module is not a plain string, so it cannot be judged.")
+        yield Finding(line, "the source of a module is not a plain string, so it cannot be checked.")
     elif not is_local(source) and (finding := allowed.refused_module(source, line)):
         yield finding
 
@@ -221,7 +225,7 @@ def _examine_json(text: str, allowed: Allowed) -> Examined:
     try:
         document = json.loads(text, object_pairs_hook=lambda pairs: tuple(_Pair(*pair) for pair in pairs))
     except (ValueError, RecursionError):
-        return Examined((Finding(0, "this is not JSON that can be read, so it cannot be judged."),))
+        return Examined((Finding(0, "this is not valid JSON, so it cannot be checked."),))
     pairs = list(_pairs(document))
     sources = [each.value for block in _under(document, "module") for each in _pairs(block) if each.key == "source"]
     found = [finding for source in sources for finding in _judged_module(source, allowed)]
@@ -241,7 +245,7 @@ def _unsafe_pair(pair: _Pair) -> Iterator[Finding]:
     elif pair.key == "backend" and (pair.value == "kubernetes" or "kubernetes" in inner):
         yield Finding(0, _KUBERNETES)
     elif pair.key in {"key_provider", "method"} and "external" in inner:
-        yield Finding(0, f"the {pair.key} 'external' runs the program that it names.")
+        yield Finding(0, f"the {pair.key} 'external' runs a program.")
 
 
 def _unsafe_json_data(document: Any, allowed: Allowed) -> Iterator[Finding]:
@@ -252,7 +256,7 @@ def _unsafe_json_data(document: Any, allowed: Allowed) -> Iterator[Finding]:
     for block in _under(tuple(_under(document, "data")), _REMOTE_STATE):
         for pair in _pairs(block):
             if _is_computed(pair.key) or (pair.key in {"backend", "config"} and _is_computed(pair.value)):
-                yield Finding(0, f"{_REMOTE_STATE} has a {pair.key!a} that is computed, so it cannot be judged.")
+                yield Finding(0, f"{_REMOTE_STATE} has a {pair.key!a} that is computed, so it cannot be checked.")
 
 
 def _is_computed(value: object) -> bool:
@@ -294,7 +298,7 @@ def _pairs(document: Any) -> Iterator[_Pair]:
 _STATE_STORES = "state_store starts a provider before anything is planned."
 _KUBERNETES = _LABELLED["backend", "kubernetes"]
 _KEYWORDS = frozenset({"data", "ephemeral", *(keyword for keyword, _ in _LABELLED)})
-_CORRECT = "What cannot be read cannot be judged: correct it."
+_CORRECT = "Tidegate cannot check what it cannot parse. Correct it."
 
 
 def _credentials(name: str) -> str:

@@ -54,9 +54,12 @@ def refusal(url: str, protocols: Collection[str] = ("https",)) -> str | None:
     """
     parts = urlsplit(url)
     if parts.scheme not in protocols and not (parts.scheme == "http" and _LOOPBACK.fullmatch(parts.hostname or "")):
-        return f"Repositories are cloned over {' or '.join(sorted(protocols)).upper()} only, not over {parts.scheme!a}."
+        return (
+            f"Tidegate clones repositories only over {' or '.join(sorted(protocols)).upper()}, not over "
+            f"{parts.scheme!a}."
+        )
     if parts.username or parts.password:
-        return "The address of a repository must not carry credentials."
+        return "The URL of a repository must not contain credentials."
     return None
 
 

@@ -83,7 +83,7 @@ class GitLabAccess:
         try:
             return None if answer.status == NO_CONTENT else answer.json()
         except ValueError as error:
-            raise ForgeUnavailable("the answer is no JSON") from error
+            raise ForgeUnavailable("the response is not JSON") from error
 
     def find(self, path: str, query: Query | None = None) -> Any:
         """Return the JSON of what is there, None when it is not. Raise as ``call`` does."""

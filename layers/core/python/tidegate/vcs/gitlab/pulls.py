@@ -28,21 +28,21 @@ _SQUASH = "squash"
 _MERGEABLE = {"can_be_merged": True, "cannot_be_merged": False}
 #: Refusals of a merge whose words do not say why, with what is known of all of that kind.
 _UNTOLD = {
-    401: "Tidegate's user may not merge into this branch: let it, in the project's protected branches",
+    401: "Tidegate's user may not merge into this branch: allow it in the project's protected branches",
     405: "",
     422: "",
 }
 #: What is in the way of a merge, by GitLab's words for it (``detailed_merge_status``).
 _IN_THE_WAY = {
-    "approvals_syncing": "approvals are being counted again",
-    "ci_must_pass": "the pipeline must succeed first",
-    "ci_still_running": "the pipeline still runs, and must succeed first",
-    "conflict": "the branches are in conflict",
-    "discussions_not_resolved": "all threads must be resolved first",
+    "approvals_syncing": "GitLab is still counting approvals",
+    "ci_must_pass": "the pipeline must succeed",
+    "ci_still_running": "the pipeline is still running",
+    "conflict": "the branches conflict",
+    "discussions_not_resolved": "all threads must be resolved",
     "draft_status": "it is a draft",
-    "need_rebase": "its branch must be rebased first",
-    "not_approved": "approvals are missing that the project requires",
-    "not_open": "it is not open any more",
+    "need_rebase": "its branch must be rebased",
+    "not_approved": "required approvals are missing",
+    "not_open": "it is no longer open",
 }
 
 _Json = Mapping[str, Any]

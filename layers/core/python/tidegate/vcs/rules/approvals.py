@@ -10,7 +10,7 @@ from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.pull_request import PullRequestReview, ReviewVerdict
 
 #: What is not known where the forge told no more.
-_ALL = "who made or pushed all of its commits"
+_ALL = "the authors and pushers of all of its commits"
 _PERSON = "user:"
 
 
@@ -59,9 +59,12 @@ def why_more(made_by: Authors, whom: Sequence[str], needed: int) -> str:
 
     ``whom`` are the grantees whose approvals count, ``needed`` of which are needed.
     """
-    gaps = ", nor ".join(made_by.gaps) or _ALL
-    advice = "Whoever it is adds the address to an account on the forge, or commits and pushes anew."
-    return f"This is one more than is asked for, as it is not known {gaps}. {advice}{_too_short(whom, needed)}"
+    gaps = ", ".join(made_by.gaps) or _ALL
+    advice = "The author adds the email address to an account on the forge, or commits and pushes again."
+    return (
+        f"One more approval than configured is needed, because these authors are unknown: {gaps}. "
+        f"{advice}{_too_short(whom, needed)}"
+    )
 
 
 def _too_short(whom: Sequence[str], needed: int) -> str:
@@ -69,7 +72,7 @@ def _too_short(whom: Sequence[str], needed: int) -> str:
     people = {each.casefold() for each in whom}
     if not people or len(people) >= needed or not all(each.startswith(_PERSON) for each in people):
         return ""
-    return f" Only {len(people)} of the {needed} people that are needed can approve: name more in tidegate.yaml."
+    return f" {needed} people must approve, but only {len(people)} can. Add more in tidegate.yaml."
 
 
 def approvals(reviews: Sequence[PullRequestReview], wanted: ToApprove) -> Approvals:
@@ -113,9 +116,9 @@ def _reason(review: PullRequestReview, wanted: ToApprove) -> str:
     if any(_is(review.by, each) for each in wanted.made_by.logins):
         return "made or pushed one of the commits"
     if review.sha != wanted.head:
-        return f"approved {review.sha[:7]}, which is not the head any more"
+        return f"approved {review.sha[:7]}, which is no longer the head"
     if is_of_other_base(review, wanted):
-        return f"approved it before it was pointed at {wanted.base}"
+        return f"approved it before its base branch became {wanted.base}"
     return ""
 
 

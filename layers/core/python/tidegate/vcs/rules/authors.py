@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from tidegate.texts.markdown import code
 
-#: Authors of a change that are remembered. Of one that has more, it counts as not known who made it.
+#: Authors of a change that are remembered. Of one that has more, it counts as not known the author.
 MAXIMUM_AUTHORS = 300
 #: What is not known that is told; more would not be read.
 _MOST_GAPS = 3
@@ -21,7 +21,7 @@ _CO_AUTHOR, _PRIVATE = "co-authored-by:", "users.noreply."
 class Authors:
     """The logins of people who made a change, each once; ``known`` tells whether these are all.
 
-    ``gaps`` say what is not known, in Markdown that follows "it is not known": of many, the first.
+    ``gaps`` name the unknown authors in Markdown: of many, the first.
     """
 
     logins: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Authors:
 
 def nobody_at(address: str, sha: str) -> Authors:
     """Return that the forge knows nobody by an address that a commit has."""
-    whose = f"whose address {code(address, _ADDRESS)} is" if address else "who made it"
+    whose = f"the owner of the address {code(address, _ADDRESS)}" if address else "the author"
     return Authors(known=False, gaps=(f"{whose} (commit {code(sha[:7])})",))
 
 
@@ -47,7 +47,7 @@ UNKNOWN = Authors(known=False)
 
 
 def co_authors(message: str) -> tuple[str, ...]:
-    """Return the addresses, in small letters, of whom a commit's message names as its authors besides."""
+    """Return the addresses, in lowercase letters, of whom a commit's message names as its authors besides."""
     lines = (line.strip() for line in message.splitlines())
     named = (line for line in lines if line.lower().startswith(_CO_AUTHOR))
     return tuple(line.partition("<")[2].partition(">")[0].strip().lower() for line in named)

@@ -1,4 +1,4 @@
-"""How the check runs of schedules that look for drift are called."""
+"""How the check runs of drift schedules are called."""
 
 from __future__ import annotations
 

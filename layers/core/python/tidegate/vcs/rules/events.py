@@ -65,14 +65,14 @@ def read_event(event: str, payload: Mapping[str, Any], prefixes: Sequence[str] =
 
 def _ignored(event: str, payload: Mapping[str, Any]) -> Ignored:
     if event == "repository" and payload.get("action") in {"renamed", "transferred"}:
-        return Ignored("The repository has another name: under that, it is another repository.")
-    return Ignored("Nothing follows from events of this kind.")
+        return Ignored("The repository was renamed. Tidegate treats it as another repository under the new name.")
+    return Ignored("Event type ignored.")
 
 
 def branch_name(text: str) -> str:
     """Return ``text`` if git would take it as a branch's name; raise InvalidName otherwise."""
     if not text or len(text) > _MAXIMUM_BRANCH or _NOT_IN_BRANCHES.search(text):
-        raise InvalidName("branch", text, "git does not allow such a name")
+        raise InvalidName("branch", text, "not a valid git branch name")
     return text
 
 
@@ -145,7 +145,7 @@ def _read_check_run(payload: Mapping[str, Any]) -> Accepted | Ignored:
 
 def _read_check_suite(payload: Mapping[str, Any]) -> Accepted | Ignored:
     if payload.get("action") != "rerequested":
-        return Ignored("Nobody asked to run all checks again.")
+        return Ignored("Not a request to re-run all checks.")
     return Accepted("check_suite", _commit_demand(payload, object_in(payload, "check_suite")))
 
 
@@ -172,13 +172,13 @@ def _goes_to(pull_request: Mapping[str, Any]) -> object:
 
 def _read_comment(payload: Mapping[str, Any], prefixes: Sequence[str]) -> Accepted | Ignored:
     if payload.get("action") != "created":
-        return Ignored("Only new comments are read, no edits.")
+        return Ignored("Edited and deleted comments are ignored.")
     issue, comment = object_in(payload, "issue"), object_in(payload, "comment")
     if not isinstance(issue.get("pull_request"), dict):
         return Ignored("The comment is not on a pull request.")
     sender = sender_in(payload)
     if _is_bot(object_in(payload, "sender"), sender):
-        return Ignored("A bot wrote the comment.")
+        return Ignored("Comments by bots are ignored.")
     command = command_in(text_in(comment, "body"), prefixes)
     if isinstance(command, Ignored):
         return command
@@ -197,9 +197,9 @@ def command_in(text: str, prefixes: Sequence[str]) -> str | Ignored:
     """Return the command that a comment is, or why it is none. ``prefixes`` are the words that one begins with."""
     command = text.translate(_BLANKS).strip()
     if not _begins_so(command, prefixes):
-        return Ignored("The comment does not begin as commands do.")
+        return Ignored("The comment is not a command.")
     if len(command) > LONGEST_COMMAND or not command.isprintable():
-        return Ignored("The comment has several lines, or is longer than commands are.")
+        return Ignored("The comment has several lines or is too long to be a command.")
     return command
 
 
@@ -214,7 +214,7 @@ def _begins_so(command: str, prefixes: Sequence[str]) -> bool:
 
 def _plain(name: str) -> str:
     if not name.isprintable() or len(name) > _MAXIMUM_CHECK_RUN:
-        raise InvalidName("check run", name, "Tidegate never makes such a one")
+        raise InvalidName("check run", name, "Tidegate creates no such id")
     return name
 
 

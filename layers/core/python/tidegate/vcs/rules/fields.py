@@ -59,7 +59,7 @@ def matching_in(pattern: re.Pattern[str], payload: Mapping[str, Any], key: str) 
     """Return a text of this pattern. Raise InvalidName."""
     text = text_in(payload, key)
     if not pattern.fullmatch(text):
-        raise InvalidName(key, text, "Tidegate never makes such a one")
+        raise InvalidName(key, text, "Tidegate creates no such id")
     return text
 
 

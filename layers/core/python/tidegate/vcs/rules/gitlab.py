@@ -33,7 +33,7 @@ def read_event(event: str, payload: Mapping[str, Any], prefixes: Sequence[str] =
         if event == "Note Hook":
             return _read_note(payload, prefixes)
         read = _READERS.get(event)
-        return read(payload) if read else Ignored("Nothing follows from events of this kind.")
+        return read(payload) if read else Ignored("Event type ignored.")
     except InvalidName as error:
         return Refused(str(error))
 
@@ -100,10 +100,10 @@ def _read_note(payload: Mapping[str, Any], prefixes: Sequence[str]) -> Accepted 
     if note.get("noteable_type") != "MergeRequest":
         return Ignored("The comment is not on a merge request.")
     if note.get("action", "create") != "create" or note.get("system") is True:
-        return Ignored("Only new comments are read, no edits.")
+        return Ignored("Edited and deleted comments are ignored.")
     sender = _sender(payload)
     if _BOT.fullmatch(sender):
-        return Ignored("A bot wrote the comment.")
+        return Ignored("Comments by bots are ignored.")
     command = command_in(text_in(note, "note"), prefixes)
     if isinstance(command, Ignored):
         return command
@@ -120,7 +120,7 @@ def _read_note(payload: Mapping[str, Any], prefixes: Sequence[str]) -> Accepted 
 
 def _of_kind(payload: Mapping[str, Any], kind: str) -> None:
     if payload.get("object_kind") != kind:
-        raise InvalidWebhook(f"The event's object_kind is not {kind}, as X-Gitlab-Event says.")
+        raise InvalidWebhook(f"The event's object_kind is not {kind}, so it contradicts the X-Gitlab-Event header.")
 
 
 def _where(payload: Mapping[str, Any]) -> dict[str, Any]:

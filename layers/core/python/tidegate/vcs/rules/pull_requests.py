@@ -42,14 +42,14 @@ def read_pull_request(payload: Mapping[str, Any]) -> Accepted | Ignored:
 def read_review(payload: Mapping[str, Any]) -> Accepted | Ignored:
     """Choose what follows from an event of a pull request's review. Raise InvalidWebhook and InvalidName."""
     if payload.get("action") not in ("submitted", "dismissed"):  # It may be of any type.
-        return Ignored("The words of a review were edited, not what it says.")
+        return Ignored("The text of a review was edited, not its verdict.")
     return Accepted("pull_request_review", _pull_request(payload))
 
 
 def read_merge_group(payload: Mapping[str, Any]) -> Accepted | Ignored:
     """Choose what follows from an event of a merge queue. Raise InvalidWebhook and InvalidName."""
     if payload.get("action") != "checks_requested":
-        return Ignored("The merge queue asks for no checks.")
+        return Ignored("The merge queue does not request checks.")
     group = object_in(payload, "merge_group")
     queued = _QUEUED.fullmatch(text_in(group, "head_ref"))
     if queued is None:

@@ -22,7 +22,7 @@ class HeadPush:
 
 
 def and_pushes(known: Sequence[HeadPush], told: Iterable[HeadPush]) -> tuple[HeadPush, ...]:
-    """Return the pushes that are known once others are told of, each once, in whichever order."""
+    """Return the known pushes with others added, each once, in any order."""
     return tuple(dict.fromkeys((*known, *told)))[:MAXIMUM_PUSHES]
 
 
@@ -36,5 +36,5 @@ def pushers(pushes: Sequence[HeadPush], head: str) -> Authors:
         reached |= {each.after for each in following}
         left = [each for each in left if each not in following]
     known = head in reached
-    gaps = () if known else (f"who pushed {code(head[:7])}",)
+    gaps = () if known else (f"the pusher of {code(head[:7])}",)
     return Authors(tuple(dict.fromkeys(each.by for each in pushes)), known, gaps)

@@ -22,7 +22,7 @@ _HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
 def check_size(size: int) -> None:
     """Raise OversizedWebhook when a body of ``size`` bytes is larger than Tidegate takes."""
     if size > MAXIMUM_BODY:
-        raise OversizedWebhook(f"The body has more than {MAXIMUM_BODY} bytes.")
+        raise OversizedWebhook(f"The body exceeds {MAXIMUM_BODY} bytes.")
 
 
 def check_signature(body: bytes, signature: str | None, secrets: Sequence[str]) -> None:
@@ -38,7 +38,7 @@ def check_signature(body: bytes, signature: str | None, secrets: Sequence[str]) 
         holds |= hmac.compare_digest(expected.encode(), given)
     if not holds:
         raise UnverifiedWebhook(
-            "The signature does not hold. Send X-Hub-Signature-256 made with the configured secret."
+            "Invalid signature. Sign the body with the configured secret and send the signature as X-Hub-Signature-256."
         )
 
 
@@ -52,13 +52,13 @@ def check_token(token: str | None, secrets: Sequence[str]) -> None:
     for secret in secrets:
         holds |= hmac.compare_digest(hashlib.sha256(secret.encode()).digest(), given)
     if not holds:
-        raise UnverifiedWebhook("The token does not hold. Send the configured secret as X-Gitlab-Token.")
+        raise UnverifiedWebhook("Invalid token. Send the configured secret as X-Gitlab-Token.")
 
 
 def delivery_id(text: str | None, header: str = "X-GitHub-Delivery") -> str:
     """Return ``text``, the value of ``header``, if it may be the id of a delivery. Raise InvalidWebhook."""
     if text is None or not _DELIVERY.fullmatch(text):
-        raise InvalidWebhook(f"{header} is missing, or is not the id of a delivery.")
+        raise InvalidWebhook(f"The header {header} is missing or is not a delivery id.")
     return text
 
 
@@ -88,9 +88,11 @@ def parse_payload(body: bytes) -> Mapping[str, Any]:
         if _HALVES.search(body):
             payload = json.loads(json.dumps(payload, ensure_ascii=False).encode(errors="replace"))
     except RecursionError:
-        raise InvalidWebhook("The body is nested too deeply.") from None
+        raise InvalidWebhook("The JSON in the body is nested too deep.") from None
     except ValueError:
-        raise InvalidWebhook("The body is not JSON in UTF-8. Choose the content type application/json.") from None
+        raise InvalidWebhook(
+            "The body is not JSON in UTF-8. Set the webhook's content type to application/json."
+        ) from None
     if not isinstance(payload, dict):
         raise InvalidWebhook("The body is not a JSON object.")
     return payload

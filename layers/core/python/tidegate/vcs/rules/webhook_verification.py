@@ -19,9 +19,9 @@ def comment_mismatch(sender: str, text: str, author: str, written: str, prefixes
     ``prefixes`` are the words that commands begin with.
     """
     if author != sender:
-        return "It was told of in the name of somebody who did not write it."
+        return "The event names another author than the comment has."
     if command_in(written, prefixes) != text:
-        return "It says something else than what was told of it."
+        return "The event contains another text than the comment has."
     return ""
 
 
@@ -29,7 +29,7 @@ def age_mismatch(written_at: str, edited_at: str, received_at: str) -> str:
     """Return why a comment (moments in ISO 8601) does not count any more, empty if it does."""
     written, edited, received = map(datetime.fromisoformat, (written_at, edited_at, received_at))
     if edited - written > _SETTLED:
-        return "It was edited since it was written."
+        return "The comment was edited."
     if received - written > LONGEST_WAY:
-        return "It was told of more than a day after it was written."
+        return "The event arrived more than a day after the comment was written."
     return ""
