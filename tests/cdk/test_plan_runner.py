@@ -145,7 +145,7 @@ def test_what_keeps_plans_from_lambda_is_told_and_auto_goes_without(context, sai
     given = Given(context)
     assert said in problem(context)
     runners, site = read_runner_settings(given), read_site_settings(given)
-    with pytest.raises(InvalidContext, match="context key plan_runner"):
+    with pytest.raises(InvalidContext, match="Context key plan_runner"):
         plans_on_lambda(PlanRunnerSettings("lambda", 3008), runners, site, "eu-west-1")
     assert not plans_on_lambda(PlanRunnerSettings("auto", 3008), runners, site, "eu-west-1")
 

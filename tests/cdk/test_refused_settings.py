@@ -32,10 +32,8 @@ def test_keys_of_the_cdk_itself_are_left_alone():
 
 
 def test_half_of_two_that_go_together_is_named_as_missing():
-    told = str(InvalidContext("subnets", "", "a value: vpc and subnets belong together"))
-    assert told.startswith(
-        "context key subnets: it is not set, and has to be a value: vpc and subnets belong together. "
-    )
+    told = str(InvalidContext("subnets", "", "set: vpc and subnets belong together"))
+    assert told.startswith("Context key subnets is not set, but must be set: vpc and subnets belong together. ")
 
 
 def test_the_hint_names_what_the_command_line_takes():

@@ -241,7 +241,7 @@ def test_engines_use_the_key_of_the_states_as_far_as_they_use_the_states(
 )
 def test_what_cannot_be_used_is_refused_with_its_place(key: str, value: object):
     whole = {**OWN, key.partition("[")[0]: value}
-    with pytest.raises(InvalidContext, match=f"context key {key.replace('[', chr(92) + '[')}: "):
+    with pytest.raises(InvalidContext, match=f"Context key {key.replace('[', chr(92) + '[')} is "):
         read_site_settings(Given(whole))
 
 
@@ -259,7 +259,7 @@ def test_what_cannot_be_used_is_refused_with_its_place(key: str, value: object):
     ],
 )
 def test_halves_and_contradictions_are_refused(missing: str, given: dict[str, Any]):
-    with pytest.raises(InvalidContext, match=f"context key {missing}: "):
+    with pytest.raises(InvalidContext, match=f"Context key {missing} is "):
         read_site_settings(Given(given))
 
 

@@ -117,7 +117,10 @@ def test_a_role_or_an_account_that_is_not_there_is_told_as_well(installed: Bench
 
 @pytest.mark.parametrize(
     ("code", "advice"),
-    [("RegionDisabledException", "STS is not active in Tidegate's region"), ("PackedPolicyTooLarge", "a shorter name")],
+    [
+        ("RegionDisabledException", "STS is not active in Tidegate's region"),
+        ("PackedPolicyTooLarge", "shorten the name"),
+    ],
 )
 def test_what_a_person_mends_for_sts_is_told(installed: Bench, commit: Commit, code: str, advice: str) -> None:
     installed.aws.refuse = lambda service, _: Refusal(400, code) if service == "sts" else None

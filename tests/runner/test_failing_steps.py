@@ -79,7 +79,7 @@ def test_an_interrupted_program_ends_and_nothing_more_is_started(steps: Steps, b
     process.send_signal(signal.SIGTERM)
     ended = bench.finish(process)
     assert "\nnever\n" not in ended.output
-    steps.failed("Interrupted", "told to stop")
+    steps.failed("Interrupted", "SIGTERM")
     assert [call[0] for call in steps.calls()] == ["init"]
 
 

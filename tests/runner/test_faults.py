@@ -265,7 +265,7 @@ def test_an_engine_that_does_not_end_in_time_is_reported_and_not_killed(bench: B
     process.send_signal(signal.SIGTERM)
     bench.aws.wait_for(lambda: bench.aws.answer(JOB_TOKEN))
     assert bench.result()["error"] == "Interrupted"
-    assert "exceeded its time limit" in bench.result()["message"]
+    assert "did not exit within" in bench.result()["message"]
     assert "ended" not in bench.result()
     bench.finish(process)
     assert bench.left_behind() != []  # The engine still works there.

@@ -210,14 +210,14 @@ def test_an_archive_that_writes_outside_its_folder_is_refused(
 
 def test_an_archive_without_the_program_is_refused(mirror: Mirror, keys: Path, target: Path) -> None:
     mirror.publish({"README": "x"})
-    with pytest.raises(ReleaseRefused, match="does not hold terraform"):
+    with pytest.raises(ReleaseRefused, match="does not contain terraform"):
         install(mirror, keys, target)
 
 
 def test_what_is_no_archive_is_refused(mirror: Mirror, keys: Path, target: Path) -> None:
     mirror.archive.write_bytes(b"no archive")
     mirror.publish_sums(hashlib.sha256(b"no archive").hexdigest())
-    with pytest.raises(ReleaseRefused, match="no ZIP"):
+    with pytest.raises(ReleaseRefused, match="not a ZIP"):
         install(mirror, keys, target)
 
 

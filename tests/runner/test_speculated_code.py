@@ -99,7 +99,7 @@ def test_what_is_refused_is_told_in_bounds_and_without_control_characters(bench:
 @pytest.mark.parametrize("name", [".terraform/providers/x", "terraform.d/plugins/x"])
 def test_a_repository_brings_no_providers_of_its_own(bench: Bench, commit: Commit, name: str) -> None:
     message = refused_at_once(bench, commit(resource("network"), **{f"network/{name}": "program"}))
-    assert f"network/{name.partition('/')[0]}: a repository may not bring what the engine installs." in message
+    assert f"network/{name.partition('/')[0]}: a repository may not contain files that the engine installs." in message
 
 
 def test_a_file_for_the_backend_is_looked_through(bench: Bench, commit: Commit) -> None:

@@ -101,7 +101,7 @@ def test_branches_without_a_common_commit_are_refused(bench: Bench) -> None:
     work = bench.forge.directory / "work"
     orphan = bench.forge._git(work, "commit-tree", "-m", "x", f"{base}^{{tree}}")
     bench.forge._git(work, "push", "--quiet", str(bench.forge.repository), f"{orphan}:refs/heads/orphan")
-    assert "no commit in common" in refused(bench, head, base_sha=orphan)
+    assert "no common ancestor" in refused(bench, head, base_sha=orphan)
     assert "refused" not in bench.result()
     assert bench.result()["conflict"] is True
 

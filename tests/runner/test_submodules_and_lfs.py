@@ -45,8 +45,8 @@ def test_a_submodule_of_a_listed_repository_is_put_in_its_place(bench: Bench, ur
         ("../modules2.git", "Add the repository there, or remove"),
         ("git@127.0.0.1:acme/modules2.git", "Add the repository there, or remove"),
         ("ssh://git@127.0.0.1/acme/modules2", "Add the repository there, or remove"),
-        ("git@127.0.0.1:foo/modules2.git", "takes repositories of acme alone"),
-        ("https://example.com/foo/bar", "takes repositories of acme alone"),
+        ("git@127.0.0.1:foo/modules2.git", "only repositories of acme"),
+        ("https://example.com/foo/bar", "only repositories of acme"),
     ],
 )
 def test_a_submodule_from_elsewhere_is_refused(bench: Bench, url: str, words: str) -> None:
@@ -103,7 +103,7 @@ def test_a_submodule_that_gitmodules_does_not_name_is_refused(bench: Bench) -> N
     submodule(bench, "../modules.git")
     sha = bench.forge.commit({"network/main.tf": bench.backend() + CALL, ".gitmodules": ""})
     bench.run(bench.job(JobKind.PLAN, sha, run=SUBMODULES))
-    assert "no path and URL of the submodule 'vendor'" in bench.result()["message"]
+    assert "no path and URL for the submodule 'vendor'" in bench.result()["message"]
 
 
 def test_a_submodule_at_a_commit_that_there_is_not_is_the_authors_mistake(bench: Bench) -> None:

@@ -206,7 +206,7 @@ def test_why_there_is_no_token_is_told_and_what_may_pass_is_no_mistake_of_people
     [
         ("AccessDenied", "TerraformClientError", "sts:AssumeRoleWithWebIdentity"),
         ("InvalidIdentityToken", "TerraformClientError", "tidegate doctor"),
-        ("ExpiredTokenException", "TerraformClientError", "clocks"),
+        ("ExpiredTokenException", "TerraformClientError", "clock skew"),
         ("IDPRejectedClaim", "TerraformClientError", "claim"),
         ("IDPCommunicationError", "RunnerFault", "AWS could not fetch the issuer's"),
         ("RegionDisabledException", "TerraformClientError", "STS is not active in Tidegate's region"),
