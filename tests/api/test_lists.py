@@ -108,7 +108,7 @@ def test_lists_say_what_is_destroyed_and_what_stays_behind_of_a_root_that_is_gon
         wires.queues.commit(head, replace(head, deployed=deployed, attempted=deployed), take=line)
     page = browser.get(f"/repositories/{REPOSITORY}").text
     assert "destroyed" in page
-    assert "gone, 12 resources remain" in page
+    assert "removed, 12 resources remain" in page
     listed = reviewer.get(f"/api/v1/repositories/{REPOSITORY}/roots").json["roots"]
     assert [
         (each["name"], each["destroyed"], each["orphaned"] and each["orphaned"]["resources"]) for each in listed

@@ -85,7 +85,7 @@ def test_a_root_that_is_gone_says_what_stays_behind_and_not_what_its_plan_would_
     told = [(each["gone"], each["left"], each["changes"]) for each in shown]
     assert told == [(True, 12, None), (True, 0, None), (True, None, None)]
     page = browser.get(f"/pulls/{REPOSITORY}/5").text
-    for part in ("Gone", "12 resources remain", "no resources remain", "is unknown: No credentials."):
+    for part in ("Removed", "12 resources remain", "no resources remain", "is unknown: No credentials."):
         assert part in page
     assert "tidegate destroy -p network" in page
     assert "No changes" not in page
@@ -344,8 +344,8 @@ def test_the_page_says_who_lets_a_policy_set_pass(wires, pull, browser, reader):
     by = replace(verdict, passed=(LetPass("security", ("ann", "ben")),))
     wires.pull_requests.save(replace(record, verdict=by))
     page = browser.get(path)
-    assert "Policy set security refuses plans, and its owners let them pass: ann, ben approved." in page.text
-    assert '<span class="tag">security: let pass</span>' in page.body
+    assert "its owners approved: ann, ben" in page.text
+    assert '<span class="tag">security: approved</span>' in page.body
     assert '<span class="tag bad">' not in page.body
     assert reader.get(f"/api/v1{path}").json["policy_sets"][0]["approved_by"] == ["ann", "ben"]
 

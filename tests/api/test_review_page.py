@@ -35,8 +35,8 @@ class TestReview:
         page = self.page(wires, browser, authors=("dev", "reviewer"), requested_by="reviewer", review_rule=rule)
         assert self.offered(page) == ["Reject"]
         assert "reviewer authored or requested" in page.text
-        assert "Those who made the change may not confirm it: dev, reviewer." in page.text
-        assert "They may not be all" not in page.text
+        assert "Authors of the change may not confirm it: dev, reviewer." in page.text
+        assert "Some authors are unknown, so one" not in page.text
 
     def test_where_not_all_authors_are_known_it_is_told_that_one_more_confirms(self, wires, browser):
         rule = ReviewRule(exclude_authors=True)

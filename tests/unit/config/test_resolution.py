@@ -222,7 +222,7 @@ workflows:
               - {tag_query: '', apply: [{type: apply}, {type: run, cmd: ['${STACK_VAR_V}']}]}
         """
         assert refusal(text) == (
-            "tidegate.yaml:5: with the variables of the stack 's', its steps cannot run: the run step has no "
+            "tidegate.yaml:5: its steps cannot run with the variables of the stack 's': the run step has no "
             "command. Change the steps, or the stack's variables that they name."
         )
 

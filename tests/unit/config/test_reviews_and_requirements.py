@@ -184,9 +184,9 @@ def test_without_checks_every_root_requires_the_same():
     ("requirements", "column", "words"),
     [
         ("{checks: [{tag_query: 'a and'}]}", 43, ["column 6 of the tag query: nothing follows 'and'", "'not'"]),
-        ("{checks: [{tag_query: [a]}]}", 43, ["this is not a tag query", "'' matches every root"]),
-        ("{checks: [{tag_query: }]}", 43, ["this is not a tag query"]),
-        ("{checks: [{approved: {}}]}", 31, ["'tag_query' is missing"]),
+        ("{checks: [{tag_query: [a]}]}", 43, ["expected a tag query", "'' matches every root"]),
+        ("{checks: [{tag_query: }]}", 43, ["expected a tag query"]),
+        ("{checks: [{approved: {}}]}", 31, ["missing key 'tag_query'"]),
         ("{checks: [{tag_query: '', aproved: {}}]}", 47, ["Did you mean 'approved'?"]),
         ("{checks: [{tag_query: '', approved: {any: []}}]}", 58, ["Did you mean 'any_of'?"]),
         ("{checks: [], approved: {}}", 21, ["not allowed beside", "last check with tag_query: ''"]),

@@ -110,7 +110,7 @@ def test_comments_say_what_is_to_be_done_next_at_each_stage():
 
 def test_comments_say_how_roots_are_applied_and_that_the_merge_deploys_nothing_twice():
     first, second = how_applied(ApplyView(HERE))
-    assert "`tidegate apply` in a comment plans each root anew" in first
+    assert "When you comment `tidegate apply`, Tidegate plans each root again" in first
     assert "Tidegate merges it" not in first
-    assert second.startswith("The merge deploys nothing again")
+    assert second.startswith("The merge does not deploy applied roots again")
     assert "Tidegate merges it" in how_applied(ApplyView(replace(HERE, merge_after=MergeMethod.MERGE)))[0]

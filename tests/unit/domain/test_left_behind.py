@@ -64,7 +64,7 @@ def test_the_comment_names_what_is_gone_apart_from_what_is_unchanged_or_deployed
     text = render_comment(comment_of(planned("a"), gone("b")))
     assert "1 with changes (+0 ~1 -0 ±0), 1 gone (12 resources stay)" in text
     assert "> * `b`: 12 resources remain." in text
-    assert "`b`: gone with the merge" in text
+    assert "`b`: the merge removes the root" in text
     assert "Unchanged" not in text
     assert "planned on request. The merge does" not in text
 

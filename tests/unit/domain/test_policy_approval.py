@@ -65,7 +65,7 @@ def test_approvals_that_do_not_count_are_named_with_their_reasons():
     )
     assert found.state is SetState.FAILED
     assert found.disregarded == (
-        Disregarded("ann", f"approved {OLD[:7]}, which is not the head any more"),
+        Disregarded("ann", f"approved {OLD[:7]}, which is no longer the head"),
         Disregarded(AUTHOR, "is the author"),
         Disregarded("eve", "is not an owner of it"),
         Disregarded("mallory", "is not an owner of it"),

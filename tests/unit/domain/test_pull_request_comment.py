@@ -376,7 +376,7 @@ def test_what_owners_let_pass_is_told_as_such():
     view = planned(verdicts=(REFUSING,))
     approved = standing(SetState.APPROVED, view.layer, approved_by=("ann",))
     text = render_comment(comment_of(view, policy_statuses=(approved,)))
-    assert "* `network` is refused, and let pass by owners:" in text
+    assert "* `network` is refused, but approved by owners:" in text
     assert "Policy set `security` no longer blocks: approved by `ann`." in text
     assert "* Read the plans, then merge." in text
     assert "* `network` is refused:" in render_comment(comment_of(view, policy_statuses=()))
@@ -424,10 +424,10 @@ def test_a_set_without_a_verdict_on_some_roots_is_said_to_hold_up_the_merge_and_
         stack: comment_of(judged, other, far, stack=stack, policy_statuses=(unknown,)) for stack in ("dev", "prod")
     }
     text = render_comment(views["dev"])
-    assert "unchanged. **1 policy set holds up the merge.**" in text
+    assert "unchanged. **1 policy set blocks the merge.**" in text
     assert "Policy set `security` blocks the merge" in text
-    assert "* Policy set `security` has not judged all plans. Comment `tidegate plan`" in text
-    assert "Merge when" not in text
+    assert "* Policy set `security` has not evaluated all plans. Comment `tidegate plan`" in text
+    assert "Nothing would change. You can merge" not in text
     assert "Policy sets that pass" not in text
     assert "Policy sets that pass: `security`" in render_comment(views["prod"])
 
@@ -452,7 +452,7 @@ def test_other_rules_are_told_with_who_must_approve_them():
     failing = standing(SetState.FAILED, rules=("workflows",))
     judged = planned(verdicts=(PolicyVerdict("security"),))
     text = render_comment(comment_of(judged, policy_statuses=(failing,)))
-    assert "**1 policy set holds up the merge.**" in text
+    assert "**1 policy set blocks the merge.**" in text
     assert "Policy set `security` blocks the merge" in text
     assert "Policy sets that pass" not in text
     text = render_comment(comment_of(view, rule_changes=("workflows",), policy_statuses=(failing,)))

@@ -132,4 +132,4 @@ def test_a_comment_that_was_put_off_has_its_turn_already(world):
     world.forge.silence = None
     told = [world.comment("tidegate deploy", by="visitor", at=FIRST) for _ in range(10)]
     assert ["Ignored" in each for each in told] == [False] * 9 + [True]
-    assert "may not write" in world.comment("tidegate deploy", by="visitor", at=FIRST, delivery="again")
+    assert "has no write permission" in world.comment("tidegate deploy", by="visitor", at=FIRST, delivery="again")

@@ -115,7 +115,7 @@ def test_who_confirmed_the_plan_approved_it(forge):
 def test_a_commit_that_came_with_no_pull_request_meets_no_requirement(forge):
     forge.came_with = {MERGED: (), HEAD: ()}
     (told,) = missing(forge, merge(Requirements(mergeable=True)))
-    assert told == "Commit `0000000`, `0000000` was pushed directly, so it meets no requirement."
+    assert told == "Commit `0000000`, `0000000` was pushed directly, so it cannot meet the requirements."
     told = missing(forge, merge(replace(TWO, checks=True, all_of=("user:ben",))))
     assert len(told) == 3
     assert "2 approvals by people among" in told[0]

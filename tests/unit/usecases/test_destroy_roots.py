@@ -191,7 +191,7 @@ class TestComments:
         ("text", "by", "told"),
         [
             ("tidegate destroy", "writer", "name each root"),
-            ("tidegate destroy -p live/gone", "reader", "may not write"),
+            ("tidegate destroy -p live/gone", "reader", "has no write permission"),
             ("tidegate destroy -p live/app", "writer", "still exists on the default branch"),
             ("tidegate destroy -p live/gone --force", "writer", "always needs a review"),
         ],

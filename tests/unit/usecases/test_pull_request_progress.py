@@ -34,7 +34,7 @@ def test_progress_says_how_many_wait_for_a_free_place_and_behind_what():
     show_pull_request(world.ports, world.record, world.layers.many(world.record.layers))
     world.progress()
     shown = world.check("tidegate/plan")
-    assert shown.title == "Planning… 1 of 3 done, 1 waiting for a place"
+    assert shown.title == "Planning… 1 of 3 done, 1 waiting for a concurrency slot"
     assert escaped("1 plan waits for a concurrency slot: 1 plan of the repository is running, of #7.") in shown.summary
 
 

@@ -328,7 +328,7 @@ def test_an_answer_that_the_forge_refuses_is_told_in_the_outcome_and_raises_noth
     world.forge.silence = ForgeRefused(404, "Not Found")
     outcome = world.comment(command, by=by, delivery="deleted")
     assert "The reply could not be posted: The VCS provider refused the request (404)" in outcome
-    assert "received again" not in world.deliveries.outcomes["deleted"]
+    assert "retries the event" not in world.deliveries.outcomes["deleted"]
 
 
 @pytest.mark.parametrize("command", ["tidegate deploy", "tidegate unlock"])
@@ -346,7 +346,7 @@ def test_what_the_app_lacks_to_reply_at_all_is_the_outcome(world):
     world.forge.silence = AppLacksPermission(422, ("pull_requests: write",))
     outcome = world.comment("tidegate deploy", delivery="lacking")
     assert "lacks the permission `pull_requests: write`" in outcome
-    assert "received again" not in world.deliveries.outcomes["lacking"]
+    assert "retries the event" not in world.deliveries.outcomes["lacking"]
 
 
 def test_what_was_enqueued_is_not_done_again_because_a_reaction_was_put_off(world):

@@ -296,7 +296,7 @@ class TestClosing:
         kept = "plans/other/plan.tfplan"
         world.artifacts.objects = dict.fromkeys([plan.file.key, plan.text.key, plan.lock_file.key, kept], b"")
         world.pull(is_open=False, merged=merged)
-        assert world.receive(action="closed") == "It is closed. Its layers were removed."
+        assert world.receive(action="closed") == "It is closed. Its speculative plans were removed."
         record = world.record
         assert not record.is_open
         assert (record.merged, record.layers) == (merged, ())

@@ -115,7 +115,7 @@ def test_the_second_attempt_has_a_job_of_its_own_and_says_why(world):
     first, second = world.begin(), world.begin(2, tries=2)
     assert first.job != second.job
     assert world.layer.job == second.job
-    assert "This is attempt 2 of" in world.layer.reason
+    assert "Attempt 2 of" in world.layer.reason
 
 
 @pytest.mark.parametrize("state", ENDED)

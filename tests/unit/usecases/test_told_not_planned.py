@@ -49,7 +49,7 @@ class TestWhatIsOnlyTold:
         world.follow(again=True)
         world.discover()
         assert world.record.guarded
-        assert "holds up the merge" in world.record.notice
+        assert "blocks the merge" in world.record.notice
 
     def test_a_fork_is_held_up_while_nobody_knows_whether_policy_sets_would_judge_it(self, world):
         world.file(MAIN, "version: 1\nroot: []\n")

@@ -39,7 +39,9 @@ def rerun_drift(ports: Ports, delivery: Delivery) -> str:
 def _looked(ports: Ports, delivery: Delivery) -> str:
     given = delivery.fields
     if ports.people.permission(given["repository"], given["sender"]) < Permission.WRITE:
-        return f"{given['sender']} may not write to {given['repository']}, so nothing is looked for."
+        return (
+            f"{given['sender']} has no write permission on {given['repository']}, so the drift detection did not start."
+        )
     try:
         return start_drift(ports, given["repository"], given["schedule"], delivery.id).reason
     except NotFound as error:

@@ -32,9 +32,9 @@ MOST_LAYERS = 400
 MOST_LINES, MOST_LETTERS = 200, 400
 
 _DRAFT = "It is a draft: it is planned once it is ready for review. To plan it now, comment `tidegate plan`."
-_GUARDED = "As the default branch has policy sets, the check holds up the merge until its plans were held against them."
+_GUARDED = "The default branch has policy sets, so the check blocks the merge until they have evaluated its plans."
 _UNRELATED = "The branch and its base branch have no commit in common. Rebase the branch."
-_BY_HAND = "A comment `tidegate plan` plans also what is not planned by itself."
+_BY_HAND = "To plan roots that are not planned automatically, comment `tidegate plan`."
 
 _DEFAULT_BRANCH = "The default branch's tidegate.yaml is invalid. Tidegate plans nothing until a merge corrects it."
 _OWN = "Its tidegate.yaml is invalid. Correct it and push."

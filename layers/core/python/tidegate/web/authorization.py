@@ -151,7 +151,7 @@ class Authorization:
         def writes(permission: Permission) -> bool:
             return permission >= Permission.WRITE
 
-        refusal = NotGranted(f"{login} may not write to {repository}.")
+        refusal = NotGranted(f"{login} has no write permission on {repository}.")
         return self._anew(login, repository, writes, refusal)
 
     def _anew(self, login: str, repository: str, may: Callable[[Permission], bool], refusal: NotAllowed) -> Permission:

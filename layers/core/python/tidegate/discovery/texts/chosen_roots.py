@@ -26,8 +26,8 @@ def nothing_meant(request: PlanRequest, affected: Sequence[Candidate], done: str
     ``done`` is what would be done.
     """
     why = " ".join(("None of the changed roots matches.", *_unknown_parts(request, affected)))
-    there = f"It changes:\n\n{bullets(_by_stack(affected))}" if affected else "It changes no root."
-    otherwise = f"Name a root with `-p ROOT` to have it {done.split(maxsplit=1)[0]} in any case."
+    there = f"It changes:\n\n{bullets(_by_stack(affected))}" if affected else "It does not change any root."
+    otherwise = f"To have a root {done.split(maxsplit=1)[0]} anyway, name it with `-p ROOT`."
     return f"**Nothing is {done}.** {why}\n\n{there}\n\n{otherwise}"
 
 

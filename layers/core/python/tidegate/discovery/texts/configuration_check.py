@@ -13,7 +13,7 @@ NAME = "tidegate/config"
 #: Refused names that are listed; more would not be read, and the forge limits the text.
 _LISTED = 50
 _OWN = "tidegate.yaml"
-_AFTER = "Correct the file and merge that: every root is then planned, so that nothing is missed."
+_AFTER = "Correct the file and merge the correction. Tidegate then plans every root, so no change is missed."
 _PROPOSED = "Nothing is planned, and a merge would deploy nothing. Correct the file and push."
 _OF_ORGANIZATION = (
     "This file is not in this repository: an operator must correct it with `tidegate organization set FILE`. After "

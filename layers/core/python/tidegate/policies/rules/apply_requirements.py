@@ -238,10 +238,9 @@ def _too_few(pull_request: PullRequest, wanted: Requirements, besides: int, give
     by = f" by {different} among {_people(wanted.any_of, 'or')}" if wanted.any_of else ""
     whom = "somebody among them" if wanted.any_of else "somebody with write permission"
     return (
-        f"{_counted(asked)}{by} of the current head {code(pull_request.head_sha[:7])} "
-        f"{'are' if asked > 1 else 'is'} required, and {_there_are(given)}.{why} Ask for a review by {whom}. "
-        "Approvals by the author, by whoever made or pushed one of the commits, of earlier commits, or for another "
-        "base branch do not count."
+        f"{_counted(asked)}{by} of the current head {code(pull_request.head_sha[:7])} {'are' if asked > 1 else 'is'} "
+        f"required, but {_there_are(given)}.{why} Ask for a review by {whom}. Approvals by the author, by whoever "
+        "made or pushed one of the commits, of earlier commits, or for another base branch do not count."
     )
 
 

@@ -102,7 +102,7 @@ def closed_unmerged(
         )
     if cancelled:
         again = "To apply it after all, reopen it and comment `tidegate apply` again."
-        parts.append(f"**{closed}, so this is not applied any more.** {again}\n\n{_list(_commits(cancelled))}")
+        parts.append(f"**{closed}, so Tidegate no longer applies this.** {again}\n\n{_list(_commits(cancelled))}")
     text = "\n\n".join(parts)
     return f"<!-- tidegate:applied-and-closed {hashlib.sha256(text.encode()).hexdigest()[:16]} -->\n{text}"
 

@@ -117,7 +117,7 @@ class GitLabPulls:
         return sorted(reviews, key=lambda review: review.at)
 
     def dismiss_review(self, repository: str, number: int, review: int, reason: str) -> None:
-        raise ForgeRefused(405, "GitLab takes the approval of one person away for nobody but that person")
+        raise ForgeRefused(405, "On GitLab, only the approver can revoke an approval")
 
     def _told(self, repository: str, number: int) -> Mapping[int, str]:
         """Return when each user approved it last, as it says itself: GitLab tells with approvals since 18 only."""

@@ -31,13 +31,13 @@ GITHUB_TERMS = ForgeTerms(
     "pull request",
     "#",
     "check run",
-    "Install the App on a repository, merge a change of a root module to its default branch, and look again.",
+    "Install the App on a repository, merge a change of a root module to its default branch, then reload this page.",
 )
 GITLAB_TERMS = ForgeTerms(
     "merge request",
     "!",
     "commit status",
-    "Add the webhook to a project, merge a change of a root module to its default branch, and look again.",
+    "Add the webhook to a project, merge a change of a root module to its default branch, then reload this page.",
 )
 
 
