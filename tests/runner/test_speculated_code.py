@@ -222,7 +222,7 @@ def test_a_module_from_elsewhere_is_looked_through_before_anything_of_it_runs(be
     [
         (
             "locals {\n  x = <<A·B\n  words\nA·B\n}\n",
-            "network/evil.tf:2: this cannot be parsed: the end of a heredoc has",
+            "network/evil.tf:2: this cannot be parsed: the end marker of a heredoc has",
         ),
         ("locals {\n  x = 1 }\n", "network/evil.tf:2: this cannot be parsed"),
         (f"locals {{\n  config = {{{'#' * 60}\n  }}\n}}\n", "network/evil.tf:5: the module source 'evil/x/y'"),
