@@ -5,24 +5,29 @@ Standard library only, so that every program can read the same records.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from types import NoneType
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 Record = TypeVar("Record")
 
 
 def pack(value: Any) -> Any:
     """Return a dataclass as a dict, a tuple as a list, an enumeration as its value. None is left out of dicts."""
-    if is_dataclass(value):
-        packed = {field.name: pack(getattr(value, field.name)) for field in fields(value)}
-        return {name: item for name, item in packed.items() if item is not None}
+    if (names := _names(type(value))) is not None:  # type: ignore[arg-type]  # A class can be hashed.
+        return {name: pack(item) for name in names if (item := getattr(value, name)) is not None}
     if isinstance(value, tuple):
         return [pack(item) for item in value]
     return value.value if isinstance(value, Enum) else value
+
+
+@cache
+def _names(kind: type[Any]) -> tuple[str, ...] | None:
+    """Return the names of a dataclass's fields, None for any other type."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
 
 
 def unpack(kind: type[Record], data: Mapping[str, Any]) -> Record:
@@ -30,19 +35,20 @@ def unpack(kind: type[Record], data: Mapping[str, Any]) -> Record:
 
     So a record that an older or newer version wrote can be read.
     """
-    values = {
-        name: _unpacked(hint, data[name]) if name in data else None
-        for name, (hint, has_default) in _shape(kind).items()  # type: ignore[arg-type]  # A class can be hashed.
-        if name in data or not has_default
-    }
+    values = {}
+    for name, (read, has_default) in _shape(kind).items():  # type: ignore[arg-type]  # A class can be hashed.
+        if name in data:
+            values[name] = data[name] if read is None else read(data[name])
+        elif not has_default:
+            values[name] = None
     return kind(**values)
 
 
 @cache
-def _shape(kind: type[Any]) -> dict[str, tuple[Any, bool]]:
-    """Return each field's type, without its None, and whether it has a default."""
+def _shape(kind: type[Any]) -> dict[str, tuple[Callable[[Any], Any] | None, bool]]:
+    """Return how each field's value is read (None: as it is), and whether the field has a default."""
     hints = get_type_hints(kind)
-    return {field.name: (_without_none(hints[field.name]), _has_default(field)) for field in fields(kind)}
+    return {field.name: (_reader(_without_none(hints[field.name])), _has_default(field)) for field in fields(kind)}
 
 
 def _has_default(field: Field[Any]) -> bool:
@@ -54,12 +60,14 @@ def _without_none(hint: Any) -> Any:
     return next(choice for choice in choices if choice is not NoneType) if NoneType in choices else hint
 
 
-def _unpacked(hint: Any, value: Any) -> Any:
+def _reader(hint: Any) -> Callable[[Any], Any] | None:
+    """Return what makes a value of this type from plain data, None if plain data is such a value."""
     if is_dataclass(hint):
-        return unpack(hint, value)  # type: ignore[arg-type]  # A dataclass as found in a hint is a type.
-    if isinstance(value, list):
-        return tuple(_unpacked(get_args(hint)[0], item) for item in value)
-    return hint(value) if isinstance(hint, type) and issubclass(hint, Enum) else value
+        return partial(unpack, hint)  # type: ignore[arg-type]  # A dataclass as found in a hint is a type.
+    if get_origin(hint) is tuple:
+        each = _reader(get_args(hint)[0])
+        return tuple if each is None else lambda items: tuple(map(each, items))
+    return hint if isinstance(hint, type) and issubclass(hint, Enum) else None
 
 
 def to_attribute(value: Any) -> dict[str, Any]:
