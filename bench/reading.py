@@ -97,7 +97,8 @@ def _multiply(cloud: LocalCloud, begin: int, end: int) -> None:
     table, client = cloud.info["table"], cloud.client("dynamodb")
     found = client.scan(
         TableName=table,
-        FilterExpression="sk = :record AND attribute_exists(apply_job)",
+        FilterExpression="sk = :record AND attribute_exists(#apply.#job)",
+        ExpressionAttributeNames={"#apply": "apply", "#job": "job"},
         ExpressionAttributeValues={":record": {"S": "record"}},
     )["Items"]
     original = min(found, key=lambda item: str(item["requested_at"]["S"]))
@@ -109,7 +110,9 @@ def _multiply(cloud: LocalCloud, begin: int, end: int) -> None:
 def _copy(item: Mapping[str, Any], number: int) -> dict[str, Any]:
     name = f"{item['id']['S']}-{number}"
     at = f"2030-01-01T{number // 3600:02}:{number // 60 % 60:02}:{number % 60:02}.000000+00:00"
-    return {**item, "pk": {"S": f"deployment#{name}"}, "id": {"S": name}, "requested_at": {"S": at}}
+    request = {"M": {**item["request"]["M"], "at": {"S": at}}}
+    own = {"pk": {"S": f"deployment#{name}"}, "id": {"S": name}, "requested_at": {"S": at}}
+    return {**item, **own, "request": request}
 
 
 def _reads(cloud: LocalCloud, path: str) -> int:

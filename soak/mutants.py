@@ -154,7 +154,7 @@ MUTANTS = (
         (
             (
                 f"{_CORE}/deploys/rules/review.py",
-                "    return rule.approvals + (rule.exclude_authors and not deployment.authors_known)",
+                "    return rule.approvals + (rule.exclude_authors and not deployment.commits.authors_known)",
                 "    return 1",
             ),
         ),

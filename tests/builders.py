@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from hashlib import sha256
 from typing import Any
 
 from tidegate.changes.rules.waits import Waits
 from tidegate.config.rules.drift import DriftEntry, DriftFinding, DriftRecord, DriftState
 from tidegate.config.rules.timetable import Interval, timetable
-from tidegate.deploys.rules.deployment import Deployment, Gate, Review, State, Trigger
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.issued import NOTHING, Issued
 from tidegate.deploys.rules.job import Job, JobKind, job_id
+from tidegate.deploys.rules.lineage import Lineage
+from tidegate.deploys.rules.membership import Membership
+from tidegate.deploys.rules.outcome import Outcome
+from tidegate.deploys.rules.planned import ApplyJob, Planned
 from tidegate.deploys.rules.queue import Deployed, Lock
+from tidegate.deploys.rules.request import DeployedCommits, DeploymentRequest, Rerun, Trigger
+from tidegate.deploys.rules.root_settings import PolicyChecks, RootSettings
 from tidegate.deploys.rules.speculative_plan import SpeculativePlan
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import Gate, RequirementsCheck, Review
 from tidegate.plans.rules.plan import Artifact, Plan, PlannedChanges
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Delivery
@@ -65,44 +73,85 @@ def any_review(**fields: Any) -> Review:
     return replace(Review("review-1", NOW), **fields)
 
 
-def any_deployment(number: int = 1, **fields: Any) -> Deployment:
-    """Return a queued deployment of revision ``number``; the id follows from repository, root and revision."""
-    root = fields.get("root", any_root())
-    repository = fields.get("repository", REPOSITORY)
-    revision = fields.get("revision", any_revision(number))
+def amended(deployment: Deployment, **values: Any) -> Deployment:
+    """Return the deployment with other fields, those of its values by their own names or those in ``_NAMES``."""
+    own = {name: value for name, value in values.items() if name in _OWN}
+    named: dict[str, dict[str, Any]] = {}
+    for name in values.keys() - own.keys():
+        part, field = _NAMES[name]
+        named.setdefault(part, {})[field] = values[name]
+    made = {part: replace(own.get(part, getattr(deployment, part)), **fields) for part, fields in named.items()}
+    return replace(deployment, **{**own, **made})
+
+
+_OWN = frozenset(each.name for each in fields(Deployment))
+_PARTS = {
+    "request": DeploymentRequest,
+    "rerun": Rerun,
+    "commits": DeployedCommits,
+    "change": Membership,
+    "settings": RootSettings,
+    "lineage": Lineage,
+    "planned": Planned,
+    "policies": PolicyChecks,
+    "requirements": RequirementsCheck,
+    "apply": ApplyJob,
+    "outcome": Outcome,
+}
+#: What tests call the fields of a deployment's values, where a field's own name does not say enough.
+_NAMES = {each.name: (part, each.name) for part, kind in _PARTS.items() for each in fields(kind)} | {
+    "requested_by": ("request", "by"),
+    "requested_at": ("request", "at"),
+    "rerun_of": ("rerun", "of"),
+    "reruns_manual": ("rerun", "manual"),
+    "change_set": ("change", "id"),
+    "policy_sets": ("policies", "sets"),
+    "plan_job": ("planned", "job"),
+    "plan_digest": ("planned", "digest"),
+    "apply_job": ("apply", "job"),
+    "apply_started_at": ("apply", "started_at"),
+}
+
+
+def any_deployment(number: int = 1, **values: Any) -> Deployment:
+    """Return a queued deployment of revision ``number``; the id follows from repository, root and revision.
+
+    ``values`` are its fields, as ``amended`` takes them.
+    """
+    root = values.get("root", any_root())
+    repository = values.get("repository", REPOSITORY)
+    revision = values.get("revision", any_revision(number))
+    asked_at = f"2026-03-02T08:00:{number % 60:02}.000000+00:00"
     deployment = Deployment(
-        id=deployment_id(repository, root.name, revision.sha, fields.get("trigger", Trigger.MERGE)),
+        id=deployment_id(repository, root.name, revision.sha, values.get("trigger", Trigger.MERGE)),
         repository=repository,
         root=root,
         revision=revision,
-        trigger=Trigger.MERGE,
-        requested_by="maintainer",
-        requested_at=f"2026-03-02T08:00:{number % 60:02}.000000+00:00",
+        request=DeploymentRequest(Trigger.MERGE, "maintainer", asked_at),
     )
-    return replace(deployment, **fields)
+    return amended(deployment, **values)
 
 
-def deployment_in(state: State, number: int = 1, **fields: Any) -> Deployment:
+def deployment_in(state: State, number: int = 1, **values: Any) -> Deployment:
     """Return a deployment in ``state``, with the plan, review and apply job that it has there.
 
     At a gate it is one of stack ``prod``, and waits with its plan for stack ``dev``.
     """
     deployment = any_deployment(number, state=state, changed_at=NOW)
     if state not in _WITHOUT_PLAN:
-        deployment = replace(deployment, plan=any_plan())
+        deployment = amended(deployment, plan=any_plan())
     if state in _REVIEWED:
         approved = None if state is State.AWAITING_REVIEW else state is not State.REJECTED
         answered = {} if approved is None else {"by": "reviewer", "at": NOW}
         deployment = replace(deployment, review=any_review(approved=approved, **answered))
     if state in _AT_A_GATE:
-        deployment = replace(deployment, stack="prod", change_set="change-1", waits=Waits(apply_after=("dev",)))
+        deployment = amended(deployment, stack="prod", change_set="change-1", waits=Waits(apply_after=("dev",)))
     if state is State.AWAITING_REQUIREMENTS:
         wanted, missing = Requirements(approvals=1), ("1 approval is required.",)
-        deployment = replace(deployment, requires=(wanted,), missing=missing, gate=Gate("requirements", NOW))
+        deployment = amended(deployment, requires=(wanted,), missing=missing, gate=Gate("requirements", NOW))
     if state in _APPLIED:
-        job = job_id(deployment.id, JobKind.APPLY, 1)
-        deployment = replace(deployment, apply_job=job, apply_started_at=NOW)
-    return replace(deployment, **fields)
+        deployment = replace(deployment, apply=ApplyJob(job_id(deployment.id, JobKind.APPLY, 1), NOW))
+    return amended(deployment, **values)
 
 
 _WITHOUT_PLAN = {State.QUEUED, State.PLANNING, State.PLAN_FAILED, State.REFUSED, State.ENGINE_FAULT}

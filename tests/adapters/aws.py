@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.builders import deployment_in
 from tidegate.aws.boto import client
-from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.state import State
 
 REGION = "eu-central-1"
 APPLIED = deployment_in(State.APPLIED, version=4)

@@ -112,7 +112,7 @@ def test_a_change_is_an_event_with_what_others_need(fifo, bus):
         "state": "applied",
         "reason": "",
         "changed_at": APPLIED.changed_at,
-        "apply_job": APPLIED.apply_job,
+        "apply_job": APPLIED.apply.job,
         "changes": {
             "add": 2,
             "change": 0,

@@ -11,7 +11,7 @@ from tidegate.aws.clock import SystemClock
 from tidegate.aws.visibility import QueueVisibility
 from tidegate.deploys.adapters.audit import SnsAuditLog
 from tidegate.deploys.rules.audit import audit_message
-from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.state import State
 
 
 def test_an_audit_message_can_be_filtered_by_its_attributes_and_comes_once(cloud):
@@ -27,7 +27,7 @@ def test_an_audit_message_can_be_filtered_by_its_attributes_and_comes_once(cloud
         log.publish(audit_message(APPLIED, "SUCCESS", NOW))
     (message,) = received(queue)
     notification = json.loads(message["Body"])
-    assert json.loads(notification["Message"])["event_id"] == f"{APPLIED.apply_job}:SUCCESS"
+    assert json.loads(notification["Message"])["event_id"] == f"{APPLIED.apply.job}:SUCCESS"
     assert notification["MessageAttributes"]["root"]["Value"] == "network"
 
 

@@ -14,9 +14,10 @@ from tidegate.config.rules.drift import DriftState
 from tidegate.deploys.adapters.audit import SnsAuditLog
 from tidegate.deploys.adapters.event_publisher import AwsEventPublisher, Channels
 from tidegate.deploys.rules import audit
-from tidegate.deploys.rules.deployment import State, Unlocking
 from tidegate.deploys.rules.locking import Locking, lock_by_hand
+from tidegate.deploys.rules.outcome import Unlocking
 from tidegate.deploys.rules.queue import QueueHead
+from tidegate.deploys.rules.state import State
 from tidegate.drift.adapters.drift_events import AwsDriftEvents
 from tidegate.plans.rules.plan import PlannedChanges
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.api.world import Client
 from tests.builders import REPOSITORY, any_drift, any_job, any_pull_request, any_pull_request_record, deployment_in
-from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.state import State
 from tidegate.ports import Delivery
 
 #: How each route is called, about a repository: {id} is a deployment, {job} its plan job, {request} a request.

@@ -10,8 +10,8 @@ from cachetools import TTLCache
 
 from tests.api.calls import CALLS, call, client_for, prepare
 from tests.api.world import URL, Client, WebWorld
-from tests.builders import REPOSITORY, any_lock
-from tidegate.deploys.rules.deployment import State
+from tests.builders import REPOSITORY, amended, any_lock
+from tidegate.deploys.rules.state import State
 from tidegate.ports import KnownRepository
 from tidegate.rules.access import Access as RootAccess
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
@@ -140,7 +140,7 @@ GUARDED = RootAccess(apply=("team:sre",), review=("team:sre",), unlock=("user:re
 
 def guard(wires, names, **fields):
     """Put a deployment under access control; return it."""
-    return wires.deployments.save(replace(wires.deployments.get(names["id"]), access=GUARDED, **fields))
+    return wires.deployments.save(amended(wires.deployments.get(names["id"]), access=GUARDED, **fields))
 
 
 @pytest.mark.parametrize("route", [route for route in ACTING if "/review" in route])
@@ -171,7 +171,7 @@ def test_a_queue_is_unlocked_by_whom_the_access_control_of_what_locked_it_names(
 
 def test_who_retries_at_a_gate_must_be_granted_a_deploy(wires):
     names = prepare(wires)
-    wires.deployments.save(replace(wires.deployments.get(names["id"]), access=RootAccess(apply=("user:somebody",))))
+    wires.deployments.save(amended(wires.deployments.get(names["id"]), access=RootAccess(apply=("user:somebody",))))
     refused = Client(wires, "token-of-reviewer").post_json(
         f"/api/v1/deployments/{names['id']}/gate", {"decision": "retry"}
     )
@@ -190,7 +190,7 @@ def test_who_is_refused_often_is_not_asked_about_each_time_and_is_asked_about_an
     for _ in range(10):
         assert client.post_json(path, {"decision": "reject"}).status == 403
     assert len(asked) <= 3
-    wires.deployments.save(replace(wires.deployments.get(names["id"]), access=RootAccess(review=("role:write",))))
+    wires.deployments.save(amended(wires.deployments.get(names["id"]), access=RootAccess(review=("role:write",))))
     wires.forge.writers.clear()
     wires.forge.readers.add("reviewer")
     assert client.post_json(path, {"decision": "reject"}).status == 403

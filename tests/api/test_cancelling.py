@@ -6,14 +6,14 @@ import pytest
 
 from tests.api.world import Client
 from tests.builders import any_job, deployment_in
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.state import State
 from tidegate.rules.access import Access
 
 
 def applying(wires):
     one = wires.deployed(deployment_in(State.APPLYING))
-    job = any_job(JobKind.APPLY, id=one.apply_job)
+    job = any_job(JobKind.APPLY, id=one.apply.job)
     wires.jobs.create(job)
     wires.jobs.hand_over(job.id, "token", "clone")
     wires.jobs.take(job.id, "arn:aws:ecs:eu-central-1:1:task/1")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, REPOSITORY, any_plan, deployment_in
+from tests.builders import NOW, REPOSITORY, amended, any_plan, deployment_in
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import Approval, Override, State
 from tidegate.deploys.rules.freeze import Freeze, Hold, missing
 from tidegate.deploys.rules.gate import GateAnswer
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import Approval, Override
 from tidegate.rules.decision import Decision
 
 
@@ -258,6 +258,6 @@ def test_names_of_stacks_are_text_on_the_page(wires, browser):
     hostile = "<b>x</b>"
     wires.changed(
         deployment_in(State.QUEUED, 1, stack=hostile),
-        replace(deployment_in(State.GATED, 2, stack="prod", waits=Waits(apply_after=(hostile,))), plan=any_plan()),
+        amended(deployment_in(State.GATED, 2, stack="prod", waits=Waits(apply_after=(hostile,))), plan=any_plan()),
     )
     assert "<b>x" not in browser.get("/changes/c-1").body

@@ -9,9 +9,9 @@ import pytest
 from tests.api.world import Client
 from tests.builders import NOW, REPOSITORY, any_drift, any_drift_finding, any_job, any_layer, deployment_in, sha
 from tidegate.config.rules.drift import DriftState
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.job import JobKind
 from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.deploys.rules.state import State
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.ports import KnownRepository
 

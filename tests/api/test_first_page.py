@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_deployment, any_lock, any_root, deployment_in
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.queue import Deployed
+from tidegate.deploys.rules.state import State
 from tidegate.ports import KnownRepository
 
 
@@ -19,7 +19,7 @@ def busy(wires):
     def placed(state, number, **of_head):
         one = wires.deployed(deployment_in(state, number, root=any_root(name=f"root-{number}")))
         head, first = wires.queues.read(one.queue)
-        ended = Deployed(one.id, one.revision, one.state, one.trigger)
+        ended = Deployed(one.id, one.revision, one.state, one.request.trigger)
         ran = {"in_flight": one.id} if state not in {State.PLAN_FAILED, State.APPLIED} else {"attempted": ended}
         wires.queues.commit(head, replace(head, **ran, **of_head), take=first)
         return one

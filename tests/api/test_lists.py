@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from tests.api.world import QUEUE, lock
 from tests.builders import NOW, REPOSITORY, any_deployed, any_deployment, any_lock, any_root, deployment_in
-from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.queue import Orphaned
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
 
 LISTS = (f"/repositories/{REPOSITORY}", f"/repositories/{REPOSITORY}/deployments", QUEUE)
 

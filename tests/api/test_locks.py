@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.world import QUEUE
 from tests.builders import REPOSITORY, any_deployed, any_deployment
-from tidegate.deploys.rules.deployment import Trigger
+from tidegate.deploys.rules.request import Trigger
 
 PAGE = f"/repositories/{REPOSITORY}"
 ROOTS = f"/api/v1{PAGE}/roots"

@@ -13,8 +13,8 @@ from tests.api.calls import prepare
 from tests.api.world import Client
 from tests.builders import any_job, deployment_in
 from tests.functions.wires import Context
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.job import log_key
+from tidegate.deploys.rules.state import State
 
 
 def log_of(wires, *lines, state=State.APPLYING, kind="plan"):

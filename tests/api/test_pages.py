@@ -21,8 +21,11 @@ from tests.builders import (
     any_queue,
     deployment_in,
 )
-from tidegate.deploys.rules.deployment import Approval, Audited, State, Step, Trigger
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.timeline import Audited, Step
+from tidegate.deploys.rules.waiting import Approval
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.ports import KnownRepository, LogChunk, PublishedCheckRun
 from tidegate.web.application import POLICY
@@ -107,8 +110,10 @@ def test_a_deployment_shows_its_whole_story(wires, browser):
     steps = (Step(State.QUEUED, NOW), Step(State.PLANNING, NOW), Step(State.APPLIED, NOW, "reviewer", "As reviewed."))
     one = deployment_in(State.APPLIED, history=steps, audited=(Audited("event-7", "SUCCESS", NOW),), authors=("dev",))
     changes = PlannedChanges(add=2, change=1, destroy=1, replace=1, destroyed=("aws_vpc.old",), replaced=("aws_eip.a",))
-    one = wires.deployed(replace(one, plan=any_plan(job=f"{one.id}-plan-1", changes=changes)))
-    wires.artifacts.put(one.plan.text.key, PLAN_TEXT)
+    one = wires.deployed(
+        replace(one, planned=replace(one.planned, plan=any_plan(job=f"{one.id}-plan-1", changes=changes)))
+    )
+    wires.artifacts.put(one.planned.plan.text.key, PLAN_TEXT)
     wires.check_runs.remember(PublishedCheckRun(one.id, 42, 1, closed=True))
     page = browser.get(f"/deployments/{one.id}")
     for words in (
@@ -120,10 +125,10 @@ def test_a_deployment_shows_its_whole_story(wires, browser):
         "by reviewer",
         "terraform 1.11.4",
         "+ resource",
-        one.plan.file.sha256,
+        one.planned.plan.file.sha256,
     ):
         assert words in page.text
-    for link in (f"/jobs/{one.id}-plan-1", f"/jobs/{one.apply_job}", f"/{REPOSITORY}/runs/42", "/commit/"):
+    for link in (f"/jobs/{one.id}-plan-1", f"/jobs/{one.apply.job}", f"/{REPOSITORY}/runs/42", "/commit/"):
         assert link in page.body
     assert page.text.index("1 to destroy") < page.text.index("2 to add")
 
@@ -137,7 +142,7 @@ def test_a_page_of_what_has_ended_does_not_ask_again(wires, browser):
 def test_a_plan_is_confirmed_and_another_press_is_told_why_it_does_nothing(wires, browser):
     names = prepare(wires)
     path = f"/deployments/{names['id']}"
-    seen = wires.deployments.get(names["id"]).plan.file.sha256
+    seen = wires.deployments.get(names["id"]).planned.plan.file.sha256
     answer = browser.post_form(f"{path}/review", csrf=browser.form_token(), decision="approve", plan_digest=seen)
     assert (answer.status, answer.headers["location"]) == (303, f"{path}?done=approve")
     assert wires.deployments.get(names["id"]).review.approved is True
@@ -185,7 +190,7 @@ def test_the_page_of_a_failed_deployment_says_what_to_do_next(wires, browser, st
 
 def test_a_plan_that_was_altered_is_not_shown(wires, browser):
     one = wires.deployed(deployment_in(State.AWAITING_REVIEW))
-    wires.artifacts.put(one.plan.text.key, b"No changes. Really.")
+    wires.artifacts.put(one.planned.plan.text.key, b"No changes. Really.")
     page = browser.get(f"/deployments/{one.id}")
     assert "Really" not in page.text
     assert "The stored plan was changed after" in page.text
@@ -194,8 +199,8 @@ def test_a_plan_that_was_altered_is_not_shown(wires, browser):
 
 def test_a_plan_that_was_altered_cannot_be_confirmed(wires, browser, reviewer):
     names = prepare(wires)
-    wires.artifacts.put(wires.deployments.get(names["id"]).plan.text.key, b"No changes. Really.")
-    given = {"decision": "approve", "plan_digest": wires.deployments.get(names["id"]).plan.file.sha256}
+    wires.artifacts.put(wires.deployments.get(names["id"]).planned.plan.text.key, b"No changes. Really.")
+    given = {"decision": "approve", "plan_digest": wires.deployments.get(names["id"]).planned.plan.file.sha256}
     pressed = browser.post_form(f"/deployments/{names['id']}/review", csrf=browser.form_token(), **given)
     called = reviewer.post_json(f"/api/v1/deployments/{names['id']}/review", given)
     assert (pressed.status, called.status) == (409, 409)
@@ -219,7 +224,10 @@ def test_nothing_that_comes_from_outside_is_markup(wires, browser):
     changes = PlannedChanges(destroy=1, destroyed=(HOSTILE,))
     one = deployment_in(State.AWAITING_REVIEW, reason=HOSTILE, history=steps, authors=(HOSTILE,), last_lines=HOSTILE)
     one = replace(
-        one, must_review=HOSTILE, requested_by=HOSTILE, error=HOSTILE, plan=replace(one.plan, changes=changes)
+        one,
+        planned=replace(one.planned, must_review=HOSTILE, plan=replace(one.planned.plan, changes=changes)),
+        request=replace(one.request, by=HOSTILE),
+        error=HOSTILE,
     )
     one = wires.deployed(one)
     lock(wires, by=HOSTILE, reason=HOSTILE, deployment=one.id)

@@ -8,8 +8,9 @@ import pytest
 
 from tests.api.world import Client
 from tests.builders import NOW, any_deployment, any_review, deployment_in
-from tidegate.deploys.rules.deployment import Approval, Gate, State
 from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import Approval, Gate
 from tidegate.rules.access import Access
 
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.builders import REPOSITORY, any_deployment, any_root, deployment_in
-from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.search_deployments import SEARCHED
 from tidegate.ports import KnownRepository
 

@@ -12,6 +12,7 @@ from tests.api.world import QUEUE, Client, WebWorld
 from tests.builders import (
     NOW,
     REPOSITORY,
+    amended,
     any_deployment,
     any_layer,
     any_lock,
@@ -28,8 +29,8 @@ from tests.unit.usecases.events_world import PULL
 from tests.unit.usecases.publishing_world import World as PublishingWorld
 from tests.unit.usecases.pull_request_world import NUMBER
 from tidegate.check_runs.check_run_view import present_check_run
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.deploys.rules.state import State
 from tidegate.ports.check_runs import PublishedCheckRun
 from tidegate.pull_requests.close_applied import close_applied
 from tidegate.pull_requests.rules.record import judged
@@ -147,7 +148,7 @@ def _pages(settings: dict[str, str]) -> Iterator[str]:
     wires.pull_requests.save(judged(record, layers, NOW))
     wires.deployed(any_deployment(pull_request=NUMBER))
     for number, state in enumerate(State, 2):
-        wires.changed(replace(deployment_in(state, number), pull_request=NUMBER), change=f"c-{number}")
+        wires.changed(amended(deployment_in(state, number), pull_request=NUMBER), change=f"c-{number}")
     wires.check_runs.remember(PublishedCheckRun(any_deployment().id, 1, 1, closed=False))
     head, _ = wires.queues.read(any_queue())
     wires.queues.commit(head, replace(head, lock=any_lock(pull_request=NUMBER)))

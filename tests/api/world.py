@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from html import unescape
 from urllib.parse import unquote_plus, urlencode, urlsplit
 
-from tests.builders import REPOSITORY, any_deployment, any_lock, any_queue
+from tests.builders import REPOSITORY, amended, any_deployment, any_lock, any_queue
 from tests.fakes.accounts import MemoryAccounts
 from tests.functions.wires import Context, Wires
 from tidegate.ports import Enrolled, KnownRepository
@@ -55,8 +55,8 @@ class WebWorld(Wires):
 
     def changed(self, *deployments, change="c-1"):
         """Store deployments as one change, and return them."""
-        made = [replace(one, change_set=change) for one in deployments]
-        self.change_sets.enroll(change, [Enrolled(one.root.name, one.stack, one.id, one.requested_at) for one in made])
+        made = [amended(one, change_set=change) for one in deployments]
+        self.change_sets.enroll(change, [Enrolled(one.root.name, one.stack, one.id, one.request.at) for one in made])
         return [self.deployed(one) for one in made]
 
 

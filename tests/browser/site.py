@@ -9,8 +9,8 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 from tests.api.world import WebWorld
 from tests.api.wsgi import wsgi
 from tests.builders import any_job, deployment_in
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.job import log_key
+from tidegate.deploys.rules.state import State
 from tidegate.ports import LogChunk
 
 CHROMIUM = shutil.which("chromium")

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tests.browser.site import CHROMIUM
 from tests.builders import PLAN_TEXT, REPOSITORY, any_deployment, any_job, any_lock, any_queue, deployment_in
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.state import State
 
 pytestmark = [
     pytest.mark.browser,
@@ -182,7 +182,7 @@ def test_a_page_that_is_open_shows_what_happens_and_keeps_what_was_unfolded(site
     page = visit(f"/deployments/{one.id}")
     expect(page.get_by_text("Queued").first).to_be_visible()
     waiting = replace(deployment_in(State.AWAITING_REVIEW), version=site.wires.deployments.get(one.id).version)
-    site.wires.artifacts.put(waiting.plan.text.key, PLAN_TEXT)
+    site.wires.artifacts.put(waiting.planned.plan.text.key, PLAN_TEXT)
     saved = site.wires.deployments.save(replace(waiting, id=one.id))
     expect(page.get_by_role("button", name="Confirm")).to_be_visible()
     page.get_by_text("Show the plan").click()

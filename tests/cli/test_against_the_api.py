@@ -14,8 +14,8 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 from tests.api.world import WebWorld
 from tests.api.wsgi import wsgi
 from tests.builders import REPOSITORY, any_deployment, any_job, any_plan, deployment_in
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.job import JobKind, job_id
+from tidegate.deploys.rules.state import State
 from tidegate.ports import LogChunk
 from tidegate_cli.main import app
 
@@ -75,12 +75,12 @@ def test_a_deployment_is_cancelled_and_an_apply_only_if_that_is_said(wires, tide
     assert tidegate("cancel", planning.id).exit_code == 0
     assert wires.deployments.get(planning.id).state is State.CANCELLED
     applying = wires.deployed(deployment_in(State.APPLYING, 2))
-    wires.jobs.create(any_job(JobKind.APPLY, id=applying.apply_job))
+    wires.jobs.create(any_job(JobKind.APPLY, id=applying.apply.job))
     refused = tidegate("cancel", applying.id)
     assert (refused.exit_code, "partly changed" in refused.stderr) == (1, True)
-    assert wires.deployments.get(applying.id).cancelled is None
+    assert wires.deployments.get(applying.id).outcome.cancelled is None
     assert tidegate("cancel", "--apply", applying.id, "--json").exit_code == 0
-    assert wires.deployments.get(applying.id).cancelled.by == "reviewer"
+    assert wires.deployments.get(applying.id).outcome.cancelled.by == "reviewer"
 
 
 def test_what_waits_for_nothing_cannot_be_answered(wires, tidegate):
@@ -135,8 +135,8 @@ def test_a_deploy_by_hand_is_asked_for_and_its_outcome_is_told(wires, tidegate, 
 
 def test_a_log_is_followed_to_its_end(wires, tidegate):
     one = deployment_in(State.AWAITING_REVIEW)
-    one = wires.deployed(replace(one, plan=any_plan(job=job_id(one.id, JobKind.PLAN, 1))))
-    job = any_job(JobKind.PLAN, id=one.plan.job, deployment=one.id)
+    one = wires.deployed(replace(one, planned=replace(one.planned, plan=any_plan(job=job_id(one.id, JobKind.PLAN, 1)))))
+    job = any_job(JobKind.PLAN, id=one.planned.plan.job, deployment=one.id)
     wires.jobs.create(job)
     wires.job_logs.append(job.id, LogChunk(0, ("one", "two")))
     result = tidegate("logs", one.id, "--follow")

@@ -10,8 +10,9 @@ from tests.fakes import (
     MemoryAuditLog,
 )
 from tidegate.deploys.queue.execution_closed import ClosedExecution
-from tidegate.deploys.rules.deployment import State, Trigger, is_final, moves_baseline
 from tidegate.deploys.rules.queue import has_work
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State, is_final, moves_baseline
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.comparison import Comparison
 
@@ -43,7 +44,9 @@ class Rules:
             compared = relation(int(head.deployed.revision.sha, 16), self.accepted[deployment])
             assert compared is not Comparison.BEHIND, "an apply goes backwards"
             if compared is Comparison.DIVERGED:
-                assert self.stores.deployments.get(deployment).must_review, "a diverged apply that nobody confirmed"
+                assert self.stores.deployments.get(deployment).planned.must_review, (
+                    "a diverged apply that nobody confirmed"
+                )
 
     def check_always(self) -> None:
         """Whatever was enqueued is in line, in flight, or final; and in one of these places only."""
@@ -70,7 +73,7 @@ class Rules:
         assert head.lock.revision == deployment.revision.sha
         if deployment.state is State.OUTCOME_UNKNOWN:
             return
-        assert deployment.trigger is Trigger.MANUAL, "a merge has locked the queue"
+        assert deployment.request.trigger is Trigger.MANUAL, "a merge has locked the queue"
         assert deployment.state not in {State.QUEUED, State.REFUSED, State.SUPERSEDED}, "locked before it was let in"
         if head.in_flight != deployment.id:
             assert moves_baseline(deployment.state), "a deployment that changed nothing holds back the merges"
@@ -85,8 +88,8 @@ class Rules:
             assert len([state for state in states if state in ends]) <= 1, f"{identifier}: {states}"
         for identifier in self._stored():
             deployment = self.stores.deployments.get(identifier)
-            if deployment.state in _AUDITED_ENDS and (deployment.apply_job or deployment.state is State.REJECTED):
-                audited = deployment.apply_job if deployment.state is not State.REJECTED else deployment.id
+            if deployment.state in _AUDITED_ENDS and (deployment.apply.job or deployment.state is State.REJECTED):
+                audited = deployment.apply.job if deployment.state is not State.REJECTED else deployment.id
                 assert set(heard.get(audited or "", [])) & ends, f"{identifier} ended unheard"
 
     def check_awake(self) -> None:

@@ -27,10 +27,13 @@ from tidegate.deploys.queue.unlock import unlock_queue
 from tidegate.deploys.queue.validate_revision import validate_revision
 from tidegate.deploys.queue.wait_for_signal import wait_for_signal
 from tidegate.deploys.reviews.decide_review import decide_review
-from tidegate.deploys.rules.deployment import Review, State, Trigger, Unlocking
 from tidegate.deploys.rules.job import JobKind, job_id
+from tidegate.deploys.rules.outcome import Unlocking
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review import Answer
 from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import Review
 from tidegate.jobs.begin_job import begin_job
 from tidegate.jobs.dispatch_job import dispatch_job
 from tidegate.jobs.record_result import record_result
@@ -268,7 +271,7 @@ class World(Rules):
             child.step = "end"
         else:
             review = Review(f"review of {deployment.id}", self.clock.now())
-            planned = replace(deployment, plan=any_plan(), review=review)
+            planned = replace(deployment, planned=replace(deployment.planned, plan=any_plan()), review=review)
             self.stores.deployments.save(planned.moved(State.AWAITING_REVIEW, self.clock.now()))
             child.step = "review"
 

@@ -14,9 +14,9 @@ from tests.contract.stores import Stores
 from tests.fakes import MemoryEventPublisher
 from tests.fakes.ports import memory_ports
 from tidegate.deploys.cancel_deployment import cancel_deployment
-from tidegate.deploys.rules.deployment import State, is_final
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.deploys.rules.slots import INSTALLATION
+from tidegate.deploys.rules.state import State, is_final
 from tidegate.deploys.slots.assign_plan_slots import assign_free_slots
 from tidegate.deploys.slots.keep_slots import release_slot
 from tidegate.deploys.slots.wait_for_slot import wait_for_slot
@@ -139,7 +139,7 @@ class SlotsWorld:
             deployment = self.stores.deployments.get(one.id)
             if not one.alive and not is_final(deployment.state):
                 ending = deployment.ending_without_result("ABORTED", self.clock.now(), apply_was_taken=False)
-                self.stores.deployments.save(deployment.ended(deployment.ending or ending))
+                self.stores.deployments.save(deployment.ended(deployment.outcome.ending or ending))
 
     def repeat(self, one: Deployed, what: str) -> None:
         """Let a late copy of an earlier call arrive."""
@@ -198,7 +198,7 @@ class SlotsWorld:
             return
         try:
             deployment = self.stores.deployments.get(one.id)
-            plan = replace(any_plan(), job=deployment.plan_job)
+            plan = replace(any_plan(), job=deployment.planned.job)
             record_plan(self.ports, RecordPlan.model_validate({"deployment": one.id, "plan": plan}))
         except _OVER:
             one.step = "cancelled"
@@ -215,7 +215,7 @@ class SlotsWorld:
         """Check that no more run than there are slots, and that whatever runs has one."""
         now = self.stores.places.read(INSTALLATION)
         running = {each.id for each in self.deployed.values() if each.step == "running" and each.alive}
-        running = {each for each in running if self.stores.deployments.get(each).ending is None}
+        running = {each for each in running if self.stores.deployments.get(each).outcome.ending is None}
         assert len(now.held) <= LIMIT
         assert running <= set(now.held), (running, now)
         assert len(set(now.line)) == len(now.line)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, REPOSITORY, any_deployment, any_queue, any_root, sha
+from tests.builders import NOW, REPOSITORY, amended, any_deployment, any_queue, any_root, sha
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.queue import Lock
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.summary import summary_of
 from tidegate.ports import KnownRepository
 from tidegate.rules.errors import NotFound
@@ -105,7 +105,7 @@ def test_deployments_of_a_repository_come_from_all_its_roots(stores):
 
 def test_a_list_shows_what_became_of_a_deployment(stores):
     (deployment,) = enqueued(stores, 1)
-    saved = stores.deployments.save(replace(deployment, state=State.REFUSED, reason="behind", last_lines="long"))
+    saved = stores.deployments.save(amended(deployment, state=State.REFUSED, reason="behind", last_lines="long"))
     assert stores.repository_index.of_queue(any_queue(), 1).deployments == (summary_of(saved),)
 
 
@@ -115,7 +115,7 @@ def test_a_list_tells_what_a_deployment_waits_for(stores):
         stores.repository_index.of_queue(any_queue(), 1),
         stores.repository_index.of_repository(REPOSITORY, 1),
     ):
-        assert [one.waits for one in page.deployments] == [deployment.waits]
+        assert [one.change.waits for one in page.deployments] == [deployment.change.waits]
 
 
 @pytest.mark.parametrize("after", ["x", "", "%", "W10", "bnVsbA", "a" * 1000, "ÿ"])
@@ -128,7 +128,7 @@ def test_what_is_no_place_in_a_list_is_not_found(stores, after):
 def test_a_list_goes_on_after_any_deployment_of_it(stores):
     made = enqueued(stores, *range(1, 5), stack="eu", within=("prod",), change_set="c-1", layer=2)
     shown = stores.repository_index.of_repository(REPOSITORY, 10).deployments
-    found = [(one.stack, one.within, one.change_set, one.layer) for one in shown]
+    found = [(one.stack, one.within, one.change.id, one.change.layer) for one in shown]
     assert found == [("eu", ("prod",), "c-1", 2)] * 4
     for history, of in (
         (REPOSITORY, stores.repository_index.of_repository),

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tests.builders import any_deployment, any_plan, any_root, deployment_in
 from tidegate.aws.records import from_item, pack, to_item, unpack
-from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.state import State
 from tidegate.ports import PublishedCheckRun
 from tidegate.roots.rules.root import Engine, EngineName
 from tidegate.rules.errors import Conflict, NotFound

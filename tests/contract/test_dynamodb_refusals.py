@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from tests.builders import any_deployment, any_queue
+from tests.builders import amended, any_deployment, any_queue
 from tests.contract.stores import dynamodb_stores
 from tidegate.aws.table import refusals_of
 from tidegate.deploys.adapters.queues import DynamoDeployQueues
@@ -58,7 +57,7 @@ def test_an_enqueue_that_meets_another_writer_is_a_conflict(client, table):
 
 @pytest.mark.parametrize("attribute", ["why", "reason"])
 def test_a_record_that_is_too_large_is_refused_in_words(client, table, attribute):
-    oversized = replace(any_deployment(), **{attribute: "x" * 410_000})
+    oversized = amended(any_deployment(), **{attribute: "x" * 410_000})
     with pytest.raises(OversizedRecord, match="exceeds 400 KB"):
         DynamoDeployQueues(client, table).enqueue(oversized)
 

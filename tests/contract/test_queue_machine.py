@@ -18,8 +18,9 @@ from tests.chance import examples
 from tests.contract.queue_actors import BRANCHES
 from tests.contract.queue_world import World
 from tests.contract.stores import dynamodb_stores, memory_stores, new_table
-from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review import Answer
+from tidegate.deploys.rules.state import State
 
 NUMBERS = st.integers(1, 6) | st.integers(BRANCHES, BRANCHES + 1)
 INDEX = st.integers(0, 10_000)

@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_deployed, any_deployment, any_lock, any_queue, any_root
-from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.freeze import Freeze, FreezeWindows
 from tidegate.deploys.rules.queue import QueueHead, Worker, waiting_for, with_another
 from tidegate.deploys.rules.repository_locks import WHOLE, RepositoryLocks
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
 from tidegate.rules.errors import Conflict, NotFound
 
 
@@ -98,7 +99,9 @@ def test_the_same_deployment_is_enqueued_once_only(stores):
     deployment = any_deployment()
     stores.queues.enqueue(deployment)
     before = stores.queues.read(deployment.queue)
-    assert not stores.queues.enqueue(replace(deployment, requested_at="2027-01-01T00:00:00.000000+00:00"))
+    assert not stores.queues.enqueue(
+        replace(deployment, request=replace(deployment.request, at="2027-01-01T00:00:00.000000+00:00"))
+    )
     assert stores.queues.read(deployment.queue) == before
     assert len(stores.queues.waiting(deployment.queue)) == 1
 

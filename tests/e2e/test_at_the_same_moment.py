@@ -14,7 +14,7 @@ from tests.e2e.patience import eventually
 from tests.e2e.project import title
 from tests.e2e.pulls import open_pull
 from tests.stepfunctions.world import OperatorPorts
-from tidegate.deploys.rules.deployment import Trigger
+from tidegate.deploys.rules.request import Trigger
 from tidegate.roots.rules.root import queue_id
 
 pytestmark = pytest.mark.nightly

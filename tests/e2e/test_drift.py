@@ -16,7 +16,8 @@ from tests.e2e.patience import eventually
 from tests.e2e.project import Project, rests
 from tests.stepfunctions.world import OperatorPorts
 from tidegate.config.rules.drift import DriftRecord, DriftState
-from tidegate.deploys.rules.deployment import State, Trigger, is_final
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State, is_final
 from tidegate.roots.rules.root import schedule_name
 from tidegate.rules.errors import NotFound
 

@@ -13,8 +13,8 @@ from tests.e2e.modules import gated, thing
 from tests.e2e.patience import eventually
 from tests.e2e.project import Project, gate_of, words
 from tests.stepfunctions.world import OperatorPorts, events_of
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.slots import INSTALLATION
+from tidegate.deploys.rules.state import State
 from tidegate_local.client import LocalCloud
 
 pytestmark = pytest.mark.nightly

@@ -48,7 +48,7 @@ class MemoryRepositoryIndex:
         return _page(repository, found, limit, after)
 
     def after(self, history: str, deployment: DeploymentSummary) -> str:
-        return cursor(history, deployment.requested_at, deployment.id)
+        return cursor(history, deployment.request.at, deployment.id)
 
 
 def _page(history: str, found: list[Deployment], limit: int, after: str | None) -> HistoryPage:
@@ -62,4 +62,4 @@ def _page(history: str, found: list[Deployment], limit: int, after: str | None) 
 
 
 def _age(deployment: Deployment) -> tuple[str, str]:
-    return deployment.requested_at, deployment.id
+    return deployment.request.at, deployment.id

@@ -6,13 +6,14 @@ import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegate.deploys.rules.deployment import Deployment, Trigger
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.freeze import FreezeWindows
 from tidegate.deploys.rules.issued import NOTHING, Issued
 from tidegate.deploys.rules.job import Job, TakenJob
 from tidegate.deploys.rules.plan_runner import Limit, OnFargate
 from tidegate.deploys.rules.queue import QueueHead, Waiting, order, waiting_for
 from tidegate.deploys.rules.repository_locks import RepositoryLocks, own, under
+from tidegate.deploys.rules.request import Trigger
 from tidegate.ports import Delivery, DeliveryOutcome, LogChunk, PublishedCheckRun
 from tidegate.rules.errors import ApplyAlreadyStarted, Conflict, NotFound
 

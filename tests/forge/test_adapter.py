@@ -10,7 +10,7 @@ import pytest
 from tests.builders import deployment_in
 from tests.e2e.patience import eventually
 from tests.forge.published import operation_of, validate
-from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.texts.presentation import View
 from tidegate.deploys.texts.text import render
 from tidegate.roots.rules.root import Revision

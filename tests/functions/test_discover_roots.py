@@ -7,7 +7,7 @@ import pytest
 from tests.builders import seen, sha
 from tests.functions.wires import call, failures, sqs_event
 from tests.repositories import LOCKED
-from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.state import State
 from tidegate.ports import Delivery
 from tidegate.rules.errors import ForgeUnavailable
 from tidegate.vcs.adapters.deliveries import to_message

@@ -7,7 +7,8 @@ import pytest
 from tests.builders import any_plan, any_root, deployment_in
 from tests.functions.wires import call, failures, sqs_event
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import State, Step
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.timeline import Step
 from tidegate.messages.queues import OpenGates
 from tidegate.ports import Enrolled
 from tidegate.rules.errors import WrongState
@@ -26,7 +27,7 @@ def dev(wires):
     """What is waited for."""
     dev = deployment_in(State.APPLYING, 2, root=any_root(name="app"), stack="dev", change_set=CHANGE)
     wires.deployments.add(dev)
-    wires.change_sets.enroll(CHANGE, [Enrolled("app", "dev", dev.id, dev.requested_at)])
+    wires.change_sets.enroll(CHANGE, [Enrolled("app", "dev", dev.id, dev.request.at)])
     return dev
 
 
@@ -45,7 +46,7 @@ def waiting(wires, dev):
         history=(Step(State.PLANNING, PLANNED),),
     )
     wires.deployments.add(deployment)
-    wires.change_sets.enroll(CHANGE, [Enrolled("network", "prod", deployment.id, deployment.requested_at)])
+    wires.change_sets.enroll(CHANGE, [Enrolled("network", "prod", deployment.id, deployment.request.at)])
     wires.workflows.waiting.add("token")
     assert call("wait_at_gate", {"deployment": deployment.id, "job": plan.job, "token": "token"}) == {}
     return deployment

@@ -24,10 +24,10 @@ from tidegate.bootstrap.dispatch import UnknownKind
 from tidegate.bootstrap.readers import read_call, read_runner
 from tidegate.check_runs.publish_check_run import publish_check_run
 from tidegate.deploys.queue.enqueue import enqueue
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.job import job_digest
 from tidegate.deploys.rules.plan_runner import Limit, PlanRunner
 from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.deploys.rules.state import State
 from tidegate.messages.queues import PublishDeployment
 from tidegate.ports import Delivery
 from tidegate.rules.errors import (

@@ -10,8 +10,9 @@ from tests.builders import any_layer, any_pull_request_record, deployment_in, se
 from tests.functions.wires import call, failures, sqs_event
 from tests.repositories import LOCKED
 from tidegate.check_runs.publish_check_run import publish_check_run
-from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.deploys.rules.state import State
 from tidegate.ports import Change, Delivery
 from tidegate.pull_requests.rules.record import judged
 from tidegate.roots.rules.root import Root
@@ -49,7 +50,7 @@ def test_a_comment_deploys_what_the_pull_request_changes(wires, commits):
     comment = {"pull_request": 5, "comment": 77, "text": "tidegate deploy", "sender": "reviewer"}
     outcome = receive(wires, "discover_roots", "issue_comment", comment)
     (deployment,) = waiting(wires, "live/app")
-    assert (deployment.revision.sha, deployment.trigger) == (commits[1], Trigger.MANUAL)
+    assert (deployment.revision.sha, deployment.request.trigger) == (commits[1], Trigger.MANUAL)
     assert outcome.deployments == (deployment.id,)
     assert wires.forge.reactions == [(77, "rocket")]
 
@@ -57,14 +58,14 @@ def test_a_comment_deploys_what_the_pull_request_changes(wires, commits):
 def test_a_request_deploys_the_default_branchs_head(wires, commits):
     receive(wires, "discover_roots", "manual", {"roots": ["live/db"], "by": "operator"})
     (deployment,) = waiting(wires, "live/db")
-    assert (deployment.revision.sha, deployment.requested_by) == (commits[0], "operator")
+    assert (deployment.revision.sha, deployment.request.by) == (commits[0], "operator")
 
 
 def test_a_head_that_no_push_told_of_is_deployed(wires, commits):
     head = {"before": commits[0], "after": commits[1], "branch": "main"}
     receive(wires, "discover_roots", "head", head)
     (deployment,) = waiting(wires, "live/app")
-    assert deployment.trigger is Trigger.MERGE
+    assert deployment.request.trigger is Trigger.MERGE
     assert [known.seen for known in wires.repository_index.repositories()] == [commits[1]]
 
 
@@ -94,7 +95,7 @@ def run_again(wires, failed, delivery="delivery-1"):
 def test_a_failed_check_is_run_again(wires, failed):
     run_again(wires, failed)
     (deployment,) = waiting(wires, failed.root.name)
-    assert (deployment.trigger, deployment.rerun_of) == (Trigger.RERUN, failed.id)
+    assert (deployment.request.trigger, deployment.rerun.of) == (Trigger.RERUN, failed.id)
 
 
 def test_what_is_run_again_is_under_what_the_default_branch_grants_now(wires, repository, failed):
@@ -104,8 +105,8 @@ def test_what_is_run_again_is_under_what_the_default_branch_grants_now(wires, re
     wires.forge.teams["acme/sre"] = {"reviewer"}
     run_again(wires, failed, "delivery-2")
     (deployment,) = waiting(wires, failed.root.name)
-    assert (deployment.access.apply, deployment.revision) == (("team:sre",), failed.revision)
-    assert [each.approvals for each in deployment.requires] == [1]
+    assert (deployment.settings.access.apply, deployment.revision) == (("team:sre",), failed.revision)
+    assert [each.approvals for each in deployment.settings.requires] == [1]
 
 
 def test_nothing_is_run_again_while_the_default_branchs_file_cannot_be_used(wires, repository, failed):
@@ -117,7 +118,7 @@ def test_nothing_is_run_again_while_the_default_branchs_file_cannot_be_used(wire
 def test_all_checks_of_a_commit_are_run_again(wires, failed):
     receive(wires, "discover_roots", "check_suite", {"head_sha": failed.revision.sha, "sender": "reviewer"})
     (deployment,) = waiting(wires, failed.root.name)
-    assert deployment.rerun_of == failed.id
+    assert deployment.rerun.of == failed.id
 
 
 def test_a_comment_that_rejects_a_plan_is_read_by_one_function_and_carried_out_by_another(wires, commits):

@@ -10,8 +10,9 @@ from markdown_it import MarkdownIt
 from tests.builders import NOW, any_root, deployment_in
 from tests.unit.rendered import shown
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import AfterGate, Gate, State
 from tidegate.deploys.rules.gate import Dependency
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import AfterGate, Gate
 from tidegate.deploys.texts.dependencies import NAMED, are_enough, waited_for
 from tidegate.deploys.texts.presentation import Mark, PendingDependency, QueuePosition, View, WaitedFor
 from tidegate.rules.access import Access

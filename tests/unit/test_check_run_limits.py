@@ -11,8 +11,10 @@ from tests.builders import NOW, any_lock, any_plan, any_review, any_revision, an
 from tests.chance import examples
 from tests.unit.rendered import everything, shown
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import Approval, State, Unlocking
+from tidegate.deploys.rules.outcome import Unlocking
 from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import Approval
 from tidegate.deploys.texts.presentation import Mark, PendingDependency, QueuePosition, View, WaitedFor
 from tidegate.deploys.texts.text import render
 from tidegate.plans.rules.plan import PlannedChanges

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tests.builders import any_lock
 from tests.unit.rendered import in_line, shown
-from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.texts.presentation import Mark, View
 from tidegate.vcs.rules.check_run import Button, Conclusion
 

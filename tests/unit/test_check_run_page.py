@@ -9,9 +9,10 @@ import pytest
 
 from tests.builders import NOW, any_lock, any_review, deployment_in
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import Approval, Gate, State
 from tidegate.deploys.rules.freeze import Freeze, Hold, missing
 from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import Approval, Gate
 from tidegate.deploys.rules.workflow import STEP_FAILED
 from tidegate.deploys.texts.presentation import Mark, PendingDependency, QueuePosition, View, WaitedFor
 from tidegate.deploys.texts.text import render

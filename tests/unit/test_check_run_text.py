@@ -9,10 +9,14 @@ from markdown_it import MarkdownIt
 
 from tests.builders import NOW, any_lock, any_plan, any_review, deployment_in
 from tests.unit.rendered import shown
-from tidegate.deploys.rules.deployment import AfterGate, Approval, Gate, Override, State, Step, Trigger, Unlocking
 from tidegate.deploys.rules.freeze import Freeze, Hold, missing
 from tidegate.deploys.rules.origin import Destruction
+from tidegate.deploys.rules.outcome import Unlocking
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.timeline import Step
+from tidegate.deploys.rules.waiting import AfterGate, Approval, Gate, Override
 from tidegate.deploys.texts.presentation import Mark, View, counts
 from tidegate.deploys.texts.text import render_continued, render_foreign
 from tidegate.plans.rules.plan import PlannedChanges
@@ -255,7 +259,7 @@ def test_a_check_run_began_when_what_it_shows_began():
     assert shown(State.QUEUED).started_at is None
     assert shown(State.PLAN_FAILED, history=planned).started_at == "2026-03-02T08:05:00.000000+00:00"
     assert shown(State.APPLIED, history=planned).started_at == NOW
-    assert shown(State.REFUSED).started_at == deployment_in(State.REFUSED).requested_at
+    assert shown(State.REFUSED).started_at == deployment_in(State.REFUSED).request.at
 
 
 def test_the_facts_are_a_table_without_an_empty_header():

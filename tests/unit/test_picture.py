@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.builders import deployment_in
 from tests.chance import examples
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.overview import StackOverview
+from tidegate.deploys.rules.state import State
 from tidegate.web.picture import MOST_DRAWN, picture
 from tidegate.web.picture_layout import HEIGHT, WIDTH, layout
 from tidegate.web.rendering import STATES

@@ -6,7 +6,6 @@ import pytest
 
 from tests.builders import NOW, any_plan, any_review, deployment_in
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import Approval, State
 from tidegate.deploys.rules.rerun import run_again
 from tidegate.deploys.rules.review import (
     Answer,
@@ -23,6 +22,8 @@ from tidegate.deploys.rules.review import (
     review_id,
 )
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import Approval
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
 
@@ -42,8 +43,12 @@ def test_the_only_approval_that_is_needed_decides_and_names_who_and_when():
 
 def test_a_rejection_is_an_ending_that_nobody_sees_before_the_audit_topic_does():
     rejected = decided(waiting(approvals=3), Answer.REJECT, "reviewer", NOW)
-    assert (rejected.state, rejected.ending.state, rejected.ending.at) == (State.AWAITING_REVIEW, State.REJECTED, NOW)
-    ended = rejected.ended(rejected.ending)
+    assert (rejected.state, rejected.outcome.ending.state, rejected.outcome.ending.at) == (
+        State.AWAITING_REVIEW,
+        State.REJECTED,
+        NOW,
+    )
+    ended = rejected.ended(rejected.outcome.ending)
     assert (ended.state, ended.review.approved, ended.history[-1].by) == (State.REJECTED, False, "reviewer")
     assert answer_given(ended, "reviewer") == "reviewer rejected the plan."
 
@@ -64,7 +69,7 @@ def test_several_approvals_come_from_as_many_people():
 def test_one_rejection_decides_whoever_confirmed_before():
     first = decided(waiting(approvals=2), Answer.APPROVE, "first", NOW)
     assert check_click(first, Answer.REJECT, "first", LATER).followup is Followup.DECIDE
-    assert decided(first, Answer.REJECT, "first", LATER).ending.state is State.REJECTED
+    assert decided(first, Answer.REJECT, "first", LATER).outcome.ending.state is State.REJECTED
 
 
 @pytest.mark.parametrize("person", ["maintainer", "Developer"])
@@ -120,7 +125,10 @@ def test_another_plan_has_another_review():
 def test_who_is_excluded_is_named_once_and_nobody_is_where_authors_count():
     made = deployment_in(State.AWAITING_REVIEW, authors=("Dev", "ann"), requested_by="dev")
     assert excluded(made) == ()
-    assert excluded(replace(made, review_rule=ReviewRule(exclude_authors=True))) == ("dev", "ann")
+    assert excluded(replace(made, settings=replace(made.settings, review_rule=ReviewRule(exclude_authors=True)))) == (
+        "dev",
+        "ann",
+    )
 
 
 @pytest.mark.parametrize(("look_twice", "need"), [(True, Need.REVIEW), (False, Need.APPLY)])

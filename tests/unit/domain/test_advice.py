@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import deployment_in
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.policy_status import POLICIES_REFUSED
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.texts.advice import advice, advice_on
 
 FAILED = {State.PLAN_FAILED, State.APPLY_FAILED, State.ENGINE_FAULT}
@@ -31,4 +31,4 @@ def test_the_check_is_named_as_it_is_seen_from_where_it_is_told():
 def test_nothing_is_to_be_done_once_a_newer_revision_brought_it():
     failed = deployment_in(State.PLAN_FAILED)
     assert advice_on(failed) == advice(State.PLAN_FAILED, "")
-    assert advice_on(replace(failed, contained_by="newer")) == ""
+    assert advice_on(replace(failed, lineage=replace(failed.lineage, contained_by="newer"))) == ""

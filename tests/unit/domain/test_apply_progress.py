@@ -8,8 +8,8 @@ import pytest
 
 from tests.builders import any_layer, any_pull_request_record, any_revision, any_root, deployment_in, sha
 from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.deploys.rules.state import State
 from tidegate.pull_requests.rules.apply import ApplyView, apply_steps, how_applied
 from tidegate.pull_requests.rules.apply_progress import ApplyProgress, applied_digest, apply_progress
 from tidegate.pull_requests.rules.record import Applying

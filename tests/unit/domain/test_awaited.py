@@ -8,12 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import NOW, any_root, deployment_in
+from tests.builders import NOW, amended, any_root, deployment_in
 from tests.chance import examples
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.dependencies import DependencyInChange
-from tidegate.deploys.rules.deployment import Gate, State, Step, Trigger
 from tidegate.deploys.rules.gate import Opening, dependency, evaluate_gate, looked_at, lost, point_of, waits_for
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.timeline import Step
+from tidegate.deploys.rules.waiting import Gate
 
 LATE = "2026-03-02T20:00:00.000000+00:00"
 STACKS, ROOTS = ("dev", "prod", "lab"), ("a", "b", "c")
@@ -56,10 +59,10 @@ def test_each_is_judged_as_by_itself(drawn):
 
 def test_what_stands_in_line_behind_one_that_waits_for_it_is_found():
     waiting = member("a", "prod", waits=Waits(apply_after=("dev",)))
-    queued = replace(member("a", "dev", State.QUEUED), trigger=Trigger.RERUN)
+    queued = amended(member("a", "dev", State.QUEUED), trigger=Trigger.RERUN)
     awaited = DependencyInChange({("a", "prod"): waiting, ("a", "dev"): queued, ("b", "dev"): None})
     assert awaited.behind(waiting) == queued
-    assert awaited.behind(member("b", "prod", waits=waiting.waits)) is None
+    assert awaited.behind(member("b", "prod", waits=waiting.change.waits)) is None
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import any_plan, any_root, deployment_in
+from tests.builders import amended, any_plan, any_root, deployment_in
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.overview import awaited, by_stack, needed, overview
+from tidegate.deploys.rules.state import State
 
 
 def member(stack, root="network", state=State.QUEUED, **waits):
-    return replace(
+    return amended(
         deployment_in(state, root=any_root(name=root)),
         id=f"{stack}-{root}",
         stack=stack,
@@ -97,7 +97,7 @@ def test_every_state_has_its_place(state):
 
 
 def test_members_stand_by_layer_and_root():
-    change = [replace(member("dev", name), layer=layer) for name, layer in (("b", 2), ("c", 1), ("a", 2))]
+    change = [amended(member("dev", name), layer=layer) for name, layer in (("b", 2), ("c", 1), ("a", 2))]
     assert [one.root.name for one in overview(change)[0].members] == ["c", "a", "b"]
 
 
@@ -117,7 +117,7 @@ def test_what_is_planned_waits_no_more_for_what_came_before_its_plan():
     base, late = member("base"), member("late")
     app = member("app", state=State.GATED, plan_after=("base",), apply_after=("late",))
     assert [one.deployment for one in awaited(app, [base, late, app])] == [late]
-    assert [one.deployment for one in awaited(replace(app, plan=None), [base, late])] == [base, late]
+    assert [one.deployment for one in awaited(amended(app, plan=None), [base, late])] == [base, late]
 
 
 def test_what_has_ended_waits_for_nothing():
@@ -150,13 +150,13 @@ def test_what_is_waited_for_is_told_stack_by_stack():
     }
 
 
-FIXED = replace(member("dev", state=State.PLAN_FAILED), contained_by="dev-newer")
+FIXED = amended(member("dev", state=State.PLAN_FAILED), contained_by="dev-newer")
 
 
 def test_what_failed_needs_nobody_once_a_newer_revision_that_contains_it_is_deployed():
     stacks = overview([FIXED, STAGING])
     assert needed(stacks).failed == ()
-    assert needed(overview([replace(FIXED, contained_by=None)])).failed != ()
+    assert needed(overview([amended(FIXED, contained_by=None)])).failed != ()
 
 
 @pytest.mark.parametrize(

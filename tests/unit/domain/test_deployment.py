@@ -3,16 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NOW, any_deployment, any_job, deployment_in
-from tidegate.deploys.rules.deployment import (
-    State,
-    Step,
-    ends_without_result,
-    is_final,
-    may_follow,
-    moves_baseline,
-    where_it_is,
-)
 from tidegate.deploys.rules.job import JobKind, job_id, log_key, plan_prefix
+from tidegate.deploys.rules.state import State, ends_without_result, is_final, may_follow, moves_baseline, where_it_is
+from tidegate.deploys.rules.timeline import Step
 
 OPEN = {
     State.QUEUED,
@@ -42,7 +35,7 @@ def test_only_an_approved_deployment_is_applied():
 def test_every_open_state_can_end_without_a_result(state, taken):
     ending = deployment_in(state).ending_without_result("States.Timeout", NOW, apply_was_taken=taken)
     ended = deployment_in(state).ended(ending)
-    assert (ended.ending, ended.error) == (ending, "States.Timeout")
+    assert (ended.outcome.ending, ended.error) == (ending, "States.Timeout")
     assert ended.state is ends_without_result(state, apply_was_taken=taken)
     assert "States.Timeout" in ended.reason
     assert ended.changed_at == NOW
@@ -60,7 +53,7 @@ def test_an_end_without_any_error_says_so():
 
 def test_the_timeline_begins_when_it_was_asked_for_and_names_every_step():
     begun = any_deployment().begun()
-    assert begun.history == (Step(State.QUEUED, begun.requested_at, "maintainer"),)
+    assert begun.history == (Step(State.QUEUED, begun.request.at, "maintainer"),)
     assert begun.begun() == begun
     moved = begun.moved(State.REFUSED, NOW, "It is behind.")
     assert moved.history[1:] == (Step(State.REFUSED, NOW, "", "It is behind."),)

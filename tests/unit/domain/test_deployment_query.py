@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import any_deployment, any_revision, any_root, deployment_in
-from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.query import GROUPS, KINDS, deployment_tags, parse_deployment_query
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.summary import summary_of
 from tidegate.roots.rules.query_words import InvalidTagQuery
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from tests.builders import NOW, any_deployed, any_deployment, any_lock, any_plan, any_queue, deployment_in, sha
+from tests.builders import NOW, amended, any_deployed, any_deployment, any_lock, any_plan, any_queue, deployment_in, sha
 from tidegate.deploys.rules.audit import RUNNING, audit_message
-from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.queue import Orphaned, QueueHead, head_after, lock_at_end, lock_when_let_in
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.rerun import run_again
 from tidegate.deploys.rules.review import Need, evaluate_plan
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.state import State
 from tidegate.plans.rules.plan import PlannedChanges
 
 ORPHANED = Orphaned(sha(9), NOW, 12)
@@ -22,7 +21,7 @@ HEAD = QueueHead(any_queue(), deployed=any_deployed(orphaned=ORPHANED))
 
 def destroying(state=State.APPLIED, number=1, **fields):
     fields = {"trigger": Trigger.MANUAL, "destroy": Destruction("last"), **fields}
-    return replace(deployment_in(state, number), **fields)
+    return amended(deployment_in(state, number), **fields)
 
 
 @pytest.mark.parametrize("destroy", [Destruction("last"), Destruction()])
@@ -74,4 +73,6 @@ def test_the_audit_topic_hears_what_destroys():
 
 
 def test_what_destroys_does_so_when_it_is_run_again():
-    assert run_again(destroying(State.APPLY_FAILED), "main", "writer", NOW, "again").destroy == Destruction("last")
+    assert run_again(destroying(State.APPLY_FAILED), "main", "writer", NOW, "again").request.destroy == Destruction(
+        "last"
+    )

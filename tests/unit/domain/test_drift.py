@@ -8,9 +8,10 @@ import pytest
 
 from tests.builders import NOW, any_deployed, any_drift, any_drift_finding, any_layer, any_lock, any_plan, sha
 from tidegate.config.rules.drift import DriftState, begun, found, why_not_checked
-from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.queue import QueueHead
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.deploys.rules.state import State
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.roots.rules.root import Revision
 

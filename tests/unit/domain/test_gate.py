@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import NOW, any_deployment, any_plan, any_revision, any_root, deployment_in
+from tests.builders import NOW, amended, any_deployment, any_plan, any_revision, any_root, deployment_in
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import AfterGate, Gate, State, Step, Trigger, is_final
 from tidegate.deploys.rules.gate import (
     BEFORE_PLAN,
     DONE,
@@ -28,7 +27,11 @@ from tidegate.deploys.rules.gate import (
     superseded,
     waits_for,
 )
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.state import State, is_final
+from tidegate.deploys.rules.timeline import Step
+from tidegate.deploys.rules.waiting import AfterGate, Gate
 
 EARLY, PLANNED, LATE = (f"2026-03-02T0{hour}:00:00.000000+00:00" for hour in (7, 8, 9))
 LATER = "2026-03-02T10:00:00.000000+00:00"
@@ -48,7 +51,7 @@ def waiting(plan=True, **fields):
         waits=Waits(("network",), ("base",), ("dev",)),
         history=(Step(State.PLANNING, PLANNED), Step(State.GATED, PLANNED)),
     )
-    return replace(deployment, **fields)
+    return amended(deployment, **fields)
 
 
 def one(state, at=EARLY, root="app", stack="dev"):
@@ -192,7 +195,7 @@ def test_what_was_decided_stays_whatever_happens_then(many, others):
     ],
 )
 def test_an_open_gate_leads_to_the_plan_the_review_or_the_apply(before, dependency_, when, next_):
-    looked = looked_at(replace(before, review_rule=ReviewRule(when=when)), [dependency_], LATER)
+    looked = looked_at(amended(before, review_rule=ReviewRule(when=when)), [dependency_], LATER)
     assert looked.gate.next is next_
     assert looked.gate.at == (LATER if next_ else "")
 
@@ -253,22 +256,22 @@ def test_what_is_waited_for_came_to_its_state_with_the_last_step_of_its_history(
 def test_a_rejection_says_by_whom_and_ends_the_deployment_so(state):
     decided = rejected(waiting(state=state), Gate("job-1", NOW), "reviewer", LATER)
     assert (decided.state, decided.gate.next, decided.rejected_by) == (state, AfterGate.REJECTED, "reviewer")
-    ended = decided.ended(decided.ending)
+    ended = decided.ended(decided.outcome.ending)
     assert (ended.state, ended.history[-1].by, ended.changed_at) == (State.REJECTED, "reviewer", LATER)
 
 
 def test_one_that_is_superseded_names_the_newer_one_and_why_it_was_blocked():
     newer = any_deployment(2)
     old = superseded(waiting(state=State.BLOCKED, reason="app (dev) failed."), Gate("job-1", NOW), newer, LATER)
-    assert (old.gate.next, old.superseded_by) == (AfterGate.SUPERSEDED, newer.id)
+    assert (old.gate.next, old.lineage.superseded_by) == (AfterGate.SUPERSEDED, newer.id)
     assert old.rejected_by is None
-    assert old.ending.state is State.SUPERSEDED
-    assert newer.revision.short in old.ending.reason
-    assert "app (dev) failed." in old.ending.reason
+    assert old.outcome.ending.state is State.SUPERSEDED
+    assert newer.revision.short in old.outcome.ending.reason
+    assert "app (dev) failed." in old.outcome.ending.reason
 
 
 def line(**fields):
-    return replace(any_deployment(2, stack="prod"), **fields)
+    return amended(any_deployment(2, stack="prod"), **fields)
 
 
 @pytest.mark.parametrize(
@@ -295,7 +298,7 @@ def test_the_next_in_line_takes_the_place():
 def test_what_is_run_again_is_as_old_as_what_was_asked_for_first():
     again = waiting(state=State.BLOCKED, trigger=Trigger.RERUN, requested_at=LATE)
     assert successor(again, [line()]) is None
-    assert successor(replace(again, first_requested_at=EARLY), [line()]) == line()
+    assert successor(amended(again, first_requested_at=EARLY), [line()]) == line()
 
 
 @pytest.mark.parametrize(
@@ -308,7 +311,7 @@ def test_what_is_run_again_is_as_old_as_what_was_asked_for_first():
 )
 def test_a_newer_one_is_held_as_the_older_one_when_it_waits_for_the_same_roots(roots, members, expected):
     old = waiting(plan=False, root=any_root(name="app"), waits=Waits(roots=("network",)))
-    newer = replace(old, waits=Waits(roots=roots))
+    newer = amended(old, waits=Waits(roots=roots))
     assert is_held_as(newer, old, members, {("network", "prod"): False, ("other", "prod"): False}) is expected
     assert is_held_as(newer, old, members, {("network", "prod"): True}), "it is done"
     assert not is_held_as(newer, old, members, {("network", "dev"): False}), "it is not known any more"
@@ -318,9 +321,9 @@ def test_a_newer_one_is_held_as_the_older_one_when_it_waits_for_the_same_roots(r
 def test_who_corrects_what_was_refused_and_waits_for_it_is_held_as_before(others, expected):
     refused = (("app", "dev"), *((f"app-{number}", "dev") for number in range(others)))
     old = waiting(plan=False, root=any_root(name="app"), waits=Waits(refused=refused))
-    newer = replace(old, waits=Waits(apply_after=("dev",)))
+    newer = amended(old, waits=Waits(apply_after=("dev",)))
     assert is_held_as(newer, old, {*refused, ("app", "prod")}, {}) is expected
-    assert not is_held_as(replace(newer, waits=Waits()), old, refused, {})
+    assert not is_held_as(amended(newer, waits=Waits()), old, refused, {})
 
 
 def test_an_apply_that_failed_and_was_run_again_without_changes_has_changed_what_was_planned():

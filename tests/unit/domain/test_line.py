@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from tests.builders import NOW, any_lock, any_queue
 from tests.chance import examples
-from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.queue import QueueHead, Waiting
 from tidegate.deploys.rules.queue_snapshot import (
     FAR_BUDGET,
@@ -24,6 +23,8 @@ from tidegate.deploys.rules.queue_snapshot import (
     look,
     policy_statuses,
 )
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
 
 START = datetime.fromisoformat(NOW)
 SECOND = timedelta(seconds=1)

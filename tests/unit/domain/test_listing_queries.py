@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import any_deployment, any_layer, any_pull_request_record, any_root
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.root_query_of_deployments import parse_root_query, root_tags
+from tidegate.deploys.rules.state import State
 from tidegate.pull_requests.rules.query import is_found, parse_pull_request_query
 from tidegate.roots.rules.query_words import InvalidTagQuery
 from tidegate.vcs.rules.forge_terms import GITHUB_TERMS

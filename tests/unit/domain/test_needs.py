@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.needs import Need, needs, runs
+from tidegate.deploys.rules.state import State
 
 FAILED = {State.PLAN_FAILED, State.APPLY_FAILED, State.ENGINE_FAULT}
 RUNNING = {

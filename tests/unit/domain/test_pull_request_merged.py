@@ -7,10 +7,12 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from tests.builders import NOW, any_lock, deployment_in
+from tests.builders import NOW, amended, any_lock, deployment_in
 from tests.pull_request_layers import comment_of, planned
 from tests.unit.domain.comment_text import is_whole
-from tidegate.deploys.rules.deployment import Review, State, Trigger
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import Review
 from tidegate.pull_requests.rules.comment import MAXIMUM_COMMENT, MERGED, render_closed, render_comment
 from tidegate.pull_requests.rules.merged import MergedRoot, is_settled, render_merged, with_end
 from tidegate.roots.rules.root import Revision
@@ -21,7 +23,7 @@ PAGE = "https://tidegate.example/pulls/acme/infra/5"
 
 
 def root(name, state=None, **fields):
-    found = None if state is None else replace(deployment_in(state), **fields)
+    found = None if state is None else amended(deployment_in(state), **fields)
     return MergedRoot(name, "default", OF, found, f"https://tidegate.example/deployments/{name}" if found else "")
 
 

@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_lock, any_queue, deployment_in
-from tidegate.deploys.rules.deployment import State, Trigger, is_final, moves_baseline
 from tidegate.deploys.rules.queue import (
     EXECUTION_AGE,
     ROUNDS_PER_EXECUTION,
@@ -26,6 +25,8 @@ from tidegate.deploys.rules.queue import (
     waiting_for,
     works_here,
 )
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State, is_final, moves_baseline
 
 MERGE = waiting_for(any_deployment())
 RERUN = waiting_for(any_deployment(trigger=Trigger.RERUN))

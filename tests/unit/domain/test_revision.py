@@ -3,10 +3,11 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import any_deployed, any_deployment, any_revision
-from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.queue import Orphaned
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.revision import Relations, check_revision, rerun_refusal
+from tidegate.deploys.rules.state import State
 from tidegate.vcs.rules.comparison import Comparison
 
 AHEAD = Relations(Comparison.AHEAD, Comparison.AHEAD)
@@ -95,6 +96,6 @@ def test_what_the_file_destroys_is_compared_as_every_merge():
 
 @pytest.mark.parametrize(("asked", "destroyed", "allowed"), [(1, True, False), (1, False, True), (9, True, True)])
 def test_what_was_merged_before_a_destroyed_root_was_gone_makes_nothing_of_it_again(asked, destroyed, allowed):
-    gone = any_deployed(orphaned=Orphaned(any_revision(5).sha, any_deployment(5).requested_at), destroyed=destroyed)
+    gone = any_deployed(orphaned=Orphaned(any_revision(5).sha, any_deployment(5).request.at), destroyed=destroyed)
     verdict = check_revision(any_deployment(asked), gone, None, AHEAD)
     assert (verdict.allowed, verdict.end is State.SUPERSEDED) == (allowed, not allowed)

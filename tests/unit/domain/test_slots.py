@@ -8,7 +8,7 @@ import pytest
 
 from tests.builders import NOW, deployment_in
 from tests.stepfunctions.machines import MACHINES
-from tidegate.deploys.rules.deployment import AfterGate, Ending, Gate, State, is_final
+from tidegate.deploys.rules.outcome import Ending
 from tidegate.deploys.rules.plan_slots import SlotUsage
 from tidegate.deploys.rules.slots import (
     INSTALLATION,
@@ -19,6 +19,8 @@ from tidegate.deploys.rules.slots import (
     needs_slot,
     slot_wait,
 )
+from tidegate.deploys.rules.state import State, is_final
+from tidegate.deploys.rules.waiting import AfterGate, Gate
 
 #: What DynamoDB allows an item to have, and what is left free.
 ITEM_BYTES = 400_000 * 9 // 10
@@ -37,7 +39,7 @@ def test_what_runs_a_job_or_is_to_begin_one_needs_a_slot(state):
 
 
 def test_what_ended_without_its_runners_result_names_the_job_whose_runner_may_go_on():
-    made = deployment_in(State.APPROVED).plan
+    made = deployment_in(State.APPROVED).planned.plan
     lost = deployment_in(State.OUTCOME_UNKNOWN, apply_job="apply", plan_job="plan")
     assert job_without_result(lost) == "apply"
     assert job_without_result(deployment_in(State.ENGINE_FAULT, plan=None, plan_job="plan")) == "plan"
@@ -46,7 +48,7 @@ def test_what_ended_without_its_runners_result_names_the_job_whose_runner_may_go
 
 
 def test_a_plan_that_is_made_needs_none():
-    assert not needs_slot(deployment_in(State.PLANNING, plan=deployment_in(State.APPROVED).plan))
+    assert not needs_slot(deployment_in(State.PLANNING, plan=deployment_in(State.APPROVED).planned.plan))
     assert not needs_slot(deployment_in(State.AWAITING_REVIEW))
 
 

@@ -7,12 +7,14 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import NOW, any_root, deployment_in
+from tests.builders import NOW, amended, any_root, deployment_in
 from tests.chance import examples
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import AfterGate, Gate, State, Trigger
 from tidegate.deploys.rules.gate import waits_for
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.wait_cycles import cycles
+from tidegate.deploys.rules.waiting import AfterGate, Gate
 
 LATE = "2026-03-02T20:00:00.000000+00:00"
 AFTER_DEV = Waits(apply_after=("dev",))
@@ -21,7 +23,7 @@ AFTER_DEV = Waits(apply_after=("dev",))
 def member(identifier, root, stack, state=State.GATED, change="one", *, waits=AFTER_DEV, **fields):
     deployment = deployment_in(state, 1, root=any_root(name=root), stack=stack, change_set=change, waits=waits)
     gate = Gate("gate", NOW) if state in {State.GATED, State.BLOCKED} else None
-    return replace(deployment, id=identifier, shared=True, **{"gate": gate, **fields})
+    return amended(deployment, id=identifier, shared=True, **{"gate": gate, **fields})
 
 
 def over_two_queues(**fields):
@@ -66,7 +68,7 @@ def test_a_merge_behind_the_one_that_waits_for_it_is_a_cycle_and_a_re_run_goes_f
     ((told, why),) = cycles([waiting, merge]).items()
     assert told == "prod"
     assert "waits for net (dev), which is queued behind this deployment." in why
-    assert cycles([waiting, replace(merge, trigger=Trigger.RERUN)]) == {}
+    assert cycles([waiting, amended(merge, trigger=Trigger.RERUN)]) == {}
 
 
 def test_of_a_long_cycle_not_all_is_told():
@@ -83,9 +85,9 @@ def test_of_a_long_cycle_not_all_is_told():
 
 def one_of_many(each, number):
     """The same in changes and queues of their own."""
-    waits = replace(each.waits, roots=tuple(f"{root}{number}" for root in each.waits.roots))
-    own = {"id": f"{each.id} {number}", "change_set": f"{each.change_set} {number}", "waits": waits}
-    return replace(each, root=any_root(name=f"{each.root.name}{number}"), **own)
+    waits = replace(each.change.waits, roots=tuple(f"{root}{number}" for root in each.change.waits.roots))
+    own = {"id": f"{each.id} {number}", "change_set": f"{each.change.id} {number}", "waits": waits}
+    return amended(each, root=any_root(name=f"{each.root.name}{number}"), **own)
 
 
 def test_of_many_cycles_each_has_one_that_is_told():
@@ -105,7 +107,7 @@ def test_who_is_in_two_cycles_is_told_once_if_both_end_with_it():
         member("m of b", "m", "dev", State.QUEUED, "b"),
     ]
     assert list(cycles(known)) == ["middle"]
-    assert sorted(cycles([replace(known[0], requested_at="2025"), *known[1:]])) == ["a", "b"]
+    assert sorted(cycles([amended(known[0], requested_at="2025"), *known[1:]])) == ["a", "b"]
 
 
 members = st.lists(
@@ -136,5 +138,5 @@ def test_without_those_who_are_told_nobody_waits_for_ever(known):
 
 
 def _held_up_by(waiting, known):
-    queued = [each for each in known if each.state is State.QUEUED and each.change_set == waiting.change_set]
+    queued = [each for each in known if each.state is State.QUEUED and each.change.id == waiting.change.id]
     return {each.queue for each in queued if waits_for(waiting, each.root.name, each.stack)}

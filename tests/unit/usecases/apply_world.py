@@ -8,9 +8,9 @@ from tests.builders import any_layer, any_pull_request, seen, sha
 from tests.fakes.ports import port
 from tests.unit.usecases.events_world import AT, HEAD, MAIN, NUMBER, REPOSITORY, EventsWorld
 from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.queue import head_after, lock_when_let_in, waiting_for
 from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.deploys.rules.state import State
 from tidegate.ports import Change
 from tidegate.pull_requests.rules.record import first_record
 from tidegate.pushes.receive_push import receive_push

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.builders import NOW, any_job, deployment_in
+from tests.builders import NOW, amended, any_job, deployment_in
 from tests.fakes.ports import changed
 from tests.unit.usecases.terraform_world import World
 from tidegate.deploys.cancel_deployment import cancel_deployment
-from tidegate.deploys.rules.deployment import Gate, State
 from tidegate.deploys.rules.job import JobKind, job_id
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import Gate
 
 LATER = "2026-03-02T10:00:00.000000+00:00"
 RUNNER = "arn:aws:ecs:eu-central-1:1:task/tidegate/1"
@@ -35,7 +36,7 @@ class CancelWorld(World):
     def planning(self, *, taken=True):
         deployment = self.in_flight(deployment_in(State.PLANNING))
         job = self.job(deployment, JobKind.PLAN, taken=taken)
-        return self.deployments.save(replace(deployment, plan_job=job))
+        return self.deployments.save(amended(deployment, plan_job=job))
 
     def applying(self, *, taken=True):
         deployment = self.in_flight(deployment_in(State.APPLYING))

@@ -24,12 +24,13 @@ from tidegate.deploys.queue.validate_revision import validate_revision
 from tidegate.deploys.queue.wait_for_signal import wait_for_signal
 from tidegate.deploys.reviews.decide_review import decide_review
 from tidegate.deploys.reviews.request_review import request_review
-from tidegate.deploys.rules.deployment import Deployment, State, is_final
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import WAITING, waits_at_some_gate_for
 from tidegate.deploys.rules.job import JobKind, job_id
 from tidegate.deploys.rules.overview import is_done
 from tidegate.deploys.rules.rerun import run_again
 from tidegate.deploys.rules.review import Answer
+from tidegate.deploys.rules.state import State, is_final
 from tidegate.discovery.new_deployments import enqueue_change
 from tidegate.gates.decide_gate import reject_gate, retry_gate
 from tidegate.gates.open_gates import open_gates
@@ -112,7 +113,9 @@ class ChangeWorld(World):
             request = f"merge {stack}"
             identifier = deployment_id(deployment.repository, name, deployment.revision.sha, request)
             asked = later(now, place)
-            made.append(replace(deployment, id=identifier, shared=name in shared, requested_at=asked))
+            made.append(
+                replace(deployment, id=identifier, shared=name in shared, request=replace(deployment.request, at=asked))
+            )
         self.clock.advance(0.001)
         self.deliver(lambda: enqueue_change(self.ports, made))
 
@@ -134,9 +137,9 @@ class ChangeWorld(World):
         new = run_again(old, "main", "reviewer", self.clock.now(), f"demand {self.demands}")
 
         def call() -> None:
-            self.change_sets.enroll(new.change_set, [Enrolled(new.root.name, new.stack, new.id, new.requested_at)])
+            self.change_sets.enroll(new.change.id, [Enrolled(new.root.name, new.stack, new.id, new.request.at)])
             enqueue(self.ports, new)
-            self.mail.change_moved(new.change_set)
+            self.mail.change_moved(new.change.id)
 
         self.deliver(call)
 
@@ -278,7 +281,7 @@ class ChangeWorld(World):
 
     def awaited(self, waiting: Deployment) -> list[Deployment | None]:
         """Return the newest of all that a deployment waits for at some gate."""
-        found = self.newest(waiting.change_set)
+        found = self.newest(waiting.change.id)
         return [
             record
             for each, record in found
@@ -290,8 +293,8 @@ class ChangeWorld(World):
 
         What was asked for again while it was reviewed is seen by the second look, before the apply.
         """
-        begun = deployment.apply_started_at or ""
-        for each, record in self.newest(deployment.change_set):
+        begun = deployment.apply.started_at or ""
+        for each, record in self.newest(deployment.change.id):
             if waits_at_some_gate_for(deployment, each.root, each.stack) and each.deployment != deployment.id:
                 is_later = each.requested_at > begun
                 assert is_later or (record is not None and is_done(record)), f"{deployment.id} goes before {each}"
@@ -320,7 +323,7 @@ class ChangeWorld(World):
         """Nobody waits at a gate that would open, or shut, at one more look, and nobody is to step aside."""
         for each in self.all():
             if each.state in WAITING:
-                open_gates(self.ports, each.change_set)
+                open_gates(self.ports, each.change.id)
                 assert self.deployments.get(each.id) == each, f"nobody looked at {each.id}: a wake-up was lost"
 
     def check_rest(self) -> None:

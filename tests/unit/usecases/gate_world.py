@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.builders import NOW, any_plan, any_root, deployment_in
+from tests.builders import NOW, amended, any_plan, any_root, deployment_in
 from tests.contract.queue_actors import Fate, Mortal
 from tests.fakes import MemoryForge
 from tests.fakes.ports import changed
 from tests.unit.usecases.retries import DefaultBranch, RetriesAtOnce
 from tests.unit.usecases.terraform_world import World
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import Deployment, State, Step, Trigger
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.job import JobKind, job_id
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.timeline import Step
 from tidegate.gates.open_gates import open_gates
 from tidegate.gates.wait_at_gate import wait_at_gate
 from tidegate.messages import WaitAtGate
@@ -43,14 +46,14 @@ class GateWorld(World):
         """Store a deployment in flight of the change, and enroll it."""
         name = any_root(name=root, dir=root)
         deployment = deployment_in(state, number, root=name, stack=stack, change_set=CHANGE)
-        request = f"{deployment.trigger} {stack} {fields.get('rerun_of', '')}"
+        request = f"{deployment.request.trigger} {stack} {fields.get('rerun_of', '')}"
         deployment = replace(deployment, id=deployment_id(deployment.repository, root, f"{number:040x}", request))
-        if deployment.plan is not None:
+        if deployment.planned.plan is not None:
             job = job_id(deployment.id, JobKind.PLAN, 1)
-            deployment = replace(deployment, plan=any_plan(job=job), plan_job=job)
-        deployment = replace(deployment, **{"history": (Step(State.PLANNING, NOW),), **fields})
+            deployment = replace(deployment, planned=replace(deployment.planned, plan=any_plan(job=job), job=job))
+        deployment = amended(deployment, **{"history": (Step(State.PLANNING, NOW),), **fields})
         self.claim(deployment)
-        self.enroll(root, stack, deployment.id, deployment.requested_at)
+        self.enroll(root, stack, deployment.id, deployment.request.at)
         return deployment
 
     def enroll(self, root: str, stack: str, deployment: str, requested_at: str = NOW) -> None:
@@ -74,7 +77,7 @@ class GateWorld(World):
         return self.member(root, stack, State.PLANNING, waits=waits, **fields)
 
     def change(self, deployment: Deployment, **fields) -> Deployment:
-        return self.deployments.save(replace(self.deployments.get(deployment.id), **fields))
+        return self.deployments.save(amended(self.deployments.get(deployment.id), **fields))
 
     def ends(self, deployment: Deployment, state: State) -> Deployment:
         """Let a deployment end, and have the change's gates looked at."""
@@ -95,7 +98,7 @@ class GateWorld(World):
     def waits(self, deployment: Deployment, token: str = "token") -> Deployment:
         """Let the machine wait at the gate that the deployment has come to."""
         self.workflows.waiting.add(token)
-        plan = self.deployments.get(deployment.id).plan
+        plan = self.deployments.get(deployment.id).planned.plan
         wait_at_gate(self.ports, WaitAtGate(deployment=deployment.id, token=token, job=plan.job if plan else None))
         return self.now(deployment)
 

@@ -11,9 +11,10 @@ from tests.unit.usecases.retries import DefaultBranch, RetriesAtOnce
 from tests.unit.usecases.shown_check_runs import publish
 from tests.unit.usecases.terraform_world import World
 from tidegate.check_runs.publish_check_run import publish_check_run
-from tidegate.deploys.rules.deployment import Gate, State
 from tidegate.deploys.rules.queue_snapshot import Shown, Standing
 from tidegate.deploys.rules.review import Answer
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import Gate
 from tidegate.ports import Enrolled
 from tidegate.requests.answer_button import ButtonClick, answer_button
 from tidegate.vcs.rules.check_run import Button
@@ -88,8 +89,8 @@ class GateWorld(PressedWorld):
         self.deployments.keep_gate_token(self.deployment.id, "network-plan-1", "gate")
         self.workflows.waiting.add("gate")
         failed = deployment_in(State.PLAN_FAILED, id="app-1", root=any_root(name="app", dir="app"), stack="dev")
-        self.failed = self.put(replace(failed, change_set="change-1"))
-        self.change_sets.enroll("change-1", [Enrolled("app", "dev", failed.id, failed.requested_at)])
+        self.failed = self.put(replace(failed, change=replace(failed.change, id="change-1")))
+        self.change_sets.enroll("change-1", [Enrolled("app", "dev", failed.id, failed.request.at)])
 
     @property
     def waiting(self):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.builders import NOW, deployment_in, sha
 from tests.unit.usecases.terraform_world import World
-from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.state import State
 from tidegate.gates.decide_gate import decide_gate
 from tidegate.gates.wait_for_requirements import wait_for_requirements
 from tidegate.jobs.begin_job import begin_job

@@ -10,8 +10,9 @@ from tests.unit.usecases.retries import DefaultBranch
 from tests.unit.usecases.shown_check_runs import publish
 from tests.unit.usecases.terraform_world import World
 from tidegate.check_runs.publish_check_run import publish_check_run
-from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.queue import Deployed
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
 from tidegate.ports import Delivery
 from tidegate.requests.rerun import rerun_check, rerun_suite
 
@@ -56,7 +57,7 @@ class RerunWorld(World):
 
     def attempt(self, deployment, /, **fields):
         head, _ = self.queues.read(deployment.queue)
-        latest = Deployed(deployment.id, deployment.revision, deployment.state, deployment.trigger)
+        latest = Deployed(deployment.id, deployment.revision, deployment.state, deployment.request.trigger)
         self.queues.commit(head, replace(head, attempted=replace(latest, **fields)))
 
     def show_answers(self):
@@ -100,4 +101,4 @@ class RerunWorld(World):
 
     @property
     def reruns(self):
-        return [each for each in self.deployments.all() if each.trigger is Trigger.RERUN]
+        return [each for each in self.deployments.all() if each.request.trigger is Trigger.RERUN]

@@ -8,9 +8,10 @@ import pytest
 
 from tests.builders import NOW
 from tests.unit.usecases.press_world import ANSWERS, LATER, PressedWorld
-from tidegate.deploys.rules.deployment import Approval, State
 from tidegate.deploys.rules.review import Answer, decided
 from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import Approval
 from tidegate.rules.access import Access
 from tidegate.rules.errors import Conflict
 from tidegate.vcs.rules.check_run import Button, Conclusion
@@ -174,7 +175,7 @@ def test_who_decides_is_whom_access_control_lets_decide(by, answer):
 
 def test_a_plan_whose_text_was_altered_since_it_was_shown_cannot_be_confirmed():
     world = PressedWorld()
-    world.artifacts.put(world.deployment.plan.text.key, b"No changes.")
+    world.artifacts.put(world.deployment.planned.plan.text.key, b"No changes.")
     assert "was modified after" in world.press(Button.CONFIRM)
     assert world.now == world.deployment
     assert "No changes." not in world.shown.text
@@ -183,7 +184,7 @@ def test_a_plan_whose_text_was_altered_since_it_was_shown_cannot_be_confirmed():
 
 def test_a_plan_whose_text_was_altered_can_be_rejected():
     world = PressedWorld()
-    world.artifacts.put(world.deployment.plan.text.key, b"No changes.")
+    world.artifacts.put(world.deployment.planned.plan.text.key, b"No changes.")
     assert world.press(Button.REJECT) == "decided"
 
 

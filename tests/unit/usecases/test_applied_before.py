@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_deployment, any_lock, any_revision, sha
+from tests.builders import amended, any_deployment, any_lock, any_revision, sha
 from tests.unit.usecases.apply_world import FREE, MERGED, QUEUE, ApplyWorld
 from tests.unit.usecases.events_world import BASE, HEAD, MAIN, NUMBER
-from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.queue import Standing, head_after
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.texts.presentation import View
 from tidegate.deploys.texts.states import presentation_of
 from tidegate.ports import Change
@@ -72,7 +73,7 @@ def test_what_was_not_applied_well_is_deployed_as_usual(world, state):
 def test_what_was_deployed_by_hand_without_its_base_is_deployed_by_the_merge(world):
     deployment = world.of(HEAD)
     world.end()
-    world.deployments.save(replace(world.deployments.get(deployment.id), base_sha=""))
+    world.deployments.save(amended(world.deployments.get(deployment.id), base_sha=""))
     world.push()
     assert world.of(MERGED).state is State.QUEUED
 
@@ -91,7 +92,7 @@ def test_a_merge_that_makes_other_files_elsewhere_deploys_those_roots_only(world
     world.push()
     assert world.of(MERGED).state is State.NO_CHANGES
     assert world.of(MERGED, "live/db").state is State.QUEUED
-    assert world.event_publisher.moved == [world.of(MERGED).change_set]
+    assert world.event_publisher.moved == [world.of(MERGED).change.id]
 
 
 def test_a_root_that_the_merge_configures_otherwise_is_deployed(world):

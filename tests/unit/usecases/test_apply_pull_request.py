@@ -9,8 +9,10 @@ import pytest
 from tests.builders import any_lock, any_plan
 from tests.unit.usecases.apply_world import FREE, HERE, QUEUE, ApplyWorld
 from tests.unit.usecases.events_world import AT, BASE, HEAD, MAIN, NUMBER, REPOSITORY
-from tidegate.deploys.rules.deployment import State, Trigger, Unlocking
+from tidegate.deploys.rules.outcome import Unlocking
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.workflow import RunSettings
 from tidegate.policies.rules.policy import PolicySetStatus, PolicyVerdict, RuleChanges
 from tidegate.ports import Change
@@ -36,10 +38,14 @@ def test_what_a_merge_would_deploy_is_deployed_from_the_head_merged_with_the_bas
     outcome = world.comment("tidegate apply")
     (deployment,) = world.enqueued
     assert outcome == "Enqueued: live/app."
-    assert (deployment.root.name, deployment.revision.sha, deployment.base_sha) == ("live/app", HEAD, MAIN)
-    assert not deployment.fork_sha
-    assert (deployment.trigger, deployment.pull_request, deployment.forced) == (Trigger.MANUAL, NUMBER, False)
-    assert (deployment.requested_by, deployment.authors) == ("writer", ("author", "helper"))
+    assert (deployment.root.name, deployment.revision.sha, deployment.request.base_sha) == ("live/app", HEAD, MAIN)
+    assert not deployment.request.fork_sha
+    assert (deployment.request.trigger, deployment.request.pull_request, deployment.request.forced) == (
+        Trigger.MANUAL,
+        NUMBER,
+        False,
+    )
+    assert (deployment.request.by, deployment.commits.authors) == ("writer", ("author", "helper"))
     assert world.forge.reactions == [(70, "rocket")]
     assert world.forge.comments == []
 
@@ -135,7 +141,7 @@ def test_a_branch_that_lacks_commits_of_its_base_is_applied_where_that_is_allowe
     world.forge.changes[MAIN, HEAD] = Change(BASE, Authors(("author",)), forks_once=True)
     world.comment("tidegate apply")
     (deployment,) = world.enqueued
-    assert (deployment.base_sha, deployment.fork_sha) == (MAIN, BASE)
+    assert (deployment.request.base_sha, deployment.request.fork_sha) == (MAIN, BASE)
 
 
 def test_requirements_by_root_count_for_the_roots_that_are_applied(world):
@@ -261,13 +267,13 @@ def test_policy_sets_hold_up_what_they_refuse_and_what_they_cannot_judge(world, 
 
 def test_what_is_applied_is_planned_anew_and_that_plan_is_held_against_the_same_sets(world):
     world.comment("tidegate apply")
-    assert world.end(State.REJECTED).policy_sets == ()
+    assert world.end(State.REJECTED).policies.sets == ()
     world.say(POLICIES)
     passed = {"verdicts": (PolicyVerdict("words"),), "plan": any_plan()}
     world.planned("live/app", policy_sets=(WORDS,), **passed)
     world.planned("live/db", policy_sets=(), **passed)
     world.comment("tidegate apply -p live/app -p live/db")
-    held = {each.root.name: each.policy_sets for each in world.enqueued if each.state is State.QUEUED}
+    held = {each.root.name: each.policies.sets for each in world.enqueued if each.state is State.QUEUED}
     assert held == {"live/app": (WORDS,), "live/db": ()}
 
 

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, any_deployment, any_pull_request, any_review, seen, sha
+from tests.builders import NOW, amended, any_deployment, any_pull_request, any_review, seen, sha
 from tests.fakes import MemoryForge, MemoryPullRequests
 from tests.fakes.ports import memory_ports
-from tidegate.deploys.rules.deployment import Approval, Override, State, Trigger
 from tidegate.deploys.rules.origin import Destruction
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import Approval, Override
 from tidegate.gates.apply_requirements import missing_requirements
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Change
@@ -191,9 +193,9 @@ def test_a_commit_that_is_deployed_again_is_judged_on_its_own_pull_request(forge
 
 
 def test_the_head_of_a_pull_request_is_judged_on_its_approvals_alone(forge):
-    head = replace(any_deployment(3), trigger=Trigger.MANUAL, pull_request=5, requires=(TWO,))
+    head = amended(any_deployment(3), trigger=Trigger.MANUAL, pull_request=5, requires=(TWO,))
     forge.pull_requests[5] = replace(PULL, is_open=True, merged=False, failing_checks=("build",), head_sha=sha(9))
-    wanted = replace(head, requires=(replace(TWO, checks=True),))
+    wanted = replace(head, settings=replace(head.settings, requires=(replace(TWO, checks=True),)))
     assert missing(forge, wanted)
     approve(forge, "ann", "ben")
     assert missing(forge, wanted) == ()
@@ -219,4 +221,4 @@ def test_what_destroys_is_approved_here_whatever_brought_its_files(forge):
     approve(forge, "ann", "ben")
     one = merge(TWO, destroy=Destruction("last"), pushed=(), trigger=Trigger.MANUAL)
     assert missing(forge, one)
-    assert missing(forge, replace(one, approved_here=here("ann", "ben"))) == ()
+    assert missing(forge, amended(one, approved_here=here("ann", "ben"))) == ()

@@ -144,7 +144,7 @@ class TestMerges:
         merged = any_deployment(access=SRE_ONLY, review_rule=MANUAL)
         assert reviewed_unless_granted(world.ports, merged, "reviewer") == merged
         reviewed = reviewed_unless_granted(world.ports, merged, "maintainer")
-        assert reviewed.review_rule == replace(MANUAL, when=PlanReview.ALWAYS)
+        assert reviewed.settings.review_rule == replace(MANUAL, when=PlanReview.ALWAYS)
 
     @pytest.mark.parametrize(
         "fields",

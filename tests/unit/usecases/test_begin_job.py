@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders import (
     NOW,
+    amended,
     any_deployment,
     any_job,
     any_plan,
@@ -19,11 +20,14 @@ from tests.fakes.ports import changed
 from tests.unit.usecases.gate_world import GateWorld
 from tests.unit.usecases.terraform_world import World
 from tidegate.deploys.check_branch import left_branch
-from tidegate.deploys.rules.deployment import AfterGate, Approval, Gate, Override, State, Step, Trigger
 from tidegate.deploys.rules.job import JobKind
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.plan_runner import Limit, PlanRunner
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.runner_size import RunnerNeeds, RunnerOffer, RunnerSize
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.timeline import Step
+from tidegate.deploys.rules.waiting import AfterGate, Approval, Gate, Override
 from tidegate.deploys.rules.workflow import RunSettings
 from tidegate.jobs.begin_job import begin_job
 from tidegate.messages import BeginJob
@@ -78,7 +82,7 @@ OFFER = RunnerOffer(RunnerSize(2048, 8192, 50, 7200), RunnerSize(4096, 16384, 10
 
 
 def asking(world, needs, state=State.QUEUED):
-    deployment = world.put(replace(deployment_in(state), run=RunSettings(runner=needs)))
+    deployment = world.put(amended(deployment_in(state), run=RunSettings(runner=needs)))
     kind = "plan" if state is State.QUEUED else "apply"
     ports = changed(world.ports, runner_offer=OFFER)
     return begin_job(ports, BeginJob(deployment=deployment.id, phase=kind, attempt=1, tries=1))
@@ -102,7 +106,7 @@ def test_a_runner_is_as_large_as_its_root_asks_for_and_has_its_time_for_the_appl
 
 @pytest.mark.parametrize(("planned", "memory"), [(RunnerSize(2048, 12288), "12288"), (RunnerSize(), "8192")])
 def test_an_apply_has_at_least_the_memory_that_its_plan_needed(world, planned, memory):
-    world.jobs.create(any_job(id=deployment_in(State.APPROVED).plan.job, size=planned))
+    world.jobs.create(any_job(id=deployment_in(State.APPROVED).planned.plan.job, size=planned))
     assert asking(world, None, State.APPROVED).size.memory == memory
 
 
@@ -110,7 +114,7 @@ def test_a_root_that_asks_for_more_than_is_allowed_is_planned_by_nobody(world):
     with pytest.raises(RunnerNotOffered, match=r"runner\.memory of this root is 30 GB"):
         asking(world, RunnerNeeds(memory=30 * 1024))
     planning = world.deployments.get(deployment_in(State.QUEUED).id)
-    assert (planning.state, planning.plan_job) == (State.PLANNING, None)
+    assert (planning.state, planning.planned.job) == (State.PLANNING, None)
 
 
 def test_nothing_is_applied_of_a_root_that_asks_for_more_than_is_allowed(world):
@@ -122,14 +126,14 @@ def test_nothing_is_applied_of_a_root_that_asks_for_more_than_is_allowed(world):
 @pytest.mark.parametrize(("kind", "state"), [("plan", State.QUEUED), ("apply", State.APPROVED)])
 def test_a_job_runs_as_its_deployments_stack_and_workflow_say(world, kind, state):
     run = RunSettings("prod", (("STACK_VAR_REGION", "eu-west-1"),))
-    deployment = world.put(replace(deployment_in(state), stack="prod", run=run))
+    deployment = world.put(amended(deployment_in(state), stack="prod", run=run))
     job = world.jobs.get(begin(world, deployment, kind))
     assert (job.stack, job.run) == ("prod", run)
 
 
 @pytest.mark.parametrize(("kind", "state"), [("plan", State.QUEUED), ("apply", State.APPROVED)])
 def test_a_job_that_merges_tells_what_is_known_to_be_common_to_both_branches(world, kind, state):
-    deployment = world.put(replace(deployment_in(state), base_sha=sha(2), fork_sha=sha(1)))
+    deployment = world.put(amended(deployment_in(state), base_sha=sha(2), fork_sha=sha(1)))
     job = world.jobs.get(begin(world, deployment, kind))
     assert (job.base_sha, job.fork_sha) == (sha(2), sha(1))
 
@@ -163,8 +167,8 @@ def test_an_apply_carries_exactly_the_reviewed_plan(world):
     plan = any_plan()
     assert (job.plan_file, job.lock_file, job.engine_version) == (plan.file, plan.lock_file, plan.engine_version)
     applying = world.deployments.get(deployment.id)
-    assert (applying.state, applying.apply_job) == (State.APPLYING, job.id)
-    assert applying.apply_started_at
+    assert (applying.state, applying.apply.job) == (State.APPLYING, job.id)
+    assert applying.apply.started_at
 
 
 def test_an_apply_is_audited_before_anybody_sees_it(world):
@@ -241,7 +245,12 @@ def test_a_plan_begins_once_its_gate_is_open_and_what_was_planned_before_counts_
     deployment = world.put(gated(next_))
     assert begin(world, deployment, attempt=2) == f"{deployment.id}-plan-2"
     planning = world.deployments.get(deployment.id)
-    assert (planning.state, planning.reason, planning.gate, planning.plan) == (State.PLANNING, reason, None, None)
+    assert (planning.state, planning.reason, planning.gate, planning.planned.plan) == (
+        State.PLANNING,
+        reason,
+        None,
+        None,
+    )
     assert begin(world, deployment, attempt=2) == f"{deployment.id}-plan-2"
 
 
@@ -257,7 +266,13 @@ def test_a_plan_that_is_made_once_more_has_no_approval_and_no_verdict_of_the_old
     deployment = world.put(deployment_in(State.GATED, **judged))
     begin(world, deployment, attempt=2)
     anew = world.deployments.get(deployment.id)
-    assert (anew.verdicts, anew.plan_digest, anew.approved_here, anew.override, anew.missing) == ((), "", (), None, ())
+    assert (
+        anew.policies.verdicts,
+        anew.planned.digest,
+        anew.requirements.approved_here,
+        anew.requirements.override,
+        anew.requirements.missing,
+    ) == ((), "", (), None, ())
 
 
 def test_an_apply_that_needs_no_review_begins_once_its_gate_is_open(world):
@@ -287,7 +302,7 @@ def confirmed(gates, dev):
     """Return a deployment of stack prod that was planned after ``dev`` was deployed, and confirmed."""
     prod = gates.planned()
     review = any_review(approved=True, by="reviewer", at=NOW)
-    assert dev.stack in prod.waits.apply_after
+    assert dev.stack in prod.change.waits.apply_after
     return gates.change(prod, state=State.APPROVED, review=review, history=(Step(State.PLANNING, LATER),))
 
 
@@ -304,8 +319,8 @@ def test_what_was_run_again_since_the_review_sends_the_apply_back_to_its_gate(ga
         with pytest.raises(GateShut, match="continues automatically"):
             begin(gates, prod, "apply")
     shut = gates.now(prod)
-    assert (shut.state, shut.gate.id, shut.gate.next) == (State.GATED, shut.plan.job, None)
-    assert (gates.audit.published, shut.apply_job) == ([], None)
+    assert (shut.state, shut.gate.id, shut.gate.next) == (State.GATED, shut.planned.plan.job, None)
+    assert (gates.audit.published, shut.apply.job) == ([], None)
 
     waiting = gates.waits(prod)
     assert (waiting.state in {State.GATED, State.BLOCKED}, gates.answers) == (True, {})
@@ -336,7 +351,7 @@ def test_a_plan_whose_commit_was_forced_off_its_branch_is_not_applied(world, rel
     world.forge.comparisons.clear()
     with pytest.raises(CommitLeftBranch):  # The call comes again, and so did the commit.
         begin(world, deployment, "apply")
-    ending = world.deployments.get(deployment.id).ending
+    ending = world.deployments.get(deployment.id).outcome.ending
     assert (ending.state, ending.error) == (State.REJECTED, "CommitLeftBranch")
     assert world.audit.published == []
 
@@ -363,7 +378,9 @@ def test_what_is_deployed_is_destroyed_wherever_its_branch_went(world, destroy, 
     deployment = world.put(deployment_in(State.APPROVED, destroy=destroy))
     world.forge.comparisons[deployment.revision.sha, "main"] = Comparison.DIVERGED
     if begins:
-        assert world.jobs.get(begin(world, deployment, "apply")).engine_version == deployment.plan.engine_version
+        assert (
+            world.jobs.get(begin(world, deployment, "apply")).engine_version == deployment.planned.plan.engine_version
+        )
     else:
         with pytest.raises(CommitLeftBranch):
             begin(world, deployment, "apply")

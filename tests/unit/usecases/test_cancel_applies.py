@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, any_plan
+from tests.builders import NOW, amended, any_plan
 from tests.unit.usecases.apply_world import QUEUE, ApplyWorld
 from tests.unit.usecases.events_world import HEAD, NUMBER
-from tidegate.deploys.rules.deployment import AfterGate, Gate, Review, State
 from tidegate.deploys.rules.queue import lock_when_let_in, waiting_for
 from tidegate.deploys.rules.review import Answer, Need, check_click, evaluate_plan
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import AfterGate, Gate, Review
 from tidegate.deploys.texts.presentation import View
 from tidegate.deploys.texts.states import presentation_of
 from tidegate.pull_requests.cancel_applies import go_on_withdrawing
@@ -45,7 +46,7 @@ def let_in(world, state=State.PLANNING, **fields):
     """Let the deployment that waits be let in, and go on to a state."""
     head, first = world.queues.read(QUEUE)
     waiting = world.deployments.get(first.deployment)
-    begun = replace(waiting, state=state, **fields)
+    begun = amended(waiting, state=state, **fields)
     after = replace(head, in_flight=begun.id, lock=lock_when_let_in(begun, head.lock, NOW))
     world.queues.commit(head, after, take=waiting_for(waiting), deployment=begun)
     return world.deployments.get(begun.id)
@@ -61,7 +62,7 @@ def at_gate(**fields):
 
 def test_what_waits_in_line_leaves_it_and_the_comment_and_check_run_say_so(world):
     cancelled = close(world)
-    assert (cancelled.state, cancelled.reason, cancelled.withdrawn) == (State.REFUSED, WHY, WHY)
+    assert (cancelled.state, cancelled.reason, cancelled.outcome.withdrawn) == (State.REFUSED, WHY, WHY)
     assert world.line() == []
     assert world.head().lock is None
     assert world.event_publisher.announced[-1].id == cancelled.id
@@ -93,7 +94,11 @@ def test_a_plan_that_waits_for_its_review_is_rejected_and_audited(world):
 def test_what_waits_at_a_gate_is_rejected(world, state):
     let_in(world, state, **at_gate())
     cancelled = close(world)
-    assert (cancelled.gate.next, cancelled.gate.by, cancelled.ending.reason) == (AfterGate.REJECTED, "tidegate", WHY)
+    assert (cancelled.gate.next, cancelled.gate.by, cancelled.outcome.ending.reason) == (
+        AfterGate.REJECTED,
+        "tidegate",
+        WHY,
+    )
 
 
 @pytest.mark.parametrize(
@@ -115,10 +120,10 @@ def test_what_is_applying_or_about_to_goes_on_and_that_is_said(world, state, fie
 def test_what_is_planned_is_not_applied_unseen_nor_confirmed_and_ends_at_its_review(world):
     let_in(world)
     planning = close(world)
-    assert (planning.state, planning.withdrawn) == (State.PLANNING, WHY)
+    assert (planning.state, planning.outcome.withdrawn) == (State.PLANNING, WHY)
     verdict = evaluate_plan(planning, any_plan())
     assert (verdict.next, verdict.reason) == (Need.REVIEW, WHY)
-    waiting = world.deployments.save(replace(planning, state=State.AWAITING_REVIEW, **reviewed()))
+    waiting = world.deployments.save(amended(planning, state=State.AWAITING_REVIEW, **reviewed()))
     assert WHY in check_click(waiting, Answer.APPROVE, by="reviewer", at=NOW).reason
     assert cancel_withdrawn(world.ports, ReconcilerPass(world.clock, "2100")) == 1
     assert newest(world).state is State.REJECTED
@@ -128,7 +133,7 @@ def test_what_is_planned_is_not_applied_unseen_nor_confirmed_and_ends_at_its_rev
 def test_what_comes_to_a_gate_after_it_was_withdrawn_ends_there(world):
     let_in(world)
     planning = close(world)
-    world.deployments.save(replace(planning, state=State.GATED, **at_gate(next=AfterGate.REVIEW)))
+    world.deployments.save(amended(planning, state=State.GATED, **at_gate(next=AfterGate.REVIEW)))
     assert not go_on_withdrawing(world.ports, planning.id)
     gated = newest(world)
     world.deployments.save(replace(gated, gate=Gate("g", NOW)))
@@ -146,7 +151,7 @@ def test_what_leaves_the_line_meanwhile_is_looked_at_again(world):
 
     world.queues.commit = claimed_first
     assert close(world).state is State.PLANNING
-    assert newest(world).withdrawn == WHY
+    assert newest(world).outcome.withdrawn == WHY
 
 
 def test_one_that_ended_or_was_never_stored_is_left_alone(world):
@@ -170,4 +175,4 @@ def test_whoever_cannot_write_tries_again(world):
 
 def test_a_merge_cancels_nothing(world):
     close_applied(world.ports, world.record, merged=True)
-    assert newest(world).withdrawn == ""
+    assert newest(world).outcome.withdrawn == ""

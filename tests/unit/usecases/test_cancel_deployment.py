@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_deployment, deployment_in
+from tests.builders import amended, any_deployment, deployment_in
 from tests.unit.usecases.cancel_world import LATER, RUNNER, CancelWorld
 from tidegate.deploys.cancel_deployment import cancel_deployment, go_on_cancelling
 from tidegate.deploys.rules.cancelling import answer_given, can_be_cancelled, cancelled, not_cancelled
-from tidegate.deploys.rules.deployment import Ending, State, is_final
+from tidegate.deploys.rules.outcome import Ending
+from tidegate.deploys.rules.state import State, is_final
 from tidegate.deploys.texts.presentation import View
 from tidegate.deploys.texts.states import presentation_of
 from tidegate.rules.errors import CloudUnavailable, Conflict, DeploymentCancelled, NotFound
@@ -72,7 +73,7 @@ def test_no_runner_takes_a_plan_that_was_cancelled_before_one_had_it(world):
     assert world.cancel(deployment).done
     assert world.runners.stopped == {}
     assert "job" in world.workflows.failed
-    assert not world.jobs.hand_over(deployment.plan_job, "later", "clone")
+    assert not world.jobs.hand_over(deployment.planned.job, "later", "clone")
 
 
 def test_a_plan_whose_job_has_expired_ends_all_the_same(world):
@@ -107,7 +108,7 @@ def test_who_begins_the_apply_first_wins(world):
     deployment = world.in_flight(deployment_in(State.APPROVED))
 
     def begin(one):
-        return replace(one.moved(State.APPLYING, LATER), apply_job=deployment_in(State.APPLYING).apply_job)
+        return amended(one.moved(State.APPLYING, LATER), apply_job=deployment_in(State.APPLYING).apply.job)
 
     overtaken = Overtaken(world.deployments, begin)
     decision = world.cancel(deployment, deployments=overtaken)
@@ -138,7 +139,7 @@ def test_an_apply_is_interrupted_once_it_is_meant_and_ends_as_its_engine_says(wo
     assert decision.done
     assert "partly changed" in decision.reason
     now = world.now(deployment)
-    assert (now.state, now.cancelled.by) == (State.APPLYING, "reviewer")
+    assert (now.state, now.outcome.cancelled.by) == (State.APPLYING, "reviewer")
     assert list(world.runners.stopped) == [RUNNER]
     assert world.workflows.failed == {}, "its runner answers"
     assert world.audit.states == ["CANCELLING"]
@@ -159,7 +160,7 @@ def test_an_apply_is_not_interrupted_while_the_audit_topic_does_not_hear_of_it(w
     with pytest.raises(CloudUnavailable):
         world.cancel(deployment, is_apply=True)
     assert world.runners.stopped == {}
-    assert world.now(deployment).cancelled is None
+    assert world.now(deployment).outcome.cancelled is None
 
 
 @pytest.mark.parametrize("is_apply", [False, True])
@@ -186,7 +187,7 @@ def test_what_somebody_has_rejected_before_stays_rejected(world):
     rejected = Ending(State.REJECTED, "no", "", "", LATER)
     deployment = world.in_flight(deployment_in(State.AWAITING_REVIEW, ending=rejected))
     assert not world.cancel(deployment).done
-    assert world.now(deployment).ending == rejected
+    assert world.now(deployment).outcome.ending == rejected
 
 
 def test_one_who_dies_after_the_decision_is_followed_by_the_reconciler(world):

@@ -8,7 +8,8 @@ from tests.builders import NOW, any_job, any_plan, deployment_in
 from tests.unit.usecases.cancel_world import LATER, CancelWorld
 from tidegate.deploys.reviews.request_review import request_review
 from tidegate.deploys.rules.cancelling import cancelled
-from tidegate.deploys.rules.deployment import Gate, State
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import Gate
 from tidegate.gates.wait_at_gate import wait_at_gate
 from tidegate.gates.wait_for_requirements import wait_for_requirements
 from tidegate.jobs.begin_job import begin_job
@@ -118,7 +119,7 @@ def test_a_job_of_a_cancelled_deployment_is_handed_over_to_nobody(world):
     deployment = world.planning(taken=False)
     world.cancel(deployment)
     with pytest.raises(DeploymentCancelled):
-        dispatch_job(world.ports, DispatchJob(job=deployment.plan_job, token="token"))
+        dispatch_job(world.ports, DispatchJob(job=deployment.planned.job, token="token"))
 
 
 def test_a_job_that_is_closed_for_another_reason_says_so(world):

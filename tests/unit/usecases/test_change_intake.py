@@ -53,11 +53,11 @@ class TestMerges:
     def test_deployments_stand_in_line_after_what_they_wait_for(self, world):
         self.pushed(world, STACKS)
         assert places(world.enqueued) == ["live/db@dev", "live/app@prod"]
-        assert world.enqueued[1].waits.apply_after == ("dev",)
+        assert world.enqueued[1].change.waits.apply_after == ("dev",)
 
     def test_all_of_a_change_are_enrolled_under_its_id(self, world):
         self.pushed(world, STACKS)
-        change = world.enqueued[0].change_set
+        change = world.enqueued[0].change.id
         enrolled = world.change_sets.deployments(change)
         assert {each.deployment for each in enrolled} == {each.id for each in world.enqueued}
 
@@ -65,8 +65,8 @@ class TestMerges:
         outcome = self.pushed(world, IN_BOTH)
         assert places(world.enqueued) == ["live/app@dev", "live/db@dev", "live/app@prod"]
         dev, _, prod = world.enqueued
-        assert dict(dev.run.variables)["STACK_VAR_SIZE"] == "small"
-        assert dict(prod.run.variables)["STACK_VAR_SIZE"] == "large"
+        assert dict(dev.settings.run.variables)["STACK_VAR_SIZE"] == "small"
+        assert dict(prod.settings.run.variables)["STACK_VAR_SIZE"] == "large"
         assert [each.root_name for each in [world.queues.read(dev.queue)[0]]] == ["live/app"]
         assert [each.deployment for each in world.queues.waiting(dev.queue)] == [dev.id, prod.id]
         assert "live/app (prod)" in outcome
@@ -93,14 +93,14 @@ class TestMerges:
         world.new = {**world.old, "live/app/main.tf": "# new", "live/db/main.tf": "# new"}
         world.receive(sender=sender)
         dev, prod = world.enqueued
-        assert dev.review_rule.when is PlanReview.NEVER
-        assert prod.review_rule.when is when
+        assert dev.settings.review_rule.when is PlanReview.NEVER
+        assert prod.settings.review_rule.when is when
 
     def test_a_push_of_nobody_known_waits_for_a_review_where_not_everybody_may_deploy(self, world):
         world.old = {**FILES, "tidegate.yaml": STACKS + SRE_ONLY + "plan_review: never\n"}
         world.new = {**world.old, "live/app/main.tf": "# new", "live/db/main.tf": "# new"}
         world.receive("head-1", event="head", before="a" * 40, after="b" * 40)
-        assert [each.review_rule.when for each in world.enqueued] == [PlanReview.NEVER, PlanReview.ALWAYS]
+        assert [each.settings.review_rule.when for each in world.enqueued] == [PlanReview.NEVER, PlanReview.ALWAYS]
 
     def test_a_touched_root_that_the_file_holds_back_is_told_on_the_commit(self, world):
         text = "dirs: {live/app: {when_modified: {autoplan: false}}, live/db: {}}\n"
@@ -116,7 +116,7 @@ class TestMerges:
         world.old, world.new = world.new, {**world.new, "live/db/main.tf": "# newer"}
         world.receive("delivery-2", before=world.enqueued[0].revision.sha, after="c" * 40)
         assert places(world.enqueued[2:]) == ["live/db@dev"]
-        assert world.enqueued[2].change_set == ""
+        assert world.enqueued[2].change.id == ""
 
 
 class TestPeople:
@@ -132,8 +132,8 @@ class TestPeople:
         world.comment("tidegate deploy")
         app, db = world.enqueued
         assert places([app, db]) == ["live/app@prod", "live/db@dev"]
-        assert app.waits.apply_after == ("dev",)
-        assert len(world.change_sets.deployments(app.change_set)) == 2
+        assert app.change.waits.apply_after == ("dev",)
+        assert len(world.change_sets.deployments(app.change.id)) == 2
 
     def test_a_root_in_two_stacks_is_deployed_in_each(self, world):
         world.file(MAIN, IN_BOTH)
@@ -172,7 +172,7 @@ class TestPeople:
         world.request("live/app")
         assert places(world.enqueued) == ["live/app@dev", "live/app@prod"]
         first, second = world.enqueued
-        assert first.requested_at == AT < second.requested_at
+        assert first.request.at == AT < second.request.at
 
     def test_a_request_of_who_may_not_deploy_is_refused(self, world):
         world.file(MAIN, STACKS + SRE_ONLY)

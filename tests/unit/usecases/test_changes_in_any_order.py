@@ -11,9 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from tests.chance import examples
 from tests.unit.usecases.change_world import ChangeWorld
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import State, is_final
 from tidegate.deploys.rules.gate import WAITING
 from tidegate.deploys.rules.review import Answer
+from tidegate.deploys.rules.state import State, is_final
 
 AFTER_DEV = Waits(apply_after=("dev",))
 #: What merges change: ``net`` is in two stacks, ``app`` depends on it in one, ``web`` goes after these.

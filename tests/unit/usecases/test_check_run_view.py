@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_deployment, any_root, deployment_in
+from tests.builders import amended, any_deployment, any_root, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tidegate.changes.rules.waits import Waits
 from tidegate.check_runs.check_run_view import present_check_run
-from tidegate.deploys.rules.deployment import Gate, State
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import Gate
 from tidegate.gates.check_gate import GateChecker
 from tidegate.ports import Enrolled, PublishedCheckRun
 
@@ -29,7 +30,7 @@ class ChangedWorld(World):
         one = replace(deployment_in(state, id=f"{name}-1"), root=any_root(name=name), stack=stack)
         if state is not None:
             self.put(one)
-        self.change_sets.enroll("change-1", [Enrolled(name, stack, one.id, one.requested_at)])
+        self.change_sets.enroll("change-1", [Enrolled(name, stack, one.id, one.request.at)])
 
     def many(self, wanted):
         """Read as the port does, and count."""
@@ -65,7 +66,7 @@ def test_others_of_the_change_that_are_not_waited_for_are_not_listed():
 
 def test_before_its_plan_a_deployment_waits_for_roots_of_its_stack():
     world = ChangedWorld()
-    world.gated = replace(world.gated, plan=None, waits=Waits(roots=("vpc",)))
+    world.gated = amended(world.gated, plan=None, waits=Waits(roots=("vpc",)))
     world.member("vpc", State.APPLYING, "prod")
     world.member("app", State.APPLYING, "prod")
     assert names(world.look()) == ["vpc"]
@@ -114,7 +115,7 @@ def test_at_no_gate_nothing_of_the_change_is_read(state):
 
 def test_a_deployment_without_a_change_waits_for_nothing_known():
     world = ChangedWorld()
-    world.gated = replace(world.gated, change_set="")
+    world.gated = amended(world.gated, change_set="")
     assert world.look() is None
 
 

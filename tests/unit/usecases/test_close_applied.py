@@ -9,8 +9,8 @@ import pytest
 from tests.builders import any_deployment, any_revision
 from tests.unit.usecases.apply_world import QUEUE, ApplyWorld
 from tests.unit.usecases.events_world import HEAD, NUMBER, REPOSITORY
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.queue import head_after, waiting_for
+from tidegate.deploys.rules.state import State
 from tidegate.pull_requests.close_applied import close_applied
 from tidegate.pull_requests.receive_pull_request import follow_pull_request
 from tidegate.roots.rules.root import Root
@@ -29,7 +29,7 @@ def test_a_merge_unlocks_the_queues_that_the_pull_request_locked(world):
     close_applied(world.ports, world.record, merged=True)
     assert world.head().lock is None
     assert world.head().unlocked.by == "tidegate"
-    assert world.deployments.get(applied.id).unlocked == world.head().unlocked
+    assert world.deployments.get(applied.id).outcome.unlocked == world.head().unlocked
     assert world.forge.comments == []
     close_applied(world.ports, world.record, merged=True)
     assert world.audit.states == ["UNLOCKED"]

@@ -70,18 +70,18 @@ def test_stack_review_access_engine_hooks_and_steps_are_those_of_the_default_bra
     world.approve("reviewer")
     world.comment("tidegate deploy -p live/app", by="maintainer")
     (one,) = world.deployments.all()
-    assert (one.stack, one.review_rule) == ("prod", ReviewRule(PlanReview.ALWAYS, 2))
-    assert one.access.apply == one.access.review == ("team:sre",)
+    assert (one.stack, one.settings.review_rule) == ("prod", ReviewRule(PlanReview.ALWAYS, 2))
+    assert one.settings.access.apply == one.settings.access.review == ("team:sre",)
     assert (one.root.engine.name, one.root.engine.version) == (EngineName.TERRAFORM, "1.11.4")
-    assert one.run.environment == "production"
-    commands = [step.command for step in one.run.plan if step.kind is StepKind.RUN]
+    assert one.settings.run.environment == "production"
+    commands = [step.command for step in one.settings.run.plan if step.kind is StepKind.RUN]
     assert commands == [("./check",)]
 
 
 def test_gates_are_those_of_the_default_branch(world):
     world.approve("reviewer")
     world.comment("tidegate deploy -p live/app -p live/db", by="maintainer")
-    waits = {one.root.name: one.waits.apply_after for one in world.deployments.all()}
+    waits = {one.root.name: one.change.waits.apply_after for one in world.deployments.all()}
     assert waits == {"live/app": ("dev",), "live/db": ()}
 
 
@@ -132,4 +132,4 @@ def test_a_root_that_only_the_head_has_may_be_any_of_the_default_branchs(world):
     world.file(MAIN, "version: 1\n")
     world.file(HEAD, "roots: [{name: app, dir: live/app}, {name: live/db, dir: live/db}]\n")
     world.comment("tidegate deploy -p app -p live/db --force", by="maintainer")
-    assert {one.root.name: one.foreign for one in world.deployments.all()} == {"app": True, "live/db": False}
+    assert {one.root.name: one.request.foreign for one in world.deployments.all()} == {"app": True, "live/db": False}

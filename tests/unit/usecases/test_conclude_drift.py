@@ -9,8 +9,9 @@ import pytest
 from tests.builders import REPOSITORY
 from tests.fakes.ports import changed
 from tests.unit.usecases.drift_world import CHANGED, HEAD, NIGHTLY, SAME, DriftWorld
-from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review_rule import PlanReview
+from tidegate.deploys.rules.state import State
 from tidegate.drift.conclude_drift import fail_drift
 from tidegate.rules.errors import CloudUnavailable, ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.vcs.rules.check_run import Conclusion
@@ -176,9 +177,13 @@ def test_drift_is_undone_by_deployments_if_the_schedule_says_so(world):
     world.look(app=CHANGED)
     assert world.deliver() == "Queued deployments to undo drift: app."
     (deployment,) = world.deployments.all()
-    assert (deployment.trigger, deployment.revision.sha, deployment.requested_by) == (Trigger.DRIFT, HEAD, "tidegate")
-    assert deployment.why == "The schedule nightly found drift."
-    assert deployment.review_rule.when is PlanReview.ALWAYS
+    assert (deployment.request.trigger, deployment.revision.sha, deployment.request.by) == (
+        Trigger.DRIFT,
+        HEAD,
+        "tidegate",
+    )
+    assert deployment.change.why == "The schedule nightly found drift."
+    assert deployment.settings.review_rule.when is PlanReview.ALWAYS
     (drifted,) = world.record().drifted
     assert drifted.deployment == deployment.id
     assert world.deliveries.is_queued(world.events.sent[-1].id)
@@ -234,7 +239,7 @@ def test_only_who_may_deploy_deploys_unseen(world):
         world.look(app=CHANGED)
         world.deliver()
         (deployment,) = world.deployments.all()
-        assert deployment.review_rule.when is when
+        assert deployment.settings.review_rule.when is when
 
 
 @pytest.mark.parametrize("broken", [{}, {"tidegate.yaml": "roots: 3\n"}])

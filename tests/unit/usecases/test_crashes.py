@@ -20,9 +20,11 @@ from tidegate.deploys.queue.enqueue import enqueue
 from tidegate.deploys.queue.record_outcome import record_outcome
 from tidegate.deploys.queue.unlock import unlock_queue
 from tidegate.deploys.reviews.decide_review import decide_review
-from tidegate.deploys.rules.deployment import State, Trigger, Unlocking, is_final
 from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.outcome import Unlocking
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review import Answer
+from tidegate.deploys.rules.state import State, is_final
 from tidegate.jobs.begin_job import begin_job
 from tidegate.jobs.record_result import record_result
 from tidegate.messages import BeginJob, RecordOutcome, RecordResult
@@ -157,7 +159,7 @@ def test_an_unlock_is_audited_once(world, death):
     world.dies_and_is_done_again(death, lambda: unlock_queue(world.ports, any_queue(), Unlocking("reviewer", NOW)))
     assert world.audit.states == ["UNLOCKED"]
     assert world.queues.read(any_queue())[0].lock is None
-    assert world.deployments.get(DEPLOYMENT).unlocked == Unlocking("reviewer", NOW)
+    assert world.deployments.get(DEPLOYMENT).outcome.unlocked == Unlocking("reviewer", NOW)
 
 
 def test_a_forced_deploy_is_audited_once(world, death):

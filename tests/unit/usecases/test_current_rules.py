@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, REPOSITORY, any_deployment, any_root
+from tests.builders import NOW, REPOSITORY, amended, any_deployment, any_root
 from tests.fakes import MemoryForge
 from tests.fakes.ports import memory_ports
 from tests.unit.usecases.trees import Trees
@@ -61,7 +61,7 @@ def world():
 
 
 def held(deployment):
-    return [(each.name, each.owners, each.problem) for each in deployment.policy_sets]
+    return [(each.name, each.owners, each.problem) for each in deployment.policies.sets]
 
 
 def deployed(**fields):
@@ -70,38 +70,38 @@ def deployed(**fields):
 
 def test_it_has_the_access_the_requirements_and_the_policy_sets_of_now(world):
     (new,) = world.under(deployed(unmatched=True, policy_sets=OLDER))
-    assert (new.access.apply, new.unmatched, held(new)) == (("team:sre",), False, WORDS)
-    assert [each.approvals for each in new.requires] == [1]
+    assert (new.settings.access.apply, new.settings.unmatched, held(new)) == (("team:sre",), False, WORDS)
+    assert [each.approvals for each in new.settings.requires] == [1]
 
 
 def test_what_was_required_and_is_not_any_more_is_not_required(world):
     old = deployed(requires=(Requirements(approvals=5),), policy_sets=OLDER)
     (new,) = world.under(old, file="version: 1\n")
-    assert (new.access, demanded(new), new.unmatched, new.policy_sets) == (None, (), False, ())
+    assert (new.settings.access, demanded(new), new.settings.unmatched, new.policies.sets) == (None, (), False, ())
 
 
 def test_freezes_are_about_the_tags_that_its_root_has_now(world):
     (new,) = world.under(deployed(tags=("older",)))
-    assert (new.tags, new.foreign) == (("sre",), False)
+    assert (new.tags, new.request.foreign) == (("sre",), False)
 
 
 def test_it_deploys_what_it_deployed(world):
     run = RunSettings(environment="older")
     old = deployed(run=run, root=replace(APP, engine=Engine(EngineName.TOFU, "1.9.0")))
     (new,) = world.under(old)
-    assert (new.root, new.revision, new.run, new.stack) == (old.root, old.revision, run, old.stack)
+    assert (new.root, new.revision, new.settings.run, new.stack) == (old.root, old.revision, run, old.stack)
 
 
 def test_a_review_that_it_waited_for_is_waited_for_again(world):
     (new,) = world.under(deployed(review_rule=ReviewRule(PlanReview.ALWAYS, 2)))
-    assert new.review_rule == ReviewRule(PlanReview.ALWAYS, 2)
+    assert new.settings.review_rule == ReviewRule(PlanReview.ALWAYS, 2)
     (new,) = world.under(deployed(review_rule=ReviewRule(PlanReview.NEVER)), file="plan_review: always\n")
-    assert new.review_rule.when is PlanReview.ALWAYS
+    assert new.settings.review_rule.when is PlanReview.ALWAYS
 
 
 def test_what_the_default_branch_has_no_more_is_under_all_its_rules(world):
     (new,) = world.under(deployed(root=any_root(name="gone", dir="gone")))
-    assert (new.access.apply, new.unmatched, new.foreign) == (("team:sre",), True, True)
+    assert (new.settings.access.apply, new.settings.unmatched, new.request.foreign) == (("team:sre",), True, True)
 
 
 @pytest.mark.parametrize(
@@ -125,11 +125,11 @@ def test_what_may_run_and_what_may_not_are_told_apart(world):
 
 def test_what_destroys_a_root_that_is_gone_is_under_what_held_and_what_holds(world):
     gone = deployed(root=any_root(name="gone", dir="gone"), destroy=Destruction("last"))
-    old = replace(gone, requires=(Requirements(approvals=5),), access=Access(apply=("user:ann",)))
+    old = amended(gone, requires=(Requirements(approvals=5),), access=Access(apply=("user:ann",)))
     (new,) = world.under(old, file=NARROWED.replace("sre, approved", "'', approved"))
-    assert sorted(each.approvals for each in new.requires) == [1, 5]
-    assert new.access == old.access.and_also(world.under(deployed())[0].access)
-    assert (held(new), new.destroy) == (WORDS, old.destroy)
+    assert sorted(each.approvals for each in new.settings.requires) == [1, 5]
+    assert new.settings.access == old.settings.access.and_also(world.under(deployed())[0].settings.access)
+    assert (held(new), new.request.destroy) == (WORDS, old.request.destroy)
 
 
 def test_where_nothing_runs_again_nothing_is_fetched(world):

@@ -9,6 +9,7 @@ import pytest
 from tests.builders import (
     NOW,
     REPOSITORY,
+    amended,
     any_artifact,
     any_deployment,
     any_plan,
@@ -25,8 +26,10 @@ from tidegate.comments.answer_comment import Comment
 from tidegate.comments.decide_by_comment import decide_by_comment
 from tidegate.comments.dispatch_comment import dispatch_comment
 from tidegate.comments.rules.command import Command, Verb
-from tidegate.deploys.rules.deployment import AfterGate, Gate, State, Trigger
 from tidegate.deploys.rules.origin import Destruction
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import AfterGate, Gate
 from tidegate.ports import Delivery
 from tidegate.pull_requests.rules.record import Applying
 from tidegate.rules.access import Access
@@ -140,10 +143,10 @@ def test_all_of_a_pull_request_that_wait_or_plan_are_cancelled_and_applies_only_
     app = world.waiting("app", state=State.PLANNING)
     world.say("tidegate cancel")
     assert [world.now(each).state for each in (one, app)] == [State.CANCELLED] * 2
-    assert world.now(applying).cancelled is None
+    assert world.now(applying).outcome.cancelled is None
     assert "partly changed" in world.reply
     world.say("tidegate cancel --apply")
-    assert world.now(applying).cancelled.by == "reviewer"
+    assert world.now(applying).outcome.cancelled.by == "reviewer"
 
 
 @pytest.mark.parametrize("cancelled", [True, False])
@@ -194,7 +197,7 @@ def test_one_root_is_cancelled_by_its_name(world):
 )
 def test_deployments_of_its_merge_and_of_its_head_are_meant_and_no_others(world, fields, is_meant):
     world.pull_requests.save(any_pull_request_record(NUMBER, deploys=(Applying("network", "default", "kept"),)))
-    one = world.in_flight(replace(deployment_in(State.AWAITING_REVIEW), **fields))
+    one = world.in_flight(amended(deployment_in(State.AWAITING_REVIEW), **fields))
     world.say("tidegate reject")
     assert (world.now(one).state is State.REJECTED) is is_meant
 

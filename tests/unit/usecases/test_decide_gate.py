@@ -6,8 +6,10 @@ from tests.builders import deployment_in
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.queue.end_deployment import end_deployment
-from tidegate.deploys.rules.deployment import AfterGate, State, Trigger
 from tidegate.deploys.rules.gate import GateAnswer
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import AfterGate
 from tidegate.gates.decide_gate import decide_gate, reject_gate, retry_gate
 from tidegate.rules.access import Access
 from tidegate.rules.errors import NotFound
@@ -46,7 +48,7 @@ def test_a_retry_says_of_a_pull_requests_head_how_it_is_deployed_again(world):
     decision = retry_gate(world.ports, blocked.id, "reviewer", AT)
     assert not decision.done
     assert "app (dev): deploy it again from #7, or merge that" in decision.reason
-    assert [each.id for each in world.deployments.all() if each.rerun_of == failed.id] == []
+    assert [each.id for each in world.deployments.all() if each.rerun.of == failed.id] == []
     assert world.now(blocked).state is State.BLOCKED
 
 
@@ -115,7 +117,7 @@ def test_one_that_steps_aside_for_what_runs_again_has_nothing_to_decide(world, a
     retry_gate(world.ports, prod.id, "maintainer", LATER)
     world.look()
     assert "This deployment runs again after a" in decide_gate(world.ports, prod.id, answer, "maintainer", LATER).reason
-    assert {each.rerun_of for each in world.deployments.all()} >= {dev.id, prod.id}
+    assert {each.rerun.of for each in world.deployments.all()} >= {dev.id, prod.id}
 
 
 @pytest.mark.parametrize("answer", [GateAnswer.RETRY, GateAnswer.REJECT])
@@ -134,9 +136,9 @@ def test_a_retry_runs_again_what_failed_and_the_gate_waits_for_that(world):
     blocked = world.waits(world.planned("web"))
     decision = decide_gate(world.ports, blocked.id, GateAnswer.RETRY, "maintainer", AT)
     assert (decision.done, decision.reason) == (True, "maintainer retried. app (dev): runs again.")
-    (again,) = [each for each in world.deployments.all() if each.rerun_of == dev.id]
-    assert (again.trigger, again.requested_by, again.change_set) == (Trigger.RERUN, "maintainer", CHANGE)
-    assert (again.stack, again.waits) == (dev.stack, dev.waits)
+    (again,) = [each for each in world.deployments.all() if each.rerun.of == dev.id]
+    assert (again.request.trigger, again.request.by, again.change.id) == (Trigger.RERUN, "maintainer", CHANGE)
+    assert (again.stack, again.change.waits) == (dev.stack, dev.change.waits)
     assert world.event_publisher.repeats == [(dev.id, again.id)]
     world.look()
     assert (world.now(blocked).state, world.now(blocked).reason) == (State.GATED, "Waiting for app (dev).")
@@ -150,7 +152,7 @@ def test_a_retry_reaches_what_failed_behind_others_that_are_blocked_and_each_run
     prod = world.waits(world.planned("web", "prod", Waits(apply_after=("dev", "staging"))), "prod")
     world.look()
     retry_gate(world.ports, prod.id, "maintainer", AT)
-    assert [each.rerun_of for each in world.deployments.all() if each.rerun_of] == [dev.id]
+    assert [each.rerun.of for each in world.deployments.all() if each.rerun.of] == [dev.id]
 
 
 def test_the_same_retry_again_runs_nothing_twice_even_when_it_failed_again(world):
@@ -158,12 +160,12 @@ def test_the_same_retry_again_runs_nothing_twice_even_when_it_failed_again(world
     blocked = world.waits(world.planned("web"))
     for _ in range(2):
         assert retry_gate(world.ports, blocked.id, "maintainer", AT).done
-    (again,) = [each for each in world.deployments.all() if each.rerun_of]
+    (again,) = [each for each in world.deployments.all() if each.rerun.of]
     world.ends(again, State.PLAN_FAILED)
     assert retry_gate(world.ports, blocked.id, "maintainer", AT).done
-    assert [each.id for each in world.deployments.all() if each.rerun_of] == [again.id]
+    assert [each.id for each in world.deployments.all() if each.rerun.of] == [again.id]
     retry_gate(world.ports, blocked.id, "maintainer", LATER)
-    assert len([each for each in world.deployments.all() if each.rerun_of]) == 2
+    assert len([each for each in world.deployments.all() if each.rerun.of]) == 2
 
 
 @pytest.mark.parametrize("state", [State.REFUSED, State.SUPERSEDED])
@@ -173,7 +175,7 @@ def test_what_was_never_let_in_is_not_run_again_and_the_answer_says_so(world, st
     refused = retry_gate(world.ports, blocked.id, "maintainer", AT)
     assert not refused.done
     assert "app (dev): This deployment never started" in refused.reason
-    assert not [each for each in world.deployments.all() if each.rerun_of]
+    assert not [each for each in world.deployments.all() if each.rerun.of]
 
 
 def test_what_somebody_may_not_apply_they_cannot_have_run_again(world):
@@ -183,7 +185,7 @@ def test_what_somebody_may_not_apply_they_cannot_have_run_again(world):
     decision = retry_gate(world.ports, blocked.id, "developer", AT)
     assert decision.done
     assert "Only user:maintainer can deploy stack" in decision.reason
-    assert [each.rerun_of for each in world.deployments.all() if each.rerun_of] == [db.id]
+    assert [each.rerun.of for each in world.deployments.all() if each.rerun.of] == [db.id]
 
 
 def test_a_retry_of_one_that_nothing_holds_up_only_looks_again(world):

@@ -6,9 +6,9 @@ from tests.builders import NOW, any_deployment, deployment_in
 from tests.fakes.ports import changed
 from tests.unit.usecases.terraform_world import World
 from tidegate.deploys.reviews.decide_review import decide_review
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.review import Answer, decided
 from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.state import State
 from tidegate.jobs.record_result import record_result
 from tidegate.messages import RecordResult
 from tidegate.rules.errors import CloudUnavailable, NotFound
@@ -55,7 +55,7 @@ def test_an_answer_decides_settles_and_is_announced(world, answer, state):
 def test_a_plan_whose_text_was_altered_can_only_be_rejected(world, answer):
     approves = answer is Answer.APPROVE
     waiting = world.waiting()
-    world.artifacts.put(waiting.plan.text.key, b"No changes.")
+    world.artifacts.put(waiting.planned.plan.text.key, b"No changes.")
     decision = world.decide(answer)
     assert decision.done is not approves
     assert ("was modified after" in decision.reason) is approves
@@ -192,7 +192,7 @@ def test_an_answer_whose_function_died_is_carried_out_by_the_next_one_that_asks(
 
 
 def test_only_the_plan_that_was_seen_is_confirmed(world):
-    seen = world.waiting().plan.file.sha256
+    seen = world.waiting().planned.plan.file.sha256
     assert not world.decide(seen="0" * 64).done
     assert world.now.state is State.AWAITING_REVIEW
     assert world.decide(seen=seen).done

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_plan, any_root, deployment_in
+from tests.builders import amended, any_plan, any_root, deployment_in
 from tests.unit.usecases.events_world import BASE, FILES, MAIN, NUMBER, EventsWorld
 from tidegate.deploys.queue.enqueue import enqueue
-from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.queue import head_after
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.workflow import RunSettings
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.roots.rules.root import Revision
@@ -35,7 +36,7 @@ def world():
 def deployed(world, number=1, **fields):
     """Let a root that is gone be deployed."""
     values = {"root": GONE, "revision": Revision(BASE, "main"), "state": State.APPLIED}
-    one = replace(deployment_in(State.APPLIED, number), **{**values, **fields})
+    one = amended(deployment_in(State.APPLIED, number), **{**values, **fields})
     one = replace(one, id=f"{one.id}-{number}")
     world.deployments.add(one)
     head, _ = world.queues.read(one.queue)
@@ -48,7 +49,7 @@ def destroy(world, *roots, **more):
 
 
 def destroying(world):
-    (found,) = [each for each in world.enqueued if each.destroy]
+    (found,) = [each for each in world.enqueued if each.request.destroy]
     return found
 
 
@@ -57,23 +58,23 @@ def test_what_was_deployed_last_is_destroyed_as_it_was_deployed(world):
     last = deployed(world, run=run, plan=any_plan(engine_version="1.9.8"), within=("nest",))
     assert "needs a review" in destroy(world, "live/gone")
     made = destroying(world)
-    assert made.destroy == Destruction(last.id, "1.9.8", last.plan.lock_file)
-    assert (made.root, made.revision, made.run, made.within) == (GONE, last.revision, run, ("nest",))
-    assert (made.trigger, made.requested_by, made.authors) == (Trigger.MANUAL, "operator", ("operator",))
+    assert made.request.destroy == Destruction(last.id, "1.9.8", last.planned.plan.lock_file)
+    assert (made.root, made.revision, made.settings.run, made.within) == (GONE, last.revision, run, ("nest",))
+    assert (made.request.trigger, made.request.by, made.commits.authors) == (Trigger.MANUAL, "operator", ("operator",))
     assert world.deliveries.outcome("delivery-1").deployments == (made.id,)
 
 
 def test_its_plan_is_always_reviewed(world):
     deployed(world, review_rule=ReviewRule(PlanReview.NEVER, approvals=2))
     destroy(world, "live/gone")
-    assert destroying(world).review_rule == ReviewRule(PlanReview.ALWAYS, approvals=2)
+    assert destroying(world).settings.review_rule == ReviewRule(PlanReview.ALWAYS, approvals=2)
 
 
 def test_a_root_of_several_stacks_is_destroyed_in_each(world):
     for number, stack in enumerate(("dev", "prod"), 1):
         deployed(world, number, stack=stack, shared=True)
     destroy(world, "live/gone")
-    assert sorted(each.stack for each in world.enqueued if each.destroy) == ["dev", "prod"]
+    assert sorted(each.stack for each in world.enqueued if each.request.destroy) == ["dev", "prod"]
 
 
 def test_what_failed_to_be_destroyed_is_destroyed_with_the_same_lock_file_again(world):
@@ -81,13 +82,13 @@ def test_what_failed_to_be_destroyed_is_destroyed_with_the_same_lock_file_again(
     last = deployed(world, state=State.APPLY_FAILED, destroy=how, plan=None)
     destroy(world, "live/gone")
     again = next(each for each in world.enqueued if each.id != last.id)
-    assert again.destroy == replace(how, deployment=last.id)
+    assert again.request.destroy == replace(how, deployment=last.id)
 
 
 def test_what_was_never_planned_is_destroyed_with_what_its_commit_says(world):
     last = deployed(world, plan=None)
     destroy(world, "live/gone")
-    assert destroying(world).destroy == Destruction(last.id)
+    assert destroying(world).request.destroy == Destruction(last.id)
 
 
 @pytest.mark.parametrize(
@@ -122,14 +123,14 @@ def test_an_unusable_file_is_told(world):
 def test_the_same_is_not_asked_for_twice(world):
     deployed(world)
     destroy(world, "live/gone")
-    first = next(each for each in world.enqueued if each.destroy)
+    first = next(each for each in world.enqueued if each.request.destroy)
     assert first.id in destroy(world, "live/gone")
-    assert len([each for each in world.enqueued if each.destroy]) == 1
+    assert len([each for each in world.enqueued if each.request.destroy]) == 1
 
 
 def test_a_deploy_by_hand_of_the_same_revision_is_another_thing(world):
     last = deployed(world)
-    enqueue(world.ports, replace(last, id="by-hand", state=State.QUEUED, trigger=Trigger.MANUAL, plan=None))
+    enqueue(world.ports, amended(last, id="by-hand", state=State.QUEUED, trigger=Trigger.MANUAL, plan=None))
     assert "needs a review" in destroy(world, "live/gone")
 
 
@@ -162,7 +163,7 @@ def test_what_was_required_then_and_is_now_is_required_of_it(world):
     deployed(world, requires=(Requirements(approvals=1),))
     world.file(MAIN, "version: 1\napply_requirements: {approved: {any_of_count: 2}}\n")
     destroy(world, "live/gone")
-    assert [each.approvals for each in destroying(world).requires] == [1, 2]
+    assert [each.approvals for each in destroying(world).settings.requires] == [1, 2]
 
 
 def test_every_policy_set_judges_it(world):
@@ -170,7 +171,7 @@ def test_every_policy_set_judges_it(world):
     world.trees[MAIN] = {**FILES, "policies/a.rego": "package main\n"}
     world.file(MAIN, "version: 1\npolicy_sets: {guard: {paths: [policies], tag_query: 'dir:live/app'}}\n")
     destroy(world, "live/gone")
-    assert [each.name for each in destroying(world).policy_sets] == ["guard"]
+    assert [each.name for each in destroying(world).policies.sets] == ["guard"]
 
 
 class TestComments:
@@ -182,8 +183,8 @@ class TestComments:
         deployed(world)
         assert "Enqueued for destroy: live/gone." in world.comment("tidegate destroy -p live/gone")
         made = destroying(world)
-        assert (made.requested_by, made.pull_request) == ("writer", None)
-        assert made.destroy.asked_on == NUMBER
+        assert (made.request.by, made.request.pull_request) == ("writer", None)
+        assert made.request.destroy.asked_on == NUMBER
         assert "`live/gone`, as of" in world.reply
         assert "waits for a review" in world.reply
 
@@ -202,7 +203,7 @@ class TestComments:
         world.forge.readers.add("reader")
         world.comment(text, by)
         assert told in world.reply.replace("\\", "")
-        assert not [each for each in world.enqueued if each.destroy]
+        assert not [each for each in world.enqueued if each.request.destroy]
 
     def test_before_the_merge_nothing_is_destroyed(self, world):
         world.pull(merged=False, is_open=True)
@@ -216,4 +217,4 @@ class TestComments:
         world.forge.comments.clear()
         world.comment("tidegate destroy -p live/gone")
         assert "Nothing is destroyed" in world.reply
-        assert len([each for each in world.enqueued if each.destroy]) == 1
+        assert len([each for each in world.enqueued if each.request.destroy]) == 1

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, any_deployed, any_deployment, any_revision, deployment_in
+from tests.builders import NOW, amended, any_deployed, any_deployment, any_revision, deployment_in
 from tests.unit.usecases.deploy_queue.world import World
-from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review import Answer, check_click, missing_approvals
 from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.state import State
 from tidegate.ports import Change
 from tidegate.vcs.rules.authors import MAXIMUM_AUTHORS, Authors
 
@@ -26,19 +27,19 @@ def world():
 def validated(world, **fields):
     """Let a deployment of MERGED be validated; return it as it goes on to planning."""
     given = {"revision": MERGED, "review_rule": EXCLUDING, "authors": ("author",), **fields}
-    deployment = replace(any_deployment(2), **given)
+    deployment = amended(any_deployment(2), **given)
     world.in_flight(deployment)
     assert world.validate(deployment).allowed
     return world.deployments.get(deployment.id)
 
 
 def authors_of(deployment):
-    return Authors(deployment.authors, deployment.authors_known)
+    return Authors(deployment.commits.authors, deployment.commits.authors_known)
 
 
 def after(world, state, revision=DEPLOYED, **fields):
     """Let a deployment of a revision have ended in a state; return its place in the queue's head."""
-    ended = replace(deployment_in(state), id="before-1", revision=revision, **fields)
+    ended = amended(deployment_in(state), id="before-1", revision=revision, **fields)
     world.deployments.add(ended)
     return any_deployed(deployment=ended.id, revision=revision, state=state)
 
@@ -107,8 +108,8 @@ def test_where_authors_count_nobody_is_asked_about_them(world):
 def test_while_not_all_authors_are_known_one_person_more_must_confirm():
     waiting = deployment_in(State.AWAITING_REVIEW, review_rule=EXCLUDING, authors_known=False)
     assert missing_approvals(waiting) == 2
-    assert missing_approvals(replace(waiting, authors_known=True)) == 1
-    assert missing_approvals(replace(waiting, review_rule=ReviewRule())) == 1
+    assert missing_approvals(replace(waiting, commits=replace(waiting.commits, authors_known=True))) == 1
+    assert missing_approvals(replace(waiting, settings=replace(waiting.settings, review_rule=ReviewRule()))) == 1
 
 
 def test_of_more_authors_than_are_remembered_not_all_are_known():

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_deployed, any_deployment, any_revision, sha
+from tests.builders import amended, any_deployed, any_deployment, any_revision, sha
 from tests.fakes import MemoryDeployments, MemoryDeployQueues
 from tidegate.deploys.find_pushed import find_pushed
-from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.queue import Deployed, Standing
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.rerun import run_again
+from tidegate.deploys.rules.state import State
 from tidegate.vcs.rules.push import Pushed
 
 OWN = Pushed(sha(4), sha(5), "main")
@@ -26,7 +27,7 @@ def queues():
 
 def undone(queues, **fields):
     """Let a deployment of an earlier push come to a bad end; return how its root stands."""
-    record = replace(any_deployment(4), state=State.REJECTED, pushed=(EARLIER,), **fields)
+    record = amended(any_deployment(4), state=State.REJECTED, pushed=(EARLIER,), **fields)
     queues.enqueue(record)
     return Standing("default", undone=Deployed(record.id, record.revision, record.state, Trigger.MERGE))
 
@@ -40,7 +41,7 @@ def test_it_holds_what_came_to_a_bad_end_before_it_as_well_and_finds_the_same_ag
     standing, merge = undone(queues), any_deployment(5, pushed=(OWN,))
     found = find_pushed(queues, standing, merge)
     assert found == (EARLIER, OWN)
-    assert find_pushed(queues, standing, replace(merge, pushed=found)) == found
+    assert find_pushed(queues, standing, replace(merge, commits=replace(merge.commits, pushed=found))) == found
 
 
 def test_a_root_that_comes_back_holds_all_since_the_revision_deployed_last(queues):
@@ -79,9 +80,9 @@ def test_of_very_many_pushes_it_is_not_known_what_they_brought(queues):
 
 def test_what_is_run_again_brings_what_it_brought_but_a_head_what_came_since_the_last(queues):
     merge = any_deployment(5, pushed=(OWN,))
-    assert run_again(merge, "main", "maintainer", merge.requested_at, "1").pushed == (OWN,)
-    head = replace(merge, trigger=Trigger.MANUAL, pull_request=5)
-    assert run_again(head, "main", "maintainer", merge.requested_at, "1").pushed == ()
+    assert run_again(merge, "main", "maintainer", merge.request.at, "1").commits.pushed == (OWN,)
+    head = replace(merge, request=replace(merge.request, trigger=Trigger.MANUAL, pull_request=5))
+    assert run_again(head, "main", "maintainer", merge.request.at, "1").commits.pushed == ()
 
 
 def test_no_push_asks_for_the_end_of_what_is_deployed(queues):

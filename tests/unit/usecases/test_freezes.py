@@ -8,9 +8,10 @@ import pytest
 
 from tests.builders import NOW, REPOSITORY, any_deployment, any_root, deployment_in, sha
 from tests.unit.usecases.requirements_world import Waiting
-from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.freeze import Freeze, FreezeWindows
 from tidegate.deploys.rules.gate import GateAnswer
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
 from tidegate.gates.apply_requirements import missing_requirements
 from tidegate.gates.freezes import keep_freezes
 from tidegate.gates.wait_for_requirements import check_requirements
@@ -42,7 +43,7 @@ def world():
 
 def test_it_waits_with_the_windows_end_and_reason(world):
     world.waits()
-    (told,) = world.now.missing
+    (told,) = world.now.requirements.missing
     assert "frozen until" in told
     assert "12:00" in told
     assert "<b>" not in told
@@ -100,7 +101,10 @@ def test_windows_are_about_roots_by_their_tags(world, query, holds):
 def test_a_root_that_only_a_pull_request_has_waits_for_each_window(world):
     head = any_deployment(9, stack="dev", trigger=Trigger.MANUAL, pull_request=5)
     assert not missing_requirements(world.ports, head)
-    assert len(missing_requirements(world.ports, replace(head, foreign=True)).sentences) == 1
+    assert (
+        len(missing_requirements(world.ports, replace(head, request=replace(head.request, foreign=True))).sentences)
+        == 1
+    )
 
 
 def test_the_newest_files_windows_are_kept(world):

@@ -15,10 +15,12 @@ from tests.chance import examples
 from tests.contract.queue_actors import Died
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import AfterGate, State, Step, is_final
 from tidegate.deploys.rules.gate import WAITING
 from tidegate.deploys.rules.overview import is_done
 from tidegate.deploys.rules.rerun import run_again
+from tidegate.deploys.rules.state import State, is_final
+from tidegate.deploys.rules.timeline import Step
+from tidegate.deploys.rules.waiting import AfterGate
 from tidegate.gates.decide_gate import reject_gate
 from tidegate.gates.open_gates import open_gates
 
@@ -95,7 +97,7 @@ class GatesInAnyOrder(RuleBasedStateMachine):
             at = self.world.clock.now()
             new = run_again(old, "main", "maintainer", at, at)
             step = (Step(State.PLANNING, at),)
-            plan = replace(old.plan, job=f"{new.id}-plan-1")
+            plan = replace(old.planned.plan, job=f"{new.id}-plan-1")
             self.world.queues.enqueue(new)
             self.world.change(new, state=State.PLANNING, plan=plan, plan_job=plan.job, history=step)
             self.world.enroll(*member, new.id, at)
@@ -118,8 +120,8 @@ class GatesInAnyOrder(RuleBasedStateMachine):
     @rule(member=MEMBERS)
     def ends_as_rejected(self, member):
         deployment = self.newest(*member)
-        if deployment.ending is not None and not is_final(deployment.state):
-            self.world.deployments.save(deployment.ended(deployment.ending))
+        if deployment.outcome.ending is not None and not is_final(deployment.state):
+            self.world.deployments.save(deployment.ended(deployment.outcome.ending))
             self.world.event_publisher.moved.append(CHANGE)
 
     @precondition(lambda self: self.world.event_publisher.moved)
@@ -140,7 +142,7 @@ class GatesInAnyOrder(RuleBasedStateMachine):
             gate = deployment.gate
             if deployment.state is State.GATED and gate is not None and gate.next in PASSED:
                 # What was run again since may be under way: then it was done when the gate opened.
-                ended = [each for each in self.before(deployment.stack) if each.requested_at <= gate.at]
+                ended = [each for each in self.before(deployment.stack) if each.request.at <= gate.at]
                 assert all(is_done(each) for each in ended)
 
     def teardown(self):

@@ -23,7 +23,7 @@ WORDS = PolicySetStatus("words", owners=("user:ann",))
 
 
 def held(deployments):
-    return {each.root.name: [(one.name, one.owners, one.problem) for one in each.policy_sets] for each in deployments}
+    return {each.root.name: [(one.name, one.owners, one.problem) for one in each.policies.sets] for each in deployments}
 
 
 def test_a_merge_is_held_against_the_sets_of_its_own_commit_each_root_against_its_own():
@@ -31,7 +31,7 @@ def test_a_merge_is_held_against_the_sets_of_its_own_commit_each_root_against_it
     world.new = {**CHANGED, **POLICY, "tidegate.yaml": SETS}
     world.receive()
     assert held(world.enqueued) == {"live/app": [("words", ("user:ann",), "")], "live/db": []}
-    (key,) = {one.key for each in world.enqueued for one in each.policy_sets}
+    (key,) = {one.key for each in world.enqueued for one in each.policies.sets}
     assert key in world.ports.artifacts.objects
 
 
@@ -78,7 +78,7 @@ def test_what_undoes_drift_is_held_against_the_sets_of_the_commit_that_was_looke
 
 def test_what_is_run_again_is_held_against_the_same_sets():
     old = any_deployment(1, policy_sets=(WORDS,))
-    assert run_again(old, "main", "somebody", NOW, "again").policy_sets == (WORDS,)
+    assert run_again(old, "main", "somebody", NOW, "again").policies.sets == (WORDS,)
 
 
 @pytest.mark.parametrize("merged", [True, False])

@@ -7,16 +7,26 @@ from hashlib import sha256
 
 import pytest
 
-from tests.builders import any_artifact, any_plan, any_pull_request, any_pull_request_record, deployment_in, seen, sha
+from tests.builders import (
+    amended,
+    any_artifact,
+    any_plan,
+    any_pull_request,
+    any_pull_request_record,
+    deployment_in,
+    seen,
+    sha,
+)
 from tests.fakes import MemoryDeployments, MemoryPullRequests
 from tests.fakes.policies import MemoryPolicyEngine
 from tests.fakes.ports import With, changed
 from tests.unit.usecases.terraform_world import World
 from tidegate.changes.rules.waits import Waits
 from tidegate.check_runs.check_run_view import present_check_run
-from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.policy_status import POLICIES_REFUSED
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.unapproved import refusals
 from tidegate.jobs.evaluate_policies_of_plan import evaluate_plan
 from tidegate.jobs.record_plan import record_plan
@@ -93,7 +103,7 @@ def world():
 
 def test_a_plan_that_policy_sets_let_pass_goes_on_as_any_other(world):
     assert world.goes_through().next == "review"
-    assert world.deployment.verdicts == (PolicyVerdict("words"),)
+    assert world.deployment.policies.verdicts == (PolicyVerdict("words"),)
     world.place(review_rule=ReviewRule(PlanReview.NEVER))
     assert world.goes_through().next == "apply"
     assert world.deployment.state is State.APPROVED
@@ -107,7 +117,7 @@ def test_a_plan_that_a_set_refuses_is_not_reviewed_and_it_is_said_by_which_rule(
     assert judged.reason == (
         "Policy set words blocks this plan by main.deny (aws_s3_bucket.all). It has 0 of 1 approvals by its owners."
     )
-    assert (world.deployment.state, world.deployment.plan) == (State.PLANNING, world.plan)
+    assert (world.deployment.state, world.deployment.planned.plan) == (State.PLANNING, world.plan)
 
 
 def test_an_owner_who_approved_the_commit_that_is_applied_lets_it_pass_also_after_a_push(world):
@@ -168,7 +178,7 @@ def test_another_plan_has_no_verdict_until_it_is_held_against_the_sets(world):
     world.planned()
     world.checked()
     assert world.planned(replace(world.plan, job="another")).next == "policies"
-    assert world.deployment.verdicts == ()
+    assert world.deployment.policies.verdicts == ()
     world.place(state=State.APPROVED, plan=world.plan)
     with pytest.raises(WrongState):
         world.planned(replace(world.plan, job="another"))
@@ -176,13 +186,13 @@ def test_another_plan_has_no_verdict_until_it_is_held_against_the_sets(world):
 
 def test_verdicts_of_a_plan_that_gave_way_to_another_meanwhile_are_not_kept(world):
     def planned_anew(name, *_):
-        world.deployments.save(replace(world.deployment, plan=replace(world.plan, job="another")))
+        world.deployments.save(amended(world.deployment, plan=replace(world.plan, job="another")))
         return PolicyVerdict(name)
 
     world.planned()
     world.ports = changed(world.ports, policy_engine=With(world.policy_engine, check=planned_anew))
     world.checked()
-    assert world.deployment.verdicts == ()
+    assert world.deployment.policies.verdicts == ()
 
 
 def test_an_empty_plan_is_held_against_nothing(world):
@@ -203,7 +213,7 @@ def test_a_deployment_without_plan_or_sets_has_nothing_to_check_or_judge(world):
 
 def test_of_many_findings_so_many_are_kept_as_a_record_has_room_for(world):
     world.goes_through(*[replace(DENIED, message=f"{number}") for number in range(80)])
-    (verdict,) = world.deployment.verdicts
+    (verdict,) = world.deployment.policies.verdicts
     assert (len(verdict.findings), verdict.omitted) == (KEPT_OF_DEPLOYMENT, 80 - KEPT_OF_DEPLOYMENT)
 
 
@@ -222,7 +232,7 @@ def test_the_check_run_of_a_refused_plan_says_which_rule_who_may_approve_and_wha
     ):
         assert words in shown.summary
     assert world.audit.published == []
-    ownerless = replace(world.deployment, policy_sets=(replace(world.held, owners=()),))
+    ownerless = amended(world.deployment, policy_sets=(replace(world.held, owners=()),))
     assert "it has no owners who can" in present_check_run(world.ports, ownerless).summary
 
 
@@ -250,7 +260,7 @@ def test_the_plan_of_a_head_that_is_deployed_without_a_merge_is_judged_by_who_ma
 def test_what_is_no_pull_requests_goes_on_and_waits_for_its_owners_before_its_apply(world, trigger):
     world.place(trigger=trigger, pull_request=None, base_sha="")
     assert world.goes_through(DENIED).next == "review"
-    assert [verdict.failed for verdict in world.deployment.verdicts] == [True]
-    assert world.deployment.plan_digest
+    assert [verdict.failed for verdict in world.deployment.policies.verdicts] == [True]
+    assert world.deployment.planned.digest
     (held, verdict), *others = refusals(world.deployment)
     assert (held, verdict.failed, others) == (world.held, True, [])

@@ -8,8 +8,9 @@ import pytest
 
 from tests.builders import any_deployment
 from tests.unit.usecases.events_world import AT, HEAD, REPOSITORY, EventsWorld
-from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.queue import Deployed, Waiting, may_take
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
 from tidegate.roots.rules.root import queue_id
 from tidegate.rules.access import Access
 from tidegate.rules.errors import CloudUnavailable
@@ -95,7 +96,7 @@ def test_who_may_not_write_locks_nothing(world):
 def test_who_locks_and_unlocks_by_hand_is_named_by_the_rule_of_what_was_let_in_last(world):
     last = any_deployment(access=Access(unlock=("user:maintainer",)))
     world.deployments.add(last)
-    attempted = Deployed(last.id, last.revision, State.APPLIED, last.trigger)
+    attempted = Deployed(last.id, last.revision, State.APPLIED, last.request.trigger)
     world.queues.commit(head(world), replace(head(world), attempted=attempted))
     world.comment("tidegate lock")
     assert head(world).lock is None

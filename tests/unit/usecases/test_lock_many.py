@@ -16,11 +16,13 @@ from tidegate.deploys.queue.get_queue import search_queues
 from tidegate.deploys.queue.lock import lock_queue
 from tidegate.deploys.queue.unlock import unlock_queue
 from tidegate.deploys.queue.wait_for_signal import wait_for_signal
-from tidegate.deploys.rules.deployment import State, Trigger, Unlocking
 from tidegate.deploys.rules.locking import Locking, lock_end
+from tidegate.deploys.rules.outcome import Unlocking
 from tidegate.deploys.rules.queue import Deployed
 from tidegate.deploys.rules.repository_locks import WHOLE
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
+from tidegate.deploys.rules.state import State
 from tidegate.messages import ClaimDeployment, CloseWorker, WaitForSignal
 from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.reconciler.release_locks import release_locks

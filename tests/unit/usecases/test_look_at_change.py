@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_deployment, any_root, deployment_in
+from tests.builders import amended, any_deployment, any_root, deployment_in
 from tests.fakes.ports import memory_ports
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.summary import summary_of
 from tidegate.gates.get_change import SHOWN_MEMBERS, awaited_by, get_change, replaced_by, replacement_of
 from tidegate.ports import Enrolled
@@ -24,7 +24,7 @@ def ports():
 
 
 def change(ports, *deployments, missing=()):
-    enrolled = [Enrolled(one.root.name, one.stack, one.id, one.requested_at) for one in deployments]
+    enrolled = [Enrolled(one.root.name, one.stack, one.id, one.request.at) for one in deployments]
     ports.change_sets.enroll("c-1", enrolled)
     for one in deployments:
         if one.id not in missing:
@@ -34,7 +34,7 @@ def change(ports, *deployments, missing=()):
 
 def member(stack, number=1, state=State.QUEUED, **fields):
     one = deployment_in(state, number, stack=stack, change_set="c-1", **fields)
-    return replace(one, id=f"{stack}-{number}", plan=None)
+    return replace(one, id=f"{stack}-{number}", planned=replace(one.planned, plan=None))
 
 
 def test_a_change_is_all_its_deployments(ports):
@@ -89,12 +89,12 @@ def test_a_deployment_waits_for_roots_of_its_own_stack(ports):
 
 @pytest.mark.parametrize("fields", [{"change_set": ""}, {"state": State.REJECTED}])
 def test_what_is_alone_or_has_ended_waits_for_nothing_and_nothing_is_read(fields):
-    one = replace(member("prod", 2, State.GATED, waits=Waits(plan_after=("dev",))), **fields)
+    one = amended(member("prod", 2, State.GATED, waits=Waits(plan_after=("dev",))), **fields)
     assert awaited_by(NOTHING_READ, one) == ()
 
 
 def test_a_change_tells_what_was_deployed_in_the_place_of_its_members(ports):
-    newer = replace(member("dev", 9, State.APPLIED), change_set="c-2")
+    newer = amended(member("dev", 9, State.APPLIED), change_set="c-2")
     ports.deployments.add(newer)
     failed, _ = change(ports, member("dev", 1, State.PLAN_FAILED, contained_by=newer.id), member("prod", 2))
     assert get_change(ports, "c-1").replacements == {failed.id: newer}

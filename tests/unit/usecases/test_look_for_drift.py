@@ -9,8 +9,8 @@ import pytest
 from tests.builders import REPOSITORY, any_deployment, any_drift_finding, deployment_in
 from tests.unit.usecases.drift_world import CHANGED, HEAD, NIGHTLY, DriftWorld
 from tidegate.config.rules.drift import DriftState
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.speculative_plan import Checkout, LayerState
+from tidegate.deploys.rules.state import State
 from tidegate.drift import discover_drift
 from tidegate.drift.get_drift import Undoing, get_drift
 from tidegate.messages import BeginSpeculativePlan, RecordSpeculativePlan

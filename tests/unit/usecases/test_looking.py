@@ -20,9 +20,10 @@ from tests.builders import (
 from tests.fakes.ports import changed, memory_ports
 from tidegate.check_runs.get_deployment import SHOWN_PLAN, describe_deployment
 from tidegate.deploys.queue.get_queue import SHOWN_WAITING, get_queue, get_roots, queue_glances, search_queues
-from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.queue import Standing
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
+from tidegate.deploys.rules.state import State
 from tidegate.ports import PublishedCheckRun
 
 
@@ -82,7 +83,7 @@ def test_who_waits_is_seen_in_order_with_their_places(ports):
         (2, merges[0].id),
         (3, merges[1].id),
     ]
-    assert line[0].deployment.requested_by == "operator"
+    assert line[0].deployment.request.by == "operator"
 
 
 def test_what_runs_is_seen(ports):
@@ -171,27 +172,27 @@ def test_the_last_attempt_to_plan_is_seen():
 
 def test_jobs_that_are_forgotten_are_known_by_the_plan():
     one = deployment_in(State.APPLYING)
-    one = replace(one, plan=any_plan(job=f"{one.id}-plan-2"))
-    assert Desk().look(one).jobs == (f"{one.id}-plan-1", f"{one.id}-plan-2", one.apply_job)
+    one = replace(one, planned=replace(one.planned, plan=any_plan(job=f"{one.id}-plan-2")))
+    assert Desk().look(one).jobs == (f"{one.id}-plan-1", f"{one.id}-plan-2", one.apply.job)
 
 
 def test_the_plan_is_shown_as_it_was_made():
     desk, one = Desk(), deployment_in(State.AWAITING_REVIEW)
-    desk.artifacts.put(one.plan.text.key, PLAN_TEXT)
+    desk.artifacts.put(one.planned.plan.text.key, PLAN_TEXT)
     plan = desk.look(one).plan
     assert (plan.text, plan.altered, plan.cut) == (PLAN_TEXT.decode(), False, False)
 
 
 def test_a_plan_that_was_altered_is_not_shown():
     desk, one = Desk(), deployment_in(State.AWAITING_REVIEW)
-    desk.artifacts.put(one.plan.text.key, b"No changes.")
+    desk.artifacts.put(one.planned.plan.text.key, b"No changes.")
     plan = desk.look(one).plan
     assert (plan.text, plan.altered) == ("", True)
 
 
 def test_of_a_huge_plan_the_beginning_is_shown():
     desk, one = Desk(), deployment_in(State.AWAITING_REVIEW)
-    desk.artifacts.put(one.plan.text.key, b"x" * (SHOWN_PLAN + 1))
+    desk.artifacts.put(one.planned.plan.text.key, b"x" * (SHOWN_PLAN + 1))
     assert desk.look(one).plan.cut
 
 

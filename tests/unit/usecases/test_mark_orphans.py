@@ -9,9 +9,9 @@ import pytest
 from tests.builders import any_plan, any_root, deployment_in
 from tests.unit.usecases.push_world import AFTER, World
 from tests.unit.usecases.trees import BASE
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.queue import head_after
+from tidegate.deploys.rules.state import State
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.pushes.mark_orphans import resources_after
 from tidegate.roots.rules.root import queue_id
@@ -125,7 +125,7 @@ def test_a_merge_that_says_so_destroys_what_a_root_made(world):
     world.old = {**BASE, "tidegate.yaml": "version: 1\ndirs: {'**': {}, live/db: {}}\n"}
     world.receive()
     (one,) = world.enqueued
-    assert (one.root.name, one.destroy, one.destroys_deployed) == ("live/db", Destruction(), False)
+    assert (one.root.name, one.request.destroy, one.destroys_deployed) == ("live/db", Destruction(), False)
 
 
 def test_a_root_of_several_stacks_is_an_orphan_in_each_in_which_it_is_deployed(world):

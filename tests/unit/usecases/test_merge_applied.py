@@ -8,8 +8,8 @@ import pytest
 
 from tests.unit.usecases.apply_world import FREE, ApplyWorld
 from tests.unit.usecases.events_world import BASE, HEAD, NUMBER
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.deploys.rules.state import State
 from tidegate.pull_requests.merge_applied import merge_applied
 from tidegate.rules.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable
 

@@ -11,7 +11,7 @@ from tidegate.changes.rules.change_set import Member
 from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.changes.rules.waits import Waits
 from tidegate.config.configured import ConfiguredRoot
-from tidegate.deploys.rules.deployment import Trigger
+from tidegate.deploys.rules.request import Trigger
 from tidegate.discovery.new_deployments import Request, accesses, enqueue_change, new_deployments
 from tidegate.discovery.root_index import Deployable
 from tidegate.roots.rules.root import change_set_id, deployment_id
@@ -30,27 +30,27 @@ def deployable(name="app", stack=DEFAULT_STACK, *, shared=False, access=None, **
 
 def test_of_a_change_of_one_root_nothing_is_enrolled():
     (deployment,) = new_deployments(REQUEST, [deployable()])
-    assert (deployment.change_set, deployment.requested_at) == ("", NOW)
+    assert (deployment.change.id, deployment.request.at) == ("", NOW)
     assert deployment.id == deployment_id("acme/infra", "app", any_revision().sha, "merge")
 
 
 def test_one_root_that_waits_for_a_refused_one_is_part_of_a_change_whose_gates_are_looked_at():
     (deployment,) = new_deployments(REQUEST, [deployable(waits=Waits(refused=(("db", "dev"),)))])
-    assert deployment.change_set == change_set_id("acme/infra", any_revision().sha, "merge")
+    assert deployment.change.id == change_set_id("acme/infra", any_revision().sha, "merge")
 
 
 def test_deployments_of_one_change_share_its_id_and_tell_their_place():
     waits = Waits(roots=("app",))
     first, second = new_deployments(REQUEST, [deployable(), deployable("db", layer=2, waits=waits)])
-    assert first.change_set == second.change_set == change_set_id("acme/infra", any_revision().sha, "merge")
-    assert [(each.layer, each.layers) for each in (first, second)] == [(1, 2), (2, 2)]
-    assert (second.waits, second.why) == (waits, "This commit changes it.")
+    assert first.change.id == second.change.id == change_set_id("acme/infra", any_revision().sha, "merge")
+    assert [(each.change.layer, each.change.layers) for each in (first, second)] == [(1, 2), (2, 2)]
+    assert (second.change.waits, second.change.why) == (waits, "This commit changes it.")
 
 
 def test_layers_are_counted_inside_each_stack():
     places = [("dev", "a", 1), ("dev", "b", 2), ("eu", "a", 3), ("eu", "b", 4), ("us", "c", 3)]
     found = new_deployments(REQUEST, [deployable(name, stack, layer=layer) for stack, name, layer in places])
-    assert [(each.layer, each.layers) for each in found] == [(1, 2), (2, 2), (1, 2), (2, 2), (1, 1)]
+    assert [(each.change.layer, each.change.layers) for each in found] == [(1, 2), (2, 2), (1, 2), (2, 2), (1, 1)]
 
 
 def test_a_deployment_knows_the_nests_around_its_stack():
@@ -66,8 +66,8 @@ def test_the_stacks_of_one_root_have_ids_of_their_own_and_stand_in_line_in_order
     dev, db, prod = new_deployments(REQUEST, stacks)
     assert dev.queue == prod.queue
     assert len({dev.id, db.id, prod.id}) == 3
-    assert dev.requested_at == db.requested_at < prod.requested_at
-    assert prod.requested_at == prod.changed_at == NOW.replace(".000000", ".000001")
+    assert dev.request.at == db.request.at < prod.request.at
+    assert prod.request.at == prod.changed_at == NOW.replace(".000000", ".000001")
 
 
 def test_a_root_of_one_stack_keeps_its_id_whatever_the_stack_is_called():
@@ -88,7 +88,7 @@ class Refusing(MemoryDeployQueues):
         if {deployment.root.name, deployment.stack} & set(self.refused):
             raise CloudUnavailable("DynamoDB", "ThrottlingException")
         self.enqueued.append((deployment.root.name, deployment.stack))
-        members = self.ports.change_sets.deployments(deployment.change_set)
+        members = self.ports.change_sets.deployments(deployment.change.id)
         self.enrolled.append([each.deployment for each in members])
         return super().enqueue(deployment, seen)
 

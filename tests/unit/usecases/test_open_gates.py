@@ -11,9 +11,11 @@ from tests.contract.queue_actors import Died
 from tests.fakes.ports import changed
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import DONE, AfterGate, State, Trigger, is_final
 from tidegate.deploys.rules.gate import is_behind
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.rerun import run_again
+from tidegate.deploys.rules.state import DONE, State, is_final
+from tidegate.deploys.rules.waiting import AfterGate
 from tidegate.gates.decide_gate import reject_gate, retry_gate
 from tidegate.gates.open_gates import open_gates
 from tidegate.gates.wait_at_gate import wait_at_gate
@@ -93,9 +95,9 @@ def test_a_blocked_deployment_gives_way_to_a_newer_one_and_both_say_so(world):
     assert world.now(waiting).state is State.GATED
     world.ends(dev, State.REJECTED)
     old = world.now(waiting)
-    assert (old.gate.next, old.superseded_by) == (AfterGate.SUPERSEDED, newer.id)
-    assert old.ending.state is State.SUPERSEDED
-    assert world.now(newer).supersedes == old.id
+    assert (old.gate.next, old.lineage.superseded_by) == (AfterGate.SUPERSEDED, newer.id)
+    assert old.outcome.ending.state is State.SUPERSEDED
+    assert world.now(newer).lineage.supersedes == old.id
     assert {old.id, newer.id} <= {each.id for each in world.event_publisher.announced}
     assert world.answers == {"token": "superseded"}
 
@@ -130,19 +132,19 @@ def test_of_several_newer_ones_the_next_in_line_takes_the_place(world):
     blocked = world.waits(world.planned("web"))
     newest, next_one = world.newer(blocked, number=3), world.newer(blocked)
     world.look()
-    assert world.now(blocked).superseded_by == next_one.id
-    assert (world.now(next_one).supersedes, world.now(newest).supersedes) == (blocked.id, None)
+    assert world.now(blocked).lineage.superseded_by == next_one.id
+    assert (world.now(next_one).lineage.supersedes, world.now(newest).lineage.supersedes) == (blocked.id, None)
 
 
 def test_what_is_run_again_gives_way_to_a_merge_that_stood_in_line_before_it(world):
     dev = world.member("app", "dev", State.REJECTED)
     old = deployment_in(State.REJECTED, 1)
     again = run_again(run_again(old, "main", "maintainer", LATE, "press"), "main", "maintainer", LATE, "once more")
-    first = again.first_requested_at
+    first = again.rerun.first_requested_at
     blocked = world.waits(world.planned("web", trigger=Trigger.RERUN, requested_at=LATE, first_requested_at=first))
     newer = world.newer(blocked)
     world.ends(dev, State.REJECTED)
-    assert world.now(blocked).superseded_by == newer.id
+    assert world.now(blocked).lineage.superseded_by == newer.id
 
 
 @pytest.mark.parametrize("trigger", [Trigger.MANUAL, Trigger.RERUN])
@@ -208,7 +210,7 @@ def _shared(world):
     prod = world.waits(world.planned("app", "prod", shared=True))
     again = run_again(dev, "main", "maintainer", LATE, "by hand")
     world.queues.enqueue(again)
-    world.enroll("app", "dev", again.id, again.requested_at)
+    world.enroll("app", "dev", again.id, again.request.at)
     return prod, again
 
 
@@ -217,10 +219,10 @@ def test_what_stands_behind_the_one_that_waits_for_it_goes_first_and_that_one_ru
     world.look()
     old = world.now(prod)
     assert world.answers == {"token": "superseded"}
-    assert old.ending.reason.startswith("app (dev) was queued behind this deployment")
-    new = world.deployments.get(old.superseded_by)
-    assert (new.rerun_of, new.stack, new.waits) == (old.id, "prod", old.waits)
-    assert new.supersedes is None, "it is the same revision, and needs no second look"
+    assert old.outcome.ending.reason.startswith("app (dev) was queued behind this deployment")
+    new = world.deployments.get(old.lineage.superseded_by)
+    assert (new.rerun.of, new.stack, new.change.waits) == (old.id, "prod", old.change.waits)
+    assert new.lineage.supersedes is None, "it is the same revision, and needs no second look"
     assert [each.deployment for each in world.queues.waiting(old.queue)] == [again.id, new.id]
     (enrolled,) = [each for each in world.change_sets.deployments(CHANGE) if each.stack == "prod"]
     assert enrolled.deployment == new.id
@@ -265,19 +267,19 @@ class TestDeaths:
         self.dies(world, death, lambda: open_gates(world.ports, CHANGE))
         world.look()
         assert world.answers == {"token": "superseded"}
-        assert (world.now(blocked).superseded_by, world.now(newer).supersedes) == (newer.id, blocked.id)
+        assert (world.now(blocked).lineage.superseded_by, world.now(newer).lineage.supersedes) == (newer.id, blocked.id)
 
     @pytest.mark.parametrize("ends", [True, False])
     def test_who_lets_one_step_aside_may_die_and_the_next_look_does_it(self, world, death, ends):
         prod, again = _shared(world)
         self.dies(world, death, lambda: open_gates(world.ports, CHANGE))
         if ends and world.answers:  # Then its execution goes on, and its queue records the end.
-            world.deployments.save(world.now(prod).ended(world.now(prod).ending))
+            world.deployments.save(world.now(prod).ended(world.now(prod).outcome.ending))
         world.look()
         assert world.answers == {"token": "superseded"}
         waiting = [each.deployment for each in world.queues.waiting(prod.queue)]
-        assert waiting == [again.id, world.now(prod).superseded_by]
-        assert world.change_sets.deployments(CHANGE)[-1].deployment == world.now(prod).superseded_by
+        assert waiting == [again.id, world.now(prod).lineage.superseded_by]
+        assert world.change_sets.deployments(CHANGE)[-1].deployment == world.now(prod).lineage.superseded_by
 
     @pytest.mark.parametrize("ends", ["before", "meanwhile", "after"])
     def test_who_begins_to_wait_may_die_and_the_retried_state_is_answered(self, world, death, ends):
@@ -286,7 +288,9 @@ class TestDeaths:
         self.dies(
             world,
             death,
-            lambda: wait_at_gate(world.ports, WaitAtGate(deployment=planned.id, token="first", job=planned.plan.job)),
+            lambda: wait_at_gate(
+                world.ports, WaitAtGate(deployment=planned.id, token="first", job=planned.planned.plan.job)
+            ),
         )
         if ends == "meanwhile":
             world.ends(dev, State.NO_CHANGES)
@@ -303,7 +307,7 @@ class TestDeaths:
         assert press().done
         world.look()
         assert world.now(blocked).state is State.GATED
-        (again,) = [each for each in world.deployments.all() if each.rerun_of == dev.id]
+        (again,) = [each for each in world.deployments.all() if each.rerun.of == dev.id]
         (enrolled,) = [each for each in world.change_sets.deployments(CHANGE) if each.stack == "dev"]
         assert enrolled.deployment == again.id
 

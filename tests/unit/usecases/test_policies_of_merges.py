@@ -9,8 +9,9 @@ import pytest
 from tests.builders import NOW, any_deployment, any_plan, any_pull_request, any_review, any_revision, seen, sha
 from tests.fakes import MemoryForge, MemoryPullRequests
 from tests.fakes.ports import memory_ports
-from tidegate.deploys.rules.deployment import Approval, Override, Trigger
 from tidegate.deploys.rules.evaluated_plan import EvaluatedPlan
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.waiting import Approval, Override
 from tidegate.gates.apply_requirements import missing_requirements
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, Severity

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.usecases.press_world import GateWorld, PressedWorld
-from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.state import State
 from tidegate.rules.access import Access
 from tidegate.vcs.rules.check_run import Button
 
@@ -17,7 +17,7 @@ def test_retry_runs_again_what_blocks_a_deployment():
     assert [action.button for action in world.shown.actions] == [Button.RETRY, Button.REJECT]
     assert world.press(Button.RETRY) == "retried"
     (again,) = world.deployments.many(world.waiting).values()
-    assert (again.rerun_of, again.requested_by) == (world.failed.id, "reviewer")
+    assert (again.rerun.of, again.request.by) == (world.failed.id, "reviewer")
     assert world.now.state is State.BLOCKED
 
 
@@ -48,7 +48,7 @@ def test_approve_is_for_whom_the_root_requires_and_reject_for_who_may_decide():
 def test_the_same_rejection_delivered_once_more_has_an_effect_also_when_it_is_rejected_by_then():
     world = GateWorld()
     world.press(Button.REJECT)
-    world.deployments.save(world.now.ended(world.now.ending))
+    world.deployments.save(world.now.ended(world.now.outcome.ending))
     assert world.press(Button.REJECT) == "rejected"
     world.publish()
     assert "no effect" not in world.shown.summary

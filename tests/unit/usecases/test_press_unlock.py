@@ -8,8 +8,8 @@ import pytest
 
 from tests.builders import NOW, any_deployment, any_lock, deployment_in
 from tests.unit.usecases.press_world import PressedWorld
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.queue_snapshot import Shown, Standing
+from tidegate.deploys.rules.state import State
 from tidegate.rules.errors import CloudUnavailable
 from tidegate.vcs.rules.check_run import Button
 

@@ -9,7 +9,8 @@ import pytest
 from tests.builders import NOW, any_deployment, any_lock, any_queue, deployment_in, sha
 from tests.unit.usecases.publishing_world import WHERE, World, planned
 from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
-from tidegate.deploys.rules.deployment import State, Unlocking
+from tidegate.deploys.rules.outcome import Unlocking
+from tidegate.deploys.rules.state import State
 from tidegate.pull_requests.rules.comment import MARKER
 from tidegate.pull_requests.rules.record import Applying
 

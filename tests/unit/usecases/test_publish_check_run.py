@@ -5,15 +5,17 @@ from hashlib import sha256
 
 import pytest
 
-from tests.builders import NOW, any_artifact, any_deployment, any_lock, any_plan, any_root, deployment_in
+from tests.builders import NOW, amended, any_artifact, any_deployment, any_lock, any_plan, any_root, deployment_in
 from tests.fakes import MemoryCheckRuns
 from tests.fakes.ports import changed
 from tests.unit.usecases.shown_check_runs import move, publish, titles
 from tests.unit.usecases.terraform_world import World
 from tidegate.check_runs.check_run_view import PLAN_START
 from tidegate.check_runs.publish_check_run import publish_check_run
-from tidegate.deploys.rules.deployment import AfterGate, Gate, State, Trigger
 from tidegate.deploys.rules.queue_snapshot import Named, Shown, Standing
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import AfterGate, Gate
 from tidegate.ports import PublishedCheckRun
 from tidegate.rules.errors import ForgeUnavailable, NotFound
 from tidegate.vcs.rules.check_run import Button, CheckRun, Conclusion, digest_of
@@ -188,7 +190,7 @@ def test_of_a_huge_plan_only_the_start_is_read(world):
 
 def test_an_altered_plan_text_is_not_shown_and_cannot_be_confirmed(world):
     deployment = world.put(deployment_in(State.AWAITING_REVIEW))
-    world.artifacts.put(deployment.plan.text.key, b"No changes.")
+    world.artifacts.put(deployment.planned.plan.text.key, b"No changes.")
     publish(world, deployment)
     shown = world.forge.check_runs[1]
     assert "No changes." not in shown.text
@@ -199,7 +201,7 @@ def test_an_altered_plan_text_is_not_shown_and_cannot_be_confirmed(world):
 
 def test_a_plan_text_altered_later_is_not_shown_either(world):
     deployment = world.put(deployment_in(State.APPLIED))
-    world.artifacts.put(deployment.plan.text.key, b"No changes.")
+    world.artifacts.put(deployment.planned.plan.text.key, b"No changes.")
     publish(world, deployment)
     assert "modified after" in world.forge.check_runs[1].summary
     assert "Reject" not in world.forge.check_runs[1].summary
@@ -353,7 +355,7 @@ def test_links_lead_to_the_log_the_pages_and_the_execution(world):
     for deployment in (queued, applied, failed):
         publish(world, world.put(deployment), **links)
     assert world.forge.check_runs[1].details_url == f"https://web.example/deployments/{queued.id}"
-    assert world.forge.check_runs[2].details_url == f"https://web.example/jobs/{applied.apply_job}"
+    assert world.forge.check_runs[2].details_url == f"https://web.example/jobs/{applied.apply.job}"
     assert "is in [its log](https://web.example/jobs/network-plan-1)" in world.forge.check_runs[2].text
     assert f"[Execution](https://x.example/{applied.id})" in world.forge.check_runs[2].summary
     assert "Execution" not in world.forge.check_runs[1].summary
@@ -367,7 +369,7 @@ NEWER = "2027-03-02T08:00:00.000000+00:00"
 def repeated(world):
     """A deployment whose check run comes late, and the one that runs it again, which waits for its review."""
     old = world.put(deployment_in(State.REJECTED))
-    new = replace(deployment_in(State.AWAITING_REVIEW), rerun_of=old.id, requested_at=NEWER, trigger=Trigger.RERUN)
+    new = amended(deployment_in(State.AWAITING_REVIEW), rerun_of=old.id, requested_at=NEWER, trigger=Trigger.RERUN)
     return old, world.put(replace(new, id=f"{old.id.rpartition('-')[0]}-repeats"))
 
 

@@ -10,7 +10,7 @@ from tests.builders import any_deployment
 from tests.fakes.forge import MemoryForge
 from tests.unit.usecases.shown_check_runs import move, publish, titles
 from tests.unit.usecases.terraform_world import World
-from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.state import State
 
 
 @dataclass(slots=True)

@@ -12,9 +12,9 @@ from tests.builders import any_job, any_layer, deployment_in
 from tests.fakes.ports import memory_ports
 from tidegate.deploys import read_log
 from tidegate.deploys.read_log import MISSING_LINE, LogState, RawLog, read_whole_log
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.job import JobKind, job_id, log_key
 from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.deploys.rules.state import State
 from tidegate.ports import LogChunk
 from tidegate.rules.errors import NotFound
 

@@ -40,13 +40,13 @@ def test_what_the_organization_forces_holds_for_what_a_push_deploys(world, file)
     file.content = b"forced: {plan_review: {when: always, approvals: 2}}"
     world.new = {**CHANGED, "tidegate.yaml": "plan_review: never"}
     push(world, 1)
-    assert {each.review_rule for each in world.enqueued} == {ReviewRule(PlanReview.ALWAYS, 2)}
+    assert {each.settings.review_rule for each in world.enqueued} == {ReviewRule(PlanReview.ALWAYS, 2)}
 
 
 def test_a_repository_without_a_file_is_under_the_organizations_defaults(world, file):
     file.content = b"defaults: {plan_review: {when: always, approvals: 3}}"
     push(world, 1)
-    assert {each.review_rule for each in world.enqueued} == {ReviewRule(PlanReview.ALWAYS, 3)}
+    assert {each.settings.review_rule for each in world.enqueued} == {ReviewRule(PlanReview.ALWAYS, 3)}
 
 
 def test_a_file_that_cannot_be_used_stops_every_deploy_and_is_named_on_the_commit(world, file):
@@ -61,8 +61,8 @@ def test_a_file_that_cannot_be_used_stops_every_deploy_and_is_named_on_the_commi
 
 def test_a_file_that_changed_counts_for_the_next_push_at_once(world, file):
     push(world, 1)
-    assert {each.review_rule.approvals for each in world.enqueued} == {1}
+    assert {each.settings.review_rule.approvals for each in world.enqueued} == {1}
     world.forget()
     file.content = b"limits: {plan_review: {approvals: 2}}"
     push(world, 2)
-    assert {each.review_rule.approvals for each in world.enqueued} == {2}
+    assert {each.settings.review_rule.approvals for each in world.enqueued} == {2}

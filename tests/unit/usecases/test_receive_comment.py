@@ -9,9 +9,10 @@ import pytest
 from tests.builders import sha
 from tests.unit.usecases.events_world import AT, BASE, HEAD, MAIN, NUMBER, REPOSITORY, EventsWorld
 from tidegate.deploys.rules.audit import FORCED
-from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.queue import waiting_for
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.state import State
 from tidegate.ports import Change, DeliveryOutcome
 from tidegate.roots.rules.root import queue_id
 from tidegate.rules.errors import AppLacksPermission, CloudUnavailable, ForgeRefused, ForgeUnavailable
@@ -32,9 +33,13 @@ def test_the_roots_that_the_pull_request_changes_are_deployed_by_hand(world):
     outcome = world.comment("tidegate deploy")
     (deployment,) = world.enqueued
     assert (deployment.root.name, deployment.revision.sha, deployment.revision.branch) == ("live/app", HEAD, "feature")
-    assert (deployment.trigger, deployment.pull_request, deployment.forced) == (Trigger.MANUAL, NUMBER, False)
-    assert (deployment.requested_by, deployment.requested_at) == ("writer", AT)
-    assert deployment.authors == ("author", "helper")
+    assert (deployment.request.trigger, deployment.request.pull_request, deployment.request.forced) == (
+        Trigger.MANUAL,
+        NUMBER,
+        False,
+    )
+    assert (deployment.request.by, deployment.request.at) == ("writer", AT)
+    assert deployment.commits.authors == ("author", "helper")
     assert deployment.repository == REPOSITORY
     assert world.forge.reactions == [(70, "rocket")]
     assert world.forge.comments == []
@@ -46,7 +51,7 @@ def test_whether_all_authors_of_the_pull_request_are_known_is_remembered(world):
     world.forge.changes["main", HEAD] = Change(BASE, Authors(many))
     world.comment("tidegate deploy")
     (deployment,) = world.enqueued
-    assert (deployment.authors[:2], deployment.authors_known) == (("author", "person-0"), False)
+    assert (deployment.commits.authors[:2], deployment.commits.authors_known) == (("author", "person-0"), False)
 
 
 def test_named_roots_are_deployed_also_if_the_pull_request_does_not_change_them(world):
@@ -114,7 +119,7 @@ def test_the_roots_definition_is_the_heads_and_what_it_grants_the_default_branch
     world.comment("tidegate deploy -p app")
     (deployment,) = world.enqueued
     assert (deployment.root.name, deployment.root.dir) == ("app", "live/app")
-    assert deployment.review_rule == ReviewRule(PlanReview.ALWAYS, 2)
+    assert deployment.settings.review_rule == ReviewRule(PlanReview.ALWAYS, 2)
 
 
 def test_a_root_that_does_not_exist_is_answered_with_the_one_that_was_meant(world):
@@ -222,7 +227,7 @@ def test_force_passes_over_what_is_configured_warns_and_is_audited(world):
     world.pull(mergeable=None, failing_checks=tuple(f"check-{number}" for number in range(12)))
     world.comment("tidegate deploy --force")
     (deployment,) = world.enqueued
-    assert deployment.forced
+    assert deployment.request.forced
     assert "**Forced** by `writer`" in world.reply
     assert "2 approvals" in world.reply
     assert "and 2 more" in world.reply
@@ -399,7 +404,7 @@ def test_the_plan_of_a_head_is_held_against_policy_sets_also_where_it_is_forced(
     world.file(MAIN, POLICIES)
     world.comment("tidegate deploy --force")
     (deployment,) = world.enqueued
-    (held,) = deployment.policy_sets
+    (held,) = deployment.policies.sets
     assert (held.name, held.owners, held.problem) == ("words", ("user:reviewer",), "")
     assert held.key in world.artifacts.objects
 
@@ -407,7 +412,7 @@ def test_the_plan_of_a_head_is_held_against_policy_sets_also_where_it_is_forced(
 def of_root(world, name, state=None):
     """Return the deployments of a root, the newest last; let the newest be in flight in a state, if one is given."""
     queue = queue_id(REPOSITORY, name)
-    found = sorted((each for each in world.enqueued if each.root.name == name), key=lambda each: each.requested_at)
+    found = sorted((each for each in world.enqueued if each.root.name == name), key=lambda each: each.request.at)
     if state is not None:
         head, _ = world.queues.read(queue)
         begun = replace(found[-1], state=state)

@@ -153,19 +153,19 @@ STEP = "hooks: {apply: {pre: [{type: run, cmd: [./login]}]}}\n"
 def test_a_push_that_changes_what_runs_or_grants_something_says_so_to_its_deployments(world):
     world.old, world.new = {**BASE, "tidegate.yaml": NEVER}, {**CHANGED, "tidegate.yaml": NEVER + STEP}
     world.receive()
-    assert {each.rule_changes for each in world.enqueued} == {("hooks",)}
+    assert {each.commits.rule_changes for each in world.enqueued} == {("hooks",)}
 
 
 def test_a_push_after_a_file_that_could_not_be_used_changes_all_of_it(world):
     world.old, world.new = {**BASE, "tidegate.yaml": "rots: []"}, {**CHANGED, "tidegate.yaml": NEVER}
     world.receive()
-    assert {each.rule_changes for each in world.enqueued} == {("tidegate.yaml",)}
+    assert {each.commits.rule_changes for each in world.enqueued} == {("tidegate.yaml",)}
 
 
 def test_a_push_that_leaves_the_rules_alone_says_nothing(world):
     world.old, world.new = {**BASE, "tidegate.yaml": NEVER}, {**CHANGED, "tidegate.yaml": NEVER + "engine: tofu\n"}
     world.receive()
-    assert {each.rule_changes for each in world.enqueued} == {()}
+    assert {each.commits.rule_changes for each in world.enqueued} == {()}
 
 
 @pytest.mark.parametrize(("before", "changes"), [("0" * 40, ()), (sha(7), ("tidegate.yaml",))], ids=["first", "forced"])
@@ -173,7 +173,7 @@ def test_rules_that_nobody_knows_are_other_ones_but_a_first_push_has_none_before
     world.old_is_known = False
     world.new = {**CHANGED, "tidegate.yaml": NEVER}
     world.receive(before=before, forced=before.strip("0") != "")
-    assert {each.rule_changes for each in world.enqueued} == {changes}
+    assert {each.commits.rule_changes for each in world.enqueued} == {changes}
 
 
 def test_what_of_a_new_configuration_fits_nothing_is_told_on_its_commit(world):

@@ -21,8 +21,8 @@ from tests.fakes import MemoryDeployments, MemoryDeployQueues, MemoryRepositoryI
 from tests.fakes.overridden import With
 from tests.fakes.ports import changed
 from tests.unit.usecases.pull_request_world import HEAD, MAIN, NUMBER, PullRequestWorld
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.deploys.rules.state import State
 from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, RuleChanges, Severity
 from tidegate.ports import KnownRepository, Pushed
 from tidegate.pull_requests.receive_pull_request import receive_pull_request

@@ -14,8 +14,9 @@ from tests.unit.usecases.push_world import AFTER, CHANGED, ROOTS, World
 from tests.unit.usecases.trees import BASE
 from tidegate import ports
 from tidegate.config.rules.apply_rules import ApplyMode, ApplyRules
-from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.state import State
 from tidegate.ports import Change, DeliveryOutcome, KnownRepository
 from tidegate.pull_requests.notify_base_moved import BASE_MOVED
 from tidegate.pushes.receive_push import receive_push
@@ -72,8 +73,8 @@ def test_a_deployment_tells_who_asked_for_what_and_when(world):
     world.receive()
     first = world.enqueued[0]
     assert (first.repository, first.revision.sha, first.revision.branch) == ("acme/infra", AFTER, "main")
-    assert (first.trigger, first.state, first.requested_by) == (Trigger.MERGE, State.QUEUED, "octocat")
-    assert first.requested_at == "2026-03-02T08:00:00.000000+00:00"
+    assert (first.request.trigger, first.state, first.request.by) == (Trigger.MERGE, State.QUEUED, "octocat")
+    assert first.request.at == "2026-03-02T08:00:00.000000+00:00"
 
 
 def test_a_push_remembers_its_repository_and_tells_its_deployments(world):
@@ -90,21 +91,28 @@ def test_a_deployment_keeps_its_authors_and_the_review_of_the_pushed_file(world)
         "tidegate.yaml": "version: 1\nroots: [{dir: live/app, plan_review: manual}, {dir: live/db}]\n",
     }
     world.receive()
-    assert {deployment.authors for deployment in world.enqueued} == {("author",)}
-    assert [deployment.review_rule for deployment in world.enqueued] == [ReviewRule(PlanReview.MANUAL), ReviewRule()]
+    assert {deployment.commits.authors for deployment in world.enqueued} == {("author",)}
+    assert [deployment.settings.review_rule for deployment in world.enqueued] == [
+        ReviewRule(PlanReview.MANUAL),
+        ReviewRule(),
+    ]
 
 
 def test_what_no_file_says_the_installation_does():
     world = World(settings={"TIDEGATE_PLAN_REVIEW": "never"})
     world.receive()
-    assert {deployment.review_rule.when for deployment in world.enqueued} == {PlanReview.NEVER}
+    assert {deployment.settings.review_rule.when for deployment in world.enqueued} == {PlanReview.NEVER}
 
 
 def test_a_head_that_no_push_told_of_is_deployed_as_its_push_would_be(world):
     world.forge.changes[sha(1), AFTER] = Change(sha(1), Authors(("author", "other")))
     world.receive("head-1", event="head")
     first = world.enqueued[0]
-    assert (first.requested_by, first.authors, first.trigger) == ("tidegate", ("author", "other"), Trigger.MERGE)
+    assert (first.request.by, first.commits.authors, first.request.trigger) == (
+        "tidegate",
+        ("author", "other"),
+        Trigger.MERGE,
+    )
     world.receive()
     assert world.names == ["live/app", "live/db"]
 
@@ -112,13 +120,13 @@ def test_a_head_that_no_push_told_of_is_deployed_as_its_push_would_be(world):
 def test_who_made_a_repositorys_first_push_is_who_made_all_that_it_has(world):
     world.forge.made_by[AFTER] = Authors(("author", "other"))
     world.receive("head-1", event="head", before="0" * 40)
-    assert {each.authors for each in world.enqueued} == {("author", "other")}
-    assert all(each.authors_known for each in world.enqueued)
+    assert {each.commits.authors for each in world.enqueued} == {("author", "other")}
+    assert all(each.commits.authors_known for each in world.enqueued)
 
 
 def test_a_head_whose_earlier_commit_is_gone_has_no_known_authors(world):
     world.receive("head-1", event="head")
-    assert (world.enqueued[0].authors, world.enqueued[0].authors_known) == ((), False)
+    assert (world.enqueued[0].commits.authors, world.enqueued[0].commits.authors_known) == ((), False)
 
 
 EXCLUDING = {**CHANGED, "tidegate.yaml": "version: 1\nplan_review: {exclude_authors: true}\n"}
@@ -131,7 +139,9 @@ def test_who_opened_the_pull_request_is_an_author_where_authors_do_not_count(wor
     world.forge.came_with[AFTER] = (5,)
     world.ports.pull_requests.save(any_pull_request_record(spec=spec))
     world.receive()
-    assert {(each.authors, each.authors_known) for each in world.enqueued} == {(("author", "opener"), True)}
+    assert {(each.commits.authors, each.commits.authors_known) for each in world.enqueued} == {
+        (("author", "opener"), True)
+    }
 
 
 @pytest.mark.parametrize(("is_known", "authors"), [(True, ("author", "pusher")), (False, ("author",))])
@@ -144,19 +154,19 @@ def test_who_pushed_to_the_pull_request_is_an_author_as_well_and_may_not_be_know
     if is_known:
         world.ports.pull_requests.save(any_pull_request_record(spec=replace(spec, pushes=pushes)))
     world.receive()
-    assert {(each.authors, each.authors_known) for each in world.enqueued} == {(authors, is_known)}
+    assert {(each.commits.authors, each.commits.authors_known) for each in world.enqueued} == {(authors, is_known)}
 
 
 def test_a_pull_request_that_cannot_be_looked_up_leaves_the_authors_unknown(world):
     world.new = EXCLUDING
     world.receive()
-    assert {(each.authors, each.authors_known) for each in world.enqueued} == {(("author",), False)}
+    assert {(each.commits.authors, each.commits.authors_known) for each in world.enqueued} == {(("author",), False)}
 
 
 def test_a_push_that_does_not_tell_its_authors_has_them_looked_up(world):
     world.forge.changes[sha(1), AFTER] = Change(sha(1), Authors(("author",), known=False))
     world.receive(authors=None)
-    assert (world.enqueued[0].authors, world.enqueued[0].authors_known) == (("author",), False)
+    assert (world.enqueued[0].commits.authors, world.enqueued[0].commits.authors_known) == (("author",), False)
 
 
 LATER = "2026-03-02T08:05:00.000000+00:00"
@@ -193,7 +203,9 @@ def test_what_is_asked_of_a_lost_push_is_asked_of_the_one_that_contains_it(world
     world.new = {**CHANGED, "tidegate.yaml": "plan_review: never\n", "live/db/main.tf": "# third"}
     receive_later(world, sha(3), sha(4))
     lost, own = Pushed(AFTER, sha(3), "main"), Pushed(sha(3), sha(4), "main")
-    assert {(each.pushed, each.rule_changes) for each in world.enqueued} == {((lost, own), ("plan_review",))}
+    assert {(each.commits.pushed, each.commits.rule_changes) for each in world.enqueued} == {
+        ((lost, own), ("plan_review",))
+    }
     assert [(before, after) for *_, before, after in world.fetched[1:]] == [(sha(3), sha(4)), (AFTER, sha(3))]
 
 
@@ -204,7 +216,7 @@ def test_where_a_lost_push_cannot_be_read_it_may_have_changed_the_rules(world, f
     world.old, world.new = CHANGED, {**CHANGED, "live/db/main.tf": "# third"}
     world.unreadable[sha(3)] = found
     receive_later(world, sha(3), sha(4))
-    assert {each.rule_changes for each in world.enqueued} == {("tidegate.yaml",)}
+    assert {each.commits.rule_changes for each in world.enqueued} == {("tidegate.yaml",)}
 
 
 def test_a_lost_push_is_found_again_when_the_push_after_it_is_received_again(world):
@@ -309,22 +321,22 @@ class TestWhatTheForgeConfirms:
         return world.receive(event=event, **claimed)
 
     def rules(self, world):
-        return {each.review_rule.when for each in world.enqueued}
+        return {each.settings.review_rule.when for each in world.enqueued}
 
     def test_who_pushed_is_whom_the_forge_names(self, world):
         self.pushed(world, "owner")
         assert self.rules(world) == {PlanReview.NEVER}
-        assert {each.requested_by for each in world.enqueued} == {"owner"}
+        assert {each.request.by for each in world.enqueued} == {"owner"}
 
     def test_a_name_that_only_the_webhook_tells_grants_nothing(self, world):
         self.pushed(world, "developer")
         assert self.rules(world) == {PlanReview.ALWAYS}
-        assert {each.requested_by for each in world.enqueued} == {"developer"}
+        assert {each.request.by for each in world.enqueued} == {"developer"}
 
     def test_what_nobody_knows_who_pushed_waits_for_people(self, world):
         self.pushed(world, None)
         assert self.rules(world) == {PlanReview.ALWAYS}
-        assert {each.requested_by for each in world.enqueued} == {"tidegate"}
+        assert {each.request.by for each in world.enqueued} == {"tidegate"}
 
     def test_a_push_that_the_forge_does_not_know_deploys_nothing(self, world):
         assert "is not on main" in self.pushed(world)
@@ -382,7 +394,7 @@ def test_deployments_know_which_merges_hold_more_than_their_pull_request(world, 
     spec = replace(seen().spec, head_sha=head, base="main")
     world.forge.seen[5] = replace(seen(spec, is_open=False, merged=True), merge_sha=AFTER)
     world.receive()
-    assert {each.pushed for each in world.enqueued} == {(Pushed(sha(1), AFTER, "main", altered),)}
+    assert {each.commits.pushed for each in world.enqueued} == {(Pushed(sha(1), AFTER, "main", altered),)}
 
 
 @pytest.mark.parametrize(
@@ -399,7 +411,7 @@ def test_deployments_know_that_what_came_before_may_have_deployed_nothing_of_the
     world.old = {**BASE, "tidegate.yaml": before}
     world.new = {**CHANGED, "tidegate.yaml": after}
     world.receive()
-    assert {each.root.name for each in world.enqueued if each.returns} == back
+    assert {each.root.name for each in world.enqueued if each.commits.returns} == back
 
 
 def test_deployments_know_the_push_that_brought_them_and_what_their_roots_require(world):
@@ -407,6 +419,6 @@ def test_deployments_know_the_push_that_brought_them_and_what_their_roots_requir
     world.new = {**CHANGED, "tidegate.yaml": f"version: 1\napply_requirements: {checks}\n"}
     world.receive()
     app, db = sorted(world.enqueued, key=lambda each: each.root.name)
-    assert {each.pushed for each in (app, db)} == {(Pushed(sha(1), AFTER, "main"),)}
-    assert [each.approvals for each in db.requires] == [2]
-    assert (app.requires, app.unmatched, db.unmatched) == ((), True, False)
+    assert {each.commits.pushed for each in (app, db)} == {(Pushed(sha(1), AFTER, "main"),)}
+    assert [each.approvals for each in db.settings.requires] == [2]
+    assert (app.settings.requires, app.settings.unmatched, db.settings.unmatched) == ((), True, False)

@@ -8,9 +8,11 @@ from pydantic import ValidationError
 from tests.builders import any_plan, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import Review, State, Trigger
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review import review_id
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import Review
 from tidegate.jobs.record_plan import record_plan
 from tidegate.messages import RecordPlan
 from tidegate.plans.rules.plan import PlannedChanges
@@ -49,8 +51,10 @@ def test_an_empty_plan_needs_no_review_even_of_a_diverged_revision(world, when):
 def test_every_plan_with_changes_waits_for_review(world, changes):
     recorded, deployment = record(world, any_plan(changes=changes))
     assert recorded.next == "review"
-    assert (deployment.state, deployment.plan) == (State.AWAITING_REVIEW, any_plan(changes=changes))
-    assert deployment.review == Review(id=review_id(deployment, deployment.plan), asked_at=deployment.changed_at)
+    assert (deployment.state, deployment.planned.plan) == (State.AWAITING_REVIEW, any_plan(changes=changes))
+    assert deployment.review == Review(
+        id=review_id(deployment, deployment.planned.plan), asked_at=deployment.changed_at
+    )
     assert world.states() == [State.AWAITING_REVIEW], "the review is shown before anything waits for its token"
     assert world.event_publisher.lines == [deployment.queue]
 
@@ -106,7 +110,7 @@ def test_a_plan_is_read_as_the_runner_writes_it():
 def test_a_plan_waits_for_other_stacks_before_anything_else(world, when):
     recorded, deployment = record(world, any_plan(changes=ADDS), when, waits=Waits(apply_after=("dev",)))
     assert recorded.next == "gate"
-    assert (deployment.state, deployment.plan.changes) == (State.PLANNING, ADDS)
+    assert (deployment.state, deployment.planned.plan.changes) == (State.PLANNING, ADDS)
     assert world.states() == []
 
 

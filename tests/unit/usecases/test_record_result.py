@@ -1,18 +1,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, any_deployment, any_job, any_lock, any_review, any_root, deployment_in
+from tests.builders import NOW, amended, any_deployment, any_job, any_lock, any_review, any_root, deployment_in
 from tests.unit.usecases.terraform_world import World
 from tidegate.deploys.rules.audit import RUNNING, audit_message, end_word, forced_message, unlock_message
-from tidegate.deploys.rules.deployment import AfterGate, Approval, Cancellation, Gate, State, Unlocking
 from tidegate.deploys.rules.failure import KEPT_LAST_LINES, KEPT_MESSAGE, read_cause
 from tidegate.deploys.rules.job import Job, JobKind
+from tidegate.deploys.rules.outcome import Cancellation, Unlocking
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import AfterGate, Approval, Gate
 from tidegate.jobs.record_result import record_result
 from tidegate.messages import RecordResult
 from tidegate.rules.errors import CloudUnavailable
@@ -33,7 +34,7 @@ def record(world, deployment, state, **fields):
 
 def applying(world, *, taken):
     deployment = world.put(deployment_in(State.APPLYING))
-    job = deployment.apply_job
+    job = deployment.apply.job
     world.jobs.create(
         Job(job, deployment.id, JobKind.APPLY, deployment.repository, deployment.revision.sha, "url", deployment.root)
     )
@@ -45,7 +46,7 @@ def applying(world, *, taken):
 
 def test_a_success_is_shown_and_audited_with_its_last_lines(world):
     ended = record(world, applying(world, taken=True), "applied", last_lines="Apply complete!")
-    assert (ended.state, ended.last_lines, ended.reason) == (State.APPLIED, "Apply complete!", "")
+    assert (ended.state, ended.outcome.last_lines, ended.reason) == (State.APPLIED, "Apply complete!", "")
     assert world.states() == [State.APPLIED]
     assert world.audit.states == ["SUCCESS"]
     assert [audited.state for audited in ended.audited] == ["SUCCESS"]
@@ -54,7 +55,7 @@ def test_a_success_is_shown_and_audited_with_its_last_lines(world):
 def test_a_failed_plan_shows_the_engines_words_and_is_not_audited(world):
     deployment = world.put(deployment_in(State.PLANNING))
     ended = record(world, deployment, "plan_failed", error="TerraformClientError", cause=ENGINE_FAILED)
-    assert (ended.reason, ended.last_lines) == ("terraform plan ended with exit code 1", "Error: no\n")
+    assert (ended.reason, ended.outcome.last_lines) == ("terraform plan ended with exit code 1", "Error: no\n")
     assert world.audit.published == []
     assert ended.error == "TerraformClientError"
 
@@ -90,7 +91,7 @@ def test_an_apply_that_no_runner_took_was_not_applied_and_never_will_be(world, s
     deployment = applying(world, taken=False)
     ended = record(world, deployment, state, error="JobGone", cause='{"errorMessage": "gone", "stackTrace": ["x"]}')
     assert (ended.state, ended.reason) == (State.ENGINE_FAULT, "JobGone: gone")
-    assert not world.jobs.hand_over(deployment.apply_job, "token", "clone")
+    assert not world.jobs.hand_over(deployment.apply.job, "token", "clone")
     assert world.audit.states == ["FAILURE"]
 
 
@@ -147,7 +148,7 @@ def test_recording_again_changes_nothing_but_is_shown_again(world):
     first = record(world, deployment, "applied")
     assert record(world, deployment, "applied") == first
     assert world.states() == [State.APPLIED, State.APPLIED]
-    assert world.audit.events == [f"{deployment.apply_job}:SUCCESS"]
+    assert world.audit.events == [f"{deployment.apply.job}:SUCCESS"]
 
 
 def test_while_the_audit_topic_is_down_a_result_is_decided_and_nobody_sees_it(world):
@@ -156,7 +157,7 @@ def test_while_the_audit_topic_is_down_a_result_is_decided_and_nobody_sees_it(wo
     with pytest.raises(CloudUnavailable, match="audit message"):
         record(world, deployment, "applied")
     waiting = world.deployments.get(deployment.id)
-    assert (waiting.state, waiting.ending.state) == (State.APPLYING, State.APPLIED)
+    assert (waiting.state, waiting.outcome.ending.state) == (State.APPLYING, State.APPLIED)
     assert world.event_publisher.announced == []
     world.audit.unavailable = False
     assert record(world, deployment, "engine_fault").state is State.APPLIED
@@ -209,7 +210,7 @@ def test_what_is_kept_of_a_failure_is_bounded():
 
 def test_the_last_lines_of_a_success_are_bounded(world):
     ended = record(world, applying(world, taken=True), "applied", last_lines="x" * 40_000)
-    assert len(ended.last_lines) == KEPT_LAST_LINES
+    assert len(ended.outcome.last_lines) == KEPT_LAST_LINES
 
 
 @pytest.mark.parametrize("state", State)
@@ -320,9 +321,9 @@ def test_an_apply_is_stopped_when_its_time_is_over_and_goes_on_without_heartbeat
 )
 def test_the_runner_of_a_plan_that_was_given_up_is_stopped(world, error, stops):
     deployment = world.put(deployment_in(State.PLANNING, plan_job="network-plan-1"))
-    world.jobs.create(any_job(JobKind.PLAN, id=deployment.plan_job))
-    world.jobs.hand_over(deployment.plan_job, "token", "clone")
-    world.jobs.take(deployment.plan_job, "arn:task/1")
+    world.jobs.create(any_job(JobKind.PLAN, id=deployment.planned.job))
+    world.jobs.hand_over(deployment.planned.job, "token", "clone")
+    world.jobs.take(deployment.planned.job, "arn:task/1")
     record(world, deployment, "engine_fault", error=error)
     assert bool(world.runners.stopped) is stops
 
@@ -336,7 +337,7 @@ def test_a_result_is_recorded_although_its_runner_cannot_be_stopped(world):
 def interrupted(world, *, ended):
     """An apply that somebody interrupted, and what its runner answers."""
     one = applying(world, taken=True)
-    world.deployments.save(replace(one, cancelled=Cancellation("reviewer", NOW)))
+    world.deployments.save(amended(one, cancelled=Cancellation("reviewer", NOW)))
     cause = json.dumps({"message": "terraform apply failed with exit code 1.", "ended": ended})
     return record(world, one, "outcome_unknown", error="Interrupted", cause=cause)
 

@@ -9,7 +9,7 @@ from tests.builders import any_deployment, any_lock, any_queue, deployment_in
 from tests.fakes.ports import changed
 from tests.unit.usecases.terraform_world import World
 from tidegate.deploys.queue.refresh_positions import refresh_positions
-from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.state import State
 from tidegate.ports import PublishedCheckRun
 from tidegate.rules.errors import CloudUnavailable
 

@@ -9,8 +9,9 @@ from tests.fakes.ports import changed
 from tests.unit.usecases.terraform_world import World
 from tidegate.deploys.reviews.request_review import request_review
 from tidegate.deploys.reviews.settle_review import settle_review
-from tidegate.deploys.rules.deployment import AfterGate, Gate, State
 from tidegate.deploys.rules.review import asked_for, review_id
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import AfterGate, Gate
 from tidegate.messages import RequestReview
 from tidegate.rules.errors import Conflict, WrongState
 
@@ -48,7 +49,7 @@ def test_the_deployment_waits_for_its_review_and_shows_it(world):
 
 def test_the_reviews_id_tells_nothing_of_the_token(world):
     deployment = request(world, world.put(planned()))
-    assert deployment.review.id == review_id(deployment, deployment.plan)
+    assert deployment.review.id == review_id(deployment, deployment.planned.plan)
     assert "token" not in deployment.review.id
 
 

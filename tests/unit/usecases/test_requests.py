@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.usecases.events_world import AT, HEAD, MAIN, REPOSITORY, EventsWorld
-from tidegate.deploys.rules.deployment import Trigger
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.ports import KnownRepository
 from tidegate.requests.request_deployments import request_deployments
@@ -110,8 +110,8 @@ def test_the_default_branchs_head_is_deployed_to_the_named_roots(world):
     world.request("live/app")
     (deployment,) = world.enqueued
     assert (deployment.root.name, deployment.revision.sha, deployment.revision.branch) == ("live/app", MAIN, "main")
-    assert (deployment.trigger, deployment.requested_by) == (Trigger.MANUAL, "operator")
-    assert deployment.review_rule == ReviewRule(PlanReview.MANUAL)
+    assert (deployment.request.trigger, deployment.request.by) == (Trigger.MANUAL, "operator")
+    assert deployment.settings.review_rule == ReviewRule(PlanReview.MANUAL)
     assert world.deliveries.outcome("delivery-1").deployments == (deployment.id,)
 
 
@@ -128,7 +128,7 @@ def test_a_request_that_is_received_again_deploys_the_head_that_it_found_first(w
 
 def test_the_authors_of_a_request_are_found_when_it_is_its_turn(world):
     world.request("live/app")
-    assert [deployment.authors_known for deployment in world.enqueued] == [False]
+    assert [deployment.commits.authors_known for deployment in world.enqueued] == [False]
 
 
 def test_roots_are_found_where_no_file_declares_them(world):

@@ -7,13 +7,14 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from tests.builders import NOW
+from tests.builders import NOW, amended
 from tests.unit.usecases.requirements_world import AT, ONE, Waiting
-from tidegate.deploys.rules.deployment import AfterGate, Approval, Gate, State
 from tidegate.deploys.rules.freeze import LONGEST_FREEZE_DAYS, MissingBeforeApply
 from tidegate.deploys.rules.gate import GateAnswer
 from tidegate.deploys.rules.requirements_gate import expires_at, gate_id, looked_at
 from tidegate.deploys.rules.review import REVIEW_DAYS
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import AfterGate, Approval, Gate
 from tidegate.gates.wait_for_requirements import check_all_requirements, check_requirements
 from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, Severity
 from tidegate.policies.rules.requirements import Requirements
@@ -40,8 +41,8 @@ def test_an_apply_whose_requirements_are_not_met_does_not_begin_and_says_what_is
     with pytest.raises(RequirementsMissing):
         world.begin()
     assert world.now.state is State.AWAITING_REQUIREMENTS
-    assert "was pushed directly" in world.now.missing[0]
-    assert (world.audit.published, world.now.apply_job) == ([], None)
+    assert "was pushed directly" in world.now.requirements.missing[0]
+    assert (world.audit.published, world.now.apply.job) == ([], None)
     with pytest.raises(RequirementsMissing):  # The call comes again.
         world.begin()
 
@@ -51,7 +52,7 @@ def test_it_waits_with_its_token_until_somebody_asked_approves_and_is_then_appli
     decision = waiting.decide(GateAnswer.APPROVE)
     assert (decision.done, waiting.settled) == (True, ["apply"])
     waiting.begin()
-    assert (waiting.now.state, waiting.now.missing, waiting.now.gate) == (State.APPLYING, (), None)
+    assert (waiting.now.state, waiting.now.requirements.missing, waiting.now.gate) == (State.APPLYING, (), None)
     (message,) = waiting.audit.published
     assert message.body["approved_here"] == [{"by": "ann", "at": AT}]
 
@@ -59,7 +60,7 @@ def test_it_waits_with_its_token_until_somebody_asked_approves_and_is_then_appli
 def test_an_approval_that_is_delivered_twice_counts_once_and_settles_again(waiting):
     waiting.decide(GateAnswer.APPROVE)
     assert waiting.decide(GateAnswer.APPROVE).done
-    assert waiting.now.approved_here == (Approval("ann", AT),)
+    assert waiting.now.requirements.approved_here == (Approval("ann", AT),)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,7 @@ def test_who_made_it_or_is_not_asked_cannot_approve(waiting, by, why):
 
 
 def test_who_approved_cannot_do_so_twice_and_more_may_be_missing(waiting):
-    waiting.deployments.save(replace(waiting.now, requires=(replace(ONE, approvals=2),)))
+    waiting.deployments.save(amended(waiting.now, requires=(replace(ONE, approvals=2),)))
     assert "Other requirements are still missing" in waiting.decide(GateAnswer.APPROVE).reason
     assert "already" in waiting.decide(GateAnswer.APPROVE, "ANN", "later").reason
     assert waiting.settled == []
@@ -82,7 +83,7 @@ def test_an_owner_of_what_refuses_the_plan_approves_it_here_and_others_do_not(wa
     denied = PolicyVerdict("words", (PolicyFinding(Severity.DENY, "main.deny", "It is public."),))
     words = PolicySetStatus("words", owners=("user:ann",))
     refused = {"requires": (), "policy_sets": (words,), "verdicts": (denied,)}
-    waiting.deployments.save(replace(waiting.now, **refused))
+    waiting.deployments.save(amended(waiting.now, **refused))
     assert "user:ann" in waiting.decide(GateAnswer.APPROVE, "reviewer").reason
     assert waiting.settled == []
     waiting.decide(GateAnswer.APPROVE)
@@ -90,9 +91,9 @@ def test_an_owner_of_what_refuses_the_plan_approves_it_here_and_others_do_not(wa
 
 
 def test_nobody_approves_where_only_checks_are_required_or_somebody_who_may_write_is(waiting):
-    waiting.deployments.save(replace(waiting.now, requires=(Requirements(checks=True),)))
+    waiting.deployments.save(amended(waiting.now, requires=(Requirements(checks=True),)))
     assert "No approvals are required" in waiting.decide(GateAnswer.APPROVE).reason
-    waiting.deployments.save(replace(waiting.now, requires=(Requirements(approvals=1),)))
+    waiting.deployments.save(amended(waiting.now, requires=(Requirements(approvals=1),)))
     assert "people with write access" in waiting.decide(GateAnswer.APPROVE, "outsider").reason
 
 
@@ -102,7 +103,7 @@ def test_an_operator_overrides_with_a_reason_that_the_audit_topic_hears_first(wa
     waiting.audit.unavailable = True
     with pytest.raises(CloudUnavailable):
         waiting.decide(GateAnswer.OVERRIDE, "operator", reason="an outage")
-    assert waiting.now.override is None
+    assert waiting.now.requirements.override is None
     waiting.audit.unavailable = False
     for _ in range(2):
         assert waiting.decide(GateAnswer.OVERRIDE, "operator", reason="an outage").done
@@ -118,7 +119,7 @@ def test_who_rejects_it_ends_it(waiting):
     for _ in range(2):
         assert waiting.decide(GateAnswer.REJECT, "eve").done
     assert waiting.settled[0] == "rejected"
-    assert (waiting.now.ending.state, waiting.now.rejected_by) == (State.REJECTED, "eve")
+    assert (waiting.now.outcome.ending.state, waiting.now.rejected_by) == (State.REJECTED, "eve")
     assert "eve already rejected" in waiting.decide(GateAnswer.REJECT, "ann", "later").reason
     assert "eve already rejected" in waiting.decide(GateAnswer.APPROVE).reason
 
@@ -132,12 +133,12 @@ def test_what_goes_on_or_does_not_wait_has_nothing_to_decide(waiting):
 
 def test_what_is_withdrawn_can_only_be_rejected(waiting):
     assert may_be_withdrawn(waiting.now)
-    waiting.deployments.save(replace(waiting.now, withdrawn="#5 was closed."))
+    waiting.deployments.save(amended(waiting.now, withdrawn="#5 was closed."))
     assert not may_be_withdrawn(waiting.now)
     assert is_waiting_for_people(waiting.now)
     assert "closed" in waiting.decide(GateAnswer.APPROVE).reason
     assert waiting.decide(GateAnswer.REJECT, "tidegate").done
-    assert waiting.now.ending.reason == "#5 was closed."
+    assert waiting.now.outcome.ending.reason == "#5 was closed."
 
 
 def test_a_look_lets_it_go_on_once_all_is_there_and_tells_what_else_is_missing_now(waiting):
@@ -145,7 +146,7 @@ def test_a_look_lets_it_go_on_once_all_is_there_and_tells_what_else_is_missing_n
     announced = len(waiting.event_publisher.announced)
     assert not check_requirements(waiting.ports, waiting.id)
     assert len(waiting.event_publisher.announced) == announced  # Nothing is said twice.
-    waiting.deployments.save(replace(waiting.now, requires=(Requirements(),)))
+    waiting.deployments.save(amended(waiting.now, requires=(Requirements(),)))
     assert check_all_requirements(waiting.ports, "acme/other") == 0
     assert check_all_requirements(waiting.ports, "acme/infra") == 1
     assert waiting.now.gate.next is AfterGate.APPLY
@@ -153,7 +154,7 @@ def test_a_look_lets_it_go_on_once_all_is_there_and_tells_what_else_is_missing_n
 
 
 def test_the_reconciler_looks_at_what_waits(waiting):
-    waiting.deployments.save(replace(waiting.now, requires=(Requirements(),)))
+    waiting.deployments.save(amended(waiting.now, requires=(Requirements(),)))
     turn = ReconcilerPass(waiting.clock, "9999")
     assert recheck_requirements(waiting.ports, turn) == 1
 
@@ -161,7 +162,7 @@ def test_the_reconciler_looks_at_what_waits(waiting):
 def test_what_was_fulfilled_before_the_token_came_goes_on_at_once(world):
     with pytest.raises(RequirementsMissing):
         world.begin()
-    world.deployments.save(replace(world.now, requires=(Requirements(),)))
+    world.deployments.save(amended(world.now, requires=(Requirements(),)))
     world.wait()
     assert world.settled == ["apply"]
 
@@ -194,6 +195,6 @@ def test_a_confirmed_plan_that_came_back_to_its_gate_is_not_let_through_by_its_r
 def test_the_wait_outlasts_the_longest_freeze_by_a_review_and_each_plan_has_a_gate_of_its_own(waiting):
     gate = waiting.now.gate
     assert expires_at(gate) - datetime.fromisoformat(gate.since) == timedelta(days=LONGEST_FREEZE_DAYS + REVIEW_DAYS)
-    assert gate_id(replace(waiting.now, plan=None)) != gate_id(waiting.now)
+    assert gate_id(amended(waiting.now, plan=None)) != gate_id(waiting.now)
     with pytest.raises(NotFound):
         waiting.deployments.gate_token(waiting.id, "another")

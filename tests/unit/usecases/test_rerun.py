@@ -11,7 +11,8 @@ from tests.builders import NOW, any_deployed, any_deployment, sha
 from tests.unit.usecases.rerun_world import EARLIER, FAILED, RerunWorld
 from tests.unit.usecases.shown_check_runs import publish
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import State, Trigger, is_final
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State, is_final
 from tidegate.ports import DeliveryOutcome, Enrolled
 from tidegate.rules.access import Access
 from tidegate.rules.timestamp import later
@@ -28,10 +29,10 @@ def test_a_failed_one_is_run_again_as_a_deployment_of_its_own(world, state):
     old = world.ended(state, authors=("author",))
     outcome = world.check(old)
     (new,) = world.reruns
-    assert (new.rerun_of, new.revision.sha, new.root) == (old.id, old.revision.sha, old.root)
-    assert (new.requested_by, new.requested_at, new.state) == ("reviewer", later(old.requested_at, 1), State.QUEUED)
-    assert (new.authors, new.authors_known) == (("author", "maintainer"), True)
-    assert new.review_rule == old.review_rule
+    assert (new.rerun.of, new.revision.sha, new.root) == (old.id, old.revision.sha, old.root)
+    assert (new.request.by, new.request.at, new.state) == ("reviewer", later(old.request.at, 1), State.QUEUED)
+    assert (new.commits.authors, new.commits.authors_known) == (("author", "maintainer"), True)
+    assert new.settings.review_rule == old.settings.review_rule
     assert world.event_publisher.repeats == [(old.id, new.id)]
     assert world.deliveries.outcome("demand-1") == DeliveryOutcome(outcome, (new.id,))
 
@@ -40,7 +41,7 @@ def test_a_failed_one_is_run_again_as_a_deployment_of_its_own(world, state):
 def test_it_is_known_of_a_re_run_whether_the_first_was_asked_for_by_hand(world, trigger):
     world.check(world.ended(State.APPLY_FAILED, trigger=trigger))
     (new,) = world.reruns
-    assert new.reruns_manual is (trigger is Trigger.MANUAL)
+    assert new.rerun.manual is (trigger is Trigger.MANUAL)
 
 
 @pytest.mark.parametrize(
@@ -111,10 +112,10 @@ def test_only_who_is_granted_deploys_of_a_root_now_runs_it_again(world):
     told = "Only team:sre can deploy stack prod, and reviewer is not among them."
     assert world.suite(prod.revision.sha) == f"prod: {told}\ndev: enqueued"
     assert "Only team:sre can deploy stack prod" in world.shown(prod)
-    assert [each.rerun_of for each in world.reruns] == [dev.id]
+    assert [each.rerun.of for each in world.reruns] == [dev.id]
     world.forge.teams["acme/sre"] = {"maintainer"}
     assert world.check(prod, by="maintainer") == "prod: enqueued"
-    assert world.reruns[-1].access == guarded
+    assert world.reruns[-1].settings.access == guarded
 
 
 def test_what_the_default_branch_says_nothing_of_is_not_run_again(world):
@@ -142,10 +143,16 @@ class TestStacks:
         waits = Waits(apply_after=("dev",))
         place = {"stack": "prod", "change_set": "change-1", "waits": waits, "layer": 2, "layers": 2}
         old = world.ended(State.PLAN_FAILED, **place, requested_at=EARLIER)
-        world.change_sets.enroll("change-1", [Enrolled("network", "prod", old.id, old.requested_at)])
+        world.change_sets.enroll("change-1", [Enrolled("network", "prod", old.id, old.request.at)])
         world.check(old)
         (new,) = world.reruns
-        assert (new.stack, new.change_set, new.waits, new.layer, new.layers) == ("prod", "change-1", waits, 2, 2)
+        assert (new.stack, new.change.id, new.change.waits, new.change.layer, new.change.layers) == (
+            "prod",
+            "change-1",
+            waits,
+            2,
+            2,
+        )
         assert list(world.change_sets.deployments("change-1")) == [Enrolled("network", "prod", new.id, NOW)]
         assert world.event_publisher.moved == ["change-1"]
 
@@ -159,7 +166,7 @@ class TestStacks:
         shared = {"shared": True, "change_set": "change-1", "requested_at": EARLIER}
         named = [world.ended(State.PLAN_FAILED, id=f"network-{stack}", stack=stack, **shared) for stack in ("a", "b")]
         for each in named:
-            world.change_sets.enroll("change-1", [Enrolled("network", each.stack, each.id, each.requested_at)])
+            world.change_sets.enroll("change-1", [Enrolled("network", each.stack, each.id, each.request.at)])
         return named
 
     def named(self, world, deployment, **fields):
@@ -170,7 +177,7 @@ class TestStacks:
         assert self.named(world, first) == "network: enqueued"
         assert "This revision is already being re-run" in self.named(world, first)
         assert self.named(world, second) == "network: enqueued"
-        assert {(each.stack, each.rerun_of) for each in world.reruns} == {("a", first.id), ("b", second.id)}
+        assert {(each.stack, each.rerun.of) for each in world.reruns} == {("a", first.id), ("b", second.id)}
 
     def test_one_that_ran_again_is_not_run_again_from_its_old_check_run(self, world, both):
         first, _ = both
@@ -266,7 +273,7 @@ def test_all_checks_of_a_commit_are_run_again_whatever_their_result(world):
     failed = world.ended(State.PLAN_FAILED, "database")
     refused = world.ended(State.REFUSED, "storage", attempted=False)
     outcome = world.suite(applied.revision.sha)
-    assert {each.rerun_of for each in world.reruns} == {applied.id, failed.id, refused.id}
+    assert {each.rerun.of for each in world.reruns} == {applied.id, failed.id, refused.id}
     assert outcome.count("enqueued") == 3
 
 
@@ -274,14 +281,14 @@ def test_running_all_again_takes_each_roots_newest_deployment(world):
     old = world.ended(State.PLAN_FAILED, "network")
     newer = world.ended(State.REJECTED, "network", id="newer", requested_at="2026-03-02T09:00:00.000000+00:00")
     world.suite(old.revision.sha)
-    assert [each.rerun_of for each in world.reruns] == [newer.id]
+    assert [each.rerun.of for each in world.reruns] == [newer.id]
 
 
 def test_running_all_again_answers_on_each_check_run_that_is_not(world):
     applied = world.ended(State.APPLIED, "network")
     running = world.ended(State.APPLYING, "database", attempted=False)
     outcome = world.suite(applied.revision.sha)
-    assert [each.rerun_of for each in world.reruns] == [applied.id]
+    assert [each.rerun.of for each in world.reruns] == [applied.id]
     assert "database: This deployment has not ended yet" in outcome
     assert "has not ended yet" in world.shown(running)
 
@@ -307,7 +314,7 @@ def test_the_stacks_of_one_root_run_again_in_the_order_that_they_had(world):
     prod = world.ended(State.APPLIED, "network", id="prod", stack="prod", requested_at=at.format(1), **shared)
     dev = world.ended(State.APPLIED, "network", id="dev", stack="dev", requested_at=at.format(0), **shared)
     world.suite(dev.revision.sha)
-    again = {each.rerun_of: each.requested_at for each in world.reruns}
+    again = {each.rerun.of: each.request.at for each in world.reruns}
     assert again.keys() == {dev.id, prod.id}
     assert again[dev.id] < again[prod.id]
 

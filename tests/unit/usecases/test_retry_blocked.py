@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.usecases.gate_world import GateWorld
 from tests.unit.usecases.retries import STACKS
-from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.state import State
 from tidegate.gates.decide_gate import retry_gate
 from tidegate.gates.retry_blocked import RETRY, retry_blocked
 from tidegate.ports import Delivery
@@ -25,7 +25,7 @@ def world():
 
 
 def _again(world, old):
-    return [each for each in world.deployments.all() if each.rerun_of == old.id]
+    return [each for each in world.deployments.all() if each.rerun.of == old.id]
 
 
 def test_access_and_policies_are_those_of_now(world):
@@ -34,8 +34,8 @@ def test_access_and_policies_are_those_of_now(world):
     world.branch.file = STACKS + ONLY.format("maintainer") + APPROVED
     assert retry_gate(world.ports, blocked.id, "maintainer", AT).done
     (again,) = _again(world, failed)
-    assert again.access.apply == ("user:maintainer",)
-    assert [each.approvals for each in again.requires] == [1]
+    assert again.settings.access.apply == ("user:maintainer",)
+    assert [each.approvals for each in again.settings.requires] == [1]
 
 
 def test_who_may_not_apply_any_more_runs_nothing_again_and_the_check_run_says_so(world):

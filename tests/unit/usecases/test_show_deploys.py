@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import REPOSITORY, any_layer, any_lock, any_plan, deployment_in, sha
+from tests.builders import REPOSITORY, amended, any_layer, any_lock, any_plan, deployment_in, sha
 from tests.unit.usecases.pull_request_world import MAIN, NUMBER, PullRequestWorld
-from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.deploys.rules.state import State
 from tidegate.ports import PublishedCheckRun
 from tidegate.pull_requests.rules.comment import MERGED as HEADING
 from tidegate.pull_requests.rules.comment import marker
@@ -47,7 +48,7 @@ class MergedWorld(PullRequestWorld):
 
     def deploys(self, name, stack, state=State.QUEUED, commit=MERGED, tells_apart=Trigger.MERGE, shared="", **fields):
         """Let a push have asked for a deployment."""
-        made = replace(
+        made = amended(
             deployment_in(state),
             id=deployment_id(REPOSITORY, name, commit, tells_apart, shared),
             root=Root(name, name, "default"),
@@ -63,7 +64,7 @@ class MergedWorld(PullRequestWorld):
     def moves(self, deployment, state, **fields):
         """Let a deployment go on, and its check run be shown; return the comments that are asked for."""
         stored = self.deployments.get(deployment.id)
-        self.deployments.save(replace(stored, state=state, **fields))
+        self.deployments.save(amended(stored, state=state, **fields))
         self.event_publisher.deployed.clear()
         deploys_changed(self.ports, self.deployments.get(deployment.id))
         return self.event_publisher.deployed

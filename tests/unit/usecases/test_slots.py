@@ -6,19 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import NOW, REPOSITORY, any_job, any_layer, any_plan, deployment_in
+from tests.builders import NOW, REPOSITORY, amended, any_job, any_layer, any_plan, deployment_in
 from tests.fakes.ports import With, changed, port
 from tests.stepfunctions.machines import MACHINES
 from tests.unit.usecases.cancel_world import CancelWorld
 from tidegate.check_runs.check_run_view import present_check_run
 from tidegate.deploys.rules import slots as rules
-from tidegate.deploys.rules.deployment import Gate, State
 from tidegate.deploys.rules.failure import START_REFUSED, in_words, read_cause
 from tidegate.deploys.rules.job import JobKind, job_id
 from tidegate.deploys.rules.plan_slots import Precedence
 from tidegate.deploys.rules.runner_task import RunnerTask
 from tidegate.deploys.rules.slots import INSTALLATION
 from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import Gate
 from tidegate.deploys.slots.assign_plan_slots import assign_free_slots
 from tidegate.deploys.slots.check_plan_slots import get_waiting_plans
 from tidegate.deploys.slots.get_slot_wait import get_slot_wait
@@ -187,7 +188,7 @@ def test_cancelling_ends_the_wait(world, approved):
     world.wait(approved)
     assert world.cancel(approved).done
     assert world.workflows.failed["token"][0] == "DeploymentCancelled"
-    ending = world.in_flight(replace(deployment_in(State.APPROVED, 2), ending=world.now(approved).ending))
+    ending = world.in_flight(amended(deployment_in(State.APPROVED, 2), ending=world.now(approved).outcome.ending))
     with pytest.raises(DeploymentCancelled):
         world.wait(ending)
 
@@ -203,7 +204,7 @@ def test_a_slot_is_kept_while_a_job_runs_and_given_back_after_it(world):
     take_slot(world.ports, planning.id)
     release_slot(world.ports, planning.id)
     assert world.slots_now == ((planning.id,), ())
-    world.deployments.save(replace(world.now(planning), plan=any_plan()))
+    world.deployments.save(amended(world.now(planning), plan=any_plan()))
     for _ in "once more":
         release_slot(world.ports, planning.id)
         assert world.slots_now == ((), ())
@@ -221,7 +222,7 @@ def lost(world):
     """An apply of which nobody knows how it ended, and whose task goes on."""
     apply = job_id(deployment_in(State.QUEUED).id, JobKind.APPLY, 1)
     unknown = world.put(deployment_in(State.OUTCOME_UNKNOWN, apply_job=apply))
-    job = any_job(id=unknown.apply_job, kind=JobKind.APPLY)
+    job = any_job(id=unknown.apply.job, kind=JobKind.APPLY)
     world.jobs.create(job)
     world.jobs.hand_over(job.id, "token", "clone")
     world.jobs.take(job.id, TASK)
@@ -232,12 +233,12 @@ def lost(world):
 
 
 def test_an_apply_that_was_lost_keeps_its_slot_until_its_task_has_stopped(world, lost):
-    report_stopped_runner(world.ports, StoppedRunner(TASK, lost.apply_job, None, "stopped"))
+    report_stopped_runner(world.ports, StoppedRunner(TASK, lost.apply.job, None, "stopped"))
     assert world.slots_now == ((), ())
 
 
 def test_the_reconciler_frees_the_slot_of_a_task_that_is_gone_though_nobody_said_so(world, lost):
-    world.runners.tasks = [RunnerTask(TASK, lost.apply_job, NOW)]
+    world.runners.tasks = [RunnerTask(TASK, lost.apply.job, NOW)]
     world.reconcile()
     assert world.slots_now == ((lost.id,), ())
     world.runners.tasks = []

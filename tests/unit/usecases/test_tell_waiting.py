@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from tests.builders import any_root, deployment_in
+from tests.builders import amended, any_root, deployment_in
 from tests.fakes.ports import changed
 from tests.unit.usecases.shown_check_runs import publish
 from tests.unit.usecases.terraform_world import World
-from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.state import State
 from tidegate.gates.notify_waiting import notify_waiting
 from tidegate.ports import Enrolled
 
@@ -27,8 +25,8 @@ class PromotedWorld(World):
         self.app = self.member(deployment_in(state, id="app-1", root=any_root(name="app"), stack="dev"))
 
     def member(self, deployment):
-        one = self.put(replace(deployment, change_set="change-1"))
-        self.change_sets.enroll("change-1", [Enrolled(one.root.name, one.stack, one.id, one.requested_at)])
+        one = self.put(amended(deployment, change_set="change-1"))
+        self.change_sets.enroll("change-1", [Enrolled(one.root.name, one.stack, one.id, one.request.at)])
         return one
 
     def others(self, count, state):
@@ -63,7 +61,7 @@ def test_who_waits_for_others_is_not_told():
 
 def test_a_deployment_without_a_change_tells_nobody():
     world = PromotedWorld()
-    assert world.tell(replace(world.app, change_set="")) == []
+    assert world.tell(amended(world.app, change_set="")) == []
 
 
 @pytest.mark.parametrize(("others", "is_told"), [(9, True), (10, False)])

@@ -6,8 +6,8 @@ from tests.builders import any_deployment, deployment_in
 from tests.fakes.ports import changed
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
+from tidegate.deploys.rules.state import State
 from tidegate.gates.wait_at_gate import wait_at_gate
 from tidegate.messages import WaitAtGate
 from tidegate.rules.errors import Conflict, GateBlocked, NotFound, WrongState
@@ -25,7 +25,7 @@ def test_a_planned_deployment_waits_while_another_stack_is_not_done(world):
     waiting = world.waits(world.planned())
     assert (waiting.state, waiting.reason) == (State.GATED, "Waiting for app (dev).")
     assert world.answers == {}
-    assert world.deployments.gate_token(waiting.id, waiting.plan.job) == "token"
+    assert world.deployments.gate_token(waiting.id, waiting.planned.plan.job) == "token"
     assert world.states()[-1] is State.GATED
 
 
@@ -143,7 +143,7 @@ def test_a_late_wait_for_an_earlier_plan_does_not_hold_back_the_next(world):
     planned = world.planned()
     planning = world.change(planned, plan_job=f"{planned.id}-plan-2")
     with pytest.raises(WrongState):
-        wait_at_gate(world.ports, WaitAtGate(deployment=planned.id, token="token", job=planned.plan.job))
+        wait_at_gate(world.ports, WaitAtGate(deployment=planned.id, token="token", job=planned.planned.plan.job))
     assert world.now(planned) == planning
 
 
@@ -151,16 +151,18 @@ def test_what_has_waited_too_often_stays_at_its_gate_and_is_refused(world):
     planned = world.planned()
     for _ in range(2):  # The call comes again.
         with pytest.raises(GateBlocked, match="waited 7 times"):
-            wait_at_gate(world.ports, WaitAtGate(deployment=planned.id, token="token", job=planned.plan.job, before=7))
+            wait_at_gate(
+                world.ports, WaitAtGate(deployment=planned.id, token="token", job=planned.planned.plan.job, before=7)
+            )
         assert world.now(planned).state is State.GATED
     with pytest.raises(NotFound):
-        world.deployments.gate_token(planned.id, planned.plan.job)
+        world.deployments.gate_token(planned.id, planned.planned.plan.job)
 
 
 def test_the_seventh_wait_is_let_in(world):
     planned = world.planned()
-    wait_at_gate(world.ports, WaitAtGate(deployment=planned.id, token="token", job=planned.plan.job, before=6))
-    assert world.deployments.gate_token(planned.id, planned.plan.job) == "token"
+    wait_at_gate(world.ports, WaitAtGate(deployment=planned.id, token="token", job=planned.planned.plan.job, before=6))
+    assert world.deployments.gate_token(planned.id, planned.planned.plan.job) == "token"
 
 
 def test_nothing_waits_that_does_not_exist(world):
@@ -193,7 +195,7 @@ def test_what_ends_while_a_wait_begins_opens_the_gate_whoever_comes_first(world)
 def test_a_late_copy_of_an_earlier_attempt_leaves_the_token_that_waits(world):
     world.member("app", "dev", State.APPLYING)
     planned = world.planned()
-    gate = planned.plan.job
+    gate = planned.planned.plan.job
     for retry in (1, 0):
         wait_at_gate(
             world.ports,
@@ -208,7 +210,7 @@ def test_a_late_copy_of_the_first_gate_leaves_the_token_of_the_second(world):
     waiting = world.waits(world.planned())
     with pytest.raises(WrongState):
         wait_at_gate(world.ports, WaitAtGate(deployment=waiting.id, token="late"))
-    assert world.deployments.gate_token(waiting.id, waiting.plan.job) == "token"
+    assert world.deployments.gate_token(waiting.id, waiting.planned.plan.job) == "token"
 
 
 def test_others_that_keep_writing_are_an_error(world):

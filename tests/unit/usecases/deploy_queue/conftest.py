@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import any_deployment, deployment_in
 from tests.unit.usecases.deploy_queue.world import FailingEventPublisher, World
-from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.state import State
 
 
 @pytest.fixture

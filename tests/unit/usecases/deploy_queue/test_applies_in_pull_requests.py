@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import any_deployed, any_deployment, any_lock, any_revision, sha
+from tests.builders import amended, any_deployed, any_deployment, any_lock, any_revision, sha
 from tests.unit.usecases.deploy_queue.world import related
-from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.texts.presentation import View
 from tidegate.deploys.texts.text import render
 from tidegate.vcs.rules.comparison import Comparison
@@ -36,7 +37,7 @@ def test_it_contains_what_its_base_contains(world, applying):
     related(world, 2, 3, Comparison.DIVERGED)
     related(world, 2, BASE, Comparison.AHEAD)
     assert world.validate(applying).allowed
-    assert world.deployments.get(applying.id).must_review is None
+    assert world.deployments.get(applying.id).planned.must_review is None
 
 
 def test_what_was_merged_and_deployed_since_it_was_asked_for_is_not_undone(world, applying):
@@ -54,7 +55,7 @@ def test_what_another_deploy_by_hand_left_is_undone_once_people_have_looked(worl
     related(world, 2, 3, Comparison.DIVERGED)
     related(world, 2, BASE, Comparison.DIVERGED)
     assert world.validate(applying).allowed
-    assert "diverged" in (world.deployments.get(applying.id).must_review or "")
+    assert "diverged" in (world.deployments.get(applying.id).planned.must_review or "")
 
 
 @pytest.mark.parametrize(("by", "allowed"), [(7, False), (None, False), (5, True)])
@@ -67,7 +68,7 @@ def test_what_another_pull_request_has_applied_meanwhile_is_not_undone(world, ap
 
 def test_one_whose_pull_request_was_closed_meanwhile_is_not_let_in(world, applying):
     claimed = world.deployments.get(applying.id)
-    world.deployments.save(replace(claimed, withdrawn="#5 was closed without a merge."))
+    world.deployments.save(amended(claimed, withdrawn="#5 was closed without a merge."))
     answer = world.validate(applying)
     assert (answer.allowed, answer.reason) == (False, "#5 was closed without a merge.")
     assert world.deployments.get(applying.id).state is State.REFUSED
@@ -92,4 +93,7 @@ def test_its_check_run_says_what_it_is_merged_with():
     )
     facts = f"`{sha(3)[:7]}` of `feature`, merged with `{sha(BASE)[:7]}`, #5"
     assert facts in render(deployment, View()).summary
-    assert "merged with" not in render(replace(deployment, base_sha=""), View()).summary
+    assert (
+        "merged with"
+        not in render(replace(deployment, request=replace(deployment.request, base_sha="")), View()).summary
+    )

@@ -10,10 +10,11 @@ from tests.builders import NOW, any_deployed, any_deployment, any_root, deployme
 from tests.unit.usecases.deploy_queue.world import LATER
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.cancel_deployment import cancel_deployment
-from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.oversized import reduced
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.state import State
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Enrolled
 from tidegate.vcs.rules.comparison import Comparison
@@ -29,7 +30,7 @@ def merge(number, **fields):
 
 
 def push(number):
-    return merge(number).pushed[0]
+    return merge(number).commits.pushed[0]
 
 
 def cancel(world, deployment):
@@ -58,26 +59,30 @@ def ends(world, deployment, state):
 
 def test_the_pushes_of_what_was_cancelled_in_line_are_judged_with_what_contains_it(world):
     dropped(world, merge(1), merge(2))
-    assert let_in(world, merge(3)).pushed == (push(1), push(2), push(3))
+    assert let_in(world, merge(3)).commits.pushed == (push(1), push(2), push(3))
 
 
 def test_so_are_the_rules_that_it_changes_and_who_made_it(world):
     dropped(world, merge(1, rule_changes=("workflows",), authors=("eve",), authors_known=False))
     rule = ReviewRule(exclude_authors=True)
     now = let_in(world, merge(2, rule_changes=("hooks",), authors=("ann",), review_rule=rule))
-    assert (now.rule_changes, now.authors, now.authors_known) == (("hooks", "workflows"), ("ann", "eve"), False)
+    assert (now.commits.rule_changes, now.commits.authors, now.commits.authors_known) == (
+        ("hooks", "workflows"),
+        ("ann", "eve"),
+        False,
+    )
 
 
 def test_people_look_if_it_was_to_wait_for_others(world):
     world.change_sets.enroll("change", [Enrolled("app", "dev", "any", NOW)])
     dropped(world, merge(1, stack="prod", waits=Waits(apply_after=("dev",)), change_set="change"))
-    assert let_in(world, merge(2, stack="prod")).look_twice
+    assert let_in(world, merge(2, stack="prod")).lineage.look_twice
 
 
 def test_what_does_not_contain_it_brings_nothing_of_it(world):
     dropped(world, merge(2))
     world.forge.comparisons[sha(2), sha(1)] = Comparison.BEHIND
-    assert let_in(world, merge(1)).pushed == (push(1),)
+    assert let_in(world, merge(1)).commits.pushed == (push(1),)
     assert world.head.dropped == (merge(2).id,)
 
 
@@ -85,21 +90,21 @@ def test_the_head_of_a_pull_request_contains_it_by_its_base(world):
     dropped(world, merge(1))
     world.forge.comparisons[sha(1), sha(5)] = Comparison.DIVERGED
     head = merge(5, trigger=Trigger.MANUAL, pull_request=5, base_sha=sha(2), pushed=())
-    assert let_in(world, head).pushed == (push(1),)
+    assert let_in(world, head).commits.pushed == (push(1),)
 
 
 def test_what_is_destroyed_contains_nothing_that_came_since(world):
     world.change(deployed=any_deployed(5), dropped=(merge(1).id,))
     one = merge(5, trigger=Trigger.MANUAL, destroy=Destruction("last"), pushed=())
-    assert let_in(world, one).carries == ()
+    assert let_in(world, one).lineage.carries == ()
 
 
 @pytest.mark.parametrize("state", [State.REJECTED, State.PLAN_FAILED, State.CANCELLED])
 def test_it_is_brought_along_until_what_contains_it_begins_to_be_applied(world, state):
     dropped(world, merge(1))
     ends(world, merge(2), state)
-    assert ends(world, merge(3), State.APPLIED).pushed[0] == push(1)
-    assert let_in(world, merge(4)).pushed == (push(4),)
+    assert ends(world, merge(3), State.APPLIED).commits.pushed[0] == push(1)
+    assert let_in(world, merge(4)).commits.pushed == (push(4),)
 
 
 @pytest.mark.parametrize("state", [State.APPLY_FAILED, State.OUTCOME_UNKNOWN])
@@ -113,7 +118,7 @@ def test_once_what_contains_it_is_applied_its_changes_are_as_well(world):
     dropped(world, merge(1, change_set="change"))
     ends(world, merge(2), State.REJECTED)
     ends(world, merge(3), State.APPLIED)
-    contained = [world.deployments.get(merge(number).id).contained_by for number in (1, 2)]
+    contained = [world.deployments.get(merge(number).id).lineage.contained_by for number in (1, 2)]
     assert contained == [merge(3).id, merge(3).id]
     assert "change" in world.event_publisher.moved
 
@@ -126,14 +131,14 @@ def test_what_no_merge_brought_is_not_remembered(world, trigger):
 
 def test_of_a_root_in_several_stacks_each_stack_has_its_own(world):
     dropped(world, merge(1, stack="dev", shared=True))
-    assert let_in(world, merge(2, stack="prod", shared=True)).pushed == (push(2),)
+    assert let_in(world, merge(2, stack="prod", shared=True)).commits.pushed == (push(2),)
 
 
 def test_one_that_is_too_large_to_be_let_in_is_brought_along_as_well(world):
     world.in_flight(reduced(merge(1)))
     assert not world.validate(merge(1)).allowed
     world.record(merge(1))
-    assert let_in(world, merge(2)).pushed == (push(1), push(2))
+    assert let_in(world, merge(2)).commits.pushed == (push(1), push(2))
 
 
 def test_one_that_is_cancelled_before_it_is_judged_hides_behind_none_before_it(world):
@@ -141,7 +146,7 @@ def test_one_that_is_cancelled_before_it_is_judged_hides_behind_none_before_it(w
     world.in_flight(merge(2))
     cancel(world, merge(2))
     world.record(merge(2))
-    assert let_in(world, merge(3)).pushed == (push(2), push(1), push(3))
+    assert let_in(world, merge(3)).commits.pushed == (push(2), push(1), push(3))
 
 
 def test_a_new_name_of_a_root_leaves_nothing_behind(world):
@@ -155,5 +160,5 @@ def test_a_new_name_of_a_root_leaves_nothing_behind(world):
     deployed, undone = any_deployed(9, deployment="net-0"), any_deployed(1, deployment="net-1", state=State.REJECTED)
     world.queues.commit(head, replace(head, worker=None, deployed=deployed, undone=undone))
     now = let_in(world, merge(3))
-    assert now.pushed == (push(2), push(1), push(3))
-    assert now.contains == "net-1"
+    assert now.commits.pushed == (push(2), push(1), push(3))
+    assert now.lineage.contains == "net-1"

@@ -12,7 +12,8 @@ from tests.unit.usecases.deploy_queue.world import QUEUE, manual
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.queue.enqueue import enqueue
 from tidegate.deploys.queue.ensure_worker import ensure_worker
-from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
 from tidegate.rules.decide_again import TRIES, deciding_again
 from tidegate.rules.errors import CloudUnavailable, Conflict, OversizedRecord
 

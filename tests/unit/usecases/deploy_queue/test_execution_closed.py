@@ -8,7 +8,7 @@ from tests.builders import any_deployed, any_deployment, deployment_in
 from tests.unit.usecases.deploy_queue.world import QUEUE, applying
 from tidegate.deploys.queue.ensure_worker import ensure_worker
 from tidegate.deploys.queue.execution_closed import ClosedExecution, release_queue
-from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.state import State
 from tidegate.rules.errors import CloudUnavailable
 
 

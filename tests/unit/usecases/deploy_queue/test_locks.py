@@ -8,7 +8,8 @@ import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_lock, any_revision, deployment_in
 from tests.unit.usecases.deploy_queue.world import LATER, QUEUE, manual
-from tidegate.deploys.rules.deployment import State, Unlocking
+from tidegate.deploys.rules.outcome import Unlocking
+from tidegate.deploys.rules.state import State
 from tidegate.rules.errors import CloudUnavailable, ForgeUnavailable
 from tidegate.vcs.rules.comparison import Comparison
 
@@ -111,7 +112,7 @@ def test_an_unlock_while_a_deploy_by_hand_runs_holds_after_its_end(world):
     world.deployments.save(replace(world.deployments.get(manual().id), state=State.APPLIED))
     world.record(manual())
     assert world.head.lock is None
-    assert world.deployments.get(manual().id).unlocked == Unlocking("reviewer", LATER)
+    assert world.deployments.get(manual().id).outcome.unlocked == Unlocking("reviewer", LATER)
 
 
 def test_an_outcome_that_is_unknown_locks_although_the_queue_was_unlocked(world):
@@ -129,7 +130,7 @@ def test_a_diverged_revision_must_be_reviewed(world):
     world.in_flight(any_deployment(1))
     assert world.validate(any_deployment(1)).allowed
     before = world.deployments.get(any_deployment(1).id)
-    assert before.must_review
+    assert before.planned.must_review
     assert world.validate(any_deployment(1)).allowed
     assert world.deployments.get(any_deployment(1).id) == before
 
@@ -173,7 +174,7 @@ def test_who_unlocked_is_remembered_at_the_queue_and_at_the_deployment_that_lock
     refused = world.unlock(by="maintainer")
     assert not refused.done
     assert "reviewer unlocked it on 2026-03-02" in refused.reason
-    assert world.deployments.get(any_deployment(9).id).unlocked == Unlocking("reviewer", NOW)
+    assert world.deployments.get(any_deployment(9).id).outcome.unlocked == Unlocking("reviewer", NOW)
     assert world.head.unlocked == Unlocking("reviewer", NOW)
 
 

@@ -6,8 +6,9 @@ import pytest
 
 from tests.builders import any_deployed, any_deployment, any_job, any_lock, any_revision, deployment_in
 from tests.unit.usecases.deploy_queue.world import QUEUE, applying
-from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
 from tidegate.rules.errors import CloudUnavailable
 
 

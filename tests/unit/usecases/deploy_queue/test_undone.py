@@ -13,7 +13,9 @@ from tests.builders import NOW, any_deployed, any_deployment, any_revision
 from tests.chance import examples
 from tests.unit.usecases.deploy_queue.world import World
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import Gate, State, Trigger, moves_baseline
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State, moves_baseline
+from tidegate.deploys.rules.waiting import Gate
 from tidegate.ports import Enrolled
 from tidegate.rules.errors import Conflict
 from tidegate.vcs.rules.comparison import Comparison
@@ -63,16 +65,16 @@ BAD = [State.REJECTED, State.GATE_EXPIRED, State.PLAN_FAILED, State.ENGINE_FAULT
 def test_who_contains_what_ended_at_its_gate_is_looked_at(world, state):
     enroll(world)
     ends(world, held(), state)
-    assert let_in(world, alone(2)).look_twice
+    assert let_in(world, alone(2)).lineage.look_twice
 
 
 def test_who_takes_the_place_of_a_blocked_one_is_looked_at_and_so_is_each_after_it_until_one_is_done(world):
     enroll(world)
     ends(world, held(), State.SUPERSEDED, gate=Gate("plan", NOW))
-    assert ends(world, alone(2), State.PLAN_FAILED).look_twice
-    assert ends(world, alone(3), State.REJECTED).look_twice
-    assert ends(world, alone(4), State.NO_CHANGES).look_twice
-    assert not let_in(world, alone(5)).look_twice
+    assert ends(world, alone(2), State.PLAN_FAILED).lineage.look_twice
+    assert ends(world, alone(3), State.REJECTED).lineage.look_twice
+    assert ends(world, alone(4), State.NO_CHANGES).lineage.look_twice
+    assert not let_in(world, alone(5)).lineage.look_twice
 
 
 def test_a_refusal_in_between_hides_nothing(world):
@@ -80,7 +82,7 @@ def test_a_refusal_in_between_hides_nothing(world):
     ends(world, held(), State.REJECTED)
     world.forge.comparisons[any_revision(2).sha, "main"] = Comparison.BASE_MISSING
     assert ends(world, alone(2), State.REFUSED).state is State.REFUSED
-    assert let_in(world, alone(3)).look_twice
+    assert let_in(world, alone(3)).lineage.look_twice
 
 
 def test_one_that_died_before_it_was_let_in_hides_nothing(world):
@@ -88,15 +90,15 @@ def test_one_that_died_before_it_was_let_in_hides_nothing(world):
     ends(world, held(), State.REJECTED)
     world.in_flight(alone(2))
     world.record(alone(2), "States.Timeout")
-    assert let_in(world, alone(3)).look_twice
+    assert let_in(world, alone(3)).lineage.look_twice
 
 
 def test_an_older_revision_is_not_looked_at_and_leaves_it_to_those_that_contain_it(world):
     enroll(world)
     ends(world, held(2), State.REJECTED)
     world.forge.comparisons[any_revision(2).sha, any_revision(1).sha] = Comparison.BEHIND
-    assert not ends(world, alone(1), State.APPLIED).look_twice
-    assert let_in(world, alone(3)).look_twice
+    assert not ends(world, alone(1), State.APPLIED).lineage.look_twice
+    assert let_in(world, alone(3)).lineage.look_twice
 
 
 @pytest.mark.parametrize("how", [Comparison.DIVERGED, Comparison.BASE_MISSING])
@@ -104,8 +106,8 @@ def test_what_may_contain_it_is_looked_at_once(world, how):
     enroll(world)
     ends(world, held(), State.REJECTED)
     world.forge.comparisons[any_revision(1).sha, any_revision(2).sha] = how
-    assert ends(world, alone(2), State.APPLIED).look_twice
-    assert not let_in(world, alone(3)).look_twice
+    assert ends(world, alone(2), State.APPLIED).lineage.look_twice
+    assert not let_in(world, alone(3)).lineage.look_twice
 
 
 @pytest.mark.parametrize("state", [State.APPLY_FAILED, State.OUTCOME_UNKNOWN])
@@ -113,26 +115,26 @@ def test_what_began_to_be_applied_had_passed_its_gate(world, state):
     enroll(world)
     ends(world, held(), state)
     world.change(lock=None)
-    assert not let_in(world, alone(2)).look_twice
+    assert not let_in(world, alone(2)).lineage.look_twice
 
 
 def test_what_waited_for_nothing_asks_for_no_look(world):
     ends(world, alone(1), State.REJECTED)
-    assert not let_in(world, alone(2)).look_twice
+    assert not let_in(world, alone(2)).lineage.look_twice
 
 
 @pytest.mark.parametrize("state", [State.APPLIED, State.NO_CHANGES])
 def test_once_all_is_done_that_held_it_up_nobody_need_look(world, state):
     enroll(world, dev=state)
     ends(world, held(), State.PLAN_FAILED)
-    assert not let_in(world, alone(2)).look_twice
+    assert not let_in(world, alone(2)).lineage.look_twice
 
 
 def test_one_that_waits_itself_for_the_same_need_not_be_looked_at(world):
     enroll(world)
     enroll(world, "change-2")
     ends(world, held(), State.REJECTED)
-    assert not let_in(world, held(2, "change-2")).look_twice
+    assert not let_in(world, held(2, "change-2")).lineage.look_twice
 
 
 def test_one_that_waits_itself_is_looked_at_where_the_one_before_was_to_be(world):
@@ -140,7 +142,7 @@ def test_one_that_waits_itself_is_looked_at_where_the_one_before_was_to_be(world
     enroll(world, "change-3")
     ends(world, held(), State.REJECTED)
     ends(world, alone(2), State.REJECTED)
-    assert let_in(world, held(3, "change-3")).look_twice
+    assert let_in(world, held(3, "change-3")).lineage.look_twice
 
 
 def test_what_was_to_wait_at_both_gates_is_held_up_by_both(world):
@@ -148,25 +150,25 @@ def test_what_was_to_wait_at_both_gates_is_held_up_by_both(world):
     enroll(world, members=(*MEMBERS, ("base", "prod")))
     enroll(world, "change-2", members=(("network", "prod"), ("base", "prod")))
     ends(world, held(waits=waits), State.GATE_EXPIRED)
-    assert let_in(world, held(2, "change-2", waits=Waits(roots=("base",)))).look_twice
+    assert let_in(world, held(2, "change-2", waits=Waits(roots=("base",)))).lineage.look_twice
 
 
 def test_what_a_change_does_not_know_any_more_is_held_by_nobody(world):
     enroll(world, "change-2")
     ends(world, held(), State.GATE_EXPIRED)
-    assert let_in(world, held(2, "change-2")).look_twice
+    assert let_in(world, held(2, "change-2")).lineage.look_twice
 
 
 def test_without_its_record_people_look(world):
     world.change(undone=any_deployed(1, deployment="gone", state=State.REJECTED))
-    assert let_in(world, alone(2)).look_twice
+    assert let_in(world, alone(2)).lineage.look_twice
 
 
 def test_the_same_revision_run_again_waits_as_before_and_is_not_looked_at(world):
     enroll(world)
     old = ends(world, held(), State.REJECTED)
     again = held(id="again", trigger=Trigger.RERUN, rerun_of=old.id)
-    assert not let_in(world, again).look_twice
+    assert not let_in(world, again).lineage.look_twice
 
 
 #: How those end that come after it, some before they are validated, some refused.
@@ -192,9 +194,9 @@ def test_whatever_comes_in_between_people_look_until_something_that_contains_it_
             world.forge.comparisons[any_revision(number).sha, "main"] = Comparison.BASE_MISSING
         ended = ends(world, alone(number), state)
         assert ended.state is state
-        assert ended.look_twice is is_pending
+        assert ended.lineage.look_twice is is_pending
         is_pending = is_pending and not moves_baseline(state)
-    assert let_in(world, alone(9)).look_twice is is_pending
+    assert let_in(world, alone(9)).lineage.look_twice is is_pending
 
 
 class TestContained:
@@ -208,19 +210,19 @@ class TestContained:
         world.event_publisher.moved.clear()
         done = ends(world, alone(3), state, changed_at=NOW)
         records = [world.deployments.get(alone(number).id) for number in (1, 2)]
-        assert [(each.contained_by, each.contained_at) for each in records] == [(done.id, NOW)] * 2
+        assert [(each.lineage.contained_by, each.lineage.contained_at) for each in records] == [(done.id, NOW)] * 2
         assert sorted(world.event_publisher.moved) == ["change-1", "change-2"]
 
     def test_one_that_comes_to_a_bad_end_itself_says_so_of_none(self, world):
         first = ends(world, alone(1), State.PLAN_FAILED)
         ends(world, alone(2), State.APPLY_FAILED)
-        assert world.deployments.get(first.id).contained_by is None
+        assert world.deployments.get(first.id).lineage.contained_by is None
 
     def test_one_that_does_not_contain_it_says_so_of_none(self, world):
         first = ends(world, alone(1), State.PLAN_FAILED)
         world.forge.comparisons[any_revision(1).sha, any_revision(2).sha] = Comparison.DIVERGED
         ends(world, alone(2), State.APPLIED)
-        assert world.deployments.get(first.id).contained_by is None
+        assert world.deployments.get(first.id).lineage.contained_by is None
 
     def test_told_again_it_asks_again_and_says_nothing_new(self, world):
         first = ends(world, alone(1, change_set="change-1"), State.PLAN_FAILED)
@@ -236,7 +238,7 @@ class TestContained:
         world.change(deployed=any_deployed(2, deployment="network-2", state=deployed))
         world.forge.comparisons[any_revision(2).sha, any_revision(1).sha] = Comparison.BEHIND
         late = let_in(world, alone(1))
-        assert (late.state, late.contained_by) == (State.SUPERSEDED, expected)
+        assert (late.state, late.lineage.contained_by) == (State.SUPERSEDED, expected)
 
     @pytest.mark.parametrize("how", ["its own re-run", "a correction"])
     def test_what_comes_too_late_behind_a_failed_apply_is_applied_once_that_is(self, world, how):
@@ -245,12 +247,12 @@ class TestContained:
         world.forge.comparisons[any_revision(3).sha, any_revision(2).sha] = Comparison.BEHIND
         late = ends(world, alone(2, change_set="change-2"), State.SUPERSEDED)
         world.validate(late)
-        assert late.contained_by is None
+        assert late.lineage.contained_by is None
         world.event_publisher.moved.clear()
         again = alone(3, id="again", trigger=Trigger.RERUN, rerun_of=failed.id)
         done = ends(world, again if how == "its own re-run" else alone(4), State.APPLIED, changed_at=NOW)
-        assert world.deployments.get(late.id).contained_by == done.id
-        assert world.deployments.get(alone(1).id).contained_by == done.id
+        assert world.deployments.get(late.id).lineage.contained_by == done.id
+        assert world.deployments.get(alone(1).id).lineage.contained_by == done.id
         assert sorted(set(world.event_publisher.moved)) == ["change-1", "change-2", "change-3"]
 
     @pytest.mark.parametrize("dies", [0, 1, 2])
@@ -272,19 +274,19 @@ class TestContained:
         world.deployments.save = save
         world.record(late)
         ends(world, alone(4), State.APPLIED)
-        assert all(world.deployments.get(alone(number).id).contained_by for number in (1, 2, 3))
+        assert all(world.deployments.get(alone(number).id).lineage.contained_by for number in (1, 2, 3))
 
     def test_without_the_record_of_the_failed_apply_nothing_is_said(self, world):
         world.change(deployed=any_deployed(2, deployment="gone", state=State.APPLY_FAILED))
         world.forge.comparisons[any_revision(2).sha, any_revision(1).sha] = Comparison.BEHIND
-        assert let_in(world, alone(1)).contains is None
+        assert let_in(world, alone(1)).lineage.contains is None
 
     def test_so_is_what_is_run_again_too_late(self, world):
         ends(world, alone(1), State.PLAN_FAILED)
         done = ends(world, alone(2), State.APPLIED)
         world.forge.comparisons[any_revision(2).sha, any_revision(1).sha] = Comparison.BEHIND
         again = let_in(world, alone(1, id="again", trigger=Trigger.RERUN))
-        assert (again.state, again.contained_by) == (State.REFUSED, done.id)
+        assert (again.state, again.lineage.contained_by) == (State.REFUSED, done.id)
 
 
 class TestStacks:
@@ -294,8 +296,8 @@ class TestStacks:
         enroll(world)
         ends(world, held(shared=True, id="prod-1"), State.REJECTED)
         dev = any_deployment(2, stack="dev", shared=True, id="dev-2")
-        assert not ends(world, dev, State.APPLIED).look_twice
-        assert let_in(world, alone(3, shared=True, id="prod-3")).look_twice
+        assert not ends(world, dev, State.APPLIED).lineage.look_twice
+        assert let_in(world, alone(3, shared=True, id="prod-3")).lineage.look_twice
 
     def test_a_newer_revision_in_the_other_stack_takes_nothing_away(self, world):
         ends(world, any_deployment(2, stack="dev", shared=True, id="dev-2"), State.APPLIED)
@@ -333,12 +335,12 @@ class TestStacks:
 @pytest.mark.parametrize("state", BAD)
 def test_who_contains_a_change_of_rules_that_was_left_undone_changes_them_as_well(world, state):
     ends(world, alone(1, rule_changes=("workflows",)), state)
-    assert ends(world, alone(2, rule_changes=("hooks",)), state).rule_changes == ("hooks", "workflows")
-    assert ends(world, alone(3), State.APPLIED).rule_changes == ("hooks", "workflows")
-    assert let_in(world, alone(4)).rule_changes == ()
+    assert ends(world, alone(2, rule_changes=("hooks",)), state).commits.rule_changes == ("hooks", "workflows")
+    assert ends(world, alone(3), State.APPLIED).commits.rule_changes == ("hooks", "workflows")
+    assert let_in(world, alone(4)).commits.rule_changes == ()
 
 
 def test_who_does_not_contain_it_changes_no_rules(world):
     ends(world, alone(1, rule_changes=("workflows",)), State.REJECTED)
     world.forge.comparisons[any_revision(1).sha, any_revision(2).sha] = Comparison.DIVERGED
-    assert let_in(world, alone(2)).rule_changes == ()
+    assert let_in(world, alone(2)).commits.rule_changes == ()

@@ -10,9 +10,10 @@ from tests.builders import NOW, any_deployed, any_deployment, any_lock, any_revi
 from tests.unit.usecases.deploy_queue.world import related
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.cancelling import cancelled
-from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.origin import Destruction
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review_rule import ReviewRule
+from tidegate.deploys.rules.state import State
 from tidegate.policies.rules.requirements import Requirements
 from tidegate.vcs.rules.comparison import Comparison
 from tidegate.vcs.rules.push import Pushed
@@ -67,7 +68,7 @@ def test_a_merge_that_left_its_branch_while_it_waited_must_be_reviewed(world):
     related(world, 1, "main", Comparison.DIVERGED)
     world.in_flight(any_deployment())
     assert world.validate(any_deployment()).allowed
-    assert "rewritten" in world.deployments.get(any_deployment().id).must_review
+    assert "rewritten" in world.deployments.get(any_deployment().id).planned.must_review
 
 
 @pytest.mark.parametrize("trigger", [Trigger.MERGE, Trigger.RERUN])
@@ -131,7 +132,7 @@ def test_a_root_under_a_new_name_is_compared_with_what_its_old_name_deployed_and
     related(world, 2, 1, Comparison.DIVERGED)
     world.in_flight(any_deployment(1))
     assert world.validate(any_deployment(1)).allowed
-    must = world.deployments.get(any_deployment(1).id).must_review
+    must = world.deployments.get(any_deployment(1).id).planned.must_review
     for words in ("named net", "locked by maintainer: Somebody looks.", "are still running or queued", "diverged"):
         assert words in must
 
@@ -148,7 +149,7 @@ def test_an_old_name_without_lock_and_work_is_told_and_nothing_else(world):
     related(world, 2, 1, Comparison.AHEAD)
     world.in_flight(any_deployment(1))
     assert world.validate(any_deployment(1)).allowed
-    must = world.deployments.get(any_deployment(1).id).must_review
+    must = world.deployments.get(any_deployment(1).id).planned.must_review
     assert "was named net when it was" in must
 
 
@@ -156,7 +157,7 @@ def test_another_directory_is_another_root(world):
     called_otherwise(world)
     world.in_flight(any_deployment(1, root=any_root(dir="roots/else")))
     assert world.validate(any_deployment(1)).allowed
-    assert world.deployments.get(any_deployment(1).id).must_review is None
+    assert world.deployments.get(any_deployment(1).id).planned.must_review is None
 
 
 @pytest.mark.parametrize(
@@ -186,7 +187,7 @@ def test_what_requires_something_of_its_apply_knows_the_pushes_that_it_holds(wor
     deployment = any_deployment(2, requires=(Requirements(approvals=1),), pushed=(own,))
     world.in_flight(deployment)
     world.validate(deployment)
-    assert world.deployments.get(deployment.id).pushed == (own,)
+    assert world.deployments.get(deployment.id).commits.pushed == (own,)
 
 
 def test_who_asks_for_a_destruction_is_its_author(world):
@@ -196,7 +197,7 @@ def test_who_asks_for_a_destruction_is_its_author(world):
     world.in_flight(one)
     assert world.validate(one).allowed
     judged = world.deployments.get(one.id)
-    assert (judged.authors, judged.authors_known) == (("asks",), True)
+    assert (judged.commits.authors, judged.commits.authors_known) == (("asks",), True)
 
 
 @pytest.mark.parametrize("state", [State.QUEUED, State.PLANNING])

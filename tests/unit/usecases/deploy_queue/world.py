@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.builders import NOW, any_deployment, any_job, any_lock, any_queue, any_revision, deployment_in
+from tests.builders import NOW, amended, any_deployment, any_job, any_lock, any_queue, any_revision, deployment_in
 from tests.fakes import MemoryEventPublisher
 from tests.fakes.ports import memory_ports
 from tidegate.deploys.queue.claim_deployment import claim_deployment
@@ -13,9 +13,11 @@ from tidegate.deploys.queue.record_outcome import record_outcome
 from tidegate.deploys.queue.unlock import unlock_queue
 from tidegate.deploys.queue.validate_revision import validate_revision
 from tidegate.deploys.queue.wait_for_signal import wait_for_signal
-from tidegate.deploys.rules.deployment import State, Trigger, Unlocking
 from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.outcome import Unlocking
 from tidegate.deploys.rules.queue import QueueHead
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
 from tidegate.messages import ClaimDeployment, RecordOutcome, ValidateRevision, WaitForSignal
 from tidegate.rules.errors import CloudUnavailable
 
@@ -65,7 +67,7 @@ class World:
         self.enqueue(replace(deployment, state=State.QUEUED))
         self.claim()
         self.deployments.save(
-            replace(self.deployments.get(deployment.id), state=deployment.state, plan=deployment.plan)
+            amended(self.deployments.get(deployment.id), state=deployment.state, plan=deployment.planned.plan)
         )
         return self.head.worker.execution
 
@@ -112,7 +114,7 @@ def applying(world, *, taken):
     """Bring a deployment in flight whose apply has begun."""
     job = any_job(JobKind.APPLY)
     execution = world.in_flight(deployment_in(State.APPLYING))
-    world.deployments.save(replace(world.deployments.get(any_deployment().id), apply_job=job.id))
+    world.deployments.save(amended(world.deployments.get(any_deployment().id), apply_job=job.id))
     world.jobs.create(job)
     world.jobs.hand_over(job.id, "token", "clone")
     if taken:

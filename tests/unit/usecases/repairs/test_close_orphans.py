@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, any_job, deployment_in
-from tidegate.deploys.rules.deployment import Ending, State
 from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.outcome import Ending
+from tidegate.deploys.rules.state import State
 from tidegate.reconciler.close_orphans import close_orphans
 from tidegate.rules.errors import CloudUnavailable, Conflict
 
@@ -35,9 +36,9 @@ def test_an_orphan_at_a_gate_is_ended_and_those_that_wait_for_it_hear_of_it(worl
 
 def test_an_orphan_whose_apply_was_taken_locks_its_queue_and_leaves_its_worker_to_it(world):
     orphan = world.put(deployment_in(State.APPLYING))
-    world.jobs.create(any_job(JobKind.APPLY, id=orphan.apply_job))
-    world.jobs.hand_over(orphan.apply_job, "token", "clone-token")
-    world.jobs.take(orphan.apply_job, "runner-1")
+    world.jobs.create(any_job(JobKind.APPLY, id=orphan.apply.job))
+    world.jobs.hand_over(orphan.apply.job, "token", "clone-token")
+    world.jobs.take(orphan.apply.job, "runner-1")
     other = any_deployment(2)
     world.work_on(world.claim(other), "worker-1")
     assert world.take_turn(close_orphans) == 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import any_deployment, any_lock, any_root, deployment_in
-from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
 from tidegate.reconciler.refresh_all_positions import refresh_all_positions
 from tidegate.reconciler.release_queues import WATCHED, release_queues
 from tidegate.reconciler.start_workers import start_workers

@@ -7,7 +7,8 @@ from tests.fakes.ports import changed
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tests.unit.usecases.repairs.broken_world import BrokenWorld
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import State, Trigger
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
 from tidegate.gates.decide_gate import reject_gate, retry_gate
 from tidegate.reconciler.settle_gates import settle_gates
 

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from tests.builders import any_review, deployment_in
-from tidegate.deploys.rules.deployment import Approval, State
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import Approval
 from tidegate.reconciler.settle_reviews import settle_reviews
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import deployment_in
-from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.state import State
 from tidegate.ports import PublishedCheckRun
 from tidegate.reconciler.show_check_runs import is_due, show_check_runs
 

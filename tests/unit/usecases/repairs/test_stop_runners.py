@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import any_job, any_layer, deployment_in
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.job import JobKind, job_id
 from tidegate.deploys.rules.runner_task import RunnerTask
 from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.deploys.rules.state import State
 from tidegate.reconciler.stop_runners import stop_runners
 from tidegate.rules.errors import CloudUnavailable
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
 
-from tidegate.deploys.rules.deployment import Deployment, State, Trigger, is_final, moves_baseline
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import QueueHead, locks_queue
 from tidegate.deploys.rules.queue_snapshot import Named, Shown
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State, is_final, moves_baseline
 from tidegate.deploys.slots.get_slot_wait import get_slot_wait
 from tidegate.deploys.texts.presentation import Mark, QueuePosition, View
 from tidegate.deploys.texts.text import render
@@ -49,13 +51,13 @@ class Links:
 
     def change(self, deployment: Deployment) -> str | None:
         """Return the address of the page of the deployment's change, if it is part of a larger one."""
-        is_linked = self.web and deployment.change_set
-        return f"{self.web}/changes/{quote(deployment.change_set, safe='')}" if is_linked else None
+        is_linked = self.web and deployment.change.id
+        return f"{self.web}/changes/{quote(deployment.change.id, safe='')}" if is_linked else None
 
     def history(self, deployment: Deployment) -> str | None:
         """Return the address of the deployment's execution, once it has one."""
         may_have_begun = deployment.state not in {State.QUEUED, State.REFUSED, State.SUPERSEDED}
-        is_settled = deployment.state is State.NO_CHANGES and deployment.plan_job is None
+        is_settled = deployment.state is State.NO_CHANGES and deployment.planned.job is None
         begun = (may_have_begun and not is_settled) or deployment.gate is not None
         return self.execution.replace("{deployment}", deployment.id) or None if begun else None
 
@@ -82,8 +84,8 @@ def _waiting(ports: Ports, deployment: Deployment, notice: str) -> View:
         page_url=ports.links.deployment(deployment.id),
         queue_url=ports.links.queue(deployment),
         change_url=ports.links.change(deployment),
-        repeats=_mark(ports, deployment, deployment.rerun_of),
-        supersedes=_revision_mark(ports, deployment, deployment.supersedes),
+        repeats=_mark(ports, deployment, deployment.rerun.of),
+        supersedes=_revision_mark(ports, deployment, deployment.lineage.supersedes),
         notice=notice,
     )
 
@@ -94,7 +96,7 @@ def _begun(ports: Ports, deployment: Deployment, notice: str, repeated_by: str) 
     in_flight = head is not None and head.in_flight == deployment.id
     start = _plan_start(ports, deployment)
     altered = _is_altered(deployment, start)
-    plan_job = deployment.plan.job if deployment.plan else deployment.plan_job
+    plan_job = deployment.planned.plan.job if deployment.planned.plan else deployment.planned.job
     return View(
         lock=head.lock if head else None,
         locks=locks,
@@ -104,15 +106,15 @@ def _begun(ports: Ports, deployment: Deployment, notice: str, repeated_by: str) 
         plan_size=start.size,
         bucket=ports.links.bucket,
         execution_url=ports.links.history(deployment),
-        log_url=ports.links.job(deployment.apply_job or plan_job),
+        log_url=ports.links.job(deployment.apply.job or plan_job),
         plan_url=ports.links.job(plan_job),
         page_url=ports.links.deployment(deployment.id),
         queue_url=ports.links.queue(deployment),
         change_url=ports.links.change(deployment),
-        repeats=_mark(ports, deployment, deployment.rerun_of),
+        repeats=_mark(ports, deployment, deployment.rerun.of),
         repeated_by=_mark(ports, deployment, repeated_by),
-        supersedes=_revision_mark(ports, deployment, deployment.supersedes),
-        superseded_by=_revision_mark(ports, deployment, deployment.superseded_by),
+        supersedes=_revision_mark(ports, deployment, deployment.lineage.supersedes),
+        superseded_by=_revision_mark(ports, deployment, deployment.lineage.superseded_by),
         waited_for=_gates(ports).look(deployment),
         notice=notice,
     )
@@ -120,16 +122,16 @@ def _begun(ports: Ports, deployment: Deployment, notice: str, repeated_by: str) 
 
 def _head(ports: Ports, deployment: Deployment) -> QueueHead | None:
     """Return the queue's head, if the deployment is of those that may lock it."""
-    may_lock = deployment.trigger is Trigger.MANUAL or deployment.state is State.OUTCOME_UNKNOWN
+    may_lock = deployment.request.trigger is Trigger.MANUAL or deployment.state is State.OUTCOME_UNKNOWN
     return ports.queues.read(deployment.queue)[0] if may_lock else None
 
 
 def _plan_start(ports: Ports, deployment: Deployment) -> ObjectStart:
     """Return the beginning of the plan's text, or nothing once it has expired."""
-    if deployment.plan is None or deployment.state is State.NO_CHANGES:
+    if deployment.planned.plan is None or deployment.state is State.NO_CHANGES:
         return ObjectStart(b"", 0)
     try:
-        return ports.artifacts.get_start(deployment.plan.text.key, PLAN_START)
+        return ports.artifacts.get_start(deployment.planned.plan.text.key, PLAN_START)
     except NotFound:
         return ObjectStart(b"", 0)
 
@@ -184,7 +186,11 @@ def _named(ports: Ports, deployment: Deployment, named: Named | None) -> Mark | 
 
 
 def _is_altered(deployment: Deployment, start: ObjectStart) -> bool:
-    return deployment.plan is not None and bool(start.sha256) and start.sha256 != deployment.plan.text.sha256
+    return (
+        deployment.planned.plan is not None
+        and bool(start.sha256)
+        and start.sha256 != deployment.planned.plan.text.sha256
+    )
 
 
 def _locks(deployment: Deployment, head: QueueHead) -> bool:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.job import JobKind, job_id, job_parts
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.slots import SlotWait
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.slots.get_slot_wait import get_slot_wait
 from tidegate.jobs.begin_job import PLAN_ATTEMPTS
 from tidegate.ports import Ports
@@ -58,17 +59,17 @@ def describe_deployment(ports: Ports, deployment: Deployment) -> DeploymentView:
 
 def jobs_of(ports: Ports, deployment: Deployment) -> tuple[str, ...]:
     """Return the ids of a deployment's jobs, oldest first."""
-    applies = [deployment.apply_job] if deployment.apply_job else []
+    applies = [deployment.apply.job] if deployment.apply.job else []
     return (*_plans(ports, deployment), *applies)
 
 
 def _plans(ports: Ports, deployment: Deployment) -> Iterator[str]:
     """Yield the plan jobs: the deployment names the one that made the plan, those before it had lower numbers."""
     ids = [job_id(deployment.id, JobKind.PLAN, attempt) for attempt in range(1, PLAN_ATTEMPTS + 1)]
-    if deployment.plan is not None:
-        _, _, attempt = job_parts(deployment.plan.job)
+    if deployment.planned.plan is not None:
+        _, _, attempt = job_parts(deployment.planned.plan.job)
         yield from ids[: attempt - 1]
-        yield deployment.plan.job
+        yield deployment.planned.plan.job
     elif deployment.state is not State.QUEUED:
         with suppress(NotFound):
             for job in ids:
@@ -78,11 +79,11 @@ def _plans(ports: Ports, deployment: Deployment) -> Iterator[str]:
 
 def _plan(ports: Ports, deployment: Deployment) -> PlanText | None:
     """Return the plan's text; None when there is none, or it has expired."""
-    if deployment.plan is None:
+    if deployment.planned.plan is None:
         return None
     try:
-        start = ports.artifacts.get_start(deployment.plan.text.key, SHOWN_PLAN)
+        start = ports.artifacts.get_start(deployment.planned.plan.text.key, SHOWN_PLAN)
     except NotFound:
         return None
-    altered = bool(start.sha256) and start.sha256 != deployment.plan.text.sha256
+    altered = bool(start.sha256) and start.sha256 != deployment.planned.plan.text.sha256
     return PlanText("" if altered else start.content.decode("utf-8", "replace"), start.size, altered)

@@ -12,7 +12,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from tidegate.check_runs.check_run_view import present_check_run
-from tidegate.deploys.rules.deployment import Deployment, is_final
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.state import is_final
 from tidegate.deploys.texts.text import check_run_name, render_continued
 from tidegate.gates.notify_waiting import notify_waiting
 from tidegate.ports import Ports, PublishedCheckRun
@@ -105,8 +106,8 @@ def _open(
     if old is not None:
         url = ports.addresses.check_run_url(deployment.repository, made)
         _update(ports, deployment, old.id, render_continued(deployment, url, answer))
-    elif deployment.rerun_of:
-        ports.event_publisher.repeated(deployment.rerun_of, deployment.id)
+    elif deployment.rerun.of:
+        ports.event_publisher.repeated(deployment.rerun.of, deployment.id)
     return made
 
 
@@ -137,4 +138,4 @@ def _update(ports: Ports, deployment: Deployment, check_run_id: int, check_run: 
 
 
 def _place(deployment: Deployment) -> tuple[str, str]:
-    return deployment.requested_at, deployment.id
+    return deployment.request.at, deployment.id

@@ -15,7 +15,8 @@ from tidegate.comments.rules.command import Command
 from tidegate.comments.texts import replies as comment_replies
 from tidegate.config.rules.apply_rules import ApplyRules
 from tidegate.deploys.authorize import access_refusals
-from tidegate.deploys.rules.deployment import Deployment, Trigger
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.deploys.texts.lock_text import keeps_out, locked_until
 from tidegate.discovery.chosen_roots import Head, chosen_roots
@@ -100,7 +101,10 @@ def _applied(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> 
         return _refuse(ports, asked, missing)
     # What is applied is planned anew, perhaps with another result: that plan is evaluated by the same sets.
     deployments = of_head(deployments, asked.granted)
-    deployments = [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in deployments]
+    deployments = [
+        replace(each, policies=replace(each.policies, sets=held.get((each.root.name, each.stack), ())))
+        for each in deployments
+    ]
     before = _remember(ports, asked, deployments)
     repeats = enqueue_once(ports, deployments)
     if repeats:
@@ -196,7 +200,7 @@ def _otherwise_shown(ports: Ports, asked: _Asked, deployments: Sequence[Deployme
     }
     for each in deployments:
         layer = shown.get((each.root.name, each.stack))
-        how = each.root, each.run, each.destroy is not None
+        how = each.root, each.settings.run, each.request.destroy is not None
         if layer is not None and (layer.root, layer.run, layer.destroy) != how:
             yield apply_replies.otherwise_shown(each.root.name)
 

@@ -14,9 +14,10 @@ from tidegate.comments.texts.decisions import Unclear, meant, written_too_early
 from tidegate.deploys.authorize import Asking, person_asking
 from tidegate.deploys.cancel_deployment import cancel_deployment
 from tidegate.deploys.reviews.decide_review import decide_review
-from tidegate.deploys.rules.deployment import Deployment, State, is_final
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import GateAnswer
 from tidegate.deploys.rules.review import Answer
+from tidegate.deploys.rules.state import State, is_final
 from tidegate.gates.decide_gate import decide_gate
 from tidegate.ports import Delivery, DeliveryOutcome, Ports
 from tidegate.pull_requests.rules.record import PullRequestRecord
@@ -65,9 +66,9 @@ def _open(ports: Ports, comment: Comment, record: PullRequestRecord | None) -> S
     known = {each.deployment for each in (*record.applies, *record.deploys)} - {""} if record else set()
 
     def is_of_it(each: Deployment) -> bool:
-        asked_on = each.destroy.asked_on if each.destroy else None
-        asked = comment.pull_request in {each.pull_request, asked_on} or (merge and each.revision.sha == merge)
-        return bool(asked) or not known.isdisjoint({each.id, each.rerun_of})
+        asked_on = each.request.destroy.asked_on if each.request.destroy else None
+        asked = comment.pull_request in {each.request.pull_request, asked_on} or (merge and each.revision.sha == merge)
+        return bool(asked) or not known.isdisjoint({each.id, each.rerun.of})
 
     every = ports.deployments.many(sorted(ports.deployments.unshown())).values()
     ours = (each for each in every if each.repository == comment.repository and not is_final(each.state))
@@ -83,7 +84,10 @@ def _decided(ports: Ports, each: Deployment, comment: Comment, command: Command,
         case Verb.CANCEL:
             return cancel_deployment(ports, each.id, by, at, is_apply=command.interrupts)
         case Verb.CONFIRM:
-            early, seen = written_too_early(each, comment.written_at), each.plan.file.sha256 if each.plan else ""
+            early, seen = (
+                written_too_early(each, comment.written_at),
+                each.planned.plan.file.sha256 if each.planned.plan else "",
+            )
             return Decision(False, early) if early else decide_review(ports, each.id, Answer.APPROVE, by, at, seen)
         case _ if each.state is State.AWAITING_REVIEW:
             return decide_review(ports, each.id, Answer.REJECT, by, at, None)

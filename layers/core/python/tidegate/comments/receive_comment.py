@@ -29,8 +29,10 @@ from tidegate.config.loaded import LoadedConfiguration
 from tidegate.deploys.authorize import access_refusals, may_unlock
 from tidegate.deploys.queue.lock import lock_queue
 from tidegate.deploys.queue.unlock import unlock_queue
-from tidegate.deploys.rules.deployment import Deployment, Trigger, Unlocking
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.locking import Locking, asked_lock
+from tidegate.deploys.rules.outcome import Unlocking
+from tidegate.deploys.rules.request import Trigger
 from tidegate.discovery.chosen_roots import Head, chosen_roots
 from tidegate.discovery.discover_roots import Reading, discover_roots
 from tidegate.discovery.find_repeats import Repeat, enqueue_once, find_repeats
@@ -125,7 +127,10 @@ def _deploy(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome
     # No merge has looked at what policies say of this head: its plan is evaluated by them, whatever is forced.
     held = save_policies(ports, comment.repository, granted, members)
     deployments = of_head(deployments, granted)
-    deployments = [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in deployments]
+    deployments = [
+        replace(each, policies=replace(each.policies, sets=held.get((each.root.name, each.stack), ())))
+        for each in deployments
+    ]
     return _enqueued(ports, comment, command, pull_request, deployments, missing)
 
 

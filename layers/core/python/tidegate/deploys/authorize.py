@@ -67,7 +67,7 @@ class Asking:
 
     def may_with(self, deployment: Deployment, action: Action) -> Decision:
         """Decide whether the person may do something with a deployment, by its access control."""
-        return self.may(deployment.access, action, subject(deployment))
+        return self.may(deployment.settings.access, action, subject(deployment))
 
     def applies(self, ruled: Deployment | str) -> Deployment | str:
         """Return a deployment if the person may have it applied, or else why not. A reason given before stays."""
@@ -144,11 +144,16 @@ def reviewed_unless_granted(ports: Ports, deployment: Deployment, login: str) ->
 
     Otherwise merging would be a way around its access control where plans are not reviewed.
     """
-    if deployment.access is None or deployment.review_rule.when is PlanReview.ALWAYS:
+    if deployment.settings.access is None or deployment.settings.review_rule.when is PlanReview.ALWAYS:
         return deployment
     if may_act(ports, deployment, Action.APPLY, login).done:
         return deployment
-    return replace(deployment, review_rule=replace(deployment.review_rule, when=PlanReview.ALWAYS))
+    return replace(
+        deployment,
+        settings=replace(
+            deployment.settings, review_rule=replace(deployment.settings.review_rule, when=PlanReview.ALWAYS)
+        ),
+    )
 
 
 def _locking(ports: Ports, head: QueueHead) -> Collection[Deployment]:

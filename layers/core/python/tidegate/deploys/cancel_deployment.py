@@ -22,9 +22,10 @@ from tidegate.deploys.rules.cancelling import (
     interrupted,
     is_cancelled,
 )
-from tidegate.deploys.rules.deployment import Deployment, is_final
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.dropped import with_dropped
 from tidegate.deploys.rules.slots import INSTALLATION
+from tidegate.deploys.rules.state import is_final
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.decision import Decision
@@ -68,7 +69,7 @@ def _cancel(ports: Ports, identifier: str, by: str, at: str, *, is_apply: bool) 
 
 def _end(ports: Ports, deployment: Deployment) -> Deployment:
     """End the record, let the deployment leave the line, and tell whoever waits for it."""
-    ending = deployment.ending
+    ending = deployment.outcome.ending
     assert ending is not None  # noqa: S101  # It is cancelled.
     if not is_final(deployment.state):
         deployment = _left(ports, finish(ports, deployment, ending))
@@ -93,7 +94,7 @@ def _left(ports: Ports, ended: Deployment) -> Deployment:
 def _release(ports: Ports, deployment: Deployment) -> None:
     """Fail the tokens that may wait: for the runner, which is stopped, for others, or for people."""
     gate, review = deployment.gate, deployment.review
-    for job in filter(None, (deployment.plan_job, deployment.apply_job)):
+    for job in filter(None, (deployment.planned.job, deployment.apply.job)):
         with suppress(NotFound):  # Records of jobs expire.
             _give_up(ports, job)
     with suppress(NotFound):
@@ -120,12 +121,12 @@ def _fail(ports: Ports, token: str | None) -> None:
 
 def _interrupt(ports: Ports, deployment: Deployment) -> Deployment:
     """Interrupt the runner that has the apply. Where none has it, none takes it any more: nothing is applied."""
-    job = deployment.apply_job or ""
+    job = deployment.apply.job or ""
     if ports.jobs.close(job):
         _stop(ports, job)
         ports.event_publisher.changed(deployment)
         return deployment
-    by = deployment.cancelled
+    by = deployment.outcome.cancelled
     assert by is not None  # noqa: S101  # Whoever comes here has just set it.
     return _end(ports, ports.deployments.save(cancelled(deployment, by.by, by.at)))
 

@@ -19,7 +19,7 @@ def left_branch(ports: Ports, deployment: Deployment) -> str:
     revision, repository = deployment.revision, deployment.repository
     head, what = revision.branch, revision.branch
     if is_of_head(deployment):
-        number = deployment.pull_request or 0
+        number = deployment.request.pull_request or 0
         what = ports.terms.reference(number)
         try:
             head = ports.pull_request_reader.seen_pull_request(repository, number).spec.head_sha

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidegate.deploys.rules.deployment import DONE, Deployment, Trigger
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import Deployed, Standing
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import DONE
 from tidegate.ports import Commits, DeployQueues
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.authors import UNKNOWN, Authors
@@ -17,11 +19,11 @@ def find_authors(queues: DeployQueues, commits: Commits, standing: Standing, dep
     That is who made the deployment's own change, all commits since then, and what was attempted since then or
     failed. ``standing`` is the root's in the deployment's stack. Raise ForgeUnavailable and ForgeRefused.
     """
-    made = Authors(deployment.authors, deployment.authors_known)
+    made = Authors(deployment.commits.authors, deployment.commits.authors_known)
     since = _since_deployed(commits, standing.deployed, deployment)
     if since is not None:
         # Of what neither a merge nor a pull request brought nobody told: what the forge lists is all there is.
-        told = deployment.trigger is Trigger.MERGE or deployment.pull_request is not None
+        told = deployment.request.trigger is Trigger.MERGE or deployment.request.pull_request is not None
         made = Authors(made.logins, made.known or not told).and_also(since)
     for earlier in _earlier(queues, standing, deployment):
         made = made.and_also(earlier)
@@ -52,4 +54,4 @@ def _earlier(queues: DeployQueues, standing: Standing, deployment: Deployment) -
         except NotFound:
             yield UNKNOWN
         else:
-            yield Authors(earlier.authors, earlier.authors_known)
+            yield Authors(earlier.commits.authors, earlier.commits.authors_known)

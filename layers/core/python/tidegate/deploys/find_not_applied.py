@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from tidegate.deploys.rules.deployment import Deployment, moves_baseline
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import dependency, is_done, is_held_as
 from tidegate.deploys.rules.queue import Deployed
+from tidegate.deploys.rules.state import moves_baseline
 from tidegate.ports import Enrolled, Ports
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.authors import Authors
@@ -30,8 +31,8 @@ def is_held_up_by(ports: Ports, deployment: Deployment, undone: Deployed) -> boo
 def _holds_up(ports: Ports, deployment: Deployment, old: Deployment) -> bool:
     if moves_baseline(old.state):
         return False
-    if old.look_twice or not old.waits.any:
-        return old.look_twice
+    if old.lineage.look_twice or not old.change.waits.any:
+        return old.lineage.look_twice
     newer = {(each.root, each.stack) for each in _members(ports, deployment)}
     return not is_held_as(deployment, old, newer, _others(ports, old))
 
@@ -39,8 +40,8 @@ def _holds_up(ports: Ports, deployment: Deployment, old: Deployment) -> bool:
 def contained_rule_changes(ports: Ports, deployment: Deployment, undone: Deployed) -> tuple[str, ...]:
     """Return what a deployment changes of the rules with what ``undone``, which it contains, was to change."""
     old = ports.deployments.many([undone.deployment]).get(undone.deployment)
-    before = old.rule_changes if old is not None else ()
-    return tuple(dict.fromkeys((*deployment.rule_changes, *before)))
+    before = old.commits.rule_changes if old is not None else ()
+    return tuple(dict.fromkeys((*deployment.commits.rule_changes, *before)))
 
 
 def dropped_merges(ports: Ports, deployment: Deployment, dropped: Collection[str]) -> list[Deployment]:
@@ -55,18 +56,21 @@ def carrying(ports: Ports, deployment: Deployment, dropped: Sequence[Deployment]
 
     Their pushes are found by their ids.
     """
-    made = Authors(deployment.authors, deployment.authors_known)
+    made = Authors(deployment.commits.authors, deployment.commits.authors_known)
     for old in dropped:
-        made = made.and_also(Authors(old.authors, old.authors_known))
-    rules = dict.fromkeys((*deployment.rule_changes, *(one for old in dropped for one in old.rule_changes)))
+        made = made.and_also(Authors(old.commits.authors, old.commits.authors_known))
+    rules = dict.fromkeys(
+        (*deployment.commits.rule_changes, *(one for old in dropped for one in old.commits.rule_changes))
+    )
     is_policy_blocked = any(_holds_up(ports, deployment, old) for old in dropped)
     return replace(
         deployment,
-        carries=tuple(old.id for old in dropped),
-        authors=made.logins,
-        authors_known=made.known,
-        rule_changes=tuple(rules),
-        look_twice=deployment.look_twice or is_policy_blocked,
+        lineage=replace(
+            deployment.lineage,
+            carries=tuple(old.id for old in dropped),
+            look_twice=deployment.lineage.look_twice or is_policy_blocked,
+        ),
+        commits=replace(deployment.commits, authors=made.logins, authors_known=made.known, rule_changes=tuple(rules)),
     )
 
 
@@ -80,10 +84,12 @@ def behind(ports: Ports, deployment: Deployment, deployed: Deployed) -> Deployme
         newer = ports.deployments.get(deployed.deployment)
     except NotFound:
         return deployment
-    if newer.contains == deployment.id:
+    if newer.lineage.contains == deployment.id:
         return deployment
-    behind = ports.deployments.save(replace(deployment, contains=newer.contains))
-    ports.deployments.save(replace(newer, contains=behind.id))
+    behind = ports.deployments.save(
+        replace(deployment, lineage=replace(deployment.lineage, contains=newer.lineage.contains))
+    )
+    ports.deployments.save(replace(newer, lineage=replace(newer.lineage, contains=behind.id)))
     return behind
 
 
@@ -95,4 +101,4 @@ def _others(ports: Ports, old: Deployment) -> dict[tuple[str, str], bool]:
 
 
 def _members(ports: Ports, deployment: Deployment) -> list[Enrolled]:
-    return list(ports.change_sets.deployments(deployment.change_set)) if deployment.change_set else []
+    return list(ports.change_sets.deployments(deployment.change.id)) if deployment.change.id else []

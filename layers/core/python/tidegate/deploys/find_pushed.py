@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidegate.deploys.rules.deployment import Deployment, Trigger
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import Standing
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.requirements_gate import is_of_head
 from tidegate.ports import DeployQueues
 from tidegate.rules.errors import NotFound
@@ -26,9 +27,9 @@ def find_pushed(queues: DeployQueues, standing: Standing, deployment: Deployment
     """
     if deployment.destroys_deployed:
         return ()  # No push asks for it: what brought the files says nothing of their end.
-    is_back = deployment.returns and standing.deployed is not None
-    since = tuple(_since_deployed(standing, deployment)) if is_back or not deployment.pushed else ()
-    own = (*since, *deployment.pushed)
+    is_back = deployment.commits.returns and standing.deployed is not None
+    since = tuple(_since_deployed(standing, deployment)) if is_back or not deployment.commits.pushed else ()
+    own = (*since, *deployment.commits.pushed)
     before = (*_carried(queues, deployment), *_undone(queues, standing, deployment), *_in_line(queues, deployment))
     found = tuple(dict.fromkeys((*before, *own)))
     if len(found) > _MOST:
@@ -52,13 +53,13 @@ def _undone(queues: DeployQueues, standing: Standing, deployment: Deployment) ->
         _, record = queues.read_with(deployment.queue, undone.deployment)
     except NotFound:
         return (Pushed("", undone.revision.sha, undone.revision.branch),)
-    return record.pushed if record.apply_job is None else ()
+    return record.commits.pushed if record.apply.job is None else ()
 
 
 def _carried(queues: DeployQueues, deployment: Deployment) -> Iterator[Pushed]:
-    for identifier in deployment.carries:
+    for identifier in deployment.lineage.carries:
         _, record = queues.read_with(deployment.queue, identifier)
-        yield from record.pushed
+        yield from record.commits.pushed
 
 
 def _in_line(queues: DeployQueues, deployment: Deployment) -> Iterator[Pushed]:
@@ -68,4 +69,4 @@ def _in_line(queues: DeployQueues, deployment: Deployment) -> Iterator[Pushed]:
     for each in queues.waiting(deployment.queue):
         if each.trigger is Trigger.MERGE:
             _, record = queues.read_with(deployment.queue, each.deployment)
-            yield from record.pushed
+            yield from record.commits.pushed

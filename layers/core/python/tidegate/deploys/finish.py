@@ -8,8 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate.deploys.rules.audit import audit_message, end_word, with_audited
-from tidegate.deploys.rules.deployment import AfterGate, Deployment, Ending, State
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.job import JobKind, job_id
+from tidegate.deploys.rules.outcome import Ending
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import AfterGate
 from tidegate.ports import Ports
 from tidegate.rules.errors import AuditUnavailable, CloudUnavailable, NotFound
 
@@ -21,12 +24,12 @@ def finish(ports: Ports, deployment: Deployment, ending: Ending) -> Deployment:
     two outcomes. Raise Conflict when somebody else wrote meanwhile, CloudUnavailable when the topic does not
     take the message: do it all again then.
     """
-    chosen = deployment.ending or ending
+    chosen = deployment.outcome.ending or ending
     word = end_word(deployment, chosen.state, had_begun=_may_have_begun(ports, deployment))
     if word is None:
         return deployment.ended(chosen)
-    if deployment.ending is None:
-        deployment = ports.deployments.save(replace(deployment, ending=chosen))
+    if deployment.outcome.ending is None:
+        deployment = ports.deployments.save(replace(deployment, outcome=replace(deployment.outcome, ending=chosen)))
     return _audited(ports, deployment.ended(chosen), word)
 
 
@@ -35,7 +38,7 @@ def _may_have_begun(ports: Ports, deployment: Deployment) -> bool:
     gate = deployment.gate
     begins = deployment.state is State.APPROVED or (gate is not None and gate.next is AfterGate.APPLY)
     if not begins:
-        return deployment.apply_job is not None
+        return deployment.apply.job is not None
     try:
         ports.jobs.get(job_id(deployment.id, JobKind.APPLY, 1))
     except NotFound:
@@ -48,7 +51,7 @@ def _audited(ports: Ports, ended: Deployment, word: str) -> Deployment:
     try:
         ports.audit.publish(message)
     except AuditUnavailable as failure:
-        if ended.apply_job is None and ended.state is State.ENGINE_FAULT:
+        if ended.apply.job is None and ended.state is State.ENGINE_FAULT:
             return ended  # No apply began, as the topic did not answer before either: what waits may go on.
         raise CloudUnavailable("SNS", str(failure)) from failure
     return with_audited(ended, message)

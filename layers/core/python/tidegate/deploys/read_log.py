@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from tidegate.deploys.rules.deployment import Deployment, State, is_final
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.job import LONGEST_LOG, JobKind, job_parts, log_key
 from tidegate.deploys.rules.speculative_plan import SpeculativePlan
+from tidegate.deploys.rules.state import State, is_final
 from tidegate.ports import LogChunk, Ports
 from tidegate.rules.errors import NotFound
 

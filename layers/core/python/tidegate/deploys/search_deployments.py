@@ -59,7 +59,7 @@ def search_all_deployments(
     ``next`` is the id of the deployment that was looked at last. Each repository costs a read at least.
     """
     histories = (_history(ports, repository, after) for repository in repositories)
-    newest = merge(*histories, key=lambda one: (one.requested_at, one.id), reverse=True)
+    newest = merge(*histories, key=lambda one: (one.request.at, one.id), reverse=True)
     found: list[DeploymentSummary] = []
     searched, known = 0, Searched(DEPLOYMENTS)
     for one in newest:

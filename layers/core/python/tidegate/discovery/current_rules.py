@@ -60,7 +60,10 @@ def _ruled(
     found = {each.id: _under(each, by_key.get(_key(each)), granted, configured) for each in again}
     let_in = [each for each in found.values() if isinstance(each, Deployment)]
     held = save_policies(ports, repository, granted, [deployable(each, by_key.get(_key(each))) for each in let_in])
-    return {**found, **{each.id: replace(each, policy_sets=held.get(_key(each), ())) for each in let_in}}
+    return {
+        **found,
+        **{each.id: replace(each, policies=replace(each.policies, sets=held.get(_key(each), ()))) for each in let_in},
+    }
 
 
 def _key(each: Deployment) -> Key:
@@ -78,14 +81,23 @@ def also_under(loaded: LoadedConfiguration, each: Deployment, branch: str) -> De
     holds for it already. Its plan is reviewed in any case, as before.
     """
     found = configure(loaded, [each.root], branch, branch).roots
-    if not found and loaded.policies is not None and each.access is None:
-        return replace(each, access=Access((), (), (), (), denied=_UNPLACED))
+    if not found and loaded.policies is not None and each.settings.access is None:
+        return replace(each, settings=replace(each.settings, access=Access((), (), (), (), denied=_UNPLACED)))
     for one in found:
-        access = each.access.and_also(one.access) if each.access and one.access else each.access or one.access
+        access = (
+            each.settings.access.and_also(one.access)
+            if each.settings.access and one.access
+            else each.settings.access or one.access
+        )
         wanted = required(loaded, one.tagged)
-        more, unmatched = tuple(dict.fromkeys((*each.requires, *(wanted or ())))), each.unmatched or wanted is None
-        rule = each.review_rule.and_also(one.review_rule)
-        each = replace(each, review_rule=rule, access=access, requires=more, unmatched=unmatched)
+        more, unmatched = (
+            tuple(dict.fromkeys((*each.settings.requires, *(wanted or ())))),
+            each.settings.unmatched or wanted is None,
+        )
+        rule = each.settings.review_rule.and_also(one.review_rule)
+        each = replace(
+            each, settings=replace(each.settings, review_rule=rule, access=access, requires=more, unmatched=unmatched)
+        )
     return each
 
 
@@ -100,13 +112,16 @@ def _under(
     wanted = granted.requirements[one.key]
     return replace(
         each,
-        access=one.access,
-        review_rule=each.review_rule.and_also(one.review_rule),
-        requires=wanted or (),
-        unmatched=wanted is None,
+        settings=replace(
+            each.settings,
+            access=one.access,
+            review_rule=each.settings.review_rule.and_also(one.review_rule),
+            requires=wanted or (),
+            unmatched=wanted is None,
+        ),
         within=one.within,
         tags=one.tags,
-        foreign=not granted.has(each.root),
+        request=replace(each.request, foreign=not granted.has(each.root)),
     )
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from tidegate.deploys.rules.deployment import Deployment, Trigger, is_final
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import QueueHead, Waiting
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import is_final
 from tidegate.discovery.new_deployments import enqueue_change, enroll
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
@@ -64,7 +66,10 @@ def _by_hand(head: QueueHead, line: Sequence[Waiting]) -> Iterator[str]:
 
 def _is_same(earlier: Deployment, wanted: Deployment) -> bool:
     """Tell whether a deployment does what another is to do, and has not ended."""
-    if is_final(earlier.state) or earlier.trigger is not Trigger.MANUAL or earlier.withdrawn:
+    if is_final(earlier.state) or earlier.request.trigger is not Trigger.MANUAL or earlier.outcome.withdrawn:
         return False
-    keys = [(each.stack, each.revision.sha, each.base_sha, each.destroy is not None) for each in (earlier, wanted)]
+    keys = [
+        (each.stack, each.revision.sha, each.request.base_sha, each.request.destroy is not None)
+        for each in (earlier, wanted)
+    ]
     return keys[0] == keys[1]

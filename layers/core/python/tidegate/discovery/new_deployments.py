@@ -16,8 +16,11 @@ from tidegate.config.trust import required
 from tidegate.deploys.authorize import subject
 from tidegate.deploys.queue.enqueue import enqueue
 from tidegate.deploys.queue.enqueue_all import enqueue_all
-from tidegate.deploys.rules.deployment import Deployment, Trigger
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.membership import Membership
 from tidegate.deploys.rules.origin import Destruction
+from tidegate.deploys.rules.request import DeployedCommits, DeploymentRequest, Trigger
+from tidegate.deploys.rules.root_settings import RootSettings
 from tidegate.discovery.repository_source import Granted
 from tidegate.discovery.root_index import Deployable
 from tidegate.discovery.save_policies import save_policies
@@ -75,13 +78,16 @@ def requiring(
 ) -> list[Deployment]:
     """Return deployments with what their roots require of every apply, by root and stack; None where no check says."""
     found = [(each, required[each.root.name, each.stack]) for each in deployments]
-    return [replace(each, requires=wanted or (), unmatched=wanted is None) for each, wanted in found]
+    return [
+        replace(each, settings=replace(each.settings, requires=wanted or (), unmatched=wanted is None))
+        for each, wanted in found
+    ]
 
 
 def of_head(deployments: Iterable[Deployment], granted: Granted) -> list[Deployment]:
     """Return deployments of a head with what the default branch requires, which they were judged by."""
     required = requiring(deployments, granted.requirements)
-    return [replace(each, foreign=not granted.has(each.root)) for each in required]
+    return [replace(each, request=replace(each.request, foreign=not granted.has(each.root))) for each in required]
 
 
 def required_of(
@@ -105,7 +111,9 @@ def holding(
     branch, roots = request.revision.branch, tuple(each.member.root for each in members)
     granted = Granted(loaded, roots, branch, branch, main=branch, commit=request.revision.sha)
     held = save_policies(ports, request.repository, granted, members)
-    return [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in made]
+    return [
+        replace(each, policies=replace(each.policies, sets=held.get((each.root.name, each.stack), ()))) for each in made
+    ]
 
 
 def accesses(deployments: Iterable[Deployment]) -> dict[str, Access | None]:
@@ -113,8 +121,8 @@ def accesses(deployments: Iterable[Deployment]) -> dict[str, Access | None]:
     found: dict[str, Access | None] = {}
     for each in deployments:
         what = subject(each)
-        if found.setdefault(what, each.access) != each.access:
-            found[f"root {each.root.name} in {what}"] = each.access
+        if found.setdefault(what, each.settings.access) != each.settings.access:
+            found[f"root {each.root.name} in {what}"] = each.settings.access
     return found
 
 
@@ -133,12 +141,12 @@ def enqueue_change(
 
 def enroll(ports: Ports, deployments: Sequence[Deployment]) -> None:
     """Let it be known which belong together. Nothing comes of that while none of them is enqueued."""
-    for change in dict.fromkeys(each.change_set for each in deployments if each.change_set):
-        ports.change_sets.enroll(change, [_enrolled(each) for each in deployments if each.change_set == change])
+    for change in dict.fromkeys(each.change.id for each in deployments if each.change.id):
+        ports.change_sets.enroll(change, [_enrolled(each) for each in deployments if each.change.id == change])
 
 
 def _enrolled(deployment: Deployment) -> Enrolled:
-    return Enrolled(deployment.root.name, deployment.stack, deployment.id, deployment.requested_at)
+    return Enrolled(deployment.root.name, deployment.stack, deployment.id, deployment.request.at)
 
 
 def _deployment(request: Request, each: Deployable, at: str, change: str, layers: tuple[int, int]) -> Deployment:
@@ -150,27 +158,22 @@ def _deployment(request: Request, each: Deployable, at: str, change: str, layers
         repository=request.repository,
         root=member.root,
         revision=request.revision,
-        trigger=request.trigger,
-        requested_by=request.by,
-        requested_at=at,
-        changed_at=at,
-        authors=request.authors.logins,
-        authors_known=request.authors.known,
-        pull_request=request.pull_request,
-        base_sha=request.base_sha,
-        fork_sha=request.fork_sha,
-        forced=request.forced,
-        review_rule=configured.review_rule,
+        request=DeploymentRequest(
+            request.trigger,
+            request.by,
+            at,
+            pull_request=request.pull_request,
+            destroy=Destruction() if configured.destroy else None,
+            forced=request.forced,
+            base_sha=request.base_sha,
+            fork_sha=request.fork_sha,
+        ),
         stack=member.stack,
         within=configured.within,
         tags=configured.tags,
         shared=configured.shared,
-        change_set=change,
-        why=member.why,
-        layer=member.layer - first + 1,
-        layers=last - first + 1,
-        waits=member.waits,
-        run=configured.run,
-        access=configured.access,
-        destroy=Destruction() if configured.destroy else None,
+        changed_at=at,
+        commits=DeployedCommits(request.authors.logins, request.authors.known),
+        change=Membership(change, member.why, member.layer - first + 1, last - first + 1, member.waits),
+        settings=RootSettings(configured.review_rule, configured.run, configured.access),
     )

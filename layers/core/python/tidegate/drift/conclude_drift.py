@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import partial
 
 from tidegate.config.rules.drift import DriftFinding, DriftRecord, DriftState, found
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.failure import in_words, read_cause
+from tidegate.deploys.rules.state import State
 from tidegate.drift.report_drift import report_drift
 from tidegate.ports import (
     Delivery,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tidegate.config.rules.drift import DriftFinding, DriftRecord
-from tidegate.deploys.rules.deployment import DONE, State
+from tidegate.deploys.rules.state import DONE, State
 from tidegate.ports import Ports
 
 #: Deployments that are read at most: beyond, only those are named that there should be.

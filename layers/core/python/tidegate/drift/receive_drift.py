@@ -9,7 +9,8 @@ from dataclasses import replace
 from functools import partial
 
 from tidegate.config.resolution import configure
-from tidegate.deploys.rules.deployment import Deployment, Trigger
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review_rule import PlanReview
 from tidegate.discovery.discover_roots import all_roots
 from tidegate.discovery.new_deployments import (
@@ -68,11 +69,16 @@ def _deployments(ports: Ports, delivery: Delivery) -> list[Deployment]:
     why = f"The schedule {given['schedule']} found drift."
     deployments = requiring(new_deployments(request, members), required_of(known.configuration, members))
     held = holding(ports, request, known.configuration, members, deployments)
-    return [_judged(replace(each, why=why)) for each in held]
+    return [_judged(replace(each, change=replace(each.change, why=why))) for each in held]
 
 
 def _judged(deployment: Deployment) -> Deployment:
     """Let people look at the plan where not everybody may deploy: nobody in particular asks for it."""
-    if deployment.access is None or EVERYBODY in deployment.access.apply:
+    if deployment.settings.access is None or EVERYBODY in deployment.settings.access.apply:
         return deployment
-    return replace(deployment, review_rule=replace(deployment.review_rule, when=PlanReview.ALWAYS))
+    return replace(
+        deployment,
+        settings=replace(
+            deployment.settings, review_rule=replace(deployment.settings.review_rule, when=PlanReview.ALWAYS)
+        ),
+    )

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.evaluated_plan import says_the_same
 from tidegate.deploys.rules.freeze import MissingBeforeApply, missing
 from tidegate.deploys.rules.requirements_gate import demanded, is_of_head
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.unapproved import approvable, refusals, unapproved
 from tidegate.gates.check_requirements import RequirementsChecker
 from tidegate.gates.find_merged import MergedSearch
@@ -34,16 +35,16 @@ def missing_requirements(ports: Ports, deployment: Deployment) -> MissingBeforeA
 
     What is withdrawn is not applied, whatever is there.
     """
-    if deployment.withdrawn and deployment.state is State.AWAITING_REQUIREMENTS:
-        return MissingBeforeApply((deployment.withdrawn,))
-    if deployment.override is not None:
+    if deployment.outcome.withdrawn and deployment.state is State.AWAITING_REQUIREMENTS:
+        return MissingBeforeApply((deployment.outcome.withdrawn,))
+    if deployment.requirements.override is not None:
         return MissingBeforeApply()
     return missing(held_freezes(ports, deployment), _required(ports, deployment))
 
 
 def _required(ports: Ports, deployment: Deployment) -> tuple[str, ...]:
-    told = (UNMATCHED,) if deployment.unmatched and not deployment.forced else ()
-    wanted, refused = () if told or deployment.forced else demanded(deployment), refusals(deployment)
+    told = (UNMATCHED,) if deployment.settings.unmatched and not deployment.request.forced else ()
+    wanted, refused = () if told or deployment.request.forced else demanded(deployment), refusals(deployment)
     asking = (*wanted, *approvable(refused))
     if not asking and not refused:
         return told
@@ -66,7 +67,7 @@ def _origin(ports: Ports, deployment: Deployment, wanted: Sequence[Requirements]
         found = search.look(push)
         merged += [checker.of_merged(repository, each.spec.number, _before(push), wanted) for each in found]
     own = (deployment.revision.sha,) if deployment.destroys_deployed else ()
-    makers = Authors((*deployment.authors, deployment.requested_by), deployment.authors_known)
+    makers = Authors((*deployment.commits.authors, deployment.request.by), deployment.commits.authors_known)
     altered = tuple(dict.fromkeys(sha for push in pushes for sha in push.altered))
     return Origin(tuple(merged), (*search.without, *own), search.complete, here, makers, altered)
 
@@ -77,7 +78,7 @@ def _same(ports: Ports, deployment: Deployment, origin: Origin) -> Collection[in
     A head that is deployed by itself is what its owners approve, whatever its plan comes to.
     """
     if is_of_head(deployment):
-        return (deployment.pull_request or 0,)
+        return (deployment.request.pull_request or 0,)
     heads = {each.pull_request.number: each.pull_request.head_sha for each in origin.merged}
     known = ports.pull_requests.many([(deployment.repository, number) for number in heads])
     numbers = ((each.spec.number, each.plans) for each in known)
@@ -91,7 +92,7 @@ def _head(
     wanted: Sequence[Requirements],
 ) -> Merged:
     """Return a pull request whose head is deployed. Its checks were read when somebody asked for that."""
-    head, base, number = deployment.revision.sha, deployment.base_sha, deployment.pull_request or 0
+    head, base, number = deployment.revision.sha, deployment.request.base_sha, deployment.request.pull_request or 0
     found = checker.of_merged(repository, number, base, wanted, head=head)
     return replace(found, pull_request=replace(found.pull_request, failing_checks=()))
 
@@ -99,12 +100,12 @@ def _head(
 def approving_here(deployment: Deployment) -> tuple[str, ...]:
     """Return who approved the deployment itself, by its plan's review or in place of a pull request's, each once."""
     reviews = deployment.review.approvals if deployment.review is not None else ()
-    return tuple({each.by.casefold(): each.by for each in (*reviews, *deployment.approved_here)}.values())
+    return tuple({each.by.casefold(): each.by for each in (*reviews, *deployment.requirements.approved_here)}.values())
 
 
 def _pushes(deployment: Deployment) -> tuple[Pushed, ...]:
-    if deployment.pushed or is_of_head(deployment) or deployment.destroys_deployed:
-        return deployment.pushed
+    if deployment.commits.pushed or is_of_head(deployment) or deployment.destroys_deployed:
+        return deployment.commits.pushed
     return (Pushed("", deployment.revision.sha, deployment.revision.branch),)
 
 

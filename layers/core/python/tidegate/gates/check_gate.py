@@ -26,9 +26,9 @@ class GateChecker:
 
     def look(self, deployment: Deployment) -> WaitedFor | None:
         """Return what the deployment waits for now, with links; None when it is at no gate."""
-        if deployment.state not in WAITING or not deployment.change_set:
+        if deployment.state not in WAITING or not deployment.change.id:
             return None
-        members = self.change_sets.deployments(deployment.change_set)
+        members = self.change_sets.deployments(deployment.change.id)
         awaited = [each for each in members if waits_for(deployment, each.root, each.stack)]
         looked_at = []
         for start in range(0, min(len(awaited), _AT_ONCE * _READS), _AT_ONCE):

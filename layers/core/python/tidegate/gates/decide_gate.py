@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegate.deploys.authorize import may_act
-from tidegate.deploys.rules.deployment import DONE, AfterGate, Deployment, State, is_final, where_it_is
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import WAITING, GateAnswer, rejected, waits_for, yielded
 from tidegate.deploys.rules.rerun import state_refusal
+from tidegate.deploys.rules.state import DONE, State, is_final, where_it_is
+from tidegate.deploys.rules.waiting import AfterGate
 from tidegate.deploys.texts.advice import advice_on
 from tidegate.gates.decide_requirements import decide_requirements
 from tidegate.gates.retry_blocked import Retry, hand_over_retry, repeated
@@ -49,8 +51,8 @@ def retry_gate(ports: Ports, deployment: str, by: str, at: str) -> Decision:
         return Decision(False, refusal or "")
     if blocked.gate.cycle:
         return Decision(False, blocked.gate.cycle)
-    if blocked.waits.refused:
-        (root, stack), *_ = blocked.waits.refused
+    if blocked.change.waits.refused:
+        (root, stack), *_ = blocked.change.waits.refused
         return Decision(
             False,
             f"{root} ({stack}) was not allowed to deploy. Correct it and merge the fix. There is nothing to re-run.",
@@ -66,7 +68,7 @@ def retry_gate(ports: Ports, deployment: str, by: str, at: str) -> Decision:
     if again:
         hand_over_retry(ports, Retry(blocked, tuple(again), by, at))
     else:
-        ports.event_publisher.change_moved(blocked.change_set)
+        ports.event_publisher.change_moved(blocked.change.id)
     if told and not again:
         return Decision(False, f"None of the deployments that block this one can be re-run. {' '.join(told)}")
     return Decision(True, f"{by} retried. {' '.join(told) or 'The failed deployments are already running again.'}")
@@ -76,9 +78,9 @@ def _retry_refusal(ports: Ports, old: Deployment, by: str) -> str | None:
     reason = state_refusal(old, only_failed=True)
     if reason is not None:
         return reason
-    if old.pull_request is not None:
+    if old.request.pull_request is not None:
         # What is run again must be on the default branch: it would be refused, and block this anew.
-        return f"deploy it again from {ports.terms.reference(old.pull_request)}, or merge that."
+        return f"deploy it again from {ports.terms.reference(old.request.pull_request)}, or merge that."
     allowed = may_act(ports, old, Action.APPLY, by)
     return None if allowed.done else allowed.reason
 
@@ -102,7 +104,7 @@ def _rejected(ports: Ports, deployment: Deployment) -> Decision:
 
 def _to_blame(ports: Ports, blocked: Deployment) -> Sequence[Deployment]:
     """Return what failed of all that a deployment waits for, also by way of others that are blocked."""
-    members = ports.change_sets.deployments(blocked.change_set)
+    members = ports.change_sets.deployments(blocked.change.id)
     records = ports.deployments.many([each.deployment for each in members])
     seen, todo = {blocked.id}, [blocked]
     found = []
@@ -115,7 +117,7 @@ def _to_blame(ports: Ports, blocked: Deployment) -> Sequence[Deployment]:
             seen.add(record.id)
             if record.state is State.BLOCKED:
                 todo.append(record)
-            elif is_final(record.state) and record.state not in DONE and record.contained_by is None:
+            elif is_final(record.state) and record.state not in DONE and record.lineage.contained_by is None:
                 found.append(record)
     return sorted(found, key=_name)
 

@@ -9,7 +9,7 @@ from functools import partial
 
 from tidegate.deploys.audit_first import audit_first
 from tidegate.deploys.rules.audit import OVERRIDDEN, audit_message, with_audited
-from tidegate.deploys.rules.deployment import AfterGate, Deployment, Override, where_it_is
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import GateAnswer
 from tidegate.deploys.rules.requirements_gate import (
     MAXIMUM_REASON,
@@ -20,7 +20,9 @@ from tidegate.deploys.rules.requirements_gate import (
     rejected,
     waits,
 )
+from tidegate.deploys.rules.state import where_it_is
 from tidegate.deploys.rules.unapproved import asked_here
+from tidegate.deploys.rules.waiting import AfterGate, Override
 from tidegate.gates.apply_requirements import missing_requirements
 from tidegate.gates.check_requirements import RequirementsChecker
 from tidegate.gates.settle_gate import settle_gate
@@ -47,7 +49,7 @@ def decide_requirements(
 
 
 def _approve(ports: Ports, deployment: Deployment, by: str, at: str) -> Decision:
-    if any((each.by, each.at) == (by, at) for each in deployment.approved_here):
+    if any((each.by, each.at) == (by, at) for each in deployment.requirements.approved_here):
         return _gone_on(ports, deployment, f"{by} approved this deployment.")
     refusal = _refusal(deployment) or _who_may_not(ports, deployment, by)
     if refusal:
@@ -61,9 +63,9 @@ def _approve(ports: Ports, deployment: Deployment, by: str, at: str) -> Decision
 
 def _who_may_not(ports: Ports, deployment: Deployment, by: str) -> str:
     """Return why somebody's approval would not count; an empty text if it may."""
-    if deployment.frozen:
+    if deployment.requirements.frozen:
         told = "No approval is needed: it continues automatically. An operator can override the freeze."
-        return f"{deployment.frozen}. {told}"
+        return f"{deployment.requirements.frozen}. {told}"
     refusal = may_not_approve(deployment, by)
     if refusal:
         return refusal
@@ -83,7 +85,7 @@ def _who_may_not(ports: Ports, deployment: Deployment, by: str) -> str:
 def _override(ports: Ports, deployment: Deployment, by: str, at: str, reason: str) -> Decision:
     override = Override(by, at, reason)
     told = f"{by} overrode what was missing."
-    if deployment.override == override:
+    if deployment.requirements.override == override:
         return _gone_on(ports, deployment, told)
     refusal = _refusal(deployment)
     if refusal:
@@ -123,7 +125,9 @@ def _refusal(deployment: Deployment, *, to_go_on: bool = True) -> str:
     """Return why there is nothing to decide about; an empty text when there is."""
     if waits(deployment):
         return (
-            f"{deployment.withdrawn} This plan can no longer be applied." if deployment.withdrawn and to_go_on else ""
+            f"{deployment.outcome.withdrawn} This plan can no longer be applied."
+            if deployment.outcome.withdrawn and to_go_on
+            else ""
         )
     gate = deployment.gate
     if gate is not None and gate.next is AfterGate.REJECTED:

@@ -11,7 +11,7 @@ from tidegate.ports import Ports
 
 def dependencies(ports: Ports, deployment: Deployment) -> Sequence[Dependency]:
     """Return all that the deployment waits for at the gate that it is at, as it is now."""
-    members = ports.change_sets.deployments(deployment.change_set) if deployment.change_set else ()
+    members = ports.change_sets.deployments(deployment.change.id) if deployment.change.id else ()
     awaited = [each for each in members if waits_for(deployment, each.root, each.stack)]
     records = ports.deployments.many([each.deployment for each in awaited])
     found = [dependency(each.root, each.stack, records.get(each.deployment)) for each in awaited]
@@ -20,6 +20,6 @@ def dependencies(ports: Ports, deployment: Deployment) -> Sequence[Dependency]:
 
 def is_blocked(ports: Ports, deployment: Deployment) -> bool:
     """Tell whether a deployment that is about to be applied must wait once more; nothing is read for most."""
-    if not deployment.waits.any:
+    if not deployment.change.waits.any:
         return False
     return is_shut(deployment, dependencies(ports, deployment))

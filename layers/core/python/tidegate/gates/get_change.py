@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from tidegate.deploys.rules.deployment import DONE, Deployment, is_final
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.overview import DependencyMember, awaited
+from tidegate.deploys.rules.state import DONE, is_final
 from tidegate.deploys.rules.summary import DeploymentSummary
 from tidegate.ports import Enrolled, Ports
 from tidegate.rules.errors import NotFound
@@ -44,29 +45,29 @@ def get_change(ports: Ports, change: str) -> ChangeView:
 
 def replacement_of(ports: Ports, deployment: Deployment) -> Deployment | None:
     """Return the deployment of a newer revision that contains this one and is applied; None if none is known."""
-    return _replacements(ports, [deployment]).get(deployment.id) if deployment.contained_by else None
+    return _replacements(ports, [deployment]).get(deployment.id) if deployment.lineage.contained_by else None
 
 
 def replaced_by(ports: Ports, listed: Iterable[DeploymentSummary]) -> dict[str, Deployment]:
     """Return, by id, what of a list a newer revision replaced: one read, none where all was applied or goes on."""
     ended = {one.id for one in listed if is_final(one.state) and one.state not in DONE}
     known = ports.deployments.many(ended) if ended else {}
-    return {name: one for name, one in known.items() if one.contained_by is not None}
+    return {name: one for name, one in known.items() if one.lineage.contained_by is not None}
 
 
 def awaited_by(ports: Ports, deployment: Deployment) -> tuple[DependencyMember, ...]:
     """Return what a deployment still waits for of its change."""
-    waits = deployment.waits
+    waits = deployment.change.waits
     stacks = {*waits.plan_after, *waits.apply_after, *((deployment.stack,) if waits.roots else ())}
-    if not deployment.change_set or not stacks or is_final(deployment.state):
+    if not deployment.change.id or not stacks or is_final(deployment.state):
         return ()
-    enrolled = ports.change_sets.deployments(deployment.change_set)
+    enrolled = ports.change_sets.deployments(deployment.change.id)
     return awaited(deployment, _records(ports, (one for one in enrolled if one.stack in stacks)))
 
 
 def _replacements(ports: Ports, members: Iterable[Deployment]) -> dict[str, Deployment]:
     """Return what replaced members: at most as many reads as these took, and mostly none."""
-    newer = {one.id: one.contained_by for one in members if one.contained_by is not None}
+    newer = {one.id: one.lineage.contained_by for one in members if one.lineage.contained_by is not None}
     known = ports.deployments.many(set(newer.values()))
     return {replaced: known[identifier] for replaced, identifier in newer.items() if identifier in known}
 

@@ -6,8 +6,9 @@ drawn a few times for each of its ten lines at most, however large the change.
 
 from __future__ import annotations
 
-from tidegate.deploys.rules.deployment import Deployment, State, is_final
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import WAITING, dependency, waits_for
+from tidegate.deploys.rules.state import State, is_final
 from tidegate.deploys.texts.dependencies import is_listed_whole
 from tidegate.ports import Ports
 
@@ -19,9 +20,9 @@ _TOLD = frozenset({State.AWAITING_REVIEW, State.AWAITING_REQUIREMENTS, State.APP
 
 def notify_waiting(ports: Ports, deployment: Deployment) -> None:
     """Ask for those that are to say something else of ``deployment`` now. More than once is harmless."""
-    if not deployment.change_set or not (deployment.state in _TOLD or is_final(deployment.state)):
+    if not deployment.change.id or not (deployment.state in _TOLD or is_final(deployment.state)):
         return
-    members = ports.change_sets.deployments(deployment.change_set)
+    members = ports.change_sets.deployments(deployment.change.id)
     if len(members) > _MOST:
         return
     records = ports.deployments.many([each.deployment for each in members])

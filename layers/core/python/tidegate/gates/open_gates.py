@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from tidegate.deploys.queue.enqueue import enqueue
 from tidegate.deploys.rules.dependencies import DependencyInChange
-from tidegate.deploys.rules.deployment import AfterGate, Deployment, State
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import (
     WAITING,
     Dependencies,
@@ -21,6 +21,8 @@ from tidegate.deploys.rules.gate import (
     yielded,
     yielding,
 )
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import AfterGate
 from tidegate.gates.settle_gate import settle_gate
 from tidegate.ports import Enrolled, Ports
 from tidegate.rules.decide_again import deciding_again
@@ -99,12 +101,14 @@ def _carry_out(ports: Ports, deployment: Deployment) -> None:
         deciding_again(lambda: _link(ports, deployment))
     settle_gate(deployment, ports.deployments, ports.workflows)
     if again is not None:
-        enrolled = Enrolled(again.root.name, again.stack, again.id, again.requested_at)
-        ports.change_sets.enroll(deployment.change_set, [enrolled])
+        enrolled = Enrolled(again.root.name, again.stack, again.id, again.request.at)
+        ports.change_sets.enroll(deployment.change.id, [enrolled])
 
 
 def _link(ports: Ports, old: Deployment) -> None:
     """Let the newer one say whose place it takes. Whether people look at its plan is decided when it is admitted."""
-    newer = ports.deployments.get(old.superseded_by or "")
-    if newer.supersedes != old.id:
-        ports.event_publisher.changed(ports.deployments.save(replace(newer, supersedes=old.id)))
+    newer = ports.deployments.get(old.lineage.superseded_by or "")
+    if newer.lineage.supersedes != old.id:
+        ports.event_publisher.changed(
+            ports.deployments.save(replace(newer, lineage=replace(newer.lineage, supersedes=old.id)))
+        )

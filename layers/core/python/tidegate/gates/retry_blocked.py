@@ -84,7 +84,7 @@ def _retry(ports: Ports, delivery: Delivery) -> DeliveryOutcome:
         told.append(f"{_name(old)}: {found if isinstance(found, str) else 'runs again.'}")
         if isinstance(found, Deployment):
             again.append((old, found))
-    _run(ports, blocked.change_set, again)
+    _run(ports, blocked.change.id, again)
     if len(again) < len(made):
         ports.event_publisher.answered(blocked.id, " ".join(told))
     return DeliveryOutcome("\n".join(told), tuple(new.id for _, new in again))
@@ -102,7 +102,7 @@ def _run(ports: Ports, change_set: str, again: Sequence[tuple[Deployment, Deploy
     """Enqueue what runs again, and only then let it stand for the root: who dies before is asked once more."""
     enqueue_all([new for _, new in again], partial(enqueue, ports))
     ports.change_sets.enroll(
-        change_set, [Enrolled(new.root.name, new.stack, new.id, new.requested_at) for _, new in again]
+        change_set, [Enrolled(new.root.name, new.stack, new.id, new.request.at) for _, new in again]
     )
     for old, new in again:
         ports.event_publisher.repeated(old.id, new.id)

@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate.deploys.rules.cancelling import not_cancelled
-from tidegate.deploys.rules.deployment import Deployment, Gate, State
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import BEFORE_PLAN, WAITS_PER_EXECUTION, looked_at
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import Gate
 from tidegate.gates.evaluate_gate import dependencies
 from tidegate.gates.settle_gate import settle_gate
 from tidegate.messages import WaitAtGate
@@ -40,7 +42,7 @@ def wait_at_gate(ports: Ports, message: WaitAtGate) -> None:
     ports.event_publisher.queue_changed(deployment.queue)
     if deployment.state is State.BLOCKED or _may_hold_up_what_it_waits_for(deployment):
         # Others may wait for this one, and a newer one for its place.
-        ports.event_publisher.change_moved(deployment.change_set)
+        ports.event_publisher.change_moved(deployment.change.id)
 
 
 def _enter(ports: Ports, identifier: str, gate: str) -> None:
@@ -75,5 +77,5 @@ def _comes_to(deployment: Deployment, gate: str) -> bool:
     if deployment.state is not State.PLANNING:
         return False
     if gate == BEFORE_PLAN:
-        return deployment.plan_job is None
-    return deployment.plan is not None and deployment.plan.job == deployment.plan_job == gate
+        return deployment.planned.job is None
+    return deployment.planned.plan is not None and deployment.planned.plan.job == deployment.planned.job == gate

@@ -9,9 +9,10 @@ one of the two sees the other.
 from __future__ import annotations
 
 from tidegate.deploys.rules.cancelling import not_cancelled
-from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import WAITS_PER_EXECUTION
 from tidegate.deploys.rules.requirements_gate import gate_id, looked_at, waits
+from tidegate.deploys.rules.state import State
 from tidegate.gates.apply_requirements import missing_requirements
 from tidegate.gates.settle_gate import settle_gate
 from tidegate.messages import WaitForRequirements

@@ -14,11 +14,15 @@ from tidegate.deploys.check_branch import left_branch
 from tidegate.deploys.choose_plan_runner import choose_plan_runner, needs_fargate
 from tidegate.deploys.rules.audit import RUNNING, audit_message, with_audited
 from tidegate.deploys.rules.cancelling import not_cancelled
-from tidegate.deploys.rules.deployment import AfterGate, Deployment, Ending, Gate, State
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import WAITING
 from tidegate.deploys.rules.job import Job, JobKind, job_id
+from tidegate.deploys.rules.outcome import Ending
+from tidegate.deploys.rules.planned import ApplyJob
 from tidegate.deploys.rules.requirements_gate import waiting, waits
 from tidegate.deploys.rules.runner_size import RunnerSize, size_of
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import AfterGate, Gate, RequirementsCheck
 from tidegate.deploys.slots.keep_slots import release_slot, take_slot
 from tidegate.deploys.stop_runner import stop_runner
 from tidegate.gates.apply_requirements import missing_requirements
@@ -85,10 +89,12 @@ def _begin_plan(ports: Ports, deployment: Deployment, job: Job, tries: int) -> N
     planning = _planning(ports, deployment, tries, job.note)
     if needs_fargate(job):
         take_slot(ports, deployment.id)
-    if tries > 1 and deployment.plan_job != job.id:
-        stop_runner(ports, deployment.plan_job)
+    if tries > 1 and deployment.planned.job != job.id:
+        stop_runner(ports, deployment.planned.job)
     ports.jobs.create(job)
-    ports.event_publisher.changed(ports.deployments.save(replace(planning, plan_job=job.id, slot_since="")))
+    ports.event_publisher.changed(
+        ports.deployments.save(replace(planning, planned=replace(planning.planned, job=job.id), slot_since=""))
+    )
 
 
 def _planning(ports: Ports, deployment: Deployment, tries: int, note: str = "") -> Deployment:
@@ -108,15 +114,15 @@ def _begin_apply(ports: Ports, deployment: Deployment, job: Job) -> None:
 
     So no apply starts without its audit message, and where there is no job, there was no message.
     """
-    if deployment.apply_job is not None:
-        if deployment.state is not State.APPLYING or deployment.apply_job != job.id:
+    if deployment.apply.job is not None:
+        if deployment.state is not State.APPLYING or deployment.apply.job != job.id:
             raise ApplyAlreadyStarted(deployment.id)
         ports.event_publisher.changed(deployment)
         return
     at = ports.clock.now()
     approved = _fulfilled(ports, _still_there(ports, _passed(ports, deployment, at), at), at)
     deployment = _with_slot(ports, deployment, approved)
-    applying = replace(deployment.moved(State.APPLYING, at), apply_job=job.id, apply_started_at=at)
+    applying = replace(deployment.moved(State.APPLYING, at), apply=ApplyJob(job.id, at))
     ports.jobs.create(job)
     running = audit_message(applying, RUNNING, at)
     ports.audit.publish(running)
@@ -150,9 +156,9 @@ def _passed(ports: Ports, deployment: Deployment, at: str) -> Deployment:
         raise GateShut(deployment.id)
     if deployment.state is not State.APPROVED:
         raise WrongState(deployment.id, deployment.state, "an apply")
-    if deployment.plan is not None and is_blocked(ports, deployment):
+    if deployment.planned.plan is not None and is_blocked(ports, deployment):
         why = "A dependency was re-run after this plan was confirmed."
-        gated = replace(deployment.moved(State.GATED, at, why), gate=Gate(deployment.plan.job, at))
+        gated = replace(deployment.moved(State.GATED, at, why), gate=Gate(deployment.planned.plan.job, at))
         ports.event_publisher.changed(ports.deployments.save(gated))
         raise GateShut(deployment.id)
     return deployment
@@ -160,12 +166,12 @@ def _passed(ports: Ports, deployment: Deployment, at: str) -> Deployment:
 
 def _still_there(ports: Ports, approved: Deployment, at: str) -> Deployment:
     """Return the deployment if its commit is on its branch. Raise CommitLeftBranch: how it ends is decided then."""
-    if approved.ending is not None:  # That was decided before, whatever came back since.
-        raise CommitLeftBranch(approved.ending.reason)
+    if approved.outcome.ending is not None:  # That was decided before, whatever came back since.
+        raise CommitLeftBranch(approved.outcome.ending.reason)
     left = left_branch(ports, approved)
     if left:
         ending = Ending(State.REJECTED, left, CommitLeftBranch.__name__, "", at)
-        ports.deployments.save(replace(approved, ending=ending))
+        ports.deployments.save(replace(approved, outcome=replace(approved.outcome, ending=ending)))
         raise CommitLeftBranch(left)
     return approved
 
@@ -176,21 +182,21 @@ def _fulfilled(ports: Ports, approved: Deployment, at: str) -> Deployment:
     if missing:
         ports.event_publisher.changed(ports.deployments.save(waiting(approved, missing, at)))
         raise RequirementsMissing(approved.id)
-    return replace(approved, missing=(), frozen="")
+    return replace(approved, requirements=replace(approved.requirements, missing=(), frozen=""))
 
 
 def _size_of_plan(ports: Ports, deployment: Deployment, size: RunnerSize) -> RunnerSize:
     """Return the runner's size, or that of the plan's job if it had more memory: the apply needs that as well."""
     try:
-        planned = ports.jobs.get(deployment.plan.job).size if deployment.plan else size
+        planned = ports.jobs.get(deployment.planned.plan.job).size if deployment.planned.plan else size
     except NotFound:
         return size
     return replace(size, cpu=planned.cpu, memory=planned.memory) if planned.memory > size.memory else size
 
 
 def _job(ports: Ports, deployment: Deployment, kind: JobKind, job: str) -> Job:
-    plan = deployment.plan if kind is JobKind.APPLY else None
-    made_by = plan or deployment.destroy
+    plan = deployment.planned.plan if kind is JobKind.APPLY else None
+    made_by = plan or deployment.request.destroy
     return Job(
         id=job,
         deployment=deployment.id,
@@ -204,11 +210,11 @@ def _job(ports: Ports, deployment: Deployment, kind: JobKind, job: str) -> Job:
         engine_version=made_by.engine_version if made_by else None,
         plan_json=plan.json if plan else None,
         stack=deployment.stack,
-        run=deployment.run,
-        base_sha=deployment.base_sha,
-        fork_sha=deployment.fork_sha,
-        destroy=deployment.destroy is not None,
-        size=size_of(deployment.run.runner, ports.runner_offer),
+        run=deployment.settings.run,
+        base_sha=deployment.request.base_sha,
+        fork_sha=deployment.request.fork_sha,
+        destroy=deployment.request.destroy is not None,
+        size=size_of(deployment.settings.run.runner, ports.runner_offer),
         ref=f"refs/heads/{deployment.revision.branch}" if deployment.revision.branch else "",
     )
 
@@ -219,8 +225,14 @@ def _again(tries: int) -> str:
 
 def _anew(deployment: Deployment) -> Deployment:
     """Return a deployment without what was said of its plan: that is not what will be applied."""
-    unsaid = replace(deployment, verdicts=(), plan_digest="", approved_here=(), override=None, missing=())
-    return replace(unsaid, gate=None, plan=None, review=None)
+    return replace(
+        deployment,
+        planned=replace(deployment.planned, plan=None, digest=""),
+        policies=replace(deployment.policies, verdicts=()),
+        gate=None,
+        review=None,
+        requirements=RequirementsCheck(frozen=deployment.requirements.frozen),
+    )
 
 
 def _goes_on(deployment: Deployment, *ways: AfterGate) -> bool:
@@ -231,4 +243,4 @@ def _goes_on(deployment: Deployment, *ways: AfterGate) -> bool:
 def _goes_on_waiting(deployment: Deployment) -> bool:
     """Tell whether the deployment was sent back to the gate before its apply, and this comes again."""
     waits = deployment.gate is not None and deployment.gate.next is None
-    return waits and deployment.state in WAITING and deployment.plan is not None
+    return waits and deployment.state in WAITING and deployment.planned.plan is not None

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate.deploys.rules.cancelling import not_cancelled
-from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.review import Need, PlanVerdict, asked_for, evaluate_plan
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.slots.keep_slots import release_slot
 from tidegate.messages import PlanRecorded, RecordPlan
 from tidegate.plans.rules.plan import Plan
@@ -35,12 +36,17 @@ def record_plan(ports: Ports, message: RecordPlan) -> PlanRecorded:
 
 def _record(ports: Ports, message: RecordPlan) -> PlanRecorded:
     deployment = not_cancelled(ports.deployments.get(message.deployment))
-    if not deployment.policy_sets or not message.plan.changes.any:
+    if not deployment.policies.sets or not message.plan.changes.any:
         return decide_plan(ports, deployment, message.plan)
     if deployment.state is State.PLANNING:
-        planned = replace(deployment, plan=message.plan, verdicts=(), plan_digest="", changed_at=ports.clock.now())
+        planned = replace(
+            deployment,
+            planned=replace(deployment.planned, plan=message.plan, digest=""),
+            policies=replace(deployment.policies, verdicts=()),
+            changed_at=ports.clock.now(),
+        )
         ports.deployments.save(planned)
-    elif deployment.plan != message.plan:
+    elif deployment.planned.plan != message.plan:
         raise WrongState(deployment.id, deployment.state, "recording a plan")
     return PlanRecorded(next=POLICIES, reason="Its policies are evaluated.")
 
@@ -48,10 +54,10 @@ def _record(ports: Ports, message: RecordPlan) -> PlanRecorded:
 def decide_plan(ports: Ports, deployment: Deployment, plan: Plan) -> PlanRecorded:
     """Store and return what the deployment's plan needs, whatever policies say. Raise as ``record``."""
     verdict = evaluate_plan(deployment, plan)
-    is_gated = bool(deployment.waits.apply_after) and verdict.next is not Need.NOTHING
+    is_gated = bool(deployment.change.waits.apply_after) and verdict.next is not Need.NOTHING
     if deployment.state is State.PLANNING:
         deployment = ports.deployments.save(_planned(ports, deployment, plan, verdict, is_gated=is_gated))
-    elif deployment.plan != plan:
+    elif deployment.planned.plan != plan:
         raise WrongState(deployment.id, deployment.state, "recording a plan")
     if is_gated:  # The wait at the gate, which follows at once, is shown by itself.
         return PlanRecorded(next=GATE, reason="Other stacks must be applied first.")
@@ -62,9 +68,9 @@ def decide_plan(ports: Ports, deployment: Deployment, plan: Plan) -> PlanRecorde
 
 
 def _planned(ports: Ports, deployment: Deployment, plan: Plan, verdict: PlanVerdict, *, is_gated: bool) -> Deployment:
-    at = ports.clock.now()
+    at, planned = ports.clock.now(), replace(deployment.planned, plan=plan)
     if is_gated:
-        return replace(deployment, plan=plan, changed_at=at)
+        return replace(deployment, planned=planned, changed_at=at)
     if verdict.next is Need.REVIEW:
         return asked_for(deployment, plan, at)
-    return replace(deployment.moved(_STATES[verdict.next], at, verdict.reason), plan=plan)
+    return replace(deployment.moved(_STATES[verdict.next], at, verdict.reason), planned=planned)

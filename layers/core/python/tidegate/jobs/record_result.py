@@ -10,10 +10,12 @@ from dataclasses import replace
 from typing import Literal
 
 from tidegate.deploys.finish import finish
-from tidegate.deploys.rules.deployment import Deployment, Ending, State, ends_without_result, is_final
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.failure import KEPT_LAST_LINES, Failure, in_words, read_cause
+from tidegate.deploys.rules.outcome import Ending
 from tidegate.deploys.rules.review import missing_approvals
 from tidegate.deploys.rules.runner_size import took_too_long
+from tidegate.deploys.rules.state import State, ends_without_result, is_final
 from tidegate.deploys.slots.keep_slots import release_slot
 from tidegate.deploys.stop_runner import GIVEN_UP, stop_runner
 from tidegate.messages import RecordResult, ResultRecorded
@@ -48,18 +50,18 @@ def record_result(ports: Ports, message: RecordResult) -> ResultRecorded:
 def _stop_runner(ports: Ports, deployment: Deployment, error: str | None) -> None:
     """Stop a plan that was given up. An apply has its hour: without heartbeats its engine may be at work."""
     if deployment.state is State.PLANNING and error in GIVEN_UP:
-        stop_runner(ports, deployment.plan_job)
+        stop_runner(ports, deployment.planned.job)
     if deployment.state is State.APPLYING and error == "States.Timeout":
-        stop_runner(ports, deployment.apply_job)
+        stop_runner(ports, deployment.apply.job)
 
 
 def _ending(ports: Ports, deployment: Deployment, message: RecordResult) -> Ending:
     failure = read_cause(message.cause)
     state = State(message.state)
     if state in _WITHOUT_RESULT:
-        taken = deployment.apply_job is not None and ports.jobs.close(deployment.apply_job)
+        taken = deployment.apply.job is not None and ports.jobs.close(deployment.apply.job)
         state = ends_without_result(deployment.state, apply_was_taken=taken)
-        if deployment.cancelled and failure.ended:  # It said so itself, and stored its state.
+        if deployment.outcome.cancelled and failure.ended:  # It said so itself, and stored its state.
             state = State.APPLY_FAILED
     last_lines = (message.last_lines or failure.last_lines)[-KEPT_LAST_LINES:]
     reason = _reason(deployment, state, message, _in_time(ports, deployment, state, message, failure))
@@ -68,9 +70,9 @@ def _ending(ports: Ports, deployment: Deployment, message: RecordResult) -> Endi
 
 def _in_time(ports: Ports, deployment: Deployment, state: State, message: RecordResult, failure: Failure) -> Failure:
     """Return the failure; of an apply that took too long, with the limit that it had, and what to do."""
-    if state is not State.OUTCOME_UNKNOWN or message.error != "States.Timeout" or deployment.apply_job is None:
+    if state is not State.OUTCOME_UNKNOWN or message.error != "States.Timeout" or deployment.apply.job is None:
         return failure
-    return replace(failure, message=took_too_long(ports.jobs.get(deployment.apply_job).seconds))
+    return replace(failure, message=took_too_long(ports.jobs.get(deployment.apply.job).seconds))
 
 
 def _reason(deployment: Deployment, state: State, message: RecordResult, failure: Failure) -> str:
@@ -81,7 +83,7 @@ def _reason(deployment: Deployment, state: State, message: RecordResult, failure
     if message.error is None or state is State.APPLIED:
         return ""
     words = in_words(message.error, failure)
-    by = deployment.cancelled
+    by = deployment.outcome.cancelled
     return words if by is None else f"{by.by} cancelled it during its apply. {words}"
 
 

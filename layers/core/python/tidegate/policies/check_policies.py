@@ -49,12 +49,12 @@ def _of_layer(ports: Ports, identifier: str) -> Sequence[PolicyVerdict]:
 
 def _of_deployment(ports: Ports, identifier: str) -> Sequence[PolicyVerdict]:
     deployment = ports.deployments.get(identifier)
-    if deployment.plan is None or not deployment.policy_sets:
+    if deployment.planned.plan is None or not deployment.policies.sets:
         return ()
-    content = _plan(ports, deployment.plan)
-    verdicts = kept(_verdicts(ports, deployment.policy_sets, content), KEPT_OF_DEPLOYMENT)
+    content = _plan(ports, deployment.planned.plan)
+    verdicts = kept(_verdicts(ports, deployment.policies.sets, content), KEPT_OF_DEPLOYMENT)
     digest = plan_digest(content) if content else ""
-    deciding_again(partial(_save_deployment, ports, identifier, deployment.plan, verdicts, digest))
+    deciding_again(partial(_save_deployment, ports, identifier, deployment.planned.plan, verdicts, digest))
     return verdicts
 
 
@@ -110,5 +110,14 @@ def _save_deployment(
     ports: Ports, identifier: str, plan: Plan, verdicts: tuple[PolicyVerdict, ...], digest: str
 ) -> None:
     deployment = ports.deployments.get(identifier)
-    if deployment.plan == plan and (deployment.verdicts, deployment.plan_digest) != (verdicts, digest):
-        ports.deployments.save(replace(deployment, verdicts=verdicts, plan_digest=digest))
+    if deployment.planned.plan == plan and (deployment.policies.verdicts, deployment.planned.digest) != (
+        verdicts,
+        digest,
+    ):
+        ports.deployments.save(
+            replace(
+                deployment,
+                policies=replace(deployment.policies, verdicts=verdicts),
+                planned=replace(deployment.planned, digest=digest),
+            )
+        )

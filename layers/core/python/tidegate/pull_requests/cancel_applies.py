@@ -10,9 +10,10 @@ from functools import partial
 
 from tidegate.deploys.queue.end_deployment import announce_end
 from tidegate.deploys.reviews.decide_review import decide_review
-from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import QueueHead, Waiting
 from tidegate.deploys.rules.review import Answer
+from tidegate.deploys.rules.state import State
 from tidegate.gates.decide_gate import reject_gate
 from tidegate.ports import Ports
 from tidegate.pull_requests.rules.record import PullRequestRecord
@@ -55,7 +56,7 @@ def _withdraw(ports: Ports, identifier: str, reason: str) -> None:
     deployment = _known(ports, identifier)
     if deployment is None or not may_be_withdrawn(deployment):
         return
-    withdrawn = replace(deployment, withdrawn=reason, changed_at=ports.clock.now())
+    withdrawn = replace(deployment, outcome=replace(deployment.outcome, withdrawn=reason), changed_at=ports.clock.now())
     head, line = ports.queues.line(deployment.queue)
     place = next((each for each in line if each.deployment == deployment.id), None)
     if place is None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tidegate.deploys.queue.unlock import unlock_queue
-from tidegate.deploys.rules.deployment import Deployment, Unlocking, is_final, moves_baseline
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.outcome import Unlocking
 from tidegate.deploys.rules.queue import status_of
+from tidegate.deploys.rules.state import is_final, moves_baseline
 from tidegate.ports import Ports
 from tidegate.pull_requests.cancel_applies import cancel_applies
 from tidegate.pull_requests.rules.apply_replies import closed_unmerged
@@ -45,7 +47,7 @@ def _tell(ports: Ports, record: PullRequestRecord) -> None:
     spec, found = record.spec, list(ports.deployments.many([each.deployment for each in record.applies]).values())
     kinds = (
         _stays(ports, found),
-        [each for each in found if each.withdrawn],
+        [each for each in found if each.outcome.withdrawn],
         [each for each in found if _goes_on(each)],
     )
     applied, cancelled, going_on = ([(each.root.name, each.revision.sha) for each in kind] for kind in kinds)
@@ -71,4 +73,4 @@ def _stays(ports: Ports, found: Iterable[Deployment]) -> Iterator[Deployment]:
 
 
 def _goes_on(deployment: Deployment) -> bool:
-    return not (deployment.withdrawn or is_final(deployment.state))
+    return not (deployment.outcome.withdrawn or is_final(deployment.state))

@@ -10,8 +10,10 @@ from datetime import datetime
 from functools import partial
 
 from tidegate.changes.rules.change_set import Key
-from tidegate.deploys.rules.deployment import DONE, Deployment, State, Trigger
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import Lock, QueueHead
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import DONE, State
 from tidegate.ports import (
     Ports,
     PublishedCheckRun,
@@ -35,7 +37,7 @@ _CONTAINS = frozenset({Comparison.AHEAD, Comparison.IDENTICAL})
 
 def deploys_changed(ports: Ports, deployment: Deployment) -> None:
     """Ask for the comments of merged pull requests that wait for the root of a deployment."""
-    if deployment.trigger not in _OF_MERGES:
+    if deployment.request.trigger not in _OF_MERGES:
         return
     merged = [each for each in ports.pull_requests.deploying() if each[0] == deployment.repository]
     for record in ports.pull_requests.many(merged) if merged else ():
@@ -135,7 +137,7 @@ def _later(ports: Ports, record: PullRequestRecord, missing: Sequence[Applying])
     found: dict[Key, Deployment] = {}
     for key, ids in candidates.items():
         deployments = (known[one] for one in ids if one in known and _may_be(known[one], record, key))
-        ordered = sorted(deployments, key=lambda one: one.requested_at)
+        ordered = sorted(deployments, key=lambda one: one.request.at)
         first = next((each for each in ordered if _contains(ports, record, each.revision.sha, contains)), None)
         if first is not None:
             found[key] = first
@@ -174,12 +176,12 @@ def _id(deployment: Deployment | None) -> str:
 def _may_be(deployment: Deployment, record: PullRequestRecord, key: Key) -> bool:
     """Tell whether a deployment may be of a root of the merge: of a push that came about then, or after it."""
     since = later(record.closed_at, -_BEFORE)
-    return deployment.trigger is Trigger.MERGE and deployment.stack == key[1] and deployment.requested_at >= since
+    return deployment.request.trigger is Trigger.MERGE and deployment.stack == key[1] and deployment.request.at >= since
 
 
 def _successor(deployment: Deployment, shown: PublishedCheckRun | None) -> str:
     again = shown.repeated_by if shown else ""
-    return again or deployment.contained_by or deployment.superseded_by or ""
+    return again or deployment.lineage.contained_by or deployment.lineage.superseded_by or ""
 
 
 def _ids(record: PullRequestRecord, each: Applying) -> list[str]:

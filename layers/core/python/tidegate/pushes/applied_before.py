@@ -12,8 +12,10 @@ from tidegate.changes.rules.change_set import Key
 from tidegate.config.resolution import configure
 from tidegate.deploys.queue.enqueue import enqueue
 from tidegate.deploys.queue.ensure_worker import ensure_worker
-from tidegate.deploys.rules.deployment import DONE, Deployment, State, Trigger
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import Lock, QueueHead, head_after, lock_after, status_of, waiting_for
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import DONE, State
 from tidegate.discovery.discover_roots import Reading, discover_roots
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
@@ -23,7 +25,7 @@ from tidegate.vcs.rules.forge_terms import ForgeTerms
 
 def _commits(_self: object, deployment: Deployment, applied: Deployment) -> tuple[str, ...]:
     """Return what a comparison is of: roots of one push mostly ask for the same one."""
-    return deployment.repository, applied.revision.sha, applied.base_sha, deployment.revision.sha
+    return deployment.repository, applied.revision.sha, applied.request.base_sha, deployment.revision.sha
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class AppliedBefore:
         been deployed there since. Then it ends as having nothing to change, and the queue goes on from its revision,
         unlocked. Once more is harmless. Raise as for enqueuing, ForgeUnavailable and ForgeRefused.
         """
-        seen = self.ports.queues.read(deployment.queue) if deployment.trigger is Trigger.MERGE else None
+        seen = self.ports.queues.read(deployment.queue) if deployment.request.trigger is Trigger.MERGE else None
         applied = self._standing(deployment, seen[0]) if seen else None
         if applied is not None and self._is_same(deployment, applied):
             self._settle(deployment, applied)
@@ -54,8 +56,8 @@ class AppliedBefore:
         self.ports.event_publisher.changed(self.ports.deployments.get(deployment.id))
         self.ports.event_publisher.refresh(applied.id)
         self.ports.event_publisher.queue_changed(deployment.queue)
-        if deployment.change_set:
-            self.ports.event_publisher.change_moved(deployment.change_set)
+        if deployment.change.id:
+            self.ports.event_publisher.change_moved(deployment.change.id)
         ensure_worker(self.ports, deployment.queue)
 
     def _standing(self, deployment: Deployment, head: QueueHead) -> Deployment | None:
@@ -64,9 +66,9 @@ class AppliedBefore:
         if deployed is None or deployed.trigger is not Trigger.MANUAL or deployed.state not in DONE:
             return None
         applied = self.ports.deployments.many([deployed.deployment]).get(deployed.deployment)
-        if applied is None or not applied.base_sha or applied.destroy or deployment.destroy:
+        if applied is None or not applied.request.base_sha or applied.request.destroy or deployment.request.destroy:
             return None
-        return applied if (applied.root, applied.run) == (deployment.root, deployment.run) else None
+        return applied if (applied.root, applied.settings.run) == (deployment.root, deployment.settings.run) else None
 
     def _is_same(self, deployment: Deployment, applied: Deployment) -> bool:
         differing = self._compared(deployment, applied)
@@ -78,7 +80,7 @@ class AppliedBefore:
 
         What was applied is the head with all that its base had besides: so what the base had besides must not matter.
         """
-        repository, base = applied.repository, applied.base_sha
+        repository, base = applied.repository, applied.request.base_sha
         try:
             found = self._changed(deployment, applied.revision.sha, deployment.revision.sha)
             common = self.ports.commits.change(repository, base, applied.revision.sha).after
@@ -113,11 +115,11 @@ class AppliedBefore:
 
 def _is_of(applied: Deployment, lock: Lock) -> bool:
     """Tell whether a lock is there because of the pull request that was applied."""
-    return lock.pull_request == applied.pull_request
+    return lock.pull_request == applied.request.pull_request
 
 
 def _reason(applied: Deployment, terms: ForgeTerms) -> str:
     return (
-        f"{terms.reference(applied.pull_request or 0)} applied this before its merge, from {applied.revision.short}. "
-        "The merge has the same files for this root. Nothing was deployed again."
+        f"{terms.reference(applied.request.pull_request or 0)} applied this before its merge, from "
+        f"{applied.revision.short}. The merge has the same files for this root. Nothing was deployed again."
     )

@@ -9,9 +9,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from functools import partial
 
-from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.left_behind import stays
 from tidegate.deploys.rules.queue import Orphaned, Standing
+from tidegate.deploys.rules.state import State
 from tidegate.ports import Ports
 from tidegate.roots.rules.root import Root
 from tidegate.rules.decide_again import deciding_again
@@ -55,7 +56,7 @@ def _marked(standing: Standing, orphaned: Orphaned) -> Standing:
 
 def resources_after(last: Deployment) -> int | None:
     """Return how many managed resources the state had after a deployment, None where that is not known."""
-    changes = last.plan.changes if last.plan else None
+    changes = last.planned.plan.changes if last.planned.plan else None
     if changes is None or changes.resources is None:
         return None
     if last.state is State.APPLIED:

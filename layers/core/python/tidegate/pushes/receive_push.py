@@ -15,7 +15,8 @@ from tidegate.config.organization import Organization
 from tidegate.config.resolution import configure
 from tidegate.config.rule_changes import UNKNOWN_BEFORE
 from tidegate.deploys.authorize import reviewed_unless_granted
-from tidegate.deploys.rules.deployment import Deployment, Trigger
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.requirements_gate import demanded
 from tidegate.deploys.rules.review_rule import PlanReview
 from tidegate.discovery.confirm_webhook import confirm_push
@@ -220,27 +221,39 @@ def _deployments(ports: Ports, push: Push, discovery: Discovery) -> list[Deploym
     if any(map(demanded, held)):
         pushed = tuple(check_merges(ports, push.repository, each) for each in pushed)
     back = [(each.root.name, each.stack) in discovery.returning for each in held]
-    known = [replace(each, pushed=pushed, returns=it) for each, it in zip(held, back, strict=True)]
-    return _reviewed(ports, push, [replace(each, rule_changes=changes) for each in known])
+    known = [
+        replace(each, commits=replace(each.commits, pushed=pushed, returns=it))
+        for each, it in zip(held, back, strict=True)
+    ]
+    return _reviewed(
+        ports, push, [replace(each, commits=replace(each.commits, rule_changes=changes)) for each in known]
+    )
 
 
 def _reviewed(ports: Ports, push: Push, deployments: list[Deployment]) -> list[Deployment]:
     """Let plans wait for people where who merged may not deploy: each rule is judged once."""
     judged: dict[object, Deployment] = {}
     for each in deployments:
-        rule = each.access, each.review_rule, each.stack
+        rule = each.settings.access, each.settings.review_rule, each.stack
         judged[rule] = judged.get(rule) or _judged(ports, push, each)
-    rules = [judged[each.access, each.review_rule, each.stack].review_rule for each in deployments]
-    return [replace(each, review_rule=rule) for each, rule in zip(deployments, rules, strict=True)]
+    rules = [
+        judged[each.settings.access, each.settings.review_rule, each.stack].settings.review_rule for each in deployments
+    ]
+    return [
+        replace(each, settings=replace(each.settings, review_rule=rule))
+        for each, rule in zip(deployments, rules, strict=True)
+    ]
 
 
 def _judged(ports: Ports, push: Push, each: Deployment) -> Deployment:
     """Judge one. If nobody knows who made the push, only what everybody may deploy is theirs."""
     if push.told and push.sender_known:
         return reviewed_unless_granted(ports, each, push.sender)
-    if each.access is None or EVERYBODY in each.access.apply:
+    if each.settings.access is None or EVERYBODY in each.settings.access.apply:
         return each
-    return replace(each, review_rule=replace(each.review_rule, when=PlanReview.ALWAYS))
+    return replace(
+        each, settings=replace(each.settings, review_rule=replace(each.settings.review_rule, when=PlanReview.ALWAYS))
+    )
 
 
 def _authors(ports: Ports, push: Push, discovery: Discovery) -> Authors:

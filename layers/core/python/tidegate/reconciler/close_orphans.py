@@ -6,8 +6,8 @@ from functools import partial
 
 from tidegate.deploys.queue.end_deployment import end_orphan
 from tidegate.deploys.queue.ensure_worker import ensure_worker
-from tidegate.deploys.rules.deployment import State, is_final
 from tidegate.deploys.rules.queue import waiting_for
+from tidegate.deploys.rules.state import State, is_final
 from tidegate.ports import Ports
 from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.decide_again import deciding_again

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.plan_slots import SlotUsage, in_order
 from tidegate.deploys.rules.slots import INSTALLATION, needs_slot
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.slots.assign_plan_slots import assign_free_plan_slots, wake_holder
 from tidegate.deploys.slots.keep_slots import task_left
 from tidegate.ports import Ports

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.state import State
 from tidegate.gates.wait_for_requirements import check_requirements
 from tidegate.ports import Ports
 from tidegate.reconciler.reconciler_pass import ReconcilerPass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeGuard
 
 from tidegate.deploys.queue.unlock import unlock_queue
-from tidegate.deploys.rules.deployment import Unlocking
+from tidegate.deploys.rules.outcome import Unlocking
 from tidegate.deploys.rules.queue import Lock
 from tidegate.ports import Ports
 from tidegate.reconciler.reconciler_pass import ReconcilerPass

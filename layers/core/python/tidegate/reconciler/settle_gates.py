@@ -30,7 +30,7 @@ def settle_gates(ports: Ports, turn: ReconcilerPass) -> int:
     waiting = defaultdict(list)
     for each in known:
         if each.state in WAITING:
-            waiting[each.change_set].append(each.id)
+            waiting[each.change.id].append(each.id)
     return turn.each(sorted(waiting), lambda change: open_gates(ports, change, waiting[change]) > 0, _AT_MOST)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from datetime import datetime
 
-from tidegate.deploys.rules.deployment import Deployment, is_final
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.state import is_final
 from tidegate.ports import Ports
 from tidegate.reconciler.reconciler_pass import RUNS_EVERY, ReconcilerPass
 from tidegate.rules.errors import NotFound
@@ -48,5 +49,5 @@ def is_due(age: float) -> bool:
 
 
 def _age(deployment: Deployment, turn: ReconcilerPass) -> float:
-    changed = datetime.fromisoformat(deployment.changed_at or deployment.requested_at)
+    changed = datetime.fromisoformat(deployment.changed_at or deployment.request.at)
     return (datetime.fromisoformat(turn.clock.now()) - changed).total_seconds()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.job import JobKind, job_parts
 from tidegate.deploys.rules.runner_task import JobStatus, RunnerTask, reason_to_stop
 from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.deploys.rules.state import State
 from tidegate.ports import Ports
 from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import NotFound
@@ -41,4 +41,4 @@ def _awaited(ports: Ports, owner: str, kind: JobKind, job: str) -> tuple[bool, s
         deployment = ports.deployments.get(owner)
     except NotFound:
         return False, ""
-    return deployment.state is State.PLANNING and deployment.plan_job == job, deployment.changed_at
+    return deployment.state is State.PLANNING and deployment.planned.job == job, deployment.changed_at

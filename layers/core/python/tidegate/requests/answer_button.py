@@ -12,9 +12,12 @@ from tidegate.deploys.authorize import may_act
 from tidegate.deploys.cancel_deployment import cancel_deployment
 from tidegate.deploys.queue.unlock import unlock_queue
 from tidegate.deploys.reviews.decide_review import decide_review
-from tidegate.deploys.rules.deployment import AfterGate, Deployment, State, Unlocking
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import WAITING, GateAnswer
+from tidegate.deploys.rules.outcome import Unlocking
 from tidegate.deploys.rules.review import Answer, Followup, check_click
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import AfterGate
 from tidegate.deploys.texts.text import check_run_name, render_continued, render_foreign
 from tidegate.gates.decide_gate import decide_gate
 from tidegate.ports import Ports

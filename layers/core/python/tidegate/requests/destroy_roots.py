@@ -8,9 +8,10 @@ from functools import partial
 
 from tidegate.config.resolution import configure
 from tidegate.deploys.authorize import access_refusals
-from tidegate.deploys.rules.deployment import Deployment, Trigger
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.queue import Deployed, QueueHead
+from tidegate.deploys.rules.request import DeployedCommits, DeploymentRequest, Trigger
 from tidegate.deploys.rules.review_rule import PlanReview
 from tidegate.discovery.current_rules import also_under, deployable
 from tidegate.discovery.discover_roots import AllRoots, all_roots
@@ -72,7 +73,9 @@ def _held(
 ) -> list[Deployment]:
     granted = Granted(there.configuration, there.roots, head.branch, head.branch, main=head.branch, commit=head.sha)
     held = save_policies(ports, asked.repository, granted, [deployable(each) for each in made])
-    return [replace(each, policy_sets=held.get((each.root.name, each.stack), ())) for each in made]
+    return [
+        replace(each, policies=replace(each.policies, sets=held.get((each.root.name, each.stack), ()))) for each in made
+    ]
 
 
 def _made(ports: Ports, asked: Destroy, there: AllRoots) -> tuple[list[Deployment], list[str]]:
@@ -128,30 +131,24 @@ def _destroying(asked: Destroy, last: Deployment, number: int) -> Deployment:
     """Return the deployment that destroys what ``last`` deployed, as it was deployed."""
     at = later(asked.at, number)
     apart = last.stack if last.shared else ""
-    made_by = last.plan or last.destroy
+    made_by = last.planned.plan or last.request.destroy
+    destruction = Destruction(
+        last.id,
+        made_by.engine_version if made_by else None,
+        made_by.lock_file if made_by else None,
+        asked.asked_on,
+    )
     return Deployment(
         id=deployment_id(last.repository, last.root.name, last.revision.sha, f"destroy {asked.tells_apart}", apart),
         repository=last.repository,
         root=last.root,
         revision=last.revision,
-        trigger=Trigger.MANUAL,
-        requested_by=asked.by,
-        requested_at=at,
-        changed_at=at,
-        authors=(asked.by,),
-        review_rule=replace(last.review_rule, when=PlanReview.ALWAYS),
+        request=DeploymentRequest(Trigger.MANUAL, asked.by, at, destroy=destruction),
         stack=last.stack,
         within=last.within,
         tags=last.tags,
         shared=last.shared,
-        run=last.run,
-        access=last.access,
-        requires=last.requires,
-        unmatched=last.unmatched,
-        destroy=Destruction(
-            last.id,
-            made_by.engine_version if made_by else None,
-            made_by.lock_file if made_by else None,
-            asked.asked_on,
-        ),
+        changed_at=at,
+        commits=DeployedCommits((asked.by,)),
+        settings=replace(last.settings, review_rule=replace(last.settings.review_rule, when=PlanReview.ALWAYS)),
     )

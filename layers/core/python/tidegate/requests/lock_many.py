@@ -14,8 +14,9 @@ from tidegate.deploys.audit_first import audit_first
 from tidegate.deploys.authorize import access_refusals, subject
 from tidegate.deploys.queue.ensure_worker import ensure_worker
 from tidegate.deploys.rules.audit import scoped_lock_message
-from tidegate.deploys.rules.deployment import Deployment, Unlocking
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.locking import Locking
+from tidegate.deploys.rules.outcome import Unlocking
 from tidegate.deploys.rules.queue import Lock
 from tidegate.deploys.rules.repository_locks import WHOLE, check_scoped_locking, named, scoped_lock
 from tidegate.ports import Ports
@@ -111,6 +112,6 @@ def _accesses(deployments: Iterable[Deployment], scope: str) -> dict[str, Access
     for each in deployments:
         if scope in {WHOLE, each.stack, *each.within}:
             what = subject(each)
-            if found.setdefault(what, each.access) != each.access:
-                found[f"root {each.root.name} in {what}"] = each.access
+            if found.setdefault(what, each.settings.access) != each.settings.access:
+                found[f"root {each.root.name} in {what}"] = each.settings.access
     return found or {named(scope): None}

@@ -11,8 +11,9 @@ from functools import partial
 
 from tidegate.config.resolution import configure
 from tidegate.deploys.authorize import access_refusals
-from tidegate.deploys.rules.deployment import Deployment, Trigger
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.repeats import already_queued
+from tidegate.deploys.rules.request import Trigger
 from tidegate.discovery.discover_roots import all_roots
 from tidegate.discovery.find_repeats import Repeat, enqueue_once, find_repeats
 from tidegate.discovery.new_deployments import (

@@ -16,8 +16,9 @@ from tidegate.changes.rules.change_set import Key
 from tidegate.deploys.authorize import person_asking
 from tidegate.deploys.queue.enqueue import enqueue
 from tidegate.deploys.queue.enqueue_all import enqueue_all
-from tidegate.deploys.rules.deployment import Deployment, Trigger
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import Deployed, QueueHead, status_of
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.rerun import attempt_refusal, run_again, state_refusal
 from tidegate.deploys.rules.revision import rerun_refusal
 from tidegate.deploys.texts.text import check_run_name, render_continued, render_foreign
@@ -90,7 +91,7 @@ def _suite(ports: Ports, demand: Rerun) -> DeliveryOutcome:
     for number, identifier in numbers.items():
         old = known.get(identifier)
         if old is not None and _is_shown(old, demand):
-            place, key = (old.requested_at, number, old), (old.root.name, old.stack)
+            place, key = (old.request.at, number, old), (old.root.name, old.stack)
             newest[key] = max(newest.get(key, place), place, key=lambda each: each[:2])
     if not newest:
         return DeliveryOutcome(f"Tidegate has no deployments of {demand.sha}, so there is nothing to re-run.")
@@ -104,7 +105,7 @@ def _all(ports: Ports, demand: Rerun, shown: Mapping[int, Deployment], *, only_f
     comparison = ports.commits.compare(demand.repository, demand.sha, branch)
     made: list[tuple[int, Deployment, Deployment]] = []
     before: Counter[str] = Counter()  # The stacks of one root stand in line in the order that they had.
-    for number, old in sorted(shown.items(), key=lambda each: each[1].requested_at):
+    for number, old in sorted(shown.items(), key=lambda each: each[1].request.at):
         new = run_again(old, branch, demand.by, later(demand.at, before[old.root.name]), demand.id)
         before[old.root.name] += 1
         made.append((number, old, new))
@@ -126,8 +127,8 @@ def _all(ports: Ports, demand: Rerun, shown: Mapping[int, Deployment], *, only_f
     _stand_for_their_roots(ports, again)
     enqueue_all(again, partial(enqueue, ports))
     for new in again:
-        ports.event_publisher.repeated(new.rerun_of or "", new.id)
-    for change_set in dict.fromkeys(new.change_set for new in again if new.change_set):
+        ports.event_publisher.repeated(new.rerun.of or "", new.id)
+    for change_set in dict.fromkeys(new.change.id for new in again if new.change.id):
         # Not before: who waits in the same queue yields to what is queued only.
         ports.event_publisher.change_moved(change_set)
     return DeliveryOutcome("\n".join(told), tuple(new.id for new in again))
@@ -138,9 +139,9 @@ def _stand_for_their_roots(ports: Ports, again: Sequence[Deployment]) -> None:
 
     That comes before it is queued: no gate may open on what is about to run again.
     """
-    for change_set in dict.fromkeys(new.change_set for new in again if new.change_set):
-        same = [new for new in again if new.change_set == change_set]
-        enrolled = [Enrolled(new.root.name, new.stack, new.id, new.requested_at) for new in same]
+    for change_set in dict.fromkeys(new.change.id for new in again if new.change.id):
+        same = [new for new in again if new.change.id == change_set]
+        enrolled = [Enrolled(new.root.name, new.stack, new.id, new.request.at) for new in same]
         ports.change_sets.enroll(change_set, enrolled)
 
 
@@ -166,7 +167,7 @@ def _attempted(ports: Ports, old: Deployment, new: Deployment, head: QueueHead) 
     attempted = status_of(head, old).attempted
     if attempted is None or not old.shared:
         return attempted
-    members = ports.change_sets.deployments(old.change_set) if old.change_set else ()
+    members = ports.change_sets.deployments(old.change.id) if old.change.id else ()
     stands = {(each.root, each.stack): each.deployment for each in members}
     newest = stands.get((old.root.name, old.stack), old.id)
     return replace(attempted, deployment=old.id if newest == new.id else newest)
@@ -177,7 +178,7 @@ def _running(ports: Ports, old: Deployment, in_flight: str | None) -> bool:
     waiting = [each for each in ports.queues.waiting(old.queue) if _repeats(each.trigger, each.revision, old)]
     asked = [each.deployment for each in waiting] + ([in_flight] if in_flight else [])
     known = ports.deployments.many(asked).values()
-    return any(each.stack == old.stack and _repeats(each.trigger, each.revision.sha, old) for each in known)
+    return any(each.stack == old.stack and _repeats(each.request.trigger, each.revision.sha, old) for each in known)
 
 
 def _refuse(ports: Ports, demand: Rerun, number: int, old: Deployment, reason: str) -> None:

@@ -17,9 +17,10 @@ from tidegate.deploys.queue.lock import lock_queue
 from tidegate.deploys.queue.unlock import unlock_queue
 from tidegate.deploys.read_log import read_log
 from tidegate.deploys.reviews.decide_review import decide_review
-from tidegate.deploys.rules.deployment import Deployment, Unlocking
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import GateAnswer
 from tidegate.deploys.rules.locking import asked_lock
+from tidegate.deploys.rules.outcome import Unlocking
 from tidegate.deploys.rules.query import parse_deployment_query
 from tidegate.deploys.rules.review import Answer
 from tidegate.deploys.rules.root_query_of_deployments import parse_root_query

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.state import State
 from tidegate.web.models import DependencyModel, DeploymentBrief, ReplacementModel, Shown
 
 

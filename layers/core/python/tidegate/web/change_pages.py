@@ -56,7 +56,7 @@ class ChangePages:
             left_out=view.left_out,
             over=view.is_over,
             commit_url=self._shapes.commit_url(one.repository, one.revision.sha),
-            pull_request_url=self._shapes.pull_request_url(one.repository, one.pull_request),
+            pull_request_url=self._shapes.pull_request_url(one.repository, one.request.pull_request),
         )
 
     def _gate(self, app: APIGatewayHttpResolver) -> Response[str]:

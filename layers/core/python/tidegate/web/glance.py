@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate.deploys.queue.get_queue import RootView
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.needs import Need, needs, runs
+from tidegate.deploys.rules.state import State
 from tidegate.web.grouping import is_resting
 
 #: Repositories of which a page tells more than their names: each costs a read. Those that were heard of last.

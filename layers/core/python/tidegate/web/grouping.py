@@ -30,7 +30,7 @@ def grouped(deployments: Sequence[DeploymentSummary]) -> list[Group]:
     The stacks of a change stand in the order in which they are deployed, as do the deployments in them.
     """
     found: list[Group] = []
-    for change, run in groupby(deployments, key=lambda one: one.change_set):
+    for change, run in groupby(deployments, key=lambda one: one.change.id):
         together = list(run)
         found.extend(_by_stack(change, together) if change and len(together) > 1 else [_alone(together)])
     return found
@@ -42,7 +42,7 @@ def _alone(deployments: Sequence[DeploymentSummary]) -> Group:
 
 def _by_stack(change: str, deployments: Sequence[DeploymentSummary]) -> Iterable[Group]:
     stacks: dict[str, list[DeploymentSummary]] = {}
-    for one in sorted(deployments, key=lambda one: (one.layer, one.root.name, one.requested_at)):
+    for one in sorted(deployments, key=lambda one: (one.change.layer, one.root.name, one.request.at)):
         stacks.setdefault(one.stack, []).append(one)
     tier = tiers({name: _awaited(name, its) & stacks.keys() for name, its in stacks.items()})
     return [Group(change, name, tuple(stacks[name])) for name in sorted(stacks, key=lambda name: (tier[name], name))]
@@ -50,12 +50,14 @@ def _by_stack(change: str, deployments: Sequence[DeploymentSummary]) -> Iterable
 
 def _awaited(stack: str, deployments: Iterable[DeploymentSummary]) -> set[str]:
     """Return the stacks that those of one stack wait for."""
-    return {name for one in deployments for name in (*one.waits.plan_after, *one.waits.apply_after)} - {stack}
+    return {name for one in deployments for name in (*one.change.waits.plan_after, *one.change.waits.apply_after)} - {
+        stack
+    }
 
 
 def is_resting(view: RootView, now: str) -> bool:
     """Tell whether nothing happens to a root any more: not for long, and nothing runs, waits, or is locked."""
     if view.running or view.head.length or view.head.lock or view.last is None:
         return False
-    at = view.last.changed_at or view.last.requested_at
+    at = view.last.changed_at or view.last.request.at
     return datetime.fromisoformat(at) < datetime.fromisoformat(now) - RESTING

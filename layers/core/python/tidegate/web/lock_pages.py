@@ -8,8 +8,8 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.openapi.params import Body
 
 from tidegate.deploys.queue.lock import lock_queue
-from tidegate.deploys.rules.deployment import Unlocking
 from tidegate.deploys.rules.locking import asked_lock
+from tidegate.deploys.rules.outcome import Unlocking
 from tidegate.deploys.rules.repository_locks import WHOLE
 from tidegate.ports import Ports
 from tidegate.requests.lock_many import lock_many, may_lock_many, unlock_many

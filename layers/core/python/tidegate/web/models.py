@@ -7,10 +7,11 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from tidegate.deploys.read_log import LogState
-from tidegate.deploys.rules.deployment import State, Trigger
 from tidegate.deploys.rules.gate import Point
 from tidegate.deploys.rules.job import JobKind
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review_rule import PlanReview
+from tidegate.deploys.rules.state import State
 
 Moment = Annotated[str, Field(description="ISO 8601 in UTC", examples=["2026-03-02T09:00:00.000000+00:00"])]
 

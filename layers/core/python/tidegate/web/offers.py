@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.deploys.rules.cancelling import can_be_cancelled
-from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import WAITING, can_be_retried
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.requirements_gate import may_not_approve, waits
 from tidegate.deploys.rules.review import Answer, Followup, check_click, excluded, expires_at, needed_approvals
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.unapproved import asked_here
 from tidegate.rules.access import Action
 from tidegate.rules.decision import Decision

@@ -17,11 +17,13 @@ from tidegate.deploys.queue.unlock import unlock_queue
 from tidegate.deploys.reviews.decide_review import decide_review
 from tidegate.deploys.rules import requirements_gate
 from tidegate.deploys.rules.cancelling import APPLY_WARNING
-from tidegate.deploys.rules.deployment import Deployment, State, Unlocking
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import WAITING
+from tidegate.deploys.rules.outcome import Unlocking
 from tidegate.deploys.rules.query import parse_deployment_query
 from tidegate.deploys.rules.review import Answer
 from tidegate.deploys.rules.root_query_of_deployments import parse_root_query
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.summary import DeploymentSummary
 from tidegate.deploys.search_deployments import Found, search_deployments
 from tidegate.deploys.texts.advice import advice_on
@@ -217,7 +219,7 @@ class Pages:
             lacks=requirements_gate.waits(deployment),
             expires=_until(deployment),
             awaited=awaited_by(self._ports, deployment),
-            pull_request_url=self._shapes.pull_request_url(deployment.repository, deployment.pull_request),
+            pull_request_url=self._shapes.pull_request_url(deployment.repository, deployment.request.pull_request),
             over=is_over(deployment.state),
             advice=advice_on(deployment),
             replacement=replacement_of(self._ports, deployment),

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from markupsafe import Markup, escape
 
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.overview import StackOverview
+from tidegate.deploys.rules.state import State
 from tidegate.texts.markdown import plain
 from tidegate.web.picture_layout import HEIGHT, WIDTH, Arrow, Point, layout
 

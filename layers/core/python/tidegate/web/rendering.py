@@ -14,7 +14,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from markupsafe import Markup
 
 from tidegate.config.rules.drift import DriftState
-from tidegate.deploys.rules.deployment import State, is_final
 from tidegate.deploys.rules.left_behind import stays
 from tidegate.deploys.rules.locking import LONGEST_REASON
 from tidegate.deploys.rules.overview import by_stack
@@ -22,6 +21,7 @@ from tidegate.deploys.rules.queue import is_held_back
 from tidegate.deploys.rules.requirements_gate import MAXIMUM_REASON
 from tidegate.deploys.rules.review import moment
 from tidegate.deploys.rules.speculative_plan import LayerState
+from tidegate.deploys.rules.state import State, is_final
 from tidegate.deploys.texts.advice import NEWER_REVISION, REPLACED, REPLACED_SENTENCE
 from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestState, VerdictKind
 from tidegate.roots.rules.query_words import MAXIMUM_LENGTH

@@ -8,9 +8,10 @@ from urllib.parse import quote, urlencode
 from tidegate.check_runs.get_deployment import DeploymentView
 from tidegate.deploys.queue.get_queue import Place, QueueView, RootView
 from tidegate.deploys.read_log import LogPage, Subject
-from tidegate.deploys.rules.deployment import Cancellation, Deployment, Review, Unlocking
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import Point
 from tidegate.deploys.rules.job import job_parts
+from tidegate.deploys.rules.outcome import Cancellation, Unlocking
 from tidegate.deploys.rules.overview import DependencyMember, StackOverview, awaited, overview
 from tidegate.deploys.rules.queue import Lock, Orphaned
 from tidegate.deploys.rules.repository_locks import RepositoryLocks
@@ -19,6 +20,7 @@ from tidegate.deploys.rules.review import excluded, expires_at, needed_approvals
 from tidegate.deploys.rules.slots import SlotWait
 from tidegate.deploys.rules.summary import DeploymentSummary
 from tidegate.deploys.rules.unapproved import asked_here
+from tidegate.deploys.rules.waiting import Review
 from tidegate.deploys.search_deployments import Found
 from tidegate.gates.get_change import ChangeView
 from tidegate.plans.rules.plan import PlannedChanges
@@ -99,33 +101,33 @@ class Shapes:
             "root": one.root.name,
             "revision": one.revision.sha,
             "branch": one.revision.branch,
-            "trigger": one.trigger,
-            "requested_by": one.requested_by,
-            "requested_at": one.requested_at,
+            "trigger": one.request.trigger,
+            "requested_by": one.request.by,
+            "requested_at": one.request.at,
             "state": one.state,
             "reason": one.reason,
             "error": one.error,
             "changed_at": one.changed_at,
-            "changes": changes_of(one.plan.changes) if one.plan else None,
-            "pull_request": one.pull_request,
-            "pull_request_reference": self.reference(one.pull_request),
-            "forced": one.forced,
-            "destroy": one.destroy is not None,
-            "rerun_of": one.rerun_of,
+            "changes": changes_of(one.planned.plan.changes) if one.planned.plan else None,
+            "pull_request": one.request.pull_request,
+            "pull_request_reference": self.reference(one.request.pull_request),
+            "forced": one.request.forced,
+            "destroy": one.request.destroy is not None,
+            "rerun_of": one.rerun.of,
             "stack": one.stack,
             "within": list(one.within),
             "tags": list(one.tags),
-            "change_set": one.change_set or None,
-            "layer": one.layer,
+            "change_set": one.change.id or None,
+            "layer": one.change.layer,
             "url": self.deployment_url(one.id),
         }
 
     def _requirements(self, one: Deployment) -> RequirementsModel:
-        override = one.override
+        override = one.requirements.override
         return RequirementsModel(
-            missing=[without_marks(sentence) for sentence in one.missing],
+            missing=[without_marks(sentence) for sentence in one.requirements.missing],
             approvable=waits(one) and bool(asked_here(one)),
-            approved_here=[ApprovalModel(by=each.by, at=each.at) for each in one.approved_here],
+            approved_here=[ApprovalModel(by=each.by, at=each.at) for each in one.requirements.approved_here],
             override=OverrideModel(by=override.by, at=override.at, reason=override.reason) if override else None,
         )
 
@@ -136,33 +138,33 @@ class Shapes:
         return DeploymentDetails.model_validate(
             {
                 **self._brief(one),
-                "why": one.why,
-                "layers": one.layers,
+                "why": one.change.why,
+                "layers": one.change.layers,
                 "gated_by": self._awaited(waits_for),
                 "replaced_by": self._replacement(newer),
                 "workspace": one.root.workspace,
                 "directory": one.root.dir,
-                "authors": list(one.authors),
-                "must_review": one.must_review,
-                "plan_digest": one.plan.file.sha256 if one.plan else None,
-                "engine_version": one.plan.engine_version if one.plan else None,
+                "authors": list(one.commits.authors),
+                "must_review": one.planned.must_review,
+                "plan_digest": one.planned.plan.file.sha256 if one.planned.plan else None,
+                "engine_version": one.planned.plan.engine_version if one.planned.plan else None,
                 "review": _review(one.review),
                 "requirements": self._requirements(one),
                 "review_rule": ReviewRuleModel(
-                    when=one.review_rule.when,
+                    when=one.settings.review_rule.when,
                     approvals=needed_approvals(one),
-                    exclude_authors=one.review_rule.exclude_authors,
+                    exclude_authors=one.settings.review_rule.exclude_authors,
                     excluded=list(excluded(one)),
                 ),
                 "slot": _slot(view.slot),
-                "unlocked": _done_by(one.unlocked),
-                "cancelled": _done_by(one.cancelled),
+                "unlocked": _done_by(one.outcome.unlocked),
+                "cancelled": _done_by(one.outcome.cancelled),
                 "jobs": [self.job_link(job) for job in view.jobs],
                 "history": [
                     StepModel(state=step.state, at=step.at, by=step.by, reason=step.reason) for step in one.history
                 ],
                 "audited": [AuditedModel(event=item.event, state=item.state, at=item.at) for item in one.audited],
-                "last_lines": one.last_lines,
+                "last_lines": one.outcome.last_lines,
                 "check_run_url": view.check_run,
                 "execution_url": self.execution_url(one.id),
             }
@@ -175,8 +177,8 @@ class Shapes:
             repository=one.repository,
             revision=one.revision.sha,
             branch=one.revision.branch,
-            pull_request=one.pull_request,
-            layers=max(member.layers for member in view.deployments),
+            pull_request=one.request.pull_request,
+            layers=max(member.change.layers for member in view.deployments),
             stacks=[self._stack(stack, view) for stack in overview(view.deployments)],
             left_out=view.left_out,
             url=self.change_url(view.id),
@@ -197,7 +199,7 @@ class Shapes:
         waits_for = self._awaited(awaited(one, view.deployments))
         replaced = self._replacement(view.replacements.get(one.id))
         return MemberModel.model_validate(
-            {**self._brief(one), "why": one.why, "gated_by": waits_for, "replaced_by": replaced}
+            {**self._brief(one), "why": one.change.why, "gated_by": waits_for, "replaced_by": replaced}
         )
 
     def _replacement(self, newer: Deployment | None) -> ReplacementModel | None:
@@ -310,8 +312,8 @@ class Shapes:
             revision=waiting.revision,
             trigger=waiting.trigger,
             requested_at=waiting.requested_at,
-            requested_by=place.deployment.requested_by if place.deployment else None,
-            destroy=place.deployment is not None and place.deployment.destroy is not None,
+            requested_by=place.deployment.request.by if place.deployment else None,
+            destroy=place.deployment is not None and place.deployment.request.destroy is not None,
             url=self.deployment_url(waiting.deployment),
         )
 

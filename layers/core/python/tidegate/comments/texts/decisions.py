@@ -8,9 +8,10 @@ from datetime import datetime
 
 from tidegate.comments.rules.command import Command, Verb
 from tidegate.deploys.rules.cancelling import can_be_cancelled
-from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import WAITING
 from tidegate.deploys.rules.requirements_gate import waits
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.texts.commands import SHOWN_DIGEST, confirm_command
 from tidegate.texts.markdown import code
 from tidegate.texts.sentences import listed
@@ -52,7 +53,7 @@ def meant(command: Command, deployments: Sequence[Deployment], prefix: str) -> S
 def _confirmed(command: Command, found: Sequence[Deployment], prefix: str) -> Sequence[Deployment] | Unclear:
     if not command.digest:
         return Unclear(_which("Choose the plan that you have reviewed", found, command.verb, prefix))
-    exact = [each for each in found if each.plan and each.plan.file.sha256.startswith(command.digest)]
+    exact = [each for each in found if each.planned.plan and each.planned.plan.file.sha256.startswith(command.digest)]
     if exact:
         return exact
     why = f"No waiting plan has a SHA-256 that starts with {code(command.digest[:SHOWN_DIGEST])}. Waiting plans"

@@ -7,9 +7,10 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 
 from tidegate.config.rules.timetable import Timetable
-from tidegate.deploys.rules.deployment import DONE, Trigger
 from tidegate.deploys.rules.queue import QueueHead
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
+from tidegate.deploys.rules.state import DONE
 from tidegate.deploys.texts.lock_text import locked_by
 from tidegate.plans.rules.plan import PlannedChanges
 

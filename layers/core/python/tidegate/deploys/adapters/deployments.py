@@ -28,8 +28,10 @@ def record_key(deployment: str) -> dict[str, Any]:
 def put_new(deployment: Deployment) -> dict[str, Any]:
     """Return the arguments of a put that stores a new record, if there is none with this id."""
     key = {"pk": deployment_key(deployment.id), "sk": RECORD}
-    open_ = {"open": OPEN_DEPLOYMENTS, "open_since": deployment.requested_at}
-    item = {**pack(deployment), **key, **open_, "queue": deployment.queue}
+    open_ = {"open": OPEN_DEPLOYMENTS, "open_since": deployment.request.at}
+    # What the indexes of lists are sorted by: no key can lie in a value of the record.
+    sorted_by = {"queue": deployment.queue, "requested_at": deployment.request.at}
+    item = {**pack(deployment), **key, **open_, **sorted_by}
     return {"Item": to_item(item), "ConditionExpression": "attribute_not_exists(pk)"}
 
 

@@ -187,7 +187,7 @@ def _digest(text: str) -> str:
 
 
 def _detail(deployment: Deployment) -> dict[str, Any]:
-    changes = deployment.plan.changes if deployment.plan else None
+    changes = deployment.planned.plan.changes if deployment.planned.plan else None
     return {
         "version": EVENT_VERSION,
         "deployment": deployment.id,
@@ -195,11 +195,11 @@ def _detail(deployment: Deployment) -> dict[str, Any]:
         "root": deployment.root.name,
         "revision": deployment.revision.sha,
         "branch": deployment.revision.branch,
-        "trigger": deployment.trigger.value,
-        "requested_by": deployment.requested_by,
+        "trigger": deployment.request.trigger.value,
+        "requested_by": deployment.request.by,
         "state": deployment.state.value,
         "reason": deployment.reason,
         "changed_at": deployment.changed_at,
-        "apply_job": deployment.apply_job,
+        "apply_job": deployment.apply.job,
         "changes": {name: getattr(changes, name) for name in _COUNTS} if changes else None,
     }

@@ -13,10 +13,11 @@ from typing import Any
 from tidegate.aws.records import from_item, pack, to_item, unpack
 from tidegate.aws.table import OPEN_LOCKS, OPEN_QUEUES, Table, reasons, refusals_of
 from tidegate.deploys.adapters.deployments import put_new, record_key, update_saved
-from tidegate.deploys.rules.deployment import Deployment, Trigger
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.freeze import FreezeWindows
 from tidegate.deploys.rules.queue import QueueHead, Waiting, order, waiting_for
 from tidegate.deploys.rules.repository_locks import RepositoryLocks, own, under
+from tidegate.deploys.rules.request import Trigger
 from tidegate.rules.errors import Conflict, NotFound
 
 HEAD = "#head"
@@ -56,7 +57,7 @@ class DynamoDeployQueues:
         actions = [
             {"Put": put_new(deployment)},
             {"Put": _append_waiting(queue, waiting_for(deployment))},
-            {"Update": _lengthen(queue, deployment.requested_at, seen)},
+            {"Update": _lengthen(queue, deployment.request.at, seen)},
         ]
         with refusals_of(f"The queue {queue}"):
             try:

@@ -7,9 +7,11 @@ from dataclasses import replace
 from functools import partial
 
 from tidegate.deploys.finish import finish
-from tidegate.deploys.rules.deployment import DONE, Deployment, Ending, State, is_final
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.dropped import after_end
+from tidegate.deploys.rules.outcome import Ending
 from tidegate.deploys.rules.queue import QueueHead, Worker, head_after, lock_at_end, locks_queue
+from tidegate.deploys.rules.state import DONE, State, is_final
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 
@@ -67,9 +69,9 @@ def announce_end(ports: Ports, ended: Deployment, head: QueueHead) -> None:
     if locks_queue(ended, head):
         ports.event_publisher.refresh(ended.id)
     ports.event_publisher.queue_changed(head.queue)
-    if ended.base_sha:
-        ports.event_publisher.pull_request_applied(f"{ended.repository}#{ended.pull_request}")
-    changes = {ended.change_set, *(_contained(ports, ended) if ended.state in DONE else ())}
+    if ended.request.base_sha:
+        ports.event_publisher.pull_request_applied(f"{ended.repository}#{ended.request.pull_request}")
+    changes = {ended.change.id, *(_contained(ports, ended) if ended.state in DONE else ())}
     for change_set in sorted(changes - {""}):
         ports.event_publisher.change_moved(change_set)
 
@@ -79,24 +81,24 @@ def _contained(ports: Ports, done: Deployment) -> Iterator[str]:
     ahead = _before(done)
     while ahead:
         older = deciding_again(partial(_mark, ports, ahead.pop(0), done))
-        yield older.change_set
+        yield older.change.id
         ahead += _before(older)
 
 
 def _mark(ports: Ports, identifier: str, done: Deployment) -> Deployment:
     older = ports.deployments.get(identifier)
-    if older.contained_by is not None or older.state in DONE:
+    if older.lineage.contained_by is not None or older.state in DONE:
         return older
-    marked = replace(older, contained_by=done.id, contained_at=done.changed_at)
+    marked = replace(older, lineage=replace(older.lineage, contained_by=done.id, contained_at=done.changed_at))
     saved = ports.deployments.save(marked)
     ports.event_publisher.changed(saved)
     return saved
 
 
 def _without_result(ports: Ports, deployment: Deployment, error: str | None, at: str) -> Ending:
-    taken = deployment.apply_job is not None and ports.jobs.close(deployment.apply_job)
+    taken = deployment.apply.job is not None and ports.jobs.close(deployment.apply.job)
     return deployment.ending_without_result(error, at, apply_was_taken=taken)
 
 
 def _before(deployment: Deployment) -> list[str]:
-    return [*([deployment.contains] if deployment.contains else []), *deployment.carries]
+    return [*([deployment.lineage.contains] if deployment.lineage.contains else []), *deployment.lineage.carries]

@@ -51,7 +51,7 @@ def _stored(ports: Ports, deployment: Deployment) -> bool:
 
 def _audited(ports: Ports, deployment: Deployment) -> Deployment:
     """Tell the audit topic of a deployment that was forced, before it is anywhere."""
-    if not deployment.forced:
+    if not deployment.request.forced:
         return deployment
     message = forced_message(deployment)
     audit_first(ports.audit, message)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from tidegate.deploys.queue.end_deployment import announce_end, end_deployment
 from tidegate.deploys.queue.ensure_worker import ensure_worker
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.queue import QueueHead, waiting_for, works_here
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.slots.keep_slots import release_slots
 from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again

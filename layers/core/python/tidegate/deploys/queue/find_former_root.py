@@ -21,5 +21,5 @@ def former_root(ports: Ports, deployment: Deployment) -> QueueHead | None:
     records = [
         record for record in ports.deployments.many(heads).values() if (record.root.dir, record.root.workspace) == place
     ]
-    newest = max(records, key=lambda record: record.requested_at, default=None)
+    newest = max(records, key=lambda record: record.request.at, default=None)
     return heads[newest.id] if newest else None

@@ -7,9 +7,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from math import ceil
 
-from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.queue_snapshot import PAUSE, Look, Named, Shown, Standing, look, policy_statuses
+from tidegate.deploys.rules.state import State
 from tidegate.ports import Ports, QueueSnapshot
 
 #: Seconds: as long as a message can be delayed (SQS). Who looks then and is too early waits once more.
@@ -27,7 +28,7 @@ def refresh_positions(ports: Ports, queue: str) -> int:
     board = ports.queue_snapshots.read(queue)
     running = _running(ports, head)
     if running is not None and running.state is State.BLOCKED and line:  # A newer one may take its place.
-        ports.event_publisher.change_moved(running.change_set)
+        ports.event_publisher.change_moved(running.change.id)
     now = datetime.fromisoformat(ports.clock.now())
     seen = look(now, policy_statuses(head, line, running.state if running else None), board.shown)
     shas = {waiting.deployment: waiting.revision for waiting in line}

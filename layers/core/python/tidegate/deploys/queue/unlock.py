@@ -13,7 +13,8 @@ from dataclasses import replace
 from tidegate.deploys.audit_first import audit_first
 from tidegate.deploys.queue.ensure_worker import ensure_worker
 from tidegate.deploys.rules.audit import unlock_message
-from tidegate.deploys.rules.deployment import Deployment, Unlocking
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.outcome import Unlocking
 from tidegate.deploys.rules.queue import Lock, QueueHead, lock_after
 from tidegate.deploys.rules.repository_locks import named
 from tidegate.deploys.rules.review import moment
@@ -70,7 +71,7 @@ def _take_away(ports: Ports, head: QueueHead, lock: Lock, unlocking: Unlocking) 
         head = ports.queues.commit(head, replace(head, lock=lock))
     audit_first(ports.audit, unlock_message(head, lock, by))
     locking = _locking(ports, lock)
-    unlocked = replace(locking, unlocked=by) if locking else None
+    unlocked = replace(locking, outcome=replace(locking.outcome, unlocked=by)) if locking else None
     left = lock_after(lock, by.at)
     ports.queues.commit(head, replace(head, lock=left, unlocked=by), deployment=unlocked)
     return by, left

@@ -19,10 +19,12 @@ from tidegate.deploys.find_not_applied import (
 from tidegate.deploys.find_pushed import find_pushed
 from tidegate.deploys.queue.find_former_root import former_root
 from tidegate.deploys.rules.cancelling import is_cancelled
-from tidegate.deploys.rules.deployment import DONE, Deployment, State, Trigger, is_final
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.oversized import TOO_LARGE, is_reduced
 from tidegate.deploys.rules.queue import Deployed, QueueHead, Standing, lock_when_let_in, status_of
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.revision import Relations, RevisionVerdict, check_revision, is_on_branch, renamed
+from tidegate.deploys.rules.state import DONE, State, is_final
 from tidegate.deploys.texts.lock_text import apply_refusal
 from tidegate.messages import About, RevisionValidated, ValidateRevision
 from tidegate.ports import Ports
@@ -57,21 +59,27 @@ def _validate(ports: Ports, message: ValidateRevision) -> RevisionValidated:
     before = status_of(former, deployment) if former else standing
     relations = _relations(ports, deployment, deployed)
     verdict = check_revision(deployment, deployed, standing.attempted, relations)
-    locked = apply_refusal(deployment.root.name, deployment.pull_request, head.lock) if deployment.base_sha else ""
+    locked = (
+        apply_refusal(deployment.root.name, deployment.request.pull_request, head.lock)
+        if deployment.request.base_sha
+        else ""
+    )
     if locked:
         verdict = RevisionVerdict(allowed=False, reason=locked)
     if former:
         verdict = renamed(verdict, former)
-    if deployment.withdrawn:
-        verdict = RevisionVerdict(allowed=False, reason=deployment.withdrawn)
+    if deployment.outcome.withdrawn:
+        verdict = RevisionVerdict(allowed=False, reason=deployment.outcome.withdrawn)
     if is_reduced(deployment):
         verdict = RevisionVerdict(allowed=False, reason=TOO_LARGE)
     if verdict.allowed and not deployment.destroys_deployed:
         dropped = (*(former.dropped if former else ()), *head.dropped)
         deployment = _with_authors(ports, _carrying(ports, deployment, dropped), before)
     deployment = _after_undone(ports, deployment, before)
-    if deployment.requires or deployment.policy_sets:
-        deployment = replace(deployment, pushed=find_pushed(ports.queues, before, deployment))
+    if deployment.settings.requires or deployment.policies.sets:
+        deployment = replace(
+            deployment, commits=replace(deployment.commits, pushed=find_pushed(ports.queues, before, deployment))
+        )
     if not verdict.allowed and deployed is not None and relations.to_deployed is Comparison.BEHIND:
         deployment = _contained(ports, deployment, deployed)
     _record(ports, head, deployment, verdict)
@@ -86,7 +94,7 @@ def _relations(ports: Ports, deployment: Deployment, deployed: Deployed | None) 
         return Relations(branch=on_branch)
     to_deployed = _to_deployed(ports, deployment, deployed)
     above = None
-    if to_deployed is Comparison.BEHIND and deployment.trigger in _OF_BRANCHES and branch:
+    if to_deployed is Comparison.BEHIND and deployment.request.trigger in _OF_BRANCHES and branch:
         above = _compared(ports, deployment, deployed.revision.sha, branch)
     return Relations(to_deployed, on_branch, above)
 
@@ -94,9 +102,9 @@ def _relations(ports: Ports, deployment: Deployment, deployed: Deployed | None) 
 def _to_deployed(ports: Ports, deployment: Deployment, deployed: Deployed) -> Comparison:
     """Compare with the revision deployed last what is planned: a head with all that it is merged with."""
     relation = _compared(ports, deployment, deployed.revision.sha, deployment.revision.sha)
-    if relation is not Comparison.DIVERGED or not deployment.base_sha:
+    if relation is not Comparison.DIVERGED or not deployment.request.base_sha:
         return relation
-    by_base = _compared(ports, deployment, deployed.revision.sha, deployment.base_sha)
+    by_base = _compared(ports, deployment, deployed.revision.sha, deployment.request.base_sha)
     return Comparison.AHEAD if is_on_branch(by_base) else relation
 
 
@@ -109,16 +117,20 @@ def _after_undone(ports: Ports, deployment: Deployment, standing: Standing) -> D
     if relation is Comparison.BEHIND:
         return deployment
     contains = undone.deployment if is_on_branch(relation) else None
-    is_policy_blocked = deployment.look_twice or is_held_up_by(ports, deployment, undone)
-    rules = contained_rule_changes(ports, deployment, undone) if contains else deployment.rule_changes
-    return replace(deployment, contains=contains, look_twice=is_policy_blocked, rule_changes=rules)
+    is_policy_blocked = deployment.lineage.look_twice or is_held_up_by(ports, deployment, undone)
+    rules = contained_rule_changes(ports, deployment, undone) if contains else deployment.commits.rule_changes
+    return replace(
+        deployment,
+        lineage=replace(deployment.lineage, contains=contains, look_twice=is_policy_blocked),
+        commits=replace(deployment.commits, rule_changes=rules),
+    )
 
 
 def _with_authors(ports: Ports, deployment: Deployment, standing: Standing) -> Deployment:
-    if not deployment.review_rule.exclude_authors:
+    if not deployment.settings.review_rule.exclude_authors:
         return deployment
     authors = find_authors(ports.queues, ports.commits, standing, deployment)
-    return replace(deployment, authors=authors.logins, authors_known=authors.known)
+    return replace(deployment, commits=replace(deployment.commits, authors=authors.logins, authors_known=authors.known))
 
 
 def _carrying(ports: Ports, deployment: Deployment, dropped: Sequence[str]) -> Deployment:
@@ -129,7 +141,7 @@ def _carrying(ports: Ports, deployment: Deployment, dropped: Sequence[str]) -> D
 
 def _contains(ports: Ports, deployment: Deployment, older: Deployment) -> bool:
     """Tell whether what is planned contains an older revision: the head of a pull request by its base as well."""
-    commits = filter(None, (deployment.revision.sha, deployment.base_sha))
+    commits = filter(None, (deployment.revision.sha, deployment.request.base_sha))
     return any(is_on_branch(_compared(ports, deployment, older.revision.sha, each)) for each in commits)
 
 
@@ -139,15 +151,18 @@ def _contained(ports: Ports, deployment: Deployment, deployed: Deployed) -> Depl
     Where these failed to be applied, that is said once they are.
     """
     if deployed.state not in DONE:
-        return behind(ports, deployment, deployed) if deployment.trigger is Trigger.MERGE else deployment
-    return replace(deployment, contained_by=deployed.deployment, contained_at=ports.clock.now())
+        return behind(ports, deployment, deployed) if deployment.request.trigger is Trigger.MERGE else deployment
+    return replace(
+        deployment,
+        lineage=replace(deployment.lineage, contained_by=deployed.deployment, contained_at=ports.clock.now()),
+    )
 
 
 def _branch(ports: Ports, deployment: Deployment) -> str | None:
     """Return the branch that must hold the revision; one by hand may come from anywhere."""
-    if deployment.trigger is Trigger.MANUAL:
+    if deployment.request.trigger is Trigger.MANUAL:
         return None
-    if deployment.trigger is Trigger.RERUN:
+    if deployment.request.trigger is Trigger.RERUN:
         return ports.commits.default_branch(deployment.repository)
     return deployment.revision.branch
 
@@ -163,7 +178,7 @@ def _record(ports: Ports, head: QueueHead, deployment: Deployment, verdict: Revi
 
     A manual deployment that is admitted locks its queue in the same transaction.
     """
-    judged, after = replace(deployment, must_review=verdict.must_review), head
+    judged, after = replace(deployment, planned=replace(deployment.planned, must_review=verdict.must_review)), head
     at = ports.clock.now()
     if not verdict.allowed:
         judged = judged.moved(verdict.end, at, verdict.reason)
@@ -183,4 +198,4 @@ def _answer(deployment: Deployment, *, allowed: bool, reason: str) -> RevisionVa
         stack=deployment.stack,
         commit=deployment.revision.sha,
     )
-    return RevisionValidated(allowed=allowed, reason=reason, about=about, waits=deployment.waits.before_plan)
+    return RevisionValidated(allowed=allowed, reason=reason, about=about, waits=deployment.change.waits.before_plan)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from tidegate.deploys.finish import finish
 from tidegate.deploys.reviews.settle_review import settle_review
-from tidegate.deploys.rules.deployment import Deployment, is_final
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.review import is_decided
+from tidegate.deploys.rules.state import is_final
 from tidegate.ports import Ports
 
 
@@ -32,6 +33,6 @@ def go_on_with_review(ports: Ports, deployment: Deployment) -> None:
 
 def _finished(ports: Ports, deployment: Deployment) -> Deployment:
     """Return the record after a rejection was audited and saved; any other as it is."""
-    if deployment.ending is None or is_final(deployment.state):
+    if deployment.outcome.ending is None or is_final(deployment.state):
         return deployment
-    return ports.deployments.save(finish(ports, deployment, deployment.ending))
+    return ports.deployments.save(finish(ports, deployment, deployment.outcome.ending))

@@ -41,7 +41,7 @@ def decide_review(ports: Ports, deployment: str, answer: Answer, by: str, at: st
 
 def _decide(ports: Ports, identifier: str, answer: Answer, by: str, at: str, seen: str | None) -> Decision:
     deployment = ports.deployments.get(identifier)
-    if answer is Answer.APPROVE and seen is not None and not _is_of(deployment.plan, seen):
+    if answer is Answer.APPROVE and seen is not None and not _is_of(deployment.planned.plan, seen):
         return Decision(False, _ANOTHER_PLAN)
     verdict = check_click(deployment, answer, by, at)
     if verdict.followup is Followup.REFUSE:
@@ -62,9 +62,9 @@ def _decide(ports: Ports, identifier: str, answer: Answer, by: str, at: str, see
 
 def _is_altered(ports: Ports, deployment: Deployment) -> bool:
     """Tell whether the plan's stored text is not what the plan job stored. One that has expired is none."""
-    if deployment.plan is None:
+    if deployment.planned.plan is None:
         return False
-    text = deployment.plan.text
+    text = deployment.planned.plan.text
     try:
         start = ports.artifacts.get_start(text.key, 0)
     except NotFound:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from tidegate.deploys.reviews.settle_review import settle_review
 from tidegate.deploys.rules.cancelling import not_cancelled
-from tidegate.deploys.rules.deployment import AfterGate, Deployment, State
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.review import asked_for, review_id
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import AfterGate
 from tidegate.messages import RequestReview
 from tidegate.plans.rules.plan import Plan
 from tidegate.ports import Ports
@@ -43,6 +45,8 @@ def request_review(ports: Ports, message: RequestReview) -> None:
 def _plan(deployment: Deployment) -> Plan:
     reviewable = {State.PLANNING, State.AWAITING_REVIEW, State.APPROVED, State.REJECTED}
     is_open = deployment.gate is not None and deployment.gate.next is AfterGate.REVIEW
-    if deployment.plan is None or not (deployment.state in reviewable or (deployment.state is State.GATED and is_open)):
+    if deployment.planned.plan is None or not (
+        deployment.state in reviewable or (deployment.state is State.GATED and is_open)
+    ):
         raise WrongState(deployment.id, deployment.state, "a plan review")
-    return deployment.plan
+    return deployment.planned.plan

@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from tidegate.deploys.rules.deployment import Audited, Deployment, State, Unlocking
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.job import JobKind, job_id
+from tidegate.deploys.rules.outcome import Unlocking
 from tidegate.deploys.rules.queue import Lock, QueueHead
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.timeline import Audited
 from tidegate.roots.rules.root import QUEUE_SEPARATOR
 
 #: Version of the message's shape: raised when a field changes its meaning or goes.
@@ -67,15 +70,15 @@ def end_word(deployment: Deployment, state: State, *, had_begun: bool) -> str | 
     """
     if state in _ALWAYS:
         return _ALWAYS[state]
-    return _ENDS.get(state) if had_begun or deployment.apply_job is not None else None
+    return _ENDS.get(state) if had_begun or deployment.apply.job is not None else None
 
 
 def audit_message(deployment: Deployment, word: str, at: str) -> AuditMessage:
     """Return the message that ``word`` became true of the deployment at ``at`` (ISO 8601 in UTC)."""
-    job = deployment.apply_job or job_id(deployment.id, JobKind.APPLY, 1)
+    job = deployment.apply.job or job_id(deployment.id, JobKind.APPLY, 1)
     is_apply = word not in _OF_THE_WHOLE
     event = f"{job if is_apply else deployment.id}:{word}"
-    ending, review, plan = deployment.ending, deployment.review, deployment.plan
+    ending, review, plan = deployment.outcome.ending, deployment.review, deployment.planned.plan
     body = {
         "version": AUDIT_VERSION,
         "event_id": event,
@@ -89,23 +92,23 @@ def audit_message(deployment: Deployment, word: str, at: str) -> AuditMessage:
         "workspace": deployment.root.workspace,
         "revision": deployment.revision.sha,
         "branch": deployment.revision.branch,
-        "trigger": deployment.trigger.value,
-        "destroy": deployment.destroy is not None,
-        "pull_request": deployment.pull_request,
-        "forced": deployment.forced,
-        "initiating_user": deployment.requested_by,
+        "trigger": deployment.request.trigger.value,
+        "destroy": deployment.request.destroy is not None,
+        "pull_request": deployment.request.pull_request,
+        "forced": deployment.request.forced,
+        "initiating_user": deployment.request.by,
         "approved_by": review.by if review and review.approved else None,
         "approved_at": review.at if review and review.approved else None,
         "approvals": [{"by": approval.by, "at": approval.at} for approval in review.approvals] if review else [],
-        "approved_here": [{"by": approval.by, "at": approval.at} for approval in deployment.approved_here],
-        "override": asdict(deployment.override) if deployment.override else None,
-        "missing": list(deployment.missing),
+        "approved_here": [{"by": approval.by, "at": approval.at} for approval in deployment.requirements.approved_here],
+        "override": asdict(deployment.requirements.override) if deployment.requirements.override else None,
+        "missing": list(deployment.requirements.missing),
         "rejected_by": deployment.rejected_by,
-        "cancelled_by": deployment.cancelled.by if deployment.cancelled else None,
+        "cancelled_by": deployment.outcome.cancelled.by if deployment.outcome.cancelled else None,
         "plan_sha256": plan.file.sha256 if plan else None,
         "engine": deployment.root.engine.name.value,
         "engine_version": plan.engine_version if plan else None,
-        "started": deployment.apply_started_at,
+        "started": deployment.apply.started_at,
         "ended": ending.at if ending else None,
         "reason": ending.reason if ending else deployment.reason,
     }
@@ -114,7 +117,7 @@ def audit_message(deployment: Deployment, word: str, at: str) -> AuditMessage:
 
 def forced_message(deployment: Deployment) -> AuditMessage:
     """Return the message that a deployment was asked for whose apply requirements were passed over."""
-    return audit_message(deployment, FORCED, deployment.requested_at)
+    return audit_message(deployment, FORCED, deployment.request.at)
 
 
 def lock_message(head: QueueHead, lock: Lock) -> AuditMessage:

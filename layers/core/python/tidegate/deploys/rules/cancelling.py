@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from tidegate.deploys.rules.deployment import Cancellation, Deployment, Ending, State, is_final, where_it_is
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.outcome import Cancellation, Ending
 from tidegate.deploys.rules.review import moment
+from tidegate.deploys.rules.state import State, is_final, where_it_is
 from tidegate.deploys.texts.advice import advice_on
 from tidegate.rules.errors import DeploymentCancelled
 
@@ -41,12 +43,12 @@ def check_cancelling(deployment: Deployment, *, is_apply: bool) -> CancelVerdict
     """
     if is_cancelled(deployment):
         return CancelVerdict(CancelStep.GO_ON)
-    if is_final(deployment.state) or deployment.ending is not None:
-        state = deployment.ending.state if deployment.ending else deployment.state
+    if is_final(deployment.state) or deployment.outcome.ending is not None:
+        state = deployment.outcome.ending.state if deployment.outcome.ending else deployment.state
         return _refused(f"This deployment {where_it_is(state)}, so there is nothing to cancel. {advice_on(deployment)}")
     if deployment.state is not State.APPLYING:
         return CancelVerdict(CancelStep.END)
-    if deployment.cancelled is not None:
+    if deployment.outcome.cancelled is not None:
         return CancelVerdict(CancelStep.GO_ON)
     if not is_apply:
         return _refused(
@@ -64,7 +66,7 @@ def can_be_cancelled(deployment: Deployment) -> bool:
 
 def is_cancelled(deployment: Deployment) -> bool:
     """Tell whether it is decided that the deployment ends as cancelled."""
-    return deployment.ending is not None and deployment.ending.state is State.CANCELLED
+    return deployment.outcome.ending is not None and deployment.outcome.ending.state is State.CANCELLED
 
 
 def not_cancelled(deployment: Deployment) -> Deployment:
@@ -76,18 +78,21 @@ def not_cancelled(deployment: Deployment) -> Deployment:
 
 def cancelled(deployment: Deployment, by: str, at: str) -> Deployment:
     """Return the record by which a deployment ends as cancelled: the audit topic has yet to hear of it."""
-    told = deployment.cancelled or Cancellation(by, at)
-    return replace(deployment, cancelled=told, ending=Ending(State.CANCELLED, _reason(told), "", "", at))
+    told = deployment.outcome.cancelled or Cancellation(by, at)
+    return replace(
+        deployment,
+        outcome=replace(deployment.outcome, cancelled=told, ending=Ending(State.CANCELLED, _reason(told), "", "", at)),
+    )
 
 
 def interrupted(deployment: Deployment, by: str, at: str) -> Deployment:
     """Return the record of a deployment whose apply somebody interrupts."""
-    return replace(deployment, cancelled=Cancellation(by, at), changed_at=at)
+    return replace(deployment, outcome=replace(deployment.outcome, cancelled=Cancellation(by, at)), changed_at=at)
 
 
 def answer_given(deployment: Deployment) -> str:
     """Return what there is to say to who cancels a deployment that is cancelled now."""
-    by = deployment.cancelled
+    by = deployment.outcome.cancelled
     if by is None:
         raise ValueError(f"{deployment.id} is not cancelled")
     if is_cancelled(deployment):

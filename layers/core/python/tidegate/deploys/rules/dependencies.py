@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from tidegate.changes.rules.change_set import Key
-from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import Dependencies, Point, dependency, is_behind, lost, point_of, waits_for
+from tidegate.deploys.rules.state import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class DependencyInChange:
 
     def by(self, deployment: Deployment) -> Dependencies:
         """Return what a member waits for at its gate, in the members' order, and what of that is lost."""
-        waits, name = deployment.waits, deployment.root.name
+        waits, name = deployment.change.waits, deployment.root.name
         own = name if name in waits.roots or deployment.stack in {*waits.plan_after, *waits.apply_after} else ""
         same = _Same(deployment.stack, point_of(deployment), waits, own)
         if same not in self._found:
@@ -61,7 +62,7 @@ class DependencyInChange:
 
     def _near(self, deployment: Deployment) -> Iterator[Key]:
         """Return all members that a deployment may wait for, and few others."""
-        waits = deployment.waits
+        waits = deployment.change.waits
         for stack in {*waits.plan_after, *waits.apply_after}:
             yield from self._stacks.get(stack, ())
         yield from (key for root in waits.roots if (key := (root, deployment.stack)) in self._members)

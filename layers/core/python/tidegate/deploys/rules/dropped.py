@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegate.deploys.rules.deployment import Deployment, Trigger, moves_baseline
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.oversized import is_reduced
 from tidegate.deploys.rules.queue import NOT_LET_IN, QueueHead, status_of
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import moves_baseline
 
 #: Merges that are remembered of a queue: many more than pushes that are judged.
 _MOST = 100
@@ -18,7 +20,7 @@ _MOST = 100
 
 def with_dropped(head: QueueHead, deployment: Deployment) -> QueueHead:
     """Return the head of a queue once a deployment has left its line for good."""
-    if deployment.trigger is not Trigger.MERGE:
+    if deployment.request.trigger is not Trigger.MERGE:
         return head
     return replace(head, dropped=tuple(dict.fromkeys((*head.dropped, deployment.id)))[:_MOST])
 
@@ -30,7 +32,7 @@ def after_end(before: QueueHead, after: QueueHead, ended: Deployment) -> QueueHe
     """
     after = replace(after, dropped=before.dropped)
     if moves_baseline(ended.state):
-        return replace(after, dropped=tuple(each for each in before.dropped if each not in ended.carries))
+        return replace(after, dropped=tuple(each for each in before.dropped if each not in ended.lineage.carries))
     undone = status_of(after, ended).undone
     is_undone = undone is not None and undone.deployment == ended.id
     was_to_be = ended.state not in NOT_LET_IN or ended.gate is not None or is_reduced(ended)

@@ -32,5 +32,5 @@ def evaluated_plans(layers: Iterable[SpeculativePlan]) -> tuple[EvaluatedPlan, .
 
 def says_the_same(deployment: Deployment, head: str, plans: Iterable[EvaluatedPlan]) -> bool:
     """Tell whether a deployment's plan is one of those that a pull request showed at its ``head``."""
-    wanted = EvaluatedPlan(deployment.root.name, deployment.stack, head, deployment.plan_digest)
-    return bool(deployment.plan_digest) and wanted in plans
+    wanted = EvaluatedPlan(deployment.root.name, deployment.stack, head, deployment.planned.digest)
+    return bool(deployment.planned.digest) and wanted in plans

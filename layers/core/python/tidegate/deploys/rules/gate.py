@@ -13,10 +13,14 @@ from enum import StrEnum
 from functools import cached_property
 
 from tidegate.changes.rules.waits import MOST_REFUSED
-from tidegate.deploys.rules.deployment import DONE, AfterGate, Deployment, Ending, Gate, State, Trigger
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.freeze import LONGEST_FREEZE_DAYS
+from tidegate.deploys.rules.outcome import Ending
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.rerun import run_again
 from tidegate.deploys.rules.review import REVIEW_DAYS, Need, evaluate_plan
+from tidegate.deploys.rules.state import DONE, State
+from tidegate.deploys.rules.waiting import AfterGate, Gate
 from tidegate.texts.sentences import listed
 
 #: How long the Terraform machine waits at a gate (its TimeoutSeconds): what is waited for may itself wait through the
@@ -138,10 +142,10 @@ def dependency(root: str, stack: str, deployment: Deployment | None) -> Dependen
     """
     if deployment is None:
         return Dependency(root, stack, State.QUEUED)
-    if deployment.contained_by is not None:
-        return Dependency(root, stack, State.APPLIED, deployment.contained_at, deployment.contained_at)
+    if deployment.lineage.contained_by is not None:
+        return Dependency(root, stack, State.APPLIED, deployment.lineage.contained_at, deployment.lineage.contained_at)
     last = deployment.history[-1].at if deployment.history else deployment.changed_at
-    changed = last if deployment.state is State.APPLIED else deployment.touched_at
+    changed = last if deployment.state is State.APPLIED else deployment.rerun.touched_at
     return Dependency(root, stack, deployment.state, last, changed)
 
 
@@ -151,7 +155,7 @@ def lost(deployment: Deployment, members: Collection[tuple[str, str]]) -> list[D
     ``members`` are all roots in stacks of the change. What a deployment waits for was one of them, but for what of the
     commit is refused, which never was: that is returned, too.
     """
-    waits, stacks = deployment.waits, {stack for _, stack in members}
+    waits, stacks = deployment.change.waits, {stack for _, stack in members}
     named = {*waits.plan_after, *(waits.apply_after if point_of(deployment) is Point.APPLY else ())}
     roots = {root for root, stack in members if stack == deployment.stack}
     gone = [("", stack) for stack in sorted(named - stacks)]
@@ -162,7 +166,7 @@ def lost(deployment: Deployment, members: Collection[tuple[str, str]]) -> list[D
 
 def point_of(deployment: Deployment) -> Point:
     """Return which gate a deployment is at."""
-    return Point.PLAN if deployment.plan is None else Point.APPLY
+    return Point.PLAN if deployment.planned.plan is None else Point.APPLY
 
 
 def waits_for(deployment: Deployment, root: str, stack: str) -> bool:
@@ -170,7 +174,7 @@ def waits_for(deployment: Deployment, root: str, stack: str) -> bool:
 
     Before its apply that is also what went before its plan: it may have been run again since.
     """
-    waits = deployment.waits
+    waits = deployment.change.waits
     if (root, stack) == (deployment.root.name, deployment.stack):
         return False
     if point_of(deployment) is Point.APPLY:
@@ -220,9 +224,13 @@ def looked_at(deployment: Deployment, dependencies: Collection[Dependency] | Dep
 
 def rejected(deployment: Deployment, gate: Gate, by: str, at: str) -> Deployment:
     """Return the record of a deployment that ``by`` rejects at its gate: how it ends is decided."""
-    reason = deployment.withdrawn or "It was rejected while it waited for its dependencies."
+    reason = deployment.outcome.withdrawn or "It was rejected while it waited for its dependencies."
     ending = Ending(State.REJECTED, reason, "", "", at)
-    return replace(deployment, gate=replace(gate, next=AfterGate.REJECTED, by=by, at=at), ending=ending)
+    return replace(
+        deployment,
+        gate=replace(gate, next=AfterGate.REJECTED, by=by, at=at),
+        outcome=replace(deployment.outcome, ending=ending),
+    )
 
 
 def superseded(deployment: Deployment, gate: Gate, newer: Deployment, at: str) -> Deployment:
@@ -230,7 +238,12 @@ def superseded(deployment: Deployment, gate: Gate, newer: Deployment, at: str) -
     reason = f"Superseded by {newer.revision.short} while it was blocked. {deployment.reason}".rstrip()
     ending = Ending(State.SUPERSEDED, reason, "", "", at)
     decided = replace(gate, next=AfterGate.SUPERSEDED, at=at)
-    return replace(deployment, gate=decided, ending=ending, superseded_by=newer.id)
+    return replace(
+        deployment,
+        gate=decided,
+        outcome=replace(deployment.outcome, ending=ending),
+        lineage=replace(deployment.lineage, superseded_by=newer.id),
+    )
 
 
 def is_done(dependency: Dependency) -> bool:
@@ -240,7 +253,7 @@ def is_done(dependency: Dependency) -> bool:
 
 def waits_at_some_gate_for(deployment: Deployment, root: str, stack: str) -> bool:
     """Tell whether a deployment waits for a root in a stack of its change, before its plan or before its apply."""
-    waits = deployment.waits
+    waits = deployment.change.waits
     in_stacks = stack in {*waits.plan_after, *waits.apply_after}
     return in_stacks or (stack == deployment.stack and root in waits.roots)
 
@@ -253,7 +266,7 @@ def is_held_as(
     ``members`` are the roots in stacks of the newer one's change, ``others`` those of the older one's, each with
     whether it is done. What the older one waited for and its change does not know any more is held by nobody.
     """
-    waits = old.waits
+    waits = old.change.waits
     awaited = [each for each, is_done in others.items() if not is_done and waits_at_some_gate_for(old, *each)]
     is_known = {*waits.plan_after, *waits.apply_after} <= {stack for _, stack in others}
     is_known &= set(waits.roots) <= {root for root, stack in others if stack == old.stack}
@@ -269,7 +282,7 @@ def can_be_retried(deployment: Deployment) -> bool:
     wait for each other, nothing failed.
     """
     in_cycle = deployment.gate is not None and bool(deployment.gate.cycle)
-    return deployment.pull_request is None and not deployment.waits.refused and not in_cycle
+    return deployment.request.pull_request is None and not deployment.change.waits.refused and not in_cycle
 
 
 def is_behind(deployment: Deployment, other: Deployment) -> bool:
@@ -278,8 +291,10 @@ def is_behind(deployment: Deployment, other: Deployment) -> bool:
     Both are of one root, in two stacks, and share its queue: ``other`` is run again. Neither would ever go on. A merge
     is none: what is run again after it would overtake it.
     """
-    waits = deployment.waits
-    is_dependency = other.stack in {*waits.plan_after, *waits.apply_after} and other.trigger is not Trigger.MERGE
+    waits = deployment.change.waits
+    is_dependency = (
+        other.stack in {*waits.plan_after, *waits.apply_after} and other.request.trigger is not Trigger.MERGE
+    )
     return other.state is State.QUEUED and other.queue == deployment.queue and is_dependency
 
 
@@ -290,9 +305,9 @@ def yielding(deployment: Deployment, gate: Gate, other: Deployment, at: str) -> 
         "deployment runs again after it."
     )
     ending = Ending(State.SUPERSEDED, reason, "", "", at)
-    decided = replace(gate, next=AfterGate.SUPERSEDED, by=other.requested_by, at=max(at, other.requested_at))
-    stepped = replace(deployment, gate=decided, ending=ending)
-    return replace(stepped, superseded_by=run_after(stepped).id)
+    decided = replace(gate, next=AfterGate.SUPERSEDED, by=other.request.by, at=max(at, other.request.at))
+    stepped = replace(deployment, gate=decided, outcome=replace(deployment.outcome, ending=ending))
+    return replace(stepped, lineage=replace(stepped.lineage, superseded_by=run_after(stepped).id))
 
 
 def is_shut(deployment: Deployment, dependencies: Collection[Dependency]) -> bool:
@@ -323,16 +338,16 @@ def successor(deployment: Deployment, waiting: Collection[Deployment]) -> Deploy
     That is a merge of another revision into the same root and stack, later than it; what is run again was asked for
     with its first deployment. One by hand is an exception that ends; it takes no place.
     """
-    asked = deployment.first_requested_at or deployment.requested_at
+    asked = deployment.rerun.first_requested_at or deployment.request.at
     later = [
         each
         for each in waiting
-        if each.trigger is Trigger.MERGE
+        if each.request.trigger is Trigger.MERGE
         and (each.queue, each.stack) == (deployment.queue, deployment.stack)
         and each.revision.sha != deployment.revision.sha
-        and each.requested_at > asked
+        and each.request.at > asked
     ]
-    return min(later, key=lambda each: (each.requested_at, each.id), default=None)
+    return min(later, key=lambda each: (each.request.at, each.id), default=None)
 
 
 def _saying_for_whom(waiting: Deployment) -> Deployment:
@@ -346,11 +361,11 @@ def _saying_for_whom(waiting: Deployment) -> Deployment:
 def _after(deployment: Deployment, opening: Opening) -> AfterGate:
     if opening is Opening.PLAN_AGAIN:
         return AfterGate.PLAN_AGAIN
-    if deployment.plan is None:
+    if deployment.planned.plan is None:
         return AfterGate.PLAN
     if deployment.review is not None and deployment.review.approved:
         return AfterGate.APPLY  # It came back to the gate after its review, and nothing has changed since its plan.
-    is_reviewed = evaluate_plan(deployment, deployment.plan).next is Need.REVIEW
+    is_reviewed = evaluate_plan(deployment, deployment.planned.plan).next is Need.REVIEW
     return AfterGate.REVIEW if is_reviewed else AfterGate.APPLY
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from tidegate.deploys.rules.deployment import State
+from tidegate.deploys.rules.state import State
 
 #: States in which work is done. What was admitted and waits, for a person or for others, does not run.
 RUNNING = frozenset({State.PLANNING, State.APPROVED, State.APPLYING})

@@ -20,10 +20,16 @@ def reduced(deployment: Deployment) -> Deployment:
     It waits for itself as for something refused, so that it never goes on.
     """
     own = deployment.root.name, deployment.stack
-    small = replace(deployment, run=RunSettings(), waits=Waits(refused=(own,)), access=None, why="", within=(), tags=())
-    return replace(small, authors=(), authors_known=False)
+    small = replace(
+        deployment,
+        settings=replace(deployment.settings, run=RunSettings(), access=None),
+        change=replace(deployment.change, waits=Waits(refused=(own,)), why=""),
+        within=(),
+        tags=(),
+    )
+    return replace(small, commits=replace(small.commits, authors=(), authors_known=False))
 
 
 def is_reduced(deployment: Deployment) -> bool:
     """Tell whether this is all that could be stored of a deployment."""
-    return (deployment.root.name, deployment.stack) in deployment.waits.refused
+    return (deployment.root.name, deployment.stack) in deployment.change.waits.refused

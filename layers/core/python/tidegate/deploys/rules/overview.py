@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tidegate.deploys.rules.deployment import DONE, Deployment, State, is_final
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.state import DONE, State, is_final
 from tidegate.rules.graphs import right_before, tiers
 
 #: States of deployments that failed: a person looks why.
@@ -86,23 +87,23 @@ def needed(stacks: Iterable[StackOverview]) -> Needed:
     members = [member for stack in stacks for member in stack.members]
     return Needed(
         tuple(one for one in members if one.state is State.AWAITING_REVIEW),
-        tuple(one for one in members if one.state in _FAILED and one.contained_by is None),
+        tuple(one for one in members if one.state in _FAILED and one.lineage.contained_by is None),
         tuple(one for one in members if one.state is State.BLOCKED),
     )
 
 
 def is_done(deployment: Deployment) -> bool:
     """Tell whether those that wait for this deployment may go on."""
-    return deployment.state in DONE or deployment.contained_by is not None
+    return deployment.state in DONE or deployment.lineage.contained_by is not None
 
 
 def overview(change: Iterable[Deployment]) -> tuple[StackOverview, ...]:
     """Return the stacks of a change, by tier and name; members by layer and root."""
     members: dict[str, list[Deployment]] = {}
-    for one in sorted(change, key=lambda one: (one.stack, one.layer, one.root.name)):
+    for one in sorted(change, key=lambda one: (one.stack, one.change.layer, one.root.name)):
         members.setdefault(one.stack, []).append(one)
-    plans = {name: {first for one in its for first in one.waits.plan_after} for name, its in members.items()}
-    applies = {name: {first for one in its for first in one.waits.apply_after} for name, its in members.items()}
+    plans = {name: {first for one in its for first in one.change.waits.plan_after} for name, its in members.items()}
+    applies = {name: {first for one in its for first in one.change.waits.apply_after} for name, its in members.items()}
     before = {name: (plans[name] | applies[name]) & members.keys() - {name} for name in members}
     tier, nearest = tiers(before), right_before(before)
     return tuple(
@@ -120,7 +121,7 @@ def overview(change: Iterable[Deployment]) -> tuple[StackOverview, ...]:
 
 def _counted(deployment: Deployment) -> State:
     """Return what a deployment counts as in its stack: applied, once a newer revision that contains it is."""
-    return State.APPLIED if deployment.contained_by is not None else deployment.state
+    return State.APPLIED if deployment.lineage.contained_by is not None else deployment.state
 
 
 def awaited(deployment: Deployment, change: Iterable[Deployment]) -> tuple[DependencyMember, ...]:
@@ -135,7 +136,7 @@ def awaited(deployment: Deployment, change: Iterable[Deployment]) -> tuple[Depen
     return tuple(
         DependencyMember(one, before_plan)
         for one, before_plan in found
-        if before_plan or one.stack in deployment.waits.apply_after
+        if before_plan or one.stack in deployment.change.waits.apply_after
     )
 
 
@@ -152,6 +153,6 @@ def _cause_first(one: Deployment) -> tuple[bool, int]:
 
 
 def _goes_before_plan(one: Deployment, deployment: Deployment) -> bool:
-    waits = deployment.waits
+    waits = deployment.change.waits
     is_dependency = one.stack in waits.plan_after or (one.stack == deployment.stack and one.root.name in waits.roots)
-    return is_dependency and deployment.plan is None
+    return is_dependency and deployment.planned.plan is None

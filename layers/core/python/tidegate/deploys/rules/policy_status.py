@@ -20,15 +20,15 @@ def as_layer(deployment: Deployment) -> SpeculativePlan:
     return SpeculativePlan(
         deployment.id,
         deployment.repository,
-        deployment.pull_request or 0,
+        deployment.request.pull_request or 0,
         deployment.root,
         deployment.revision.sha,
-        deployment.base_sha,
+        deployment.request.base_sha,
         stack=deployment.stack,
         state=LayerState.PLANNED,
-        plan=deployment.plan,
-        policy_sets=deployment.policy_sets,
-        verdicts=deployment.verdicts,
+        plan=deployment.planned.plan,
+        policy_sets=deployment.policies.sets,
+        verdicts=deployment.policies.verdicts,
     )
 
 

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from tidegate.deploys.rules.deployment import State, Trigger, is_final
 from tidegate.deploys.rules.needs import RUNNING
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State, is_final
 from tidegate.deploys.rules.summary import DeploymentSummary
 from tidegate.roots.rules.query_words import InvalidTagQuery, Kind, Token, words
 from tidegate.roots.rules.root_query import TagQuery, parse_tag_query
@@ -89,10 +90,10 @@ def deployment_tags(one: DeploymentSummary) -> Tagged:
         *(f"stack_name:{name}" for name in (one.stack, *one.within)),
         f"state:{one.state.value}",
         *(f"state:{name}" for name, states in GROUPS.items() if one.state in states),
-        f"trigger:{one.trigger.value}",
-        f"by:{one.requested_by}",
+        f"trigger:{one.request.trigger.value}",
+        f"by:{one.request.by}",
         *(f"revision:{sha[:length]}" for length in range(_SHORTEST_REVISION, len(sha) + 1)),
-        f"change:{one.change_set}",
+        f"change:{one.change.id}",
     ]
     return Tagged(one.root.dir, frozenset((*one.tags, *tags)))
 

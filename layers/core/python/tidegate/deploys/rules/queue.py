@@ -11,7 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 
-from tidegate.deploys.rules.deployment import DONE, Deployment, State, Trigger, Unlocking, moves_baseline
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.outcome import Unlocking
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import DONE, State, moves_baseline
 from tidegate.roots.rules.root import QUEUE_SEPARATOR, Revision, worker_name
 from tidegate.rules.actor import TIDEGATE
 
@@ -201,7 +204,7 @@ def order(waiting: Waiting) -> tuple[int, str, str]:
     return (rank, waiting.requested_at, waiting.deployment)
 
 
-def is_held_back(waiting: Waiting | Deployment, lock: Lock | None) -> bool:
+def is_held_back(waiting: Waiting, lock: Lock | None) -> bool:
     """Tell whether a lock holds back what waits: merges, what runs them again, and what undoes drift.
 
     What was asked for by hand goes on, and so does its re-run, unless the lock stands for an unknown outcome.
@@ -261,9 +264,9 @@ def next_step(
 
 def waiting_for(deployment: Deployment) -> Waiting:
     """Return the deployment's position in the queue."""
-    revision, asked = deployment.revision.sha, deployment.requested_at
+    revision, asked = deployment.revision.sha, deployment.request.at
     stacks = (deployment.stack, *deployment.within)
-    return Waiting(deployment.id, deployment.trigger, revision, asked, deployment.reruns_manual, stacks)
+    return Waiting(deployment.id, deployment.request.trigger, revision, asked, deployment.rerun.manual, stacks)
 
 
 def with_another(head: QueueHead, first: Waiting | None, deployment: Deployment) -> tuple[QueueHead, Waiting]:
@@ -279,7 +282,7 @@ def baseline_after(deployment: Deployment, before: Deployed | None) -> Deployed 
         return before
     after = _as_deployed(deployment)
     orphaned = before.orphaned if before else None
-    stays = orphaned and (deployment.destroys_deployed or deployment.requested_at < orphaned.at)
+    stays = orphaned and (deployment.destroys_deployed or deployment.request.at < orphaned.at)
     return replace(after, orphaned=orphaned) if stays else after
 
 
@@ -294,7 +297,7 @@ def not_applied_after(deployment: Deployment, before: Deployed | None) -> Deploy
     One that neither contains what was left undone before it, nor was looked at for its sake, leaves that as it is.
     """
     was_let_in = deployment.state not in NOT_LET_IN or deployment.gate is not None
-    takes_over = before is None or deployment.contains == before.deployment or deployment.look_twice
+    takes_over = before is None or deployment.lineage.contains == before.deployment or deployment.lineage.look_twice
     if not (was_let_in and takes_over):
         return before
     return None if deployment.state in DONE else _as_deployed(deployment)
@@ -338,23 +341,23 @@ def _stands(before: Standing, ended: Deployment) -> Standing:
 
 
 def _as_deployed(deployment: Deployment) -> Deployed:
-    destroyed = deployment.destroy is not None and deployment.state in DONE
-    return Deployed(deployment.id, deployment.revision, deployment.state, deployment.trigger, destroyed)
+    destroyed = deployment.request.destroy is not None and deployment.state in DONE
+    return Deployed(deployment.id, deployment.revision, deployment.state, deployment.request.trigger, destroyed)
 
 
 def lock_when_let_in(deployment: Deployment, lock: Lock | None, at: str) -> Lock | None:
     """Return the queue's lock once ``deployment`` is admitted: one by hand locks, so that no merge undoes it unseen."""
-    if deployment.trigger is not Trigger.MANUAL:
+    if deployment.request.trigger is not Trigger.MANUAL:
         return lock
     found = by_hand(lock) if lock is None or lock.unlocking else replace(lock, before=by_hand(lock.before))
     return Lock(
-        deployment.requested_by,
+        deployment.request.by,
         at,
         deployment.revision.sha,
         _why_locked(deployment),
         deployment.id,
         before=found,
-        pull_request=deployment.pull_request,
+        pull_request=deployment.request.pull_request,
     )
 
 
@@ -373,12 +376,12 @@ def lock_after(unlocked: Lock, at: str) -> Lock | None:
 
 def _why_locked(deployment: Deployment) -> str:
     short = deployment.revision.short
-    if deployment.destroy:
+    if deployment.request.destroy:
         return (
             "A manual destroy of this root is in progress. Merges wait until it ends, or until somebody "
             "unlocks the queue."
         )
-    if deployment.base_sha:
+    if deployment.request.base_sha:
         return (
             f"{short} of {deployment.revision.branch} is applied before its merge. Other merges wait until it is "
             "merged, or the queue is unlocked."
@@ -396,7 +399,7 @@ def lock_at_end(deployment: Deployment, lock: Lock | None, at: str) -> Lock | No
         reason = "The outcome of the last apply is unknown. Inspect the state, then unlock the queue."
         return Lock(TIDEGATE, at, deployment.revision.sha, reason, deployment.id, before=by_hand(lock))
     is_its_own = lock is not None and lock.deployment == deployment.id
-    destroyed = deployment.destroy is not None and deployment.state in DONE
+    destroyed = deployment.request.destroy is not None and deployment.state in DONE
     if lock is not None and is_its_own and (destroyed or not moves_baseline(deployment.state)):
         return lock.before
     return lock

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from tidegate.deploys.rules.deployment import State
 from tidegate.deploys.rules.gate import WAITING
 from tidegate.deploys.rules.queue import Lock, QueueHead, Waiting
+from tidegate.deploys.rules.state import State
 
 #: Places that show every change.
 NEAR = 3

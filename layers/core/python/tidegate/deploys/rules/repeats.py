@@ -13,8 +13,8 @@ def already_queued(wanted: Deployment, earlier: Deployment, quoted: Callable[[st
     """Return that another deployment is what is asked for, without a full stop. ``quoted`` writes names."""
     root = quoted(wanted.root.name)
     what = root if wanted.stack == DEFAULT_STACK else f"{root} of stack {quoted(wanted.stack)}"
-    state, asked = earlier.state.replace("_", " "), moment(earlier.requested_at)
+    state, asked = earlier.state.replace("_", " "), moment(earlier.request.at)
     return (
-        f"{what} at {quoted(wanted.revision.short)} is already queued ({state}): {quoted(earlier.requested_by)} "
+        f"{what} at {quoted(wanted.revision.short)} is already queued ({state}): {quoted(earlier.request.by)} "
         f"requested it on {asked}"
     )

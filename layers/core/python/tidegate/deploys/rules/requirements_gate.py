@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from tidegate.deploys.rules.deployment import AfterGate, Approval, Deployment, Ending, Gate, Override, State, Trigger
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.freeze import LONGEST_FREEZE_DAYS, MissingBeforeApply
+from tidegate.deploys.rules.outcome import Ending
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review import REVIEW_DAYS
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import AfterGate, Approval, Gate, Override
 from tidegate.policies.rules.requirements import Requirements
 
 #: How long the Terraform machine waits for what is required (its TimeoutSeconds): through the longest freeze window,
@@ -19,17 +23,17 @@ MAXIMUM_REASON = 500
 
 def is_of_head(deployment: Deployment) -> bool:
     """Tell whether a pull request's head is deployed by hand, which is not on the branch that it goes to."""
-    return deployment.pull_request is not None and deployment.trigger is Trigger.MANUAL
+    return deployment.request.pull_request is not None and deployment.request.trigger is Trigger.MANUAL
 
 
 def demanded(deployment: Deployment) -> tuple[Requirements, ...]:
     """Return what is required of a deployment, as far as it demands anything."""
-    return tuple(each for each in deployment.requires if each.demands)
+    return tuple(each for each in deployment.settings.requires if each.demands)
 
 
 def gate_id(deployment: Deployment) -> str:
     """Return the id of the gate: another one for each plan."""
-    return f"{deployment.plan.job}-requirements" if deployment.plan else "requirements"
+    return f"{deployment.planned.plan.job}-requirements" if deployment.planned.plan else "requirements"
 
 
 def waits(deployment: Deployment) -> bool:
@@ -46,14 +50,20 @@ def expires_at(gate: Gate) -> datetime:
 def waiting(approved: Deployment, missing: MissingBeforeApply, at: str) -> Deployment:
     """Return the record of a deployment of which something is missing: it waits."""
     moved = approved.moved(State.AWAITING_REQUIREMENTS, at, _why(missing))
-    return replace(moved, gate=Gate(gate_id(approved), at), missing=missing.sentences, frozen=missing.frozen)
+    return replace(
+        moved,
+        gate=Gate(gate_id(approved), at),
+        requirements=replace(moved.requirements, missing=missing.sentences, frozen=missing.frozen),
+    )
 
 
 def looked_at(deployment: Deployment, missing: MissingBeforeApply, at: str) -> Deployment:
     """Return the record of a deployment that waits, after a look at what is missing now: nothing lets it go on."""
     if not waits(deployment) or deployment.gate is None:
         return deployment
-    found = replace(deployment, missing=missing.sentences, frozen=missing.frozen)
+    found = replace(
+        deployment, requirements=replace(deployment.requirements, missing=missing.sentences, frozen=missing.frozen)
+    )
     if missing:
         return replace(found, reason=_why(missing))
     return replace(found, gate=replace(deployment.gate, next=AfterGate.APPLY, at=at))
@@ -67,26 +77,43 @@ def _why(missing: MissingBeforeApply) -> str:
 
 def may_not_approve(deployment: Deployment, by: str) -> str:
     """Return why somebody's approval of a deployment itself would not count, whoever is asked; nothing if it might."""
-    if any(each.by.casefold() == by.casefold() for each in deployment.approved_here):
+    if any(each.by.casefold() == by.casefold() for each in deployment.requirements.approved_here):
         return f"{by} already approved this deployment. Another person must approve it, too."
-    if by.casefold() in {login.casefold() for login in deployment.authors}:
+    if by.casefold() in {login.casefold() for login in deployment.commits.authors}:
         return f"{by} authored, pushed or merged this change, so another person must approve it."
     return ""
 
 
 def approved_here(deployment: Deployment, by: str, at: str) -> Deployment:
     """Return the record of a deployment that somebody approves."""
-    return replace(deployment, approved_here=(*deployment.approved_here, Approval(by, at)))
+    return replace(
+        deployment,
+        requirements=replace(
+            deployment.requirements, approved_here=(*deployment.requirements.approved_here, Approval(by, at))
+        ),
+    )
 
 
 def overridden(deployment: Deployment, override: Override) -> Deployment:
     """Return the record of a deployment whose requirements an operator passes over."""
     passed = looked_at(deployment, MissingBeforeApply(), override.at)
-    return replace(passed, override=override, missing=deployment.missing, frozen=deployment.frozen)
+    return replace(
+        passed,
+        requirements=replace(
+            passed.requirements,
+            override=override,
+            missing=deployment.requirements.missing,
+            frozen=deployment.requirements.frozen,
+        ),
+    )
 
 
 def rejected(deployment: Deployment, gate: Gate, by: str, at: str) -> Deployment:
     """Return the record of a deployment that ``by`` rejects: how it ends is decided."""
-    reason = deployment.withdrawn or "It was rejected while it waited for its apply requirements."
+    reason = deployment.outcome.withdrawn or "It was rejected while it waited for its apply requirements."
     ending = Ending(State.REJECTED, reason, "", "", at)
-    return replace(deployment, gate=replace(gate, next=AfterGate.REJECTED, by=by, at=at), ending=ending)
+    return replace(
+        deployment,
+        gate=replace(gate, next=AfterGate.REJECTED, by=by, at=at),
+        outcome=replace(deployment.outcome, ending=ending),
+    )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from tidegate.deploys.rules.deployment import Deployment, State, Trigger, is_final
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.lineage import Lineage
 from tidegate.deploys.rules.queue import Deployed
+from tidegate.deploys.rules.request import DeployedCommits, DeploymentRequest, Rerun, Trigger
 from tidegate.deploys.rules.requirements_gate import is_of_head
+from tidegate.deploys.rules.root_settings import PolicyChecks
+from tidegate.deploys.rules.state import State, is_final
 from tidegate.roots.rules.root import Revision, deployment_id
 from tidegate.rules.timestamp import later
 
@@ -54,43 +58,36 @@ def run_again(old: Deployment, branch: str, by: str, at: str, request: str) -> D
     ``request`` tells this demand from others, and ``branch`` is the one that the revision is on. It is asked for after
     ``old`` in any case, so that it is the newest of its change also where demands overtake each other.
     """
-    asked = max(at, later(old.requested_at, 1))
-    authors = tuple(dict.fromkeys((*old.authors, old.requested_by)))
+    asked = max(at, later(old.request.at, 1))
+    authors = tuple(dict.fromkeys((*old.commits.authors, old.request.by)))
     apart = old.stack if old.shared else ""
     return Deployment(
         id=deployment_id(old.repository, old.root.name, old.revision.sha, f"rerun {request}", apart),
         repository=old.repository,
         root=old.root,
         revision=Revision(old.revision.sha, branch),
-        trigger=Trigger.RERUN,
-        requested_by=by,
-        requested_at=asked,
-        changed_at=asked,
-        authors=authors,
-        authors_known=old.authors_known,
-        pull_request=old.pull_request,
-        rerun_of=old.id,
-        reruns_manual=old.trigger is Trigger.MANUAL or old.reruns_manual,
-        review_rule=old.review_rule,
+        request=DeploymentRequest(
+            Trigger.RERUN, by, asked, pull_request=old.request.pull_request, destroy=old.request.destroy
+        ),
         stack=old.stack,
         within=old.within,
         tags=old.tags,
         shared=old.shared,
-        change_set=old.change_set,
-        why=old.why,
-        layer=old.layer,
-        layers=old.layers,
-        waits=old.waits,
-        run=old.run,
-        destroy=old.destroy,
-        access=old.access,
-        requires=old.requires,
-        unmatched=old.unmatched,
-        policy_sets=old.policy_sets,
-        pushed=() if is_of_head(old) else old.pushed,
-        supersedes=old.supersedes,
-        look_twice=old.look_twice,
-        rule_changes=old.rule_changes,
-        first_requested_at=old.first_requested_at or old.requested_at,
-        touched_at=old.apply_started_at or old.touched_at,
+        changed_at=asked,
+        rerun=Rerun(
+            of=old.id,
+            manual=old.request.trigger is Trigger.MANUAL or old.rerun.manual,
+            first_requested_at=old.rerun.first_requested_at or old.request.at,
+            touched_at=old.apply.started_at or old.rerun.touched_at,
+        ),
+        commits=DeployedCommits(
+            authors,
+            old.commits.authors_known,
+            pushed=() if is_of_head(old) else old.commits.pushed,
+            rule_changes=old.commits.rule_changes,
+        ),
+        change=old.change,
+        settings=old.settings,
+        lineage=Lineage(supersedes=old.lineage.supersedes, look_twice=old.lineage.look_twice),
+        policies=PolicyChecks(old.policies.sets),
     )

@@ -7,8 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from tidegate.deploys.rules.deployment import Approval, Deployment, Ending, Review, State, Trigger, where_it_is
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.outcome import Ending
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review_rule import PlanReview
+from tidegate.deploys.rules.state import State, where_it_is
+from tidegate.deploys.rules.waiting import Approval, Review
 from tidegate.plans.rules.plan import Plan
 from tidegate.texts.sentences import listed
 
@@ -49,32 +53,32 @@ def evaluate_plan(deployment: Deployment, plan: Plan) -> PlanVerdict:
     if not plan.changes.any:
         return PlanVerdict(Need.NOTHING, "The plan has no changes.")
     demanded = (
-        deployment.withdrawn
-        or deployment.must_review
-        or (_DESTROYS if deployment.destroy else "")
+        deployment.outcome.withdrawn
+        or deployment.planned.must_review
+        or (_DESTROYS if deployment.request.destroy else "")
         or _by_rules(deployment)
-        or (_HELD_UP_BEFORE if deployment.look_twice else _by_hand(deployment))
+        or (_HELD_UP_BEFORE if deployment.lineage.look_twice else _by_hand(deployment))
     )
     if demanded:
         return PlanVerdict(Need.REVIEW, demanded)
-    when = deployment.review_rule.when
+    when = deployment.settings.review_rule.when
     if when is PlanReview.ALWAYS:
         return PlanVerdict(Need.REVIEW, "Every plan with changes needs a review.")
     if when is PlanReview.NEVER:
         return PlanVerdict(Need.APPLY, "Plan reviews are off for this root.")
-    if deployment.trigger is Trigger.MANUAL:
+    if deployment.request.trigger is Trigger.MANUAL:
         return PlanVerdict(Need.REVIEW, "It was requested manually.")
     return PlanVerdict(Need.APPLY, "Only manual deployments need a review for this root.")
 
 
 def _by_rules(deployment: Deployment) -> str:
-    if not deployment.rule_changes:
+    if not deployment.commits.rule_changes:
         return ""
-    return f"It changes what runs, or who may do what: {listed(deployment.rule_changes, _NAMED)}."
+    return f"It changes what runs, or who may do what: {listed(deployment.commits.rule_changes, _NAMED)}."
 
 
 def _by_hand(deployment: Deployment) -> str | None:
-    names = [f"{root} ({stack})" for root, stack in deployment.waits.by_hand]
+    names = [f"{root} ({stack})" for root, stack in deployment.change.waits.by_hand]
     if not names:
         return None
     more = f" and {len(names) - 1} more" if names[1:] else ""
@@ -89,7 +93,8 @@ def review_id(deployment: Deployment, plan: Plan) -> str:
 def asked_for(deployment: Deployment, plan: Plan, at: str) -> Deployment:
     """Return the deployment as it waits for the review of its plan, asked for at ``at``."""
     review = Review(id=review_id(deployment, plan), asked_at=at)
-    return replace(deployment.moved(State.AWAITING_REVIEW, at), plan=plan, review=review, gate=None)
+    planned = replace(deployment.planned, plan=plan)
+    return replace(deployment.moved(State.AWAITING_REVIEW, at), planned=planned, review=review, gate=None)
 
 
 def expires_at(review: Review) -> datetime:
@@ -102,8 +107,8 @@ def needed_approvals(deployment: Deployment) -> int:
 
     One more than the rule says where authors do not count and may not be known: it may be one of them who confirms.
     """
-    rule = deployment.review_rule
-    return rule.approvals + (rule.exclude_authors and not deployment.authors_known)
+    rule = deployment.settings.review_rule
+    return rule.approvals + (rule.exclude_authors and not deployment.commits.authors_known)
 
 
 def missing_approvals(deployment: Deployment) -> int:
@@ -164,9 +169,9 @@ def _judge_person(deployment: Deployment, review: Review, answer: Answer, by: st
     """Decide whether it may be this person who answers. Rejecting is open to everybody who may decide at all."""
     if answer is Answer.REJECT:
         return ClickVerdict(Followup.DECIDE)
-    if deployment.withdrawn:
-        return _refused(f"{deployment.withdrawn} This plan can no longer be applied.")
-    if deployment.review_rule.exclude_authors and _is_author(deployment, by):
+    if deployment.outcome.withdrawn:
+        return _refused(f"{deployment.outcome.withdrawn} This plan can no longer be applied.")
+    if deployment.settings.review_rule.exclude_authors and _is_author(deployment, by):
         return _refused(f"{by} authored or requested this change, so another person must confirm it.")
     if any(_same(approval.by, by) for approval in review.approvals):
         missing = missing_approvals(deployment)
@@ -194,12 +199,14 @@ def _refused(reason: str) -> ClickVerdict:
 
 
 def _is_author(deployment: Deployment, person: str) -> bool:
-    return any(_same(author, person) for author in (*deployment.authors, deployment.requested_by))
+    return any(_same(author, person) for author in (*deployment.commits.authors, deployment.request.by))
 
 
 def excluded(deployment: Deployment) -> tuple[str, ...]:
     """Return who is known not to count when they confirm the plan: nobody where authors count."""
-    people = (*deployment.authors, deployment.requested_by) if deployment.review_rule.exclude_authors else ()
+    people = (
+        (*deployment.commits.authors, deployment.request.by) if deployment.settings.review_rule.exclude_authors else ()
+    )
     return tuple({person.casefold(): person for person in people}.values())
 
 
@@ -222,8 +229,12 @@ def decided(deployment: Deployment, answer: Answer, by: str, at: str) -> Deploym
     if review is None or deployment.state is not State.AWAITING_REVIEW:
         raise ValueError(f"{deployment.id} does not wait for a review")
     if answer is Answer.REJECT:
-        ending = Ending(State.REJECTED, deployment.withdrawn or f"{by} rejected the plan.", "", "", at)
-        return replace(deployment, ending=ending, review=replace(review, approved=False, by=by, at=at))
+        ending = Ending(State.REJECTED, deployment.outcome.withdrawn or f"{by} rejected the plan.", "", "", at)
+        return replace(
+            deployment,
+            outcome=replace(deployment.outcome, ending=ending),
+            review=replace(review, approved=False, by=by, at=at),
+        )
     given = replace(review, approvals=(*review.approvals, Approval(by, at)))
     more = replace(deployment, review=given)
     if missing_approvals(more):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tidegate.deploys.rules.deployment import Deployment, State, Trigger
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import Deployed, QueueHead
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.texts.lock_text import locked_by
 from tidegate.roots.rules.root import Revision
 from tidegate.vcs.rules.comparison import Comparison
@@ -85,7 +87,7 @@ def check_revision(
     revision = deployment.revision
     if known.branch is Comparison.BASE_MISSING:
         return _refused(_COMMIT_IS_GONE)
-    if deployment.trigger is Trigger.RERUN and known.branch is not None:
+    if deployment.request.trigger is Trigger.RERUN and known.branch is not None:
         refusal = rerun_refusal(revision, attempted, known.branch)
         if refusal is not None:
             return _refused(refusal)
@@ -105,7 +107,7 @@ def _overtaken(deployment: Deployment, deployed: Deployed | None, known: Relatio
     if deployment.destroys_deployed and (deployed is None or deployed.revision.sha != deployment.revision.sha):
         return _refused(_DEPLOYED_SINCE)
     gone = deployed.orphaned if deployed is not None and deployed.destroyed else None
-    if gone is not None and deployment.requested_at < gone.at:
+    if gone is not None and deployment.request.at < gone.at:
         return _refused(_GONE.format(gone.revision[:7]), State.SUPERSEDED)
     return _refused(_MOVED_ON) if _has_moved_on(deployment, deployed, known) else None
 
@@ -113,7 +115,7 @@ def _overtaken(deployment: Deployment, deployed: Deployed | None, known: Relatio
 def _has_moved_on(deployment: Deployment, deployed: Deployed | None, known: Relations) -> bool:
     """Tell whether a pull request that is applied lacks what a merge brought, and not only another deploy by hand."""
     merged = deployed is not None and deployed.trigger is not Trigger.MANUAL
-    return bool(deployment.base_sha) and merged and known.to_deployed is Comparison.DIVERGED
+    return bool(deployment.request.base_sha) and merged and known.to_deployed is Comparison.DIVERGED
 
 
 def _refused(reason: str, end: State = State.REFUSED) -> RevisionVerdict:

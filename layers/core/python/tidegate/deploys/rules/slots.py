@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.deploys.rules.deployment import AfterGate, Deployment, State, is_final
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.plan_slots import Precedence, SlotUsage, in_order
 from tidegate.deploys.rules.requirements_gate import waits
+from tidegate.deploys.rules.state import State, is_final
+from tidegate.deploys.rules.waiting import AfterGate
 
 #: The name of the installation's slots among those of repositories, which all have a slash.
 INSTALLATION = "*"
@@ -51,10 +53,10 @@ def needs_slot(deployment: Deployment) -> bool:
 
     One that is queued may be in its queue still; its queue's head tells.
     """
-    if is_final(deployment.state) or deployment.ending is not None:
+    if is_final(deployment.state) or deployment.outcome.ending is not None:
         return False
     if deployment.state is State.PLANNING:
-        return deployment.plan is None
+        return deployment.planned.plan is None
     if deployment.state in {State.GATED, State.BLOCKED}:
         return deployment.gate is not None and deployment.gate.next in _BEGINS
     if deployment.state is State.AWAITING_REQUIREMENTS:
@@ -69,7 +71,7 @@ def job_without_result(deployment: Deployment) -> str | None:
     """
     if deployment.state not in _WITHOUT_RESULT:
         return None
-    return deployment.apply_job or (deployment.plan_job if deployment.plan is None else None)
+    return deployment.apply.job or (deployment.planned.job if deployment.planned.plan is None else None)
 
 
 def precedence_of(deployment: Deployment) -> Precedence:

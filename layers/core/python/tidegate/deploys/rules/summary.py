@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
-from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import Deployment, Review, State, Trigger
-from tidegate.deploys.rules.origin import Destruction
-from tidegate.plans.rules.plan import Plan
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.membership import Membership
+from tidegate.deploys.rules.planned import ApplyJob, Planned
+from tidegate.deploys.rules.request import DeploymentRequest, Rerun
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import Review
 from tidegate.roots.rules.root import Revision, Root
 
 
@@ -20,27 +22,20 @@ class DeploymentSummary:
     repository: str
     root: Root
     revision: Revision
-    trigger: Trigger
-    requested_by: str
-    requested_at: str
-    state: State = State.QUEUED
-    reason: str = ""
-    error: str = ""
-    changed_at: str = ""
-    plan: Plan | None = None
-    review: Review | None = None
-    apply_job: str | None = None
-    pull_request: int | None = None
-    forced: bool = False
-    destroy: Destruction | None = None
-    rerun_of: str | None = None
+    request: DeploymentRequest
     stack: str = DEFAULT_STACK
     within: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     shared: bool = False
-    change_set: str = ""
-    layer: int = 1
-    waits: Waits = field(default_factory=Waits)
+    state: State = State.QUEUED
+    reason: str = ""
+    error: str = ""
+    changed_at: str = ""
+    rerun: Rerun = field(default_factory=Rerun)
+    change: Membership = field(default_factory=Membership)
+    planned: Planned = field(default_factory=Planned)
+    review: Review | None = None
+    apply: ApplyJob = field(default_factory=ApplyJob)
 
 
 def summary_of(deployment: Deployment) -> DeploymentSummary:

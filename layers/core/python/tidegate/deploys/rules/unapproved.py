@@ -22,11 +22,14 @@ Refusal = tuple[PolicySetStatus, PolicyVerdict | None]
 
 def refusals(deployment: Deployment) -> tuple[Refusal, ...]:
     """Return what does not let a deployment's plan pass by itself. That of a head was approved before its review."""
-    plan, is_of_other = deployment.plan, deployment.pull_request is not None and not is_of_head(deployment)
+    plan, is_of_other = (
+        deployment.planned.plan,
+        deployment.request.pull_request is not None and not is_of_head(deployment),
+    )
     if is_of_other or plan is None or not plan.changes.any:
         return ()
-    verdicts = {each.policy_set: each for each in deployment.verdicts}
-    found = ((held, verdicts.get(held.name)) for held in deployment.policy_sets)
+    verdicts = {each.policy_set: each for each in deployment.policies.verdicts}
+    found = ((held, verdicts.get(held.name)) for held in deployment.policies.sets)
     return tuple((held, verdict) for held, verdict in found if verdict is None or verdict.failed)
 
 
@@ -44,7 +47,7 @@ def asked_here(deployment: Deployment) -> tuple[Requirements, ...]:
 
     Where nothing is missing but the end of a freeze, nobody is asked.
     """
-    if deployment.frozen:
+    if deployment.requirements.frozen:
         return ()
     every = (*demanded(deployment), *approvable(refusals(deployment)))
     return tuple(each for each in every if each.asks_people)

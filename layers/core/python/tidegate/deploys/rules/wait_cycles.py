@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate.changes.rules.waits import Waits
-from tidegate.deploys.rules.deployment import Deployment, State, Trigger
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import Point, is_behind, point_of, waits_for
+from tidegate.deploys.rules.request import Trigger
+from tidegate.deploys.rules.state import State
 
 #: Links of a cycle that are told: more are hard to read.
 _TOLD = 4
@@ -61,9 +63,9 @@ def _links(known: Iterable[Deployment], at_gates: Mapping[str, Deployment]) -> _
     in_line: dict[tuple[str, ...], list[Deployment]] = {}
     for each in known:
         holder = at_gates.get(each.queue)
-        if holder is not None and each.state is State.QUEUED and each.change_set and not _goes_first(each, holder):
-            in_line.setdefault((each.change_set, each.stack), []).append(each)
-            in_line.setdefault((each.change_set, each.stack, each.root.name), []).append(each)
+        if holder is not None and each.state is State.QUEUED and each.change.id and not _goes_first(each, holder):
+            in_line.setdefault((each.change.id, each.stack), []).append(each)
+            in_line.setdefault((each.change.id, each.stack, each.root.name), []).append(each)
     found: dict[_Same, dict[str, Deployment]] = {}
     for waiting in at_gates.values():
         same = _same(waiting)
@@ -76,20 +78,20 @@ def _links(known: Iterable[Deployment], at_gates: Mapping[str, Deployment]) -> _
 
 def _awaited(waiting: Deployment) -> Iterator[tuple[str, ...]]:
     """Yield where everything is that a deployment may wait for: a stack of its change, or a root there."""
-    waits, change = waiting.waits, waiting.change_set
+    waits, change = waiting.change.waits, waiting.change.id
     yield from ((change, stack) for stack in (*waits.plan_after, *waits.apply_after))
     yield from ((change, waiting.stack, root) for root in waits.roots)
 
 
 def _same(waiting: Deployment) -> _Same:
-    waits, name = waiting.waits, waiting.root.name
+    waits, name = waiting.change.waits, waiting.root.name
     own = name if name in waits.roots or waiting.stack in {*waits.plan_after, *waits.apply_after} else ""
-    return _Same(waiting.change_set, waiting.stack, point_of(waiting), waits, own)
+    return _Same(waiting.change.id, waiting.stack, point_of(waiting), waits, own)
 
 
 def _goes_first(queued: Deployment, holder: Deployment) -> bool:
     """Tell whether the one behind which a deployment stands yields to it."""
-    return queued.change_set == holder.change_set and is_behind(holder, queued)
+    return queued.change.id == holder.change.id and is_behind(holder, queued)
 
 
 def _waits(deployment: Deployment) -> bool:
@@ -137,7 +139,7 @@ def _is_told(deployment: Deployment) -> bool:
 
 
 def _rank(deployment: Deployment) -> tuple[bool, str, str]:
-    return deployment.trigger is Trigger.MANUAL, deployment.requested_at, deployment.id
+    return deployment.request.trigger is Trigger.MANUAL, deployment.request.at, deployment.id
 
 
 def _beginning_with(first: str, cycle: Sequence[str]) -> list[str]:

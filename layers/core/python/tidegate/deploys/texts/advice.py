@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from tidegate.deploys.rules.deployment import Deployment, State
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.policy_status import POLICIES_REFUSED
+from tidegate.deploys.rules.state import State
 
 #: What is said of a deployment once a newer revision that contains it is deployed: the braces hold that revision.
 REPLACED: Final = "superseded by {}, which is deployed"
@@ -34,4 +35,4 @@ def advice(state: str, error: str, check: str = "its check") -> str:
 
 def advice_on(deployment: Deployment, check: str = "its check") -> str:
     """Return what to do about a deployment: nothing, once a newer revision that contains it is deployed."""
-    return "" if deployment.contained_by else advice(deployment.state, deployment.error, check)
+    return "" if deployment.lineage.contained_by else advice(deployment.state, deployment.error, check)

@@ -10,5 +10,5 @@ SHOWN_DIGEST = 16
 
 def confirm_command(deployment: Deployment, prefix: str = "tidegate") -> str:
     """Return the comment that confirms the plan of a deployment."""
-    digest = f" {deployment.plan.file.sha256[:SHOWN_DIGEST]}" if deployment.plan else ""
+    digest = f" {deployment.planned.plan.file.sha256[:SHOWN_DIGEST]}" if deployment.planned.plan else ""
     return f"{prefix} confirm -p {deployment.root.name}{digest}"

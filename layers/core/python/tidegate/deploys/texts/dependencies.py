@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegate.deploys.rules.deployment import DONE, Deployment, State
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import Dependency, Opening, evaluate_gate, point_of
+from tidegate.deploys.rules.state import DONE, State
 from tidegate.deploys.texts.presentation import PendingDependency, WaitedFor
 
 #: Lines of the list: nobody reads more.

@@ -28,7 +28,7 @@ _LATE = {
 
 def applied(deployment: Deployment, _: View) -> Presentation:
     """Return how an apply looks that went well, whatever became of the steps after it."""
-    after = deployment.last_lines.rpartition(STEP_FAILED)
+    after = deployment.outcome.last_lines.rpartition(STEP_FAILED)
     if after[1]:
         return Presentation(
             f"Applied: {counts_of(deployment)}; a step after it failed",
@@ -76,9 +76,9 @@ def plan_failed(deployment: Deployment, _: View) -> Presentation:
 
 
 def _held_up(deployment: Deployment) -> Presentation:
-    failed = {each.policy_set: each for each in deployment.verdicts if each.failed}
-    owners = dict.fromkeys(each for held in deployment.policy_sets if held.name in failed for each in held.owners)
-    verb = "apply" if deployment.base_sha else "deploy"
+    failed = {each.policy_set: each for each in deployment.policies.verdicts if each.failed}
+    owners = dict.fromkeys(each for held in deployment.policies.sets if held.name in failed for each in held.owners)
+    verb = "apply" if deployment.request.base_sha else "deploy"
     instead = (
         f"or ask its owners, {people(tuple(owners))}, to approve {code(deployment.revision.short)} in a review"
         if owners
@@ -113,7 +113,7 @@ def apply_failed(deployment: Deployment, _: View) -> Presentation:
 
 def rejected(deployment: Deployment, _: View) -> Presentation:
     """Return how a rejected deployment looks: who rejected it, and when; or that its pull request was closed."""
-    if deployment.withdrawn:
+    if deployment.outcome.withdrawn:
         return _cancelled(deployment)
     if deployment.error == CommitLeftBranch.__name__:
         told = f"**Not applied.** {escaped(deployment.reason)}"
@@ -129,7 +129,7 @@ def _cancelled(deployment: Deployment) -> Presentation:
     return Presentation(
         "Cancelled: closed without a merge",
         (
-            f"**Cancelled.** {escaped(deployment.withdrawn)} Nothing was {what_was_not(deployment)}.",
+            f"**Cancelled.** {escaped(deployment.outcome.withdrawn)} Nothing was {what_was_not(deployment)}.",
             "To apply it after all, reopen it and comment `tidegate apply` again.",
         ),
         conclusion=Conclusion.CANCELLED,
@@ -157,7 +157,7 @@ def review_expired(deployment: Deployment, _: View) -> Presentation:
 
 def refused(deployment: Deployment, _: View) -> Presentation:
     """Return how a deployment looks that was not admitted."""
-    if deployment.withdrawn:
+    if deployment.outcome.withdrawn:
         return _cancelled(deployment)
     return Presentation(
         "Not deployed",
@@ -180,7 +180,7 @@ def superseded(deployment: Deployment, _: View) -> Presentation:
 
 def cancelled(deployment: Deployment, _: View) -> Presentation:
     """Return how a deployment looks that somebody cancelled before anything of it was applied."""
-    by = deployment.cancelled
+    by = deployment.outcome.cancelled
     told = f" by {code(by.by)} on {moment(by.at)}" if by else ""
     return Presentation(
         "Cancelled",
@@ -216,11 +216,15 @@ def outcome_unknown(deployment: Deployment, view: View) -> Presentation:
 
 
 def _steps(deployment: Deployment, view: View, *, is_free: bool) -> str:
-    read = "the engine's last lines in the text below and the job's log" if deployment.last_lines else "the job's log"
+    read = (
+        "the engine's last lines in the text below and the job's log"
+        if deployment.outcome.last_lines
+        else "the job's log"
+    )
     return (
         f"1. Read {read} to find out how far the apply got.\n2. Check whether the state is still locked. If so, "
         "remove the lock with `force-unlock`. Check whether the runner saved "
-        f"{code(place(view, f'errored/{deployment.apply_job}.tfstate'))}. If so, upload it with `state push`.\n3. "
+        f"{code(place(view, f'errored/{deployment.apply.job}.tfstate'))}. If so, upload it with `state push`.\n3. "
         "Run a plan of this revision manually. The changes that it shows were not applied.\n4. Fix what is "
         f"incomplete, or leave it to the plan of the next revision.{'' if is_free else _UNLOCK}"
     )
@@ -253,7 +257,7 @@ def _advice(deployment: Deployment) -> str:
 
 
 def _below(deployment: Deployment) -> str:
-    return "The engine's last lines come first in the text below. " if deployment.last_lines else ""
+    return "The engine's last lines come first in the text below. " if deployment.outcome.last_lines else ""
 
 
 def _why(deployment: Deployment, otherwise: str) -> str:

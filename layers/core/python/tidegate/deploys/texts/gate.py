@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from tidegate.deploys.rules.deployment import AfterGate, Deployment, State, is_final
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import GATE_DAYS, Point, point_of, yielded
 from tidegate.deploys.rules.review import moment
+from tidegate.deploys.rules.state import State, is_final
+from tidegate.deploys.rules.waiting import AfterGate
 from tidegate.deploys.texts.presentation import (
     REJECT,
     RETRY,
@@ -71,7 +73,9 @@ def gated(deployment: Deployment, view: View) -> Presentation:
     roots, stacks = _still(deployment, view.waited_for)
     once = "Once all of them are deployed, or have no changes,"
     if point_of(deployment) is Point.PLAN:
-        layer = f" (layer {deployment.layer} of {deployment.layers})" if deployment.layers > 1 else ""
+        layer = (
+            f" (layer {deployment.change.layer} of {deployment.change.layers})" if deployment.change.layers > 1 else ""
+        )
         title = f"Waiting for {_in_title(roots, stacks)}{layer}"
         then = f"{once} planning starts automatically."
     else:
@@ -122,7 +126,7 @@ def _in_a_cycle(deployment: Deployment, view: View) -> Presentation:
 
 def _can_retry(deployment: Deployment) -> bool:
     """Tell whether what blocks a deployment can be run again: what is not on the default branch cannot."""
-    return deployment.pull_request is None
+    return deployment.request.pull_request is None
 
 
 def gate_expired(deployment: Deployment, _: View) -> Presentation:
@@ -131,7 +135,7 @@ def gate_expired(deployment: Deployment, _: View) -> Presentation:
         return Presentation(
             "Waited too many times", (f"**{escaped(deployment.reason)}**",), conclusion=Conclusion.TIMED_OUT
         )
-    if deployment.missing:
+    if deployment.requirements.missing:
         return requirements_expired(deployment)
     on = f" on {moment(deployment.changed_at)}" if deployment.changed_at else ""
     return Presentation(
@@ -189,7 +193,7 @@ def _still(deployment: Deployment, held_by: WaitedFor | None) -> tuple[Sequence[
 
     Those that hold it no more are left out, if all that hold it are known.
     """
-    waits = deployment.waits
+    waits = deployment.change.waits
     before_plan = point_of(deployment) is Point.PLAN
     roots = waits.roots if before_plan else ()
     stacks = waits.plan_after if before_plan else waits.apply_after

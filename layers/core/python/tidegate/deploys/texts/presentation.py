@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.deploys.rules.deployment import AfterGate, Deployment, State
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import Lock
 from tidegate.deploys.rules.review import moment
 from tidegate.deploys.rules.slots import SlotWait
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import AfterGate
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.rules import access
 from tidegate.texts.markdown import code
@@ -146,7 +148,7 @@ def people(names: tuple[str, ...]) -> str:
 
 def who_may(deployment: Deployment, action: access.Action) -> str:
     """Return who may do something with the deployment, as the beginning of a sentence that goes on with a verb."""
-    grantees = deployment.access.who_may(action) if deployment.access else (access.EVERYBODY,)
+    grantees = deployment.settings.access.who_may(action) if deployment.settings.access else (access.EVERYBODY,)
     named = tuple(each for each in grantees if each != access.EVERYBODY)
     if len(named) < len(grantees):
         also = f", and {people(named)}, can" if named else " can"
@@ -158,11 +160,11 @@ def approval(deployment: Deployment) -> str:
     """Return who decided about the plan and when, as a sentence: all who approved, or the one who rejected."""
     review, gate = deployment.review, deployment.gate
     if gate is not None and gate.next is AfterGate.REJECTED:
-        waited_for = "its apply requirements" if deployment.missing else "its dependencies"
+        waited_for = "its apply requirements" if deployment.requirements.missing else "its dependencies"
         return f"Rejected by {code(gate.by)} on {moment(gate.at)}, while it waited for {waited_for}."
     if review is not None and review.approved is False:
         return f"Rejected by {code(review.by or '')} on {moment(review.at or '')}."
-    override = deployment.override
+    override = deployment.requirements.override
     passed = f" {code(override.by)} overrode the apply requirements: {code(override.reason)}" if override else ""
     if review is None or review.approved is None:
         return f"No review was needed.{passed}"
@@ -172,12 +174,12 @@ def approval(deployment: Deployment) -> str:
 
 def what_was_not(deployment: Deployment) -> str:
     """Return what was not done by a deployment that ended before its apply, after "nothing was"."""
-    return "applied" if deployment.plan else "planned or applied"
+    return "applied" if deployment.planned.plan else "planned or applied"
 
 
 def counts_of(deployment: Deployment) -> str:
     """Return what the deployment's plan changes, in short."""
-    return counts(deployment.plan.changes) if deployment.plan else "no plan"
+    return counts(deployment.planned.plan.changes) if deployment.planned.plan else "no plan"
 
 
 def counts(changes: PlannedChanges) -> str:

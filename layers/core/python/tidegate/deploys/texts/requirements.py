@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tidegate.deploys.rules.deployment import AfterGate, Deployment
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.requirements_gate import REQUIREMENTS_DAYS, expires_at
 from tidegate.deploys.rules.review import moment
 from tidegate.deploys.rules.unapproved import asked_here, refusals
+from tidegate.deploys.rules.waiting import AfterGate
 from tidegate.deploys.texts.policies import verdict_lines
 from tidegate.deploys.texts.presentation import (
     APPROVE,
@@ -37,14 +38,14 @@ def awaiting_requirements(deployment: Deployment, _: View) -> Presentation:
     approves = bool(asked_here(deployment))
     failed = [verdict for _, verdict in refusals(deployment) if verdict is not None]
     return Presentation(
-        deployment.frozen or f"Waiting for apply requirements: {counts_of(deployment)}",
+        deployment.requirements.frozen or f"Waiting for apply requirements: {counts_of(deployment)}",
         (
             "**Frozen.** Nothing is applied until the freeze ends. Then this deployment continues automatically."
-            if deployment.frozen
+            if deployment.requirements.frozen
             else "**Waiting for apply requirements.** Nothing is applied until `apply_requirements` are met, the "
             "owners of policy sets have approved, and no freeze window is active. Then this deployment "
             "continues automatically. Missing:",
-            "\n".join(f"* {sentence}" for sentence in deployment.missing),
+            "\n".join(f"* {sentence}" for sentence in deployment.requirements.missing),
             *((bounded(verdict_lines(failed), _SHOWN, "- {} more.".format),) if failed else ()),
             _how(deployment, approves=approves),
             _who(deployment),
@@ -69,7 +70,7 @@ def _how(deployment: Deployment, *, approves: bool) -> str:
 
 
 def _who(deployment: Deployment) -> str:
-    given = tuple(each.by for each in deployment.approved_here)
+    given = tuple(each.by for each in deployment.requirements.approved_here)
     sentences = [f"Approved here by {people(given)}."] if given else []
     sentences.append(f"{who_may(deployment, Action.REVIEW)} reject it.")
     if deployment.gate is not None:
@@ -82,7 +83,7 @@ def _who(deployment: Deployment) -> str:
 
 def passed(deployment: Deployment) -> str:
     """Return what let a deployment pass that waited for its requirements, as a sentence."""
-    override = deployment.override
+    override = deployment.requirements.override
     if override is not None:
         return f"{code(override.by)} overrode what was missing on {moment(override.at)}: {code(override.reason)}"
     return "All apply requirements are met."
@@ -97,7 +98,7 @@ def requirements_expired(deployment: Deployment) -> Presentation:
                 f"**The apply requirements were not met within {REQUIREMENTS_DAYS} days**, so this deployment "
                 f"ended on {moment(deployment.changed_at)}. Nothing was applied. Missing:"
             ),
-            "\n".join(f"* {sentence}" for sentence in deployment.missing),
+            "\n".join(f"* {sentence}" for sentence in deployment.requirements.missing),
             "Re-run this check, or merge the next revision, which includes these changes.",
         ),
         conclusion=Conclusion.TIMED_OUT,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidegate.deploys.rules.deployment import Deployment, Review
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.review import REVIEW_DAYS, expires_at, moment, needed_approvals
 from tidegate.deploys.rules.slots import SlotWait
 from tidegate.deploys.rules.unapproved import refusals
+from tidegate.deploys.rules.waiting import Review
 from tidegate.deploys.texts.commands import confirm_command
 from tidegate.deploys.texts.policies import verdict_lines
 from tidegate.deploys.texts.presentation import (
@@ -31,7 +32,7 @@ _SHOWN = 10_000
 
 def planning(deployment: Deployment, view: View) -> Presentation:
     """Return how a deployment looks while its plan is made."""
-    stacks = deployment.waits.apply_after
+    stacks = deployment.change.waits.apply_after
     cancel = f" You can cancel it on [its page]({view.page_url})." if view.page_url else ""
     waits = f"and waits for {'stack' if len(stacks) == 1 else 'stacks'} {people(stacks)}" if stacks else "for review"
     return Presentation(
@@ -46,7 +47,7 @@ def planning(deployment: Deployment, view: View) -> Presentation:
 
 def awaiting_review(deployment: Deployment, view: View) -> Presentation:
     """Return how a deployment looks while people review its plan."""
-    review, must = deployment.review, deployment.must_review
+    review, must = deployment.review, deployment.planned.must_review
     given, wanted = _given(review), needed_approvals(deployment)
     so_far = f" ({given} of {wanted} approvals)" if wanted > 1 else ""
     return Presentation(
@@ -69,10 +70,10 @@ def awaiting_review(deployment: Deployment, view: View) -> Presentation:
 
 def _in_words(deployment: Deployment, terms: ForgeTerms) -> str:
     """Return how to decide without the buttons: by a comment, or in a terminal where no pull request asked for it."""
-    destroy, name = deployment.destroy, deployment.root.name
+    destroy, name = deployment.request.destroy, deployment.root.name
     if destroy is not None and destroy.deployment and destroy.asked_on is None:
         return f"Or use {code(f'tidegate approve {deployment.id}')} or {code(f'tidegate reject {deployment.id}')}."
-    asked_on = destroy.asked_on if destroy else deployment.pull_request
+    asked_on = destroy.asked_on if destroy else deployment.request.pull_request
     where = terms.reference(asked_on) if asked_on else f"the {terms.pull_request} of this change"
     return f"Or comment {code(confirm_command(deployment))} on {where}, or {code(f'tidegate reject -p {name}')}."
 
@@ -94,7 +95,7 @@ def _given(review: Review | None) -> int:
 
 def _who(deployment: Deployment) -> str:
     """Return who may decide, how many are needed, who did so far, who may not, and until when."""
-    review, rule = deployment.review, deployment.review_rule
+    review, rule = deployment.review, deployment.settings.review_rule
     wanted = needed_approvals(deployment)
     enough = "one Confirm or one Reject is enough" if wanted == 1 else "each person once; one Reject is enough"
     sentences = [f"{who_may(deployment, Action.REVIEW)} decide: {enough}."]
@@ -107,7 +108,7 @@ def _who(deployment: Deployment) -> str:
     if review and review.approvals:
         sentences.append(f"Confirmed so far by {people(tuple(given.by for given in review.approvals))}.")
     if rule.exclude_authors:
-        authors = tuple(dict.fromkeys((deployment.requested_by, *deployment.authors)))
+        authors = tuple(dict.fromkeys((deployment.request.by, *deployment.commits.authors)))
         sentences.append(f"{people(authors)} authored or requested this change, and cannot confirm it.")
     until = f"on {expires_at(review):%Y-%m-%d %H:%M} UTC" if review else f"after {REVIEW_DAYS} days"
     sentences.append(f"The review expires {until}. Without a decision nothing is applied.")

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tidegate.deploys.rules.cancelling import APPLY_WARNING
-from tidegate.deploys.rules.deployment import Deployment, State, is_final
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.review import moment
+from tidegate.deploys.rules.state import State, is_final
 from tidegate.deploys.texts import ended as check_run_ended
 from tidegate.deploys.texts import gate as check_run_gate
 from tidegate.deploys.texts import requirements as check_run_requirements
@@ -61,7 +62,7 @@ def _without_altered_plan(face: Presentation, deployment: Deployment, view: View
 
 def _with_interrupt(face: Presentation, deployment: Deployment) -> Presentation:
     """Say who interrupted the apply: the state may be partly changed, however it ended."""
-    by = deployment.cancelled
+    by = deployment.outcome.cancelled
     if by is None or deployment.state is State.CANCELLED:
         return face
     told = f"**{code(by.by)} interrupted this apply** on {moment(by.at)}. {APPLY_WARNING}"
@@ -73,8 +74,10 @@ def _with_lock(face: Presentation, deployment: Deployment, view: View) -> Presen
 
     The forge shows buttons on completed check runs only.
     """
-    if deployment.unlocked and not view.locks:
-        unlocked = f"**Unlocked** by {code(deployment.unlocked.by)} on {moment(deployment.unlocked.at)}."
+    if deployment.outcome.unlocked and not view.locks:
+        unlocked = (
+            f"**Unlocked** by {code(deployment.outcome.unlocked.by)} on {moment(deployment.outcome.unlocked.at)}."
+        )
         return _saying(face, unlocked)
     if view.locking and is_final(deployment.state):
         coming = "**The queue of this root is being locked.** The Unlock button will appear here."
@@ -101,7 +104,7 @@ def _with_supersession(face: Presentation, deployment: Deployment, view: View) -
     """Say which deployment stopped waiting for this one, or that this one did so for another."""
     if view.superseded_by:
         face = _saying(face, f"Superseded by {view.superseded_by}.")
-    if deployment.contained_by:
+    if deployment.lineage.contained_by:
         face = _saying(
             face,
             "A newer revision that contains this one is deployed, so deployments that depend on this one continue.",
@@ -109,7 +112,7 @@ def _with_supersession(face: Presentation, deployment: Deployment, view: View) -
     if not view.supersedes:
         return face
     takes = f"This supersedes {view.supersedes}, which waited for its dependencies, and includes its changes."
-    if deployment.state is not State.AWAITING_REVIEW or not deployment.look_twice:
+    if deployment.state is not State.AWAITING_REVIEW or not deployment.lineage.look_twice:
         return _saying(face, takes)
     first, *others = face.paragraphs
     twice = f"**Check carefully:** {takes} Its dependencies were to be deployed before these changes."

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
-from tidegate.deploys.rules.deployment import Deployment, State, Trigger, is_final
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review import moment
+from tidegate.deploys.rules.state import State, is_final
 from tidegate.deploys.texts.plan_text import cut_middle, cut_start, fenced_plan
 from tidegate.deploys.texts.presentation import View, approval, many, place
 from tidegate.deploys.texts.states import presentation_of
@@ -56,7 +58,7 @@ def started_at(deployment: Deployment) -> str:
     review = deployment.review
     if review is not None and review.approved and review.at:
         return review.at
-    return next((step.at for step in deployment.history if step.state is State.PLANNING), deployment.requested_at)
+    return next((step.at for step in deployment.history if step.state is State.PLANNING), deployment.request.at)
 
 
 def render_continued(deployment: Deployment, url: str, answer: str = "") -> CheckRun:
@@ -101,9 +103,9 @@ def _notice(why: str) -> str:
 
 def _changes(deployment: Deployment, room: int) -> tuple[str, ...]:
     """Return what the plan changes: what it destroys and replaces first, by address."""
-    if deployment.plan is None or not deployment.plan.changes.any:
+    if deployment.planned.plan is None or not deployment.planned.plan.changes.any:
         return ()
-    changes = deployment.plan.changes
+    changes = deployment.planned.plan.changes
     destroys, replaces = _tense(deployment.state)
     parts = [
         *_addresses(destroys, changes.destroy, changes.destroyed),
@@ -138,11 +140,11 @@ def _addresses(verb: str, count: int, addresses: tuple[str, ...]) -> Iterable[st
 
 
 def _facts(deployment: Deployment, terms: ForgeTerms) -> str:
-    root, plan = deployment.root, deployment.plan
+    root, plan = deployment.root, deployment.planned.plan
     engine = f"{root.engine.name.value} {plan.engine_version if plan else root.engine.version or ''}".strip()
-    pull_request = f", {terms.reference(deployment.pull_request)}" if deployment.pull_request else ""
-    merged = f", merged with {code(deployment.base_sha[:7])}" if deployment.base_sha else ""
-    forced = " **Forced**: the apply requirements were bypassed." if deployment.forced else ""
+    pull_request = f", {terms.reference(deployment.request.pull_request)}" if deployment.request.pull_request else ""
+    merged = f", merged with {code(deployment.request.base_sha[:7])}" if deployment.request.base_sha else ""
+    forced = " **Forced**: the apply requirements were bypassed." if deployment.request.forced else ""
     rows = [
         ("Root", f"{code(root.name)} in {code(root.dir)}, workspace {code(root.workspace)}"),
         *_part_of_change(deployment),
@@ -158,14 +160,14 @@ def _facts(deployment: Deployment, terms: ForgeTerms) -> str:
 
 def _part_of_change(deployment: Deployment) -> Iterable[tuple[str, str]]:
     """Return the rows about the change set: what is so for a root on its own is not said."""
-    layer = f"layer {deployment.layer} of {deployment.layers}" if deployment.layers > 1 else ""
+    layer = f"layer {deployment.change.layer} of {deployment.change.layers}" if deployment.change.layers > 1 else ""
     stack = code(deployment.stack) if deployment.stack != DEFAULT_STACK or deployment.shared else ""
     if stack:
         yield "Stack", ", ".join(filter(None, (stack, layer)))
     elif layer:
         yield "Layer", layer.removeprefix("layer ")
-    if deployment.why and deployment.change_set:
-        yield "Part of the change", escaped(deployment.why)
+    if deployment.change.why and deployment.change.id:
+        yield "Part of the change", escaped(deployment.change.why)
 
 
 def _asked_for(deployment: Deployment) -> str:
@@ -175,8 +177,8 @@ def _asked_for(deployment: Deployment) -> str:
         Trigger.RERUN: "by re-running the check",
         Trigger.DRIFT: "by a schedule that found drift",
     }
-    what = ", to destroy the resources of the root" if deployment.destroy else ""
-    return f"{code(deployment.requested_by)} {how[deployment.trigger]}{what}, {moment(deployment.requested_at)}"
+    what = ", to destroy the resources of the root" if deployment.request.destroy else ""
+    return f"{code(deployment.request.by)} {how[deployment.request.trigger]}{what}, {moment(deployment.request.at)}"
 
 
 def _links(view: View) -> str:
@@ -193,12 +195,12 @@ def _links(view: View) -> str:
 def _text(deployment: Deployment, view: View) -> str:
     """Return the engine's last words and the plan, within the limit: the plan's middle is cut first."""
     parts = []
-    if deployment.last_lines:
-        lines = fenced(cut_start(deployment.last_lines.rstrip(), LAST_LINES))
+    if deployment.outcome.last_lines:
+        lines = fenced(cut_start(deployment.outcome.last_lines.rstrip(), LAST_LINES))
         log = f" ([full log]({view.log_url}))" if view.log_url else ""
         parts.append(f"Last lines of the engine's output{log}:\n\n{lines}")
-    if deployment.plan is not None and view.plan_text:
-        key = code(place(view, deployment.plan.text.key), 1000)
+    if deployment.planned.plan is not None and view.plan_text:
+        key = code(place(view, deployment.planned.plan.text.key), 1000)
         log = f"[its log]({view.plan_url}) and in " if view.plan_url else ""
         whole = f"The full plan is in {log}{key}."
         room = MAXIMUM_TEXT - size("\n\n".join([*parts, whole])) - _FENCE_ROOM

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tidegate.deploys.rules.deployment import Deployment, State
-from tidegate.deploys.rules.queue import Lock, is_held_back
+from tidegate.deploys.rules.deployment import Deployment
+from tidegate.deploys.rules.queue import Lock, is_held_back, waiting_for
 from tidegate.deploys.rules.repository_locks import WHOLE
 from tidegate.deploys.rules.review import moment
+from tidegate.deploys.rules.state import State
 from tidegate.deploys.texts.presentation import CANCEL, UNLOCK, Presentation, QueuePosition, View
 from tidegate.texts.markdown import code, escaped
 from tidegate.vcs.rules.check_run import Conclusion
@@ -20,7 +21,7 @@ _THEN = "Then planning starts automatically."
 
 def queued(deployment: Deployment, view: View) -> Presentation:
     """Return how a queued deployment looks."""
-    if view.lock is not None and is_held_back(deployment, view.lock):
+    if view.lock is not None and is_held_back(waiting_for(deployment), view.lock):
         return _blocked(view, view.lock)
     if view.place is None:
         return Presentation("Queued", _with_others(view, "**Queued.** Planning starts automatically."), "queued")

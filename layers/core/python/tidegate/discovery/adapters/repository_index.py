@@ -70,7 +70,7 @@ class DynamoRepositoryIndex:
         return self._page("recent", "repository", repository, limit, after)
 
     def after(self, history: str, deployment: DeploymentSummary) -> str:
-        return cursor(history, deployment.requested_at, deployment.id)
+        return cursor(history, deployment.request.at, deployment.id)
 
     def _page(self, index: str, attribute: str, value: str, limit: int, after: str | None) -> HistoryPage:
         """Ask for one more than the page holds: so a page tells truly whether there is another."""

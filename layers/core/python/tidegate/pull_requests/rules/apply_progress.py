@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from tidegate.changes.rules.change_set import Key
-from tidegate.deploys.rules.deployment import DONE, Deployment, is_final, moves_baseline
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
+from tidegate.deploys.rules.state import DONE, is_final, moves_baseline
 from tidegate.pull_requests.rules.record import PullRequestRecord
 
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from tidegate.deploys.rules.deployment import DONE, Deployment, State, is_final, was_applied_before
-from tidegate.deploys.rules.queue import Lock, is_held_back
+from tidegate.deploys.rules.deployment import Deployment, was_applied_before
+from tidegate.deploys.rules.queue import Lock, is_held_back, waiting_for
 from tidegate.deploys.rules.repository_locks import WHOLE, named
 from tidegate.deploys.rules.requirements_gate import REQUIREMENTS_DAYS
 from tidegate.deploys.rules.review import REVIEW_DAYS, moment
+from tidegate.deploys.rules.state import DONE, State, is_final
 from tidegate.deploys.texts.plan_text import cut_start
 from tidegate.deploys.texts.presentation import many
 from tidegate.pull_requests.rules.blocks import LAST_LINES, link
@@ -128,7 +129,7 @@ def _state(each: MergedRoot) -> str:
     deployment = each.deployment
     if deployment is None:
         return "not queued yet"
-    if deployment.state is State.QUEUED and each.lock is not None and is_held_back(deployment, each.lock):
+    if deployment.state is State.QUEUED and each.lock is not None and is_held_back(waiting_for(deployment), each.lock):
         return f"{link('**locked**', each.url) or '**locked**'}: {_behind(each.root, each.lock)}"
     words = "applied before the merge" if was_applied_before(deployment) else _WORDS[deployment.state]
     shown = link(words, each.url) or words
@@ -151,7 +152,7 @@ def _behind(root: str, lock: Lock) -> str:
 def _failures(roots: Sequence[MergedRoot]) -> Iterator[str]:
     """Yield the last lines of what failed, which the runner has masked."""
     failed = [each.deployment for each in roots if each.deployment is not None and each.has_failed]
-    shown = [each for each in failed if each.last_lines.strip()][:_FAILURES]
+    shown = [each for each in failed if each.outcome.last_lines.strip()][:_FAILURES]
     for each in shown:
-        lines = fenced(cut_start(each.last_lines.rstrip(), min(LAST_LINES, _LINES // len(shown))))
+        lines = fenced(cut_start(each.outcome.last_lines.rstrip(), min(LAST_LINES, _LINES // len(shown))))
         yield folded(f"Last lines of {tagged_code(each.root.name, _NAME)}", lines, opened=len(shown) == 1)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from tidegate.deploys.rules.deployment import AfterGate, Deployment, State
+from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import WAITING
 from tidegate.deploys.rules.requirements_gate import waits
+from tidegate.deploys.rules.state import State
+from tidegate.deploys.rules.waiting import AfterGate
 
 #: Where a deployment can be withdrawn: nobody has decided to apply it yet.
 _BEFORE = frozenset({State.QUEUED, State.PLANNING, State.AWAITING_REVIEW, *WAITING})
@@ -19,8 +21,8 @@ def may_be_withdrawn(deployment: Deployment) -> bool:
     """Tell whether a deployment is neither withdrawn nor applied yet, nor was it decided to apply it."""
     gate, review = deployment.gate, deployment.review
     if waits(deployment):
-        return not deployment.withdrawn
-    if deployment.withdrawn or deployment.state not in _BEFORE:
+        return not deployment.outcome.withdrawn
+    if deployment.outcome.withdrawn or deployment.state not in _BEFORE:
         return False
     is_answered = review is not None and review.approved is not None
     return not is_answered and (gate is None or gate.next is not AfterGate.APPLY)
@@ -28,7 +30,7 @@ def may_be_withdrawn(deployment: Deployment) -> bool:
 
 def is_waiting_for_people(deployment: Deployment) -> bool:
     """Tell whether a withdrawn deployment waits where it can be rejected."""
-    if not deployment.withdrawn:
+    if not deployment.outcome.withdrawn:
         return False
     if waits(deployment):
         return True

@@ -1,0 +1,26 @@
+"""What happened to a deployment: each state that it went to, and each message about it that was audited."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.deploys.rules.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of a deployment's timeline: the state it went to, when (ISO 8601 in UTC), by whom, and why."""
+
+    state: State
+    at: str
+    by: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """A message about the deployment that the audit topic took: its event id, its word, and when."""
+
+    event: str
+    state: str
+    at: str
