@@ -29,7 +29,7 @@ _AUDITING = tuple(spec.name for spec in SPECS if Capability.AUDIT in spec.capabi
 _ENDS = ("record_result", "record_outcome", "execution_closed", "reconcile")
 _ENDING = tuple(sorted({FUNCTION_OF[verb] for verb in _ENDS}))
 #: What tidegate.deploys.adapters.event_publisher says in the log when the event bus takes no event.
-_LOST_EVENT = "the event bus did not take an event"
+_LOST_EVENT = "EventBridge rejected an event"
 #: What is in each dead-letter queue.
 _DEAD = {
     "Queued": "Processing pushes, buttons or queue positions failed after several attempts",

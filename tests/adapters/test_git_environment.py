@@ -83,11 +83,11 @@ def test_a_repository_is_cloned_over_https_or_from_this_machine(url):
 @pytest.mark.parametrize(
     ("url", "why"),
     [
-        ("http://git.example.com/acme/infra.git", "HTTPS only"),
-        ("ssh://git.example.com/acme/infra.git", "HTTPS only"),
-        ("file:///etc", "HTTPS only"),
-        ("ext::sh -c id", "HTTPS only"),
-        ("http://127.0.0.1.example.com/acme/infra.git", "HTTPS only"),
+        ("http://git.example.com/acme/infra.git", "only over HTTPS"),
+        ("ssh://git.example.com/acme/infra.git", "only over HTTPS"),
+        ("file:///etc", "only over HTTPS"),
+        ("ext::sh -c id", "only over HTTPS"),
+        ("http://127.0.0.1.example.com/acme/infra.git", "only over HTTPS"),
         ("https://user:password@git.example.com/acme/infra.git", "credentials"),
     ],
 )

@@ -103,7 +103,7 @@ def test_an_engine_may_assume_the_target_roles_of_its_kind_only(tasks):
 @pytest.mark.parametrize(
     ("key", "value", "where"),
     [
-        ("mask_patterns", ["ghp_x", "(a+)+$"], r"mask_patterns\[1\].*last part"),
+        ("mask_patterns", ["ghp_x", "(a+)+$"], r"mask_patterns\[1\].*at the end"),
         ("mask_patterns", "no json", "mask_patterns"),
         ("mask_patterns", [1], "mask_patterns"),
         ("runner_variables", {"PATH": "/bin"}, "PATH"),
@@ -111,7 +111,7 @@ def test_an_engine_may_assume_the_target_roles_of_its_kind_only(tasks):
         ("runner_variables", {"TF_VAR_x": "x" * 3000}, "TF_VAR_x"),
         ("runner_secrets", {"AWS_ACCESS_KEY_ID": "acme/key"}, "AWS_ACCESS_KEY_ID"),
         ("runner_secrets", {"TF_VAR_x": "not a name"}, r"runner_secrets\.TF_VAR_x"),
-        ("runner", {"cpu": 1, "memory": 16}, "no size that Fargate has for 1 vCPU"),
+        ("runner", {"cpu": 1, "memory": 16}, "not a Fargate size for 1 vCPU"),
         ("runner", {"cpu": 8}, "within runner_limits"),
         ("runner", {"ram": 8}, "cpu, memory, disk, apply_timeout"),
         ("runner", {"cpu": True}, "sizes such as"),

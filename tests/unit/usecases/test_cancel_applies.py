@@ -113,7 +113,7 @@ def test_what_waits_at_a_gate_is_rejected(world, state):
 def test_what_is_applying_or_about_to_goes_on_and_that_is_said(world, state, fields):
     begun = let_in(world, state, **fields)
     after = close(world)
-    assert (after.state, after.withdrawn, after.version) == (state, "", begun.version)
+    assert (after.state, after.outcome.withdrawn, after.version) == (state, "", begun.version)
     assert "but these applies are in progress.**" in world.reply
 
 

@@ -46,7 +46,7 @@ class AwsDriftEvents:
         except CloudUnavailable as error:
             lost = str(error)
         if lost:
-            logger.warning("the event bus did not take an event", extra={"schedule": record.id, "refusal": lost})
+            logger.warning("EventBridge rejected an event", extra={"schedule": record.id, "refusal": lost})
 
 
 def _detail(record: DriftRecord) -> dict[str, Any]:
