@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.site import CHROMIUM
-from tests.builders import PLAN_TEXT, REPOSITORY, any_deployment, any_job, any_lock, any_queue, deployment_in
+from tests.builders import PLAN_TEXT, REPOSITORY, amended, any_deployment, any_job, any_lock, any_queue, deployment_in
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.state import State
 
@@ -157,7 +157,7 @@ def test_a_huge_log_is_loaded_as_far_as_somebody_reads(site, visit):
 
 def test_without_scripts_a_plan_is_reviewed_a_queue_unlocked_and_a_log_read(site, visit):
     one = site.wires.deployed(deployment_in(State.AWAITING_REVIEW))
-    site.wires.artifacts.put(one.plan.text.key, PLAN_TEXT)
+    site.wires.artifacts.put(one.planned.plan.text.key, PLAN_TEXT)
     page = visit(f"/deployments/{one.id}", java_script_enabled=False)
     expect(page.get_by_text("+ resource")).to_be_visible()
     page.get_by_role("button", name="Confirm").click()
@@ -195,7 +195,7 @@ def test_a_page_that_is_open_shows_what_happens_and_keeps_what_was_unfolded(site
 @pytest.mark.parametrize("width", [360, 1200])
 def test_pages_fit_their_screen(site, visit, width):
     one = site.wires.deployed(deployment_in(State.AWAITING_REVIEW))
-    site.wires.artifacts.put(one.plan.text.key, PLAN_TEXT)
+    site.wires.artifacts.put(one.planned.plan.text.key, PLAN_TEXT)
     for path in (
         "/",
         f"/repositories/{REPOSITORY}",
@@ -211,7 +211,7 @@ def a_change(site):
     names = ("dev", "staging", "prod", "reports")
     return site.wires.changed(
         *(
-            replace(
+            amended(
                 deployment_in(State.GATED if number else State.APPLIED, number + 1),
                 stack=name,
                 waits=Waits(apply_after=names[:number]),
@@ -249,7 +249,7 @@ def test_a_picture_stays_scrolled_while_the_page_keeps_itself_up_to_date(site, v
 
 def test_the_last_lines_are_shown_from_their_end(site, visit):
     lines = "\n".join(f"line {number}" for number in range(200))
-    one = site.wires.deployed(replace(deployment_in(State.PLAN_FAILED), last_lines=lines))
+    one = site.wires.deployed(amended(deployment_in(State.PLAN_FAILED), last_lines=lines))
     box = visit(f"/deployments/{one.id}").locator(".ends")
     bottom = box.evaluate(
         "one => one.getBoundingClientRect().bottom - one.firstElementChild.getBoundingClientRect().bottom"

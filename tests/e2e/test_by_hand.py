@@ -32,7 +32,7 @@ def test_a_pull_requests_head_is_deployed_by_hand_once_its_requirements_are_met(
     pull = branch(STRICT)
     pull.comment("tidegate deploy")
     refusal = pull.reply("1 approval")
-    assert "is deployed" in refusal
+    assert "is not deployed" in refusal
     assert project.newest(pull.head, "app") is None
 
     project.person("reviewer").review(project.name, pull.number, "APPROVE")

@@ -26,7 +26,7 @@ def test_a_refused_plan_blocks_until_an_owner_approves_the_head_or_the_code_chan
     head = change(project, "forbidden", branch="feature", base="main")
     number = project.tidegate.maintainer.open_pull_request(project.name, "feature", title="Change")
     refused = standing(project, head, "failure")
-    assert refused["output"]["title"] == "Refuses 1 plan: 1 approval needed"
+    assert refused["output"]["title"] == "Blocks 1 plan: 1 approval needed"
     assert "**Denied** `terraform_data.thing`" in refused["output"]["text"]
     standing(project, head, "failure", "tidegate/plan")
     project.person("reviewer").review(project.name, number, "APPROVE")
@@ -48,7 +48,7 @@ def test_a_value_that_only_tidegate_yaml_changes_is_planned_and_refused(project)
     wanted = {"tidegate.yaml": file.replace("ONE", "forbidden")}
     head = project.push_files(wanted, "Forbid", branch="feature", base="main")
     project.tidegate.maintainer.open_pull_request(project.name, "feature", title="Forbid")
-    assert standing(project, head, "failure")["output"]["title"] == "Refuses 1 plan: 1 approval needed"
+    assert standing(project, head, "failure")["output"]["title"] == "Blocks 1 plan: 1 approval needed"
 
 
 def verdicts(project, number):

@@ -133,7 +133,7 @@ def test_a_session_that_has_ended_is_given_to_nobody(role: Role) -> None:
     role.at += HOUR
     role.fault = RoleRefused("The role R does not let Tidegate in.")
     for _ in range(2):
-        with pytest.raises(RoleRefused, match=r"end at .* UTC and cannot be renewed\. The role R does not let"):
+        with pytest.raises(RoleRefused, match=r"expire at .* UTC and cannot be renewed\. The role R does not let"):
             session.get()
 
 

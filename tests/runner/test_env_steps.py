@@ -91,7 +91,7 @@ def test_what_a_variable_can_hold_is_taken_whole(size: int) -> None:
     [
         ("AWS_SECRET_ACCESS_KEY=secret", "cannot set AWS_SECRET_ACCESS_KEY"),
         ("TF_CLI_ARGS_apply=secret", "cannot set TF_CLI_ARGS_apply"),
-        ("secret", "line 2 of what its program printed"),
+        ("secret", "line 2 of its program's output"),
         ("A-B=secret", "is not a valid variable name"),
         ("=secret", "is not a valid variable name"),
     ],

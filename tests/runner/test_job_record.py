@@ -110,9 +110,9 @@ def test_the_runner_takes_what_the_functions_handed_over(jobs: DynamoJobs, recor
 def test_a_job_whose_record_was_altered_is_neither_prepared_nor_taken(jobs: DynamoJobs, record: JobRecord) -> None:
     jobs.create(replace(JOB, plan_file=Artifact("plans/another/plan.tfplan", "11")))
     assert jobs.hand_over(JOB.id, "token", "clone-token")
-    with pytest.raises(JobNotForUs, match="altered"):
+    with pytest.raises(JobNotForUs, match="was changed"):
         record.specification()
-    with pytest.raises(JobNotForUs, match="altered"):
+    with pytest.raises(JobNotForUs, match="was changed"):
         record.take("task-1", 5, Interruption())
     assert jobs.runner(JOB.id) is None
 
@@ -130,7 +130,7 @@ def test_a_job_with_steps_is_read_as_it_was_stored(jobs: DynamoJobs, aws: Aws, t
     )
     jobs.create(job)
     assert JobRecord(aws, table[1], job.id, job_digest(job)).specification() == job
-    with pytest.raises(JobNotForUs, match="altered"):
+    with pytest.raises(JobNotForUs, match="was changed"):
         JobRecord(aws, table[1], job.id, job_digest(replace(job, run=RunSettings()))).specification()
 
 

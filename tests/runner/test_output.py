@@ -299,7 +299,7 @@ def test_of_a_failed_plan_whose_secrets_nobody_knows_errors_and_places_are_shown
     lines = bench.result()["last_lines"]
     assert "Error: " in lines
     assert " line 3" in lines
-    assert "not shown" in lines
+    assert "is hidden" in lines
     assert SECRET not in everything_that_left(bench, ended.output)
 
 

@@ -137,7 +137,7 @@ def test_no_program_runs_once_the_plan_has_written_to_the_home_directory(bench: 
     touch = WorkflowStep(StepKind.RUN, command=("touch", f"{bench.directory}/ran"))
     job = bench.job(JobKind.SPECULATE, commit(resource("network")), run=RunSettings(plan=(*DEFAULT_PLAN, touch)))
     bench.run(job, PATH=f"{bench.directory}:{os.environ['PATH']}")
-    assert "the plan has written 'x.rc' into the home directory" in bench.result()["message"]
+    assert "the plan wrote 'x.rc' into the home directory" in bench.result()["message"]
     assert not (bench.directory / "ran").exists()
 
 

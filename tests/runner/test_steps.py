@@ -70,7 +70,7 @@ def test_names_in_commands_and_environments_are_replaced(steps: Steps) -> None:
 
 def test_a_name_that_is_not_set_fails_the_step_and_is_told(steps: Steps) -> None:
     steps.plan(INIT, WorkflowStep(StepKind.RUN, ("echo", "${NOWHERE}")), PLAN)
-    steps.failed("TerraformClientError", "names ${NOWHERE}, which is not set")
+    steps.failed("TerraformClientError", "${NOWHERE}, which is not set")
     assert [call[0] for call in steps.calls()] == ["init"]
 
 

@@ -53,7 +53,7 @@ def stuck(bench: Bench, commit: Callable[..., str], tmp_path: Path) -> Callable[
 def test_a_runner_that_is_stuck_is_killed_after_its_silence(bench: Bench, stuck: Callable[[str], Job]) -> None:
     ended = bench.run(stuck(IN_THE_PLAN))
     assert ended.code == 6
-    assert "no sign of life" in ended.output
+    assert "unresponsive" in ended.output
     assert bench.aws.answer(JOB_TOKEN) is None
 
 
