@@ -93,7 +93,7 @@ def cloud() -> Iterator[dict[str, str]]:
             "AWS_ACCESS_KEY_ID": "test",
             "AWS_SECRET_ACCESS_KEY": "test",
             "TIDEGATE_TABLE": "table",
-            "TIDEGATE_PUSH_QUEUE": "https://sqs/push",
+            "TIDEGATE_DISCOVERY_QUEUE": "https://sqs/push",
             "TIDEGATE_ACTION_QUEUE": "https://sqs/press",
             "TIDEGATE_WEBHOOK_SECRET_NAME": "secret",
         }

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tidegate_cdk.asl_state_machine import execution_arn
-from tidegate_cdk.capabilities import PLANS, SPECULATIVE_ATTEMPTS, Grant, Surroundings, allow, on_records, tell_missing
+from tidegate_cdk.capabilities import PLANS, SPECULATIVE_ATTEMPTS, Grant, GrantContext, allow, on_records, tell_missing
 
 
-def remove_layers(around: Surroundings) -> Grant:
+def remove_layers(context: GrantContext) -> Grant:
     """Delete speculative plans with their artifacts."""
-    table, bucket = around.storage.table, around.storage.bucket
+    table, bucket = context.storage.table, context.storage.bucket
     statements = (
         on_records(table.table_arn, ("layer",), "dynamodb:BatchWriteItem"),
         *(allow("s3:DeleteObject", on=bucket.arn_for_objects(f"plans/{jobs}/*")) for jobs in SPECULATIVE_ATTEMPTS),
@@ -16,9 +16,9 @@ def remove_layers(around: Surroundings) -> Grant:
     return Grant(statements, {"TIDEGATE_TABLE": table.table_name, "TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
 
 
-def read_artifacts(around: Surroundings) -> Grant:
+def read_artifacts(context: GrantContext) -> Grant:
     """Read plans and logs, and show where they are to be seen."""
-    bucket = around.storage.bucket
+    bucket = context.storage.bucket
     statements = (
         allow("s3:GetObject", on=bucket.arn_for_objects("plans/*")),
         allow("s3:GetObject", on=bucket.arn_for_objects("logs/*")),
@@ -26,15 +26,15 @@ def read_artifacts(around: Surroundings) -> Grant:
     )
     environment = {
         "TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name,
-        "TIDEGATE_EXECUTION_URL": around.settings.execution_url or _console_execution(around),
-        "TIDEGATE_WEB_URL": around.web_url,
+        "TIDEGATE_EXECUTION_URL": context.settings.execution_url or _console_execution(context),
+        "TIDEGATE_WEB_URL": context.web_url,
     }
     return Grant(statements, environment)
 
 
-def read_organization(around: Surroundings) -> Grant:
+def read_organization(context: GrantContext) -> Grant:
     """Read the configuration that operators put there for all repositories."""
-    bucket = around.storage.bucket
+    bucket = context.storage.bucket
     statements = (
         allow("s3:GetObject", on=bucket.arn_for_objects("configuration/organization.yaml")),
         tell_missing(bucket.bucket_arn, "configuration/*"),
@@ -42,12 +42,12 @@ def read_organization(around: Surroundings) -> Grant:
     return Grant(statements, {"TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
 
 
-def store_policies(around: Surroundings) -> Grant:
+def store_policies(context: GrantContext) -> Grant:
     """Store policies as pull requests are checked against them, and read the organization's.
 
     What lists the organization's policies is what tells that its configuration is missing.
     """
-    bucket = around.storage.bucket
+    bucket = context.storage.bucket
     statements = (
         allow("s3:PutObject", on=bucket.arn_for_objects("policies/*")),
         allow("s3:GetObject", on=bucket.arn_for_objects("configuration/policies/*")),
@@ -55,9 +55,9 @@ def store_policies(around: Surroundings) -> Grant:
     return Grant(statements, {"TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
 
 
-def check_policies(around: Surroundings) -> Grant:
+def check_policies(context: GrantContext) -> Grant:
     """Read plans, and the policies that they are checked against."""
-    bucket = around.storage.bucket
+    bucket = context.storage.bucket
     statements = (
         *(
             allow("s3:GetObject", on=bucket.arn_for_objects(f"plans/{jobs}/plan.json"))
@@ -69,8 +69,8 @@ def check_policies(around: Surroundings) -> Grant:
     return Grant(statements, {"TIDEGATE_ARTIFACT_BUCKET": bucket.bucket_name})
 
 
-def _console_execution(around: Surroundings) -> str:
+def _console_execution(context: GrantContext) -> str:
     """Return the address of a deployment's execution in the console, with ``{deployment}`` left open."""
-    region = around.stack.region
-    execution = execution_arn(around.stack, around.terraform_machine).removesuffix("*") + "{deployment}"
+    region = context.stack.region
+    execution = execution_arn(context.stack, context.terraform_machine).removesuffix("*") + "{deployment}"
     return f"https://{region}.console.aws.amazon.com/states/home?region={region}#/v2/executions/details/{execution}"

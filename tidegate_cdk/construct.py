@@ -12,7 +12,7 @@ from tidegate_cdk.acknowledgements import acknowledge_findings
 from tidegate_cdk.alarms import Alarms
 from tidegate_cdk.architecture import ARCHITECTURES
 from tidegate_cdk.asl_state_machine import AslStateMachine, TaskToRun, Value, placeholders_in
-from tidegate_cdk.capabilities import PlanFunctionArns, Surroundings
+from tidegate_cdk.capabilities import GrantContext, PlanFunctionArns
 from tidegate_cdk.dashboard import Dashboard, dashboard_url
 from tidegate_cdk.engine_denials import EngineDenials
 from tidegate_cdk.function_specs import FUNCTION_OF, SPECS
@@ -187,14 +187,14 @@ class Tidegate(Construct):
                 function.add_environment("TIDEGATE_RELEASE", self.settings.release)
         for spec in SPECS:
             for capability in spec.capabilities:
-                grant(self.functions[spec.name], capability, self.around)
+                grant(self.functions[spec.name], capability, self.grant_context)
         self.identity.only_for(self.functions[FUNCTION_OF["dispatch_job"]])
 
     @property
-    def around(self) -> Surroundings:
+    def grant_context(self) -> GrantContext:
         """What capabilities are about."""
         functions = self.plan_functions
-        return Surroundings(
+        return GrantContext(
             stack=Stack.of(self),
             settings=self.settings,
             storage=self.storage,

@@ -69,12 +69,12 @@ class Dashboard(Construct):
 
     def _waiting(self) -> Iterable[cloudwatch.IWidget]:
         queues = {
-            "pushes and comments": self._messaging.push,
+            "pushes and comments": self._messaging.discovery,
             "buttons": self._messaging.action,
             "check runs": self._messaging.check_run,
             "gates": self._messaging.change,
-            "positions": self._messaging.line,
-            "queue positions, delayed": self._messaging.queue_changed_later,
+            "positions": self._messaging.positions,
+            "queue positions, delayed": self._messaging.positions_later,
         }
         yield _graph(
             "Oldest message of each queue (seconds)",

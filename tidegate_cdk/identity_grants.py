@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from tidegate_cdk.capabilities import Grant, Surroundings, allow
+from tidegate_cdk.capabilities import Grant, GrantContext, allow
 from tidegate_cdk.identity import ALGORITHM
 
 
-def sign_tokens(around: Surroundings) -> Grant:
+def sign_tokens(context: GrantContext) -> Grant:
     """Sign with the first key. Without keys there are no rights: whoever hands jobs over says that there are none."""
-    keys = around.identity.arns
+    keys = context.identity.arns
     if not keys:
         return Grant((), {})
     environment = {
         "TIDEGATE_IDENTITY_KEY": keys[0],
-        "TIDEGATE_ISSUER": around.web_url,
-        "TIDEGATE_IDENTITY_AUDIENCE": around.settings.identity.audience,
+        "TIDEGATE_ISSUER": context.web_url,
+        "TIDEGATE_IDENTITY_AUDIENCE": context.settings.identity.audience,
     }
     only_so = {"StringEquals": {"kms:SigningAlgorithm": ALGORITHM}}
     return Grant((allow("kms:Sign", on=keys[0], under=only_so),), environment)
 
 
-def public_keys(around: Surroundings) -> Grant:
+def public_keys(context: GrantContext) -> Grant:
     """Read the public half of all keys."""
-    keys = around.identity.arns
+    keys = context.identity.arns
     if not keys:
         return Grant((), {})
     return Grant(tuple(allow("kms:GetPublicKey", on=key) for key in keys), {"TIDEGATE_IDENTITY_KEYS": ",".join(keys)})

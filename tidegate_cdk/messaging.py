@@ -15,12 +15,12 @@ from constructs import Construct
 
 #: Six times the time limit of the function behind the queue (AWS's advice), which leaves room for throttled starts. As
 #: soon as discovery runs, it holds its message for much less (docs/decisions/0205).
-_PUSH_VISIBILITY = Duration.seconds(6 * 300)
+_DISCOVERY_VISIBILITY = Duration.seconds(6 * 300)
 _ACTION_VISIBILITY = Duration.seconds(6 * 29)
 _VISIBILITY = Duration.seconds(6 * 60)
 #: What is sent about a queue within one second is one message; a second later, with another to spare for clocks that
 #: differ, all that asked for it can be read.
-_LINE_DELAY = Duration.seconds(2)
+_POSITIONS_DELAY = Duration.seconds(2)
 _KEPT = Duration.days(14)
 
 
@@ -41,13 +41,13 @@ class Messaging(Construct):
         self.dead = self._dead("Dead", None)
         self.dead_in_order = self._dead("DeadInOrder", f"{prefix}-dead.fifo")
         # While the forge is down, attempts come after 1, 2, 4, … seconds: the last one after a quarter of an hour.
-        self.push = self._standard("Push", _PUSH_VISIBILITY, attempts=11)
+        self.discovery = self._standard("Discovery", _DISCOVERY_VISIBILITY, attempts=11)
         self.action = self._standard("Action", _ACTION_VISIBILITY, attempts=11)
         # The forge may refuse for a long time (limits by the hour): many attempts before a check run is given up.
         self.check_run = self._fifo("CheckRun", f"{prefix}-check-run", attempts=30)
-        self.line = self._fifo("Line", f"{prefix}-line", attempts=8, delay=_LINE_DELAY)
+        self.positions = self._fifo("Positions", f"{prefix}-positions", attempts=8, delay=_POSITIONS_DELAY)
         self.change = self._fifo("Change", f"{prefix}-change", attempts=8)
-        self.queue_changed_later = self._standard("LineLater", _VISIBILITY, attempts=8)
+        self.positions_later = self._standard("PositionsLater", _VISIBILITY, attempts=8)
         self.undelivered = self._dead("Undelivered", None)
         self.audit = sns.Topic(
             self,

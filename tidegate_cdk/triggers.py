@@ -77,7 +77,7 @@ class Triggers(Construct):
         messaging = self._messaging
         self._function("discover_roots").add_event_source(
             SqsEventSource(
-                messaging.push.queue, batch_size=1, report_batch_item_failures=True, max_concurrency=_DISCOVERIES
+                messaging.discovery.queue, batch_size=1, report_batch_item_failures=True, max_concurrency=_DISCOVERIES
             )
         )
         self._function("answer_button").add_event_source(
@@ -89,7 +89,7 @@ class Triggers(Construct):
         self._function("open_gates").add_event_source(
             SqsEventSource(messaging.change.queue, batch_size=10, report_batch_item_failures=True, max_concurrency=5)
         )
-        for queue in (messaging.line.queue, messaging.queue_changed_later.queue):
+        for queue in (messaging.positions.queue, messaging.positions_later.queue):
             self._function("refresh_positions").add_event_source(
                 SqsEventSource(queue, batch_size=1, report_batch_item_failures=True, max_concurrency=5)
             )

@@ -18,7 +18,7 @@ ENVIRONMENT = {
     "TIDEGATE_ARTIFACT_BUCKET": "artifacts",
     "TIDEGATE_AUDIT_TOPIC": f"arn:aws:sns:{REGION}:123456789012:audit",
     "TIDEGATE_EVENT_BUS": "tidegate",
-    "TIDEGATE_PUSH_QUEUE": "https://sqs.example/pushes",
+    "TIDEGATE_DISCOVERY_QUEUE": "https://sqs.example/pushes",
     "TIDEGATE_ACTION_QUEUE": "https://sqs.example/presses",
     "TIDEGATE_CHECK_RUN_QUEUE": "https://sqs.example/check-runs.fifo",
     "TIDEGATE_DEPLOY_STATE_MACHINE": f"arn:aws:states:{REGION}:123456789012:stateMachine:deploy",

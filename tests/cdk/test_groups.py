@@ -32,7 +32,7 @@ def powers(tmp_path_factory: pytest.TempPathFactory) -> Powers:
     outdir = tmp_path_factory.mktemp("groups")
     app = aws_cdk.App(analytics_reporting=False, context=file_context(), outdir=str(outdir))
     stack = TidegateStack(app, "Tidegate", TidegateProps.from_context(app.node))
-    around = stack.tidegate.around
+    around = stack.tidegate.grant_context
     return {capability: frozenset(_powers(given(capability, around).statements)) for capability in Capability}
 
 
@@ -74,7 +74,7 @@ def test_the_rule_sees_each_verb_that_is_put_where_it_must_not_be(powers: Powers
 def test_what_is_hidden_in_a_capability_is_seen(powers: Powers):
     has = {power: {each.name for each in powers if power in powers[each]} for power in (SECRET, TOKENS, START)}
     assert has[SECRET] == {"FORGE"}
-    assert has[TOKENS] == {"ANSWER_WORKERS", "ANSWER_JOBS", "ANSWER_SPECULATIVE_PLANS", "PLACES"}
+    assert has[TOKENS] == {"ANSWER_WORKERS", "ANSWER_JOBS", "ANSWER_SPECULATIVE_PLANS", "PLAN_SLOTS"}
     assert has[START] == {"START_DEPLOYS", "START_PULL_REQUESTS", "START_DRIFT", "SCHEDULE_DRIFT"}
 
 

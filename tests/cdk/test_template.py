@@ -108,13 +108,13 @@ def test_check_runs_lines_and_changes_are_looked_at_in_order(resources):
         "tidegate-change.fifo",
         "tidegate-check-run.fifo",
         "tidegate-dead.fifo",
-        "tidegate-line.fifo",
+        "tidegate-positions.fifo",
     ]
 
 
 def test_what_asks_for_a_line_within_a_second_is_read_after_that_second(resources):
     (line,) = [
-        queue for queue in resources("AWS::SQS::Queue").values() if queue.get("QueueName") == "tidegate-line.fifo"
+        queue for queue in resources("AWS::SQS::Queue").values() if queue.get("QueueName") == "tidegate-positions.fifo"
     ]
     assert line["DelaySeconds"] == 2
 

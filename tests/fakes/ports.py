@@ -53,7 +53,7 @@ ENVIRONMENT = {
     "TIDEGATE_PULL_REQUEST_PLANS": "1",
     "TIDEGATE_RUNNER_SLOTS": "100",
     "TIDEGATE_ACTION_QUEUE": "https://sqs.example/actions",
-    "TIDEGATE_PUSH_QUEUE": "https://sqs.example/pushes",
+    "TIDEGATE_DISCOVERY_QUEUE": "https://sqs.example/pushes",
 }
 
 

@@ -49,7 +49,7 @@ def test_every_kind_of_message_leads_to_a_verb_that_reads_it():
 
 def test_an_event_is_sent_to_a_queue_where_a_verb_takes_it():
     taken = {kind: variable for variable, kind, verb in ROWS if issubclass(verb.message, Event)}
-    assert taken == queues_of_events("TIDEGATE_PUSH_QUEUE", "TIDEGATE_ACTION_QUEUE")
+    assert taken == queues_of_events("TIDEGATE_DISCOVERY_QUEUE", "TIDEGATE_ACTION_QUEUE")
 
 
 def test_what_webhooks_are_accepted_as_is_sent_to_a_queue():
@@ -146,7 +146,7 @@ def test_a_message_that_is_not_what_its_kind_says_comes_back(wires, body):
 def test_an_event_of_another_queue_is_not_read_as_one_of_this():
     body = json.loads(to_message(Delivery("delivery-1", "check_run", {}, "now")))
     with pytest.raises(ValidationError):
-        VERBS["TIDEGATE_PUSH_QUEUE", "push"].message.model_validate(body)
+        VERBS["TIDEGATE_DISCOVERY_QUEUE", "push"].message.model_validate(body)
 
 
 def test_slots_are_given_without_a_look_at_gates(wires, monkeypatch):

@@ -62,7 +62,7 @@ class Cloud:
     names: dict[str, str]
 
     def queued(self, event: str) -> list[dict[str, Any]]:
-        url = self.names["TIDEGATE_PUSH_QUEUE" if event == "push" else "TIDEGATE_ACTION_QUEUE"]
+        url = self.names["TIDEGATE_DISCOVERY_QUEUE" if event == "push" else "TIDEGATE_ACTION_QUEUE"]
         messages = self.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", [])
         return [json.loads(message["Body"]) for message in messages]
 
@@ -126,7 +126,7 @@ def cloud(endpoint, monkeypatch):
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
         "TIDEGATE_TABLE": f"table-{mark}",
-        "TIDEGATE_PUSH_QUEUE": sqs.create_queue(QueueName=f"push-{mark}")["QueueUrl"],
+        "TIDEGATE_DISCOVERY_QUEUE": sqs.create_queue(QueueName=f"push-{mark}")["QueueUrl"],
         "TIDEGATE_ACTION_QUEUE": sqs.create_queue(QueueName=f"press-{mark}")["QueueUrl"],
         "TIDEGATE_WEBHOOK_SECRET_NAME": f"secret-{mark}",
     }
@@ -240,7 +240,7 @@ def test_a_store_that_fails_is_a_failed_delivery_for_the_forge(cloud):
 
 
 def test_a_queue_that_fails_is_a_failed_delivery_which_stays_to_be_queued(cloud):
-    cloud.sqs.delete_queue(QueueUrl=cloud.names["TIDEGATE_PUSH_QUEUE"])
+    cloud.sqs.delete_queue(QueueUrl=cloud.names["TIDEGATE_DISCOVERY_QUEUE"])
     assert cloud.request()[0] == 500
     assert cloud.stored()[0]["open"]["S"] == "delivery"
 

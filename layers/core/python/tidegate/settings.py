@@ -125,10 +125,10 @@ class PlanRunnerSettings(Settings):
         return int(self.function.split()[0])
 
 
-class PushQueueSettings(Settings):
+class DiscoveryQueueSettings(Settings):
     """The URL of the queue of pushes."""
 
-    push_queue: str = Field(alias="TIDEGATE_PUSH_QUEUE")
+    discovery_queue: str = Field(alias="TIDEGATE_DISCOVERY_QUEUE")
 
 
 class ActionQueueSettings(Settings):
@@ -137,7 +137,7 @@ class ActionQueueSettings(Settings):
     action_queue: str = Field(alias="TIDEGATE_ACTION_QUEUE")
 
 
-class EventQueueSettings(PushQueueSettings, ActionQueueSettings):
+class EventQueueSettings(DiscoveryQueueSettings, ActionQueueSettings):
     """The URLs of both queues of events."""
 
 

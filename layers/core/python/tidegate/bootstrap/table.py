@@ -225,7 +225,7 @@ _POSITIONS = Queue(
 #: By function, and by the variable with the queue's URL.
 QUEUES: Mapping[str, Mapping[str, Queue]] = {
     "discover_roots": {
-        "TIDEGATE_PUSH_QUEUE": Queue(
+        "TIDEGATE_DISCOVERY_QUEUE": Queue(
             "discover_roots",
             "held",
             _events(

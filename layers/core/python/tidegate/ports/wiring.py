@@ -237,7 +237,7 @@ class Ports:
         from tidegate.vcs.adapters.deliveries import SqsEventQueue, queues_of_events
 
         settings = EventQueueSettings.from_env(self.environ)
-        return SqsEventQueue(Aws(), queues_of_events(settings.push_queue, settings.action_queue))
+        return SqsEventQueue(Aws(), queues_of_events(settings.discovery_queue, settings.action_queue))
 
     @cached_property
     def event_publisher(self) -> EventPublisher:

@@ -79,7 +79,7 @@ class WebhookFunction:
     @cached_property
     def _receiver(self) -> WebhookReceiver:
         environ = self._environ
-        queues = queues_of_events(environ["TIDEGATE_PUSH_QUEUE"], environ["TIDEGATE_ACTION_QUEUE"])
+        queues = queues_of_events(environ["TIDEGATE_DISCOVERY_QUEUE"], environ["TIDEGATE_ACTION_QUEUE"])
         return WebhookReceiver(
             StoredWebhookSecrets(self.aws, environ["TIDEGATE_WEBHOOK_SECRET_NAME"]),
             DynamoDeliveries(self.aws, environ["TIDEGATE_TABLE"]),
