@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from hashlib import sha256
 from typing import Any
 
+from tests.instants import utc
 from tidegate.changes.rules.waits import Waits
 from tidegate.config.rules.drift import DriftEntry, DriftFinding, DriftRecord, DriftState
 from tidegate.config.rules.timetable import Interval, timetable
@@ -31,7 +32,7 @@ from tidegate.vcs.rules.pull_request import PullRequestSpec, SeenPullRequest
 from tidegate.vcs.rules.pushers import HeadPush
 
 REPOSITORY = "acme/infra"
-NOW = "2026-03-02T08:00:00.000000+00:00"
+NOW = utc("2026-03-02T08:00")
 DIGEST = "ab" * 32
 
 
@@ -121,7 +122,7 @@ def any_deployment(number: int = 1, **values: Any) -> Deployment:
     root = values.get("root", any_root())
     repository = values.get("repository", REPOSITORY)
     revision = values.get("revision", any_revision(number))
-    asked_at = f"2026-03-02T08:00:{number % 60:02}.000000+00:00"
+    asked_at = utc(f"2026-03-02T08:00:{number % 60:02}")
     deployment = Deployment(
         id=deployment_id(repository, root.name, revision.sha, values.get("trigger", Trigger.MERGE)),
         repository=repository,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import os
 import secrets
+from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
 from xdist.scheduler import LoadScopeScheduling
 
 # moto reads 600 machine images for each account with a network: no test starts a virtual machine.
@@ -20,6 +22,8 @@ _BY_CHANCE = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filt
 settings.register_profile("suite", deadline=None, max_examples=25, suppress_health_check=_BY_CHANCE)
 settings.register_profile("search", deadline=None, max_examples=1000, suppress_health_check=_BY_CHANCE)
 settings.load_profile("suite")
+# Instants have a zone, and are in UTC.
+st.register_type_strategy(datetime, st.datetimes(timezones=st.just(UTC)))
 
 #: Rules and verbs are covered by tests of their own. Measuring makes a test take twice as long, so that these are left
 #: out: what covers them by the way or by chance, and what does much of the same.

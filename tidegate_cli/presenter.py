@@ -17,6 +17,8 @@ from tidegate.vcs.rules.forge_terms import terms_of
 from tidegate_cli import screen
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from tidegate.web.models import (
         Changes,
         DependencyModel,
@@ -54,7 +56,7 @@ def changes(planned: Changes | None) -> Text:
     return Text(", ").join(named) if named else Text("nothing to change")
 
 
-def person(by: str | None, at: str | None) -> str:
+def person(by: str | None, at: datetime | None) -> str:
     """Return who and how long ago."""
     when = screen.ago(at) if at else ""
     return ", ".join(filter(None, (by, when)))

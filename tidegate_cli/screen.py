@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tidegate.rules.timestamp import timestamp_from
 from tidegate_cli.harmless import dumps, plain
 
 if TYPE_CHECKING:
@@ -146,13 +147,15 @@ def facts(rows: Sequence[tuple[str, str | Text]]) -> RenderableType:
     )
 
 
-def ago(at: str, now: datetime | None = None) -> str:
-    """Return how long ago a time (ISO 8601) was, in one unit: ``5 min ago``."""
+def ago(at: str | datetime, now: datetime | None = None) -> str:
+    """Return how long ago a time was, in one unit: ``5 min ago``.
+
+    ``at`` is the API's text, which the type checker takes for its model's instant; what is none stays as it is.
+    """
     try:
-        then = datetime.fromisoformat(at)
+        seconds = max(0, int(((now or datetime.now(UTC)) - timestamp_from(at)).total_seconds()))
     except ValueError:
-        return plain(at)
-    seconds = max(0, int(((now or datetime.now(UTC)) - then.replace(tzinfo=then.tzinfo or UTC)).total_seconds()))
+        return plain(str(at))
     if seconds < _MINUTE:
         return "just now" if not seconds else f"{seconds} s ago"
     for size, unit in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min")):
@@ -161,9 +164,9 @@ def ago(at: str, now: datetime | None = None) -> str:
     return ""
 
 
-def moment(at: str) -> str:
-    """Return a time (ISO 8601) to the second, as it is in UTC."""
+def moment(at: str | datetime) -> str:
+    """Return a time to the second, as it is in UTC. ``at`` is as for ``ago``."""
     try:
-        return f"{datetime.fromisoformat(at).astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+        return f"{timestamp_from(at):%Y-%m-%d %H:%M:%S}"
     except ValueError:
-        return plain(at)
+        return plain(str(at))

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 from tidegate_cli.problems import NotYet, Unavailable
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from tidegate.web.drift_models import DriftList, DriftScheduleModel
     from tidegate.web.models import DeploymentDetails
     from tidegate_cli.api_client import ApiClient
@@ -105,6 +107,6 @@ def _schedule(found: DriftList, name: str) -> DriftScheduleModel | None:
     return next((one for one in found.schedules if one.schedule == name), None)
 
 
-def _looked_at(found: DriftList, name: str) -> str | None:
+def _looked_at(found: DriftList, name: str) -> datetime | None:
     one = _schedule(found, name)
     return one.looked_at if one else None

@@ -18,6 +18,7 @@ from tidegate.deploys.rules.audit import audit_message
 from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.messages.queues import FollowApply, OpenGates, PublishDeployment, PublishRevision
 from tidegate.rules.errors import AuditUnavailable, CloudUnavailable
+from tidegate.rules.timestamp import timestamp_text
 
 
 @pytest.fixture
@@ -111,7 +112,7 @@ def test_a_change_is_an_event_with_what_others_need(fifo, bus):
         "requested_by": "maintainer",
         "state": "applied",
         "reason": "",
-        "changed_at": APPLIED.changed_at,
+        "changed_at": timestamp_text(APPLIED.changed_at),
         "apply_job": APPLIED.apply.job,
         "changes": {
             "add": 2,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC
 
 from tests.adapters.aws import APPLIED, REGION, received
 from tests.builders import NOW, deployment_in
@@ -39,7 +40,5 @@ def test_a_message_is_hidden_for_as_long_as_asked(cloud):
     assert len(received(queue)) == 1
 
 
-def test_the_clock_tells_utc_with_microseconds():
-    now = SystemClock().now()
-    assert now.endswith("+00:00")
-    assert len(now) == len("2026-03-02T08:00:00.000000+00:00")
+def test_the_clock_tells_utc():
+    assert SystemClock().now().tzinfo is UTC

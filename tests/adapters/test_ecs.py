@@ -9,6 +9,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
+from tests.instants import utc
 from tidegate.deploys.adapters.ecs import EcsRunners
 from tidegate.deploys.rules.runner_task import RunnerTask
 from tidegate.rules.errors import CloudUnavailable
@@ -36,7 +37,7 @@ def test_tasks_that_were_started_for_a_job_are_listed_page_by_page(stub):
     stub.add_response("list_tasks", {"taskArns": [TASK, f"{TASK}2"], "nextToken": "more"}, {"cluster": CLUSTER})
     stub.add_response("describe_tasks", {"tasks": tasks}, {"cluster": CLUSTER, "tasks": [TASK, f"{TASK}2"]})
     stub.add_response("list_tasks", {"taskArns": []}, {"cluster": CLUSTER, "nextToken": "more"})
-    expected = [RunnerTask(TASK, "network-plan-1", "2026-03-02T09:00:00.000000+00:00")]
+    expected = [RunnerTask(TASK, "network-plan-1", utc("2026-03-02T09:00"))]
     assert EcsRunners(stub.client, CLUSTER).running() == expected
 
 

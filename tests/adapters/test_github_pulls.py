@@ -6,6 +6,7 @@ import pytest
 
 from tests.adapters.github_stub import NOW, REPOSITORY, TOKENS, repo
 from tests.builders import sha
+from tests.instants import utc
 from tidegate.ports import Change, FailedDelivery
 from tidegate.rules.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.rules.permission import Permission
@@ -147,7 +148,7 @@ def test_reviews_are_read_without_those_that_were_not_sent(forge, github):
     states = ["APPROVED", "PENDING", "CHANGES_REQUESTED"]
     github.on("GET", repo("pulls/5/reviews"), (200, [{**review, "state": state} for state in states]))
     approved, changes = forge.reviews(REPOSITORY, 5)
-    at = "2026-03-02T09:00:00.000000+00:00"
+    at = utc("2026-03-02T09:00")
     assert approved == PullRequestReview("reviewer", ReviewVerdict.APPROVED, HEAD, at, 1)
     assert changes.verdict is ReviewVerdict.CHANGES_REQUESTED
 
@@ -372,7 +373,7 @@ def test_check_runs_of_a_commit_are_our_own(forge, github):
 
 
 DELIVERIES = "/app/hook/deliveries"
-SINCE = "2026-03-02T09:00:00.000000+00:00"
+SINCE = utc("2026-03-02T09:00")
 
 
 def attempt(number, guid, code, at="2026-03-02T09:30:00Z", **fields):
@@ -396,7 +397,7 @@ def test_deliveries_of_which_no_attempt_succeeded_have_failed(deliveries, github
         attempt(3, "old", 500, at="2026-03-02T08:59:59Z"),
     ]
     github.on("GET", DELIVERIES, (200, page))
-    at = "2026-03-02T09:30:00.000000+00:00"
+    at = utc("2026-03-02T09:30")
     assert deliveries.failed(SINCE) == [
         FailedDelivery(5, "lost", "push", at),
         FailedDelivery(8, "twice", "push", at),

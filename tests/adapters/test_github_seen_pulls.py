@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.adapters.github_stub import REPOSITORY, repo
+from tests.instants import utc
 from tidegate.rules.errors import ForgeUnavailable, NotFound
 from tidegate.vcs.rules.pull_request import PullRequestSpec, SeenPullRequest
 
@@ -26,9 +27,7 @@ OPEN = "state=open&sort=created&direction=asc&per_page=100&page={}"
 
 def test_a_pull_request_is_one_call(forge, github):
     github.on("GET", repo("pulls/5"), (200, PULL))
-    assert forge.seen_pull_request(REPOSITORY, 5) == SeenPullRequest(
-        SPEC, True, False, "2026-03-02T08:00:00.000000+00:00"
-    )
+    assert forge.seen_pull_request(REPOSITORY, 5) == SeenPullRequest(SPEC, True, False, utc("2026-03-02T08:00"))
     assert len(github.asked("GET", repo("pulls/5"))) == 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.adapters.github_stub import NOW
+from tests.instants import utc
 from tidegate.ports import Pushed
 from tidegate.rules.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable, NotFound
 from tidegate.rules.permission import Permission
@@ -277,7 +278,7 @@ def test_a_project_under_another_name_has_no_such_merge_request(gitlab, forge):
 
 def test_no_delivery_is_asked_for_again():
     deliveries = GitLabDeliveries()
-    assert deliveries.failed("2026-03-02T09:00:00+00:00") == ()
+    assert deliveries.failed(utc("2026-03-02T09:00")) == ()
     deliveries.redeliver(1)
 
 

@@ -14,6 +14,7 @@ from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.deploys.rules.state import State
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.ports import KnownRepository
+from tidegate.rules.timestamp import timestamp_text
 
 JOB = "network-1-speculate-1"
 
@@ -22,7 +23,7 @@ JOB = "network-1-speculate-1"
 def drifted(wires):
     """A schedule that found a root that drifted, and one whose plan failed."""
     finding = any_drift_finding(changes=PlannedChanges(change=1), job=JOB, deployment="network-2", shared=True)
-    failed = any_drift_finding("app", state=DriftState.FAILED, reason="No <b>luck</b>.", drifted_since="")
+    failed = any_drift_finding("app", state=DriftState.FAILED, reason="No <b>luck</b>.", drifted_since=None)
     record = any_drift(
         findings=(failed, finding),
         sha=sha(3),
@@ -55,11 +56,15 @@ def test_a_deployment_that_is_not_there_is_told_and_not_linked(wires, drifted, b
 def test_the_api_tells_what_was_found(drifted, reader):
     (one,) = reader.get(f"/api/v1/drift?repository={REPOSITORY}").json["schedules"]
     assert (one["schedule"], one["when"], one["revision"]) == ("nightly", drifted.entry.timetable.words, sha(3))
-    assert (one["running"], one["looked_at"], one["report"]) == (False, NOW, "issue")
+    assert (one["running"], one["looked_at"], one["report"]) == (False, timestamp_text(NOW), "issue")
     assert one["issue_url"].endswith(f"/{REPOSITORY}/issues/7")
     app, network = one["roots"]
     assert (app["root"], app["state"], app["reason"], app["job"]) == ("app", "failed", "No <b>luck</b>.", None)
-    assert (network["drifted_since"], network["changes"]["change"], network["deployment"]) == (NOW, 1, "network-2")
+    assert (network["drifted_since"], network["changes"]["change"], network["deployment"]) == (
+        timestamp_text(NOW),
+        1,
+        "network-2",
+    )
     assert network["job"]["url"].endswith(f"/jobs/{JOB}")
 
 

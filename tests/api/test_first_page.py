@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_deployment, any_lock, any_root, deployment_in
+from tests.instants import utc
 from tidegate.deploys.rules.queue import Deployed
 from tidegate.deploys.rules.state import State
 from tidegate.ports import KnownRepository
@@ -75,8 +76,8 @@ def test_of_a_repository_that_needs_nobody_the_first_page_says_how_many_roots_it
 def test_where_there_are_many_repositories_only_those_heard_of_last_are_counted(wires, browser, monkeypatch):
     monkeypatch.setattr("tidegate.web.pages.GLANCED", 1)
     for name, seen in (
-        ("acme/newer", "2026-03-02T09:00:00.000000+00:00"),
-        ("acme/older", "2026-03-02T07:00:00.000000+00:00"),
+        ("acme/newer", utc("2026-03-02T09:00")),
+        ("acme/older", utc("2026-03-02T07:00")),
     ):
         wires.repository_index.remember(KnownRepository(name, "main", "0" * 40, seen))
         wires.deployed(any_deployment(repository=name))

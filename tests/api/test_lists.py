@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tests.api.world import QUEUE, lock
 from tests.builders import NOW, REPOSITORY, any_deployed, any_deployment, any_lock, any_root, deployment_in
+from tests.instants import utc
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.queue import Orphaned
 from tidegate.deploys.rules.request import Trigger
@@ -17,7 +18,7 @@ LISTS = (f"/repositories/{REPOSITORY}", f"/repositories/{REPOSITORY}/deployments
 def test_a_root_that_nothing_was_deployed_to_for_long_is_folded_away(wires, browser):
     old, new = (
         wires.deployed(deployment_in(State.APPLIED, number, root=any_root(name=name), changed_at=at))
-        for number, name, at in ((1, "old", "2025-06-01T00:00:00.000000+00:00"), (2, "new", NOW))
+        for number, name, at in ((1, "old", utc("2025-06-01T00:00")), (2, "new", NOW))
     )
     for one in (old, new):
         head, line = wires.queues.read(one.queue)

@@ -21,6 +21,7 @@ from tests.builders import (
     any_queue,
     deployment_in,
 )
+from tests.instants import utc
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review_rule import ReviewRule
 from tidegate.deploys.rules.state import State
@@ -28,6 +29,7 @@ from tidegate.deploys.rules.timeline import Audited, Step
 from tidegate.deploys.rules.waiting import Approval
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.ports import KnownRepository, LogChunk, PublishedCheckRun
+from tidegate.rules.timestamp import LONG_AGO
 from tidegate.web.application import POLICY
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>&amp;\x1b]8;;javascript:alert(3)\x07"
@@ -304,7 +306,7 @@ def test_ten_thousand_deployments_are_listed_page_by_page_with_three_reads(wires
             return getattr(self.port, name)
 
     for number in range(10_000):
-        wires.deployments.add(any_deployment(number, requested_at=f"2026-03-02T08:00:00.{number:06}+00:00"))
+        wires.deployments.add(any_deployment(number, requested_at=utc(f"2026-03-02T08:00:00.{number:06}")))
     wires.put(**{name: Counting(getattr(wires, name)) for name in ("repository_index", "deployments", "queues")})
     client = Client(wires).sign_in("reader")
     first = client.get(f"/repositories/{REPOSITORY}/deployments")
@@ -344,7 +346,7 @@ def test_the_first_page_leads_to_all_pull_requests_and_drift(wires, browser):
 
 
 def test_a_repository_without_a_push_says_so(wires, browser):
-    wires.repository_index.remember(KnownRepository("acme/new", "main", "", "1970-01-01T00:00:00.000000+00:00"))
+    wires.repository_index.remember(KnownRepository("acme/new", "main", "", LONG_AGO))
     text = browser.get("/").text
     assert "acme/new main: no push received yet" in text
     assert "1970" not in text

@@ -19,6 +19,7 @@ from tests.builders import (
     any_pull_request_record,
     sha,
 )
+from tests.instants import utc
 from tidegate.deploys.rules.job import JobKind
 from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.plans.rules.plan import PlannedChanges
@@ -26,6 +27,7 @@ from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, Polic
 from tidegate.ports import KnownRepository, LogChunk
 from tidegate.pull_requests.rules.record import Applying, LetPass, PullRequestVerdict, VerdictKind, judged
 from tidegate.roots.rules.root import Revision, Root
+from tidegate.rules.timestamp import timestamp_text
 from tidegate.vcs.rules.check_run import Conclusion
 
 VERDICT = PolicyVerdict("security", (PolicyFinding(Severity.DENY, "no_public", "Too <b>open</b>.", "aws_s3_bucket.a"),))
@@ -55,7 +57,7 @@ def test_the_api_tells_the_conditions_in_kubernetes_form_and_each_root(pull, rea
         "status": "True",
         "reason": "Discovered",
         "message": f"Tidegate knows which roots {sha(3)[:7]} changes.",
-        "lastTransitionTime": NOW,
+        "lastTransitionTime": timestamp_text(NOW),
     }
     network, app = answer["layers"]
     assert (network["root"], network["state"], network["changes"]["add"], network["why"]) == (
@@ -129,7 +131,7 @@ def test_a_root_that_waits_for_a_free_place_says_behind_what(wires, browser, rea
 
 
 def test_open_pull_requests_are_listed_newest_first(wires, pull, reader):
-    wires.pull_requests.save(any_pull_request_record(6, opened_at="2026-03-03T08:00:00.000000+00:00"))
+    wires.pull_requests.save(any_pull_request_record(6, opened_at=utc("2026-03-03T08:00")))
     wires.pull_requests.save(any_pull_request_record(7, closed_at=NOW))
     wires.pull_requests.save(any_pull_request_record(spec=any_pull_request(8, repository="acme/other")))
     listed = reader.get(f"/api/v1/pulls?repository={REPOSITORY}").json

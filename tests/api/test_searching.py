@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.builders import REPOSITORY, any_deployment, any_root, deployment_in
+from tests.instants import utc
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.search_deployments import SEARCHED
 from tidegate.ports import KnownRepository
@@ -82,7 +83,7 @@ def test_the_page_tells_below_the_box_where_a_query_is_wrong(made, browser):
 
 def test_the_page_says_how_many_were_searched_and_goes_on(wires, browser):
     for number in range(SEARCHED + 2):
-        at = f"2026-03-02T09:{number // 60:02}:{number % 60:02}.000000+00:00"
+        at = utc(f"2026-03-02T09:{number // 60:02}:{number % 60:02}")
         wires.deployed(any_deployment(number, requested_at=at, stack="dev" if number else "prod"))
     page = browser.get(f"{LIST}?query=stack_name:prod")
     assert "None of the 1,000 searched deployments matches." in page.text
@@ -106,7 +107,7 @@ def test_a_stack_that_is_not_there_is_told_with_the_nearest(made, browser, reade
 
 
 def test_without_a_repository_all_that_one_may_read_are_searched(made, wires, reader, visitor):
-    wires.repository_index.remember(KnownRepository("acme/other", "main", "0" * 40, "2026-03-02T09:00:00.000000+00:00"))
+    wires.repository_index.remember(KnownRepository("acme/other", "main", "0" * 40, utc("2026-03-02T09:00")))
     other = wires.deployed(any_deployment(7, repository="acme/other", stack="prod")).id
     first = reader.get("/api/v1/deployments?query=stack_name:prod+and+state:waiting&limit=1")
     second = reader.get(

@@ -11,6 +11,7 @@ from urllib.parse import unquote_plus, urlencode, urlsplit
 from tests.builders import REPOSITORY, amended, any_deployment, any_lock, any_queue
 from tests.fakes.accounts import MemoryAccounts
 from tests.functions.wires import Context, Wires
+from tests.instants import utc
 from tidegate.ports import Enrolled, KnownRepository
 from tidegate.web.application import WebApplication
 
@@ -31,9 +32,7 @@ class WebWorld(Wires):
         super().__init__(settings, accounts=accounts, app_secret=self, seconds=lambda: self.now, public_keys=None)
         self.forge.readers |= {"reader"}
         self.forge.teams[TEAM] = {"reviewer"}
-        self.repository_index.remember(
-            KnownRepository(REPOSITORY, "main", "0" * 40, "2026-03-02T08:00:00.000000+00:00")
-        )
+        self.repository_index.remember(KnownRepository(REPOSITORY, "main", "0" * 40, utc("2026-03-02T08:00")))
 
     def current(self):
         """Return the App's secret, as it is stored now."""

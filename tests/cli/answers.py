@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import types
 import typing
+from datetime import datetime
 from enum import Enum
 from typing import Any
 
@@ -68,7 +69,7 @@ def _default(name: str, kind: Any, default: Any) -> Any:
         return []
     if issubclass(kind, BaseModel):
         return _filled(kind, {})
-    return "" if issubclass(kind, (str, Enum)) else kind()
+    return "" if issubclass(kind, (str, Enum, datetime)) else kind()
 
 
 def _value(kind: Any, given: Any) -> Any:

@@ -6,9 +6,10 @@ import itertools
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
-from tests.builders import REPOSITORY, any_layer, any_plan, any_pull_request_record
+from tests.builders import NOW, REPOSITORY, any_layer, any_plan, any_pull_request_record
 from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.contract.stores import Stores
 from tests.fakes import MemoryEventPublisher
@@ -26,6 +27,7 @@ from tidegate.reconciler.free_plan_slots import free_plan_slots
 from tidegate.reconciler.free_slots import free_slots
 from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import Conflict, NoFreePlanSlot, NoFreeSlot, NotFound, TooLate, WrongState
+from tidegate.rules.timestamp import LONG_AGO
 
 LIMIT = 2
 #: Fewer than the repository has places, so that who has one may have to wait once more.
@@ -181,7 +183,7 @@ class PlacesWorld:
                     wait_for_plan_slot(self.ports, self._waiting(one, one.token or "late"))
 
     def reconcile(self) -> int:
-        turn = ReconcilerPass(self.clock, "")
+        turn = ReconcilerPass(self.clock, LONG_AGO)
         turn.until = turn.ago(-600)
         return free_plan_slots(self.ports, turn) + free_slots(self.ports, turn)
 
@@ -216,7 +218,7 @@ class PlacesWorld:
             one.step = "record"
 
     def _waiting(self, one: Planned, token: str) -> WaitForPlanSlot:
-        return WaitForPlanSlot(layer=one.id, token=token, entered=f"{one.entered:06}", retry=one.retry)
+        return WaitForPlanSlot(layer=one.id, token=token, entered=NOW + timedelta(seconds=one.entered), retry=one.retry)
 
     def _record_outcome(self, one: Planned) -> None:
         try:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
-from tests.builders import any_deployment, any_plan
+from tests.builders import NOW, any_deployment, any_plan
 from tests.contract.places_world import Verified
 from tests.contract.queue_actors import Died, Fate, Mortal
 from tests.contract.stores import Stores
@@ -28,6 +29,7 @@ from tidegate.reconciler.free_slots import free_slots
 from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.roots.rules.root import Root
 from tidegate.rules.errors import Conflict, DeploymentCancelled, NoFreeSlot, NotFound, TooLate, WrongState
+from tidegate.rules.timestamp import LONG_AGO
 
 LIMIT = 2
 _OVER = (NotFound, WrongState, DeploymentCancelled)
@@ -162,7 +164,7 @@ class SlotsWorld:
     def reconcile(self) -> None:
         with suppress(Died, Conflict):
             self.end_crashed()
-            turn = ReconcilerPass(self.clock, "")
+            turn = ReconcilerPass(self.clock, LONG_AGO)
             turn.until = turn.ago(-600)
             free_slots(self.ports, turn)
 
@@ -190,7 +192,7 @@ class SlotsWorld:
             one.step = "cancelled"
 
     def _waiting(self, one: Deployed, token: str, entered: int) -> WaitForSlot:
-        return WaitForSlot(deployment=one.id, token=token, entered=f"{entered:06}", retry=one.retry)
+        return WaitForSlot(deployment=one.id, token=token, entered=NOW + timedelta(seconds=entered), retry=one.retry)
 
     def _record(self, one: Deployed) -> None:
         if one.kind == "apply":

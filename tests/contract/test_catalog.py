@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, REPOSITORY, amended, any_deployment, any_queue, any_root, sha
+from tests.instants import utc
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.queue import Lock
 from tidegate.deploys.rules.state import State
@@ -14,7 +15,7 @@ from tidegate.deploys.rules.summary import summary_of
 from tidegate.ports import KnownRepository
 from tidegate.rules.errors import NotFound
 
-LATER = "2026-03-02T10:00:00.000000+00:00"
+LATER = utc("2026-03-02T10:00")
 
 
 def known(name: str = REPOSITORY, **fields) -> KnownRepository:

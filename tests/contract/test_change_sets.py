@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 from botocore.exceptions import ClientError
 
 from tests.builders import NOW
+from tests.instants import utc
 from tidegate.aws.records import from_item
 from tidegate.changes.adapters.change_sets import DynamoChangeSets
 from tidegate.ports import Enrolled
 from tidegate.rules.errors import CloudUnavailable
 
-LATER = "2026-03-02T08:15:00.000000+00:00"
+LATER = utc("2026-03-02T08:15")
 
 
-def member(root: str = "app", stack: str = "dev", deployment: str = "app-1", requested_at: str = NOW) -> Enrolled:
+def member(root: str = "app", stack: str = "dev", deployment: str = "app-1", requested_at: datetime = NOW) -> Enrolled:
     return Enrolled(root, stack, deployment, requested_at)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NOW, any_delivery
+from tests.instants import utc
 from tidegate.ports import DeliveryOutcome
 from tidegate.rules.errors import NotFound
 
-LATER = "2026-03-02T08:30:00.000000+00:00"
+LATER = utc("2026-03-02T08:30")
 
 
 def test_a_delivery_is_stored_once(stores):
@@ -36,8 +37,8 @@ def test_a_delivery_is_unqueued_until_it_is_marked(stores):
 def test_the_queueing_of_a_delivery_is_taken_over_once_and_only_after_a_while(stores):
     stores.deliveries.store(any_delivery())
     assert stores.deliveries.take_over("delivery-1", LATER, NOW) is None
-    assert stores.deliveries.take_over("delivery-1", "2026-03-02T08:40:00.000000+00:00", LATER) == any_delivery()
-    assert stores.deliveries.take_over("delivery-1", "2026-03-02T08:40:00.000000+00:00", LATER) is None
+    assert stores.deliveries.take_over("delivery-1", utc("2026-03-02T08:40"), LATER) == any_delivery()
+    assert stores.deliveries.take_over("delivery-1", utc("2026-03-02T08:40"), LATER) is None
 
 
 def test_what_is_queued_or_unknown_is_not_taken_over(stores):

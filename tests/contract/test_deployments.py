@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_deployment, any_plan, any_root, deployment_in
+from tests.instants import utc
 from tidegate.aws.records import from_item, pack, to_item, unpack
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.state import State
@@ -64,7 +65,7 @@ def test_a_deployment_that_was_never_stored_cannot_be_saved(stores):
 
 def test_many_are_read_at_once_and_those_that_do_not_exist_are_left_out(stores):
     """DynamoDB reads 100 items at a time: the second one is not among the first hundred."""
-    deployments = [any_deployment(1), any_deployment(2, requested_at="2026-03-02T08:002")]
+    deployments = [any_deployment(1), any_deployment(2, requested_at=utc("2026-03-02T08:00:02"))]
     for deployment in deployments:
         stores.queues.enqueue(deployment)
     unknown = [f"unknown-{number}" for number in range(120)]

@@ -25,7 +25,7 @@ def test_a_schedule_that_nobody_saved_is_not_found(stores):
 
 def test_a_record_is_read_as_it_was_saved(stores):
     finding = any_drift_finding(changes=PlannedChanges(change=1), job="j", deployment="d", shared=True)
-    failed = any_drift_finding("db", state=DriftState.FAILED, drifted_since="", reason="It broke.")
+    failed = any_drift_finding("db", state=DriftState.FAILED, drifted_since=None, reason="It broke.")
     record = any_drift(
         "Ü & #1",
         entry=replace(any_drift("Ü & #1").entry, reconcile=True, report=DriftReport.CHECK),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC
 
 import pytest
 
@@ -116,7 +117,7 @@ def test_a_pull_request_is_seen_as_it_is(world, base, head, number):
     assert (spec.repository, spec.number) == (world.repository, number)
     assert (spec.branch, spec.base, spec.head_sha, spec.base_sha) == ("feature", "main", head, base)
     assert (spec.author, spec.title, spec.is_draft, spec.from_fork) == ("developer", "A change", False, False)
-    assert seen.opened_at.endswith("+00:00")
+    assert seen.opened_at.tzinfo is UTC
     with pytest.raises(NotFound):
         world.forge.seen_pull_request(world.repository, 10**6)
 

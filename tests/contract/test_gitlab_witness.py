@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import pytest
 
 from tests.fakes import MemoryWebhookVerifier
+from tests.instants import utc
 from tidegate.ports import Pushed, WrittenComment
 
-AT, MISSING = "2026-03-02T08:00:00.000000+00:00", "d" * 40
+AT, MISSING = utc("2026-03-02T08:00"), "d" * 40
 
 
 def with_a_comment(world):
@@ -38,7 +37,7 @@ def witness(request, world):
 def test_a_comment_is_told_with_its_author_and_words(world, witness):
     written = witness.written_comment(*world.where, world.number, world.note)
     assert (written.author, written.text) == ("developer", "tidegate apply")
-    assert datetime.fromisoformat(written.written_at).tzinfo is not None
+    assert written.written_at.tzinfo is not None
     assert written.edited_at == written.written_at
 
 

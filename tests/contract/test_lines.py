@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NOW, any_deployment, any_lock, any_queue
+from tests.instants import utc
 from tidegate.aws.records import from_item
 from tidegate.deploys.adapters.queue_snapshots import DynamoQueueSnapshots
 from tidegate.deploys.rules.queue_snapshot import Named, Shown, Standing
@@ -12,7 +13,7 @@ from tidegate.ports import PublishedCheckRun, QueueSnapshot
 from tidegate.rules.errors import CloudUnavailable
 
 QUEUE, OTHER = any_queue(), any_queue("other")
-LATER = "2026-03-02T08:15:00.000000+00:00"
+LATER = utc("2026-03-02T08:15")
 
 
 def a_place(number, **fields):

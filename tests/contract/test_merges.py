@@ -11,13 +11,14 @@ from tests.builders import any_pull_request
 from tests.contract.forges import KINDS, Tried
 from tests.fakes import MemoryForge
 from tests.fakes.ports import memory_ports
+from tests.instants import utc
 from tidegate.pushes.check_merges import check_merges
 from tidegate.rules.errors import ForgeRefused
 from tidegate.vcs.git.trees import GitSource
 from tidegate.vcs.rules.pull_request import MergeMethod, SeenPullRequest
 from tidegate.vcs.rules.push import Pushed
 
-AT = "2026-03-02T08:00:00.000000+00:00"
+AT = utc("2026-03-02T08:00")
 
 
 @dataclass

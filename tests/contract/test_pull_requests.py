@@ -8,6 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.builders import NOW, any_layer, any_plan, any_pull_request, any_pull_request_record
+from tests.instants import utc
 from tidegate.aws.records import from_item
 from tidegate.deploys.adapters.deployments import DynamoCheckRuns, DynamoPullCheckRuns
 from tidegate.deploys.rules.aws_target import AwsTarget
@@ -19,7 +20,7 @@ from tidegate.pull_requests.adapters.pull_requests import DynamoPullRequests, Dy
 from tidegate.pull_requests.rules.record import Applying, judged
 from tidegate.rules.errors import CloudUnavailable, Conflict, NotFound
 
-LATER = "2026-03-02T08:15:00.000000+00:00"
+LATER = utc("2026-03-02T08:15")
 QUARTER = 90 * 24 * 3600
 
 
@@ -66,7 +67,7 @@ def test_open_ones_are_listed_until_they_are_closed_and_again_when_reopened(stor
     assert list(stores.pull_requests.opened()) == [("acme/infra", 7), ("acme/infra", 6)]
     closed = stores.pull_requests.save(replace(older, closed_at=LATER, merged=True))
     assert list(stores.pull_requests.opened()) == [("acme/infra", 6)]
-    stores.pull_requests.save(replace(closed, closed_at="", merged=False))
+    stores.pull_requests.save(replace(closed, closed_at=None, merged=False))
     assert len(list(stores.pull_requests.opened())) == 2
     assert stores.pull_requests.get("acme/infra", 6) == newer
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_deployed, any_deployment, any_lock, any_queue, any_root
+from tests.instants import utc
 from tidegate.deploys.rules.freeze import Freeze, FreezeWindows
 from tidegate.deploys.rules.queue import QueueHead, Worker, waiting_for, with_another
 from tidegate.deploys.rules.repository_locks import WHOLE, RepositoryLocks
@@ -83,7 +84,7 @@ def test_freeze_windows_of_a_repository_are_kept(stores):
 
 def test_what_expires_is_listed_until_it_is_taken_away(stores):
     one = any_deployment()
-    ends = replace(any_lock(), expires_at="2026-03-02T10:00:00.000000+00:00")
+    ends = replace(any_lock(), expires_at=utc("2026-03-02T10:00"))
     locks = stores.queues.keep_locks(RepositoryLocks(one.repository).with_lock(replace(ends, scope=WHOLE)))
     assert list(stores.queues.expiring()) == [one.repository]
     stores.queues.keep_locks(locks.without(WHOLE))
@@ -100,7 +101,7 @@ def test_the_same_deployment_is_enqueued_once_only(stores):
     stores.queues.enqueue(deployment)
     before = stores.queues.read(deployment.queue)
     assert not stores.queues.enqueue(
-        replace(deployment, request=replace(deployment.request, at="2027-01-01T00:00:00.000000+00:00"))
+        replace(deployment, request=replace(deployment.request, at=utc("2027-01-01T00:00")))
     )
     assert stores.queues.read(deployment.queue) == before
     assert len(stores.queues.waiting(deployment.queue)) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from tidegate.ports import Change, FailedDelivery
 from tidegate.rules.errors import ForgeRefused, NotFound, TidegateError
@@ -239,7 +240,7 @@ class MemoryForgeDeliveries:
     failures: list[FailedDelivery] = field(default_factory=list)
     redelivered: list[int] = field(default_factory=list)
 
-    def failed(self, since: str) -> Sequence[FailedDelivery]:
+    def failed(self, since: datetime) -> Sequence[FailedDelivery]:
         return [each for each in self.failures if each.at >= since]
 
     def redeliver(self, delivery: int) -> None:

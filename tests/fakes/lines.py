@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from datetime import datetime
 
 from tidegate.deploys.rules.queue_snapshot import Shown
 from tidegate.ports import QueueSnapshot
@@ -13,10 +14,10 @@ class MemoryQueueSnapshots:
 
     def __init__(self) -> None:
         self._shown: dict[str, dict[str, Shown]] = {}
-        self._again: dict[str, str] = {}
+        self._again: dict[str, datetime] = {}
 
     def read(self, queue: str) -> QueueSnapshot:
-        return QueueSnapshot(dict(self._shown.get(queue, {})), self._again.get(queue, ""))
+        return QueueSnapshot(dict(self._shown.get(queue, {})), self._again.get(queue))
 
     def shown(self, queue: str, deployment: str) -> Shown | None:
         return self._shown.get(queue, {}).get(deployment)
@@ -27,5 +28,5 @@ class MemoryQueueSnapshots:
         for name in gone:
             board.pop(name, None)
 
-    def expect(self, queue: str, again: str) -> None:
+    def expect(self, queue: str, again: datetime) -> None:
         self._again[queue] = again

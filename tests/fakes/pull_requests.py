@@ -9,6 +9,7 @@ from dataclasses import replace
 from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.rules.errors import Conflict, NotFound
+from tidegate.rules.timestamp import LONG_AGO
 
 
 class MemoryPullRequests:
@@ -36,7 +37,7 @@ class MemoryPullRequests:
     def opened(self) -> Iterable[tuple[str, int]]:
         with self._lock:
             found = [record for record in self._records.values() if record.is_open]
-        found.sort(key=lambda record: (record.opened_at, record.spec.id))
+        found.sort(key=lambda record: (record.opened_at or LONG_AGO, record.spec.id))
         return [(record.spec.repository, record.spec.number) for record in found]
 
     def deploying(self) -> Iterable[tuple[str, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.freeze import FreezeWindows
@@ -355,7 +356,7 @@ class MemoryDeliveries:
         self._lock = threading.Lock()
         self._stored: dict[str, Delivery] = {}
         self._queued: set[str] = set()
-        self._open_since: dict[str, str] = {}
+        self._open_since: dict[str, datetime] = {}
         self.outcomes: dict[str, str] = {}
         self._deployments: dict[str, tuple[str, ...]] = {}
         self._commits: dict[str, str] = {}
@@ -376,7 +377,7 @@ class MemoryDeliveries:
     def is_queued(self, delivery: str) -> bool:
         return self.get(delivery).id in self._queued
 
-    def take_over(self, delivery: str, now: str, before: str) -> Delivery | None:
+    def take_over(self, delivery: str, now: datetime, before: datetime) -> Delivery | None:
         with self._lock:
             if delivery in self._queued or self._open_since.get(delivery, before) >= before:
                 return None
@@ -386,7 +387,7 @@ class MemoryDeliveries:
     def mark_queued(self, delivery: str) -> None:
         self._queued.add(self.get(delivery).id)
 
-    def unqueued(self, before: str) -> Iterable[Delivery]:
+    def unqueued(self, before: datetime) -> Iterable[Delivery]:
         return [
             delivery
             for delivery in self._stored.values()

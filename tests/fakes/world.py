@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from tests.instants import utc
 from tidegate.deploys.rules.audit import AuditMessage
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.runner_task import RunnerTask
@@ -18,20 +19,21 @@ from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.ports import Delivery, ObjectStart
 from tidegate.rules.errors import AuditUnavailable, CloudUnavailable, NotFound, TooLate
 
+_START = utc("2026-03-02T09:00")
+
 
 @dataclass(slots=True)
 class MemoryClock:
     """The port ``Clock``: a clock that goes a microsecond further at each look, or as far as it is told."""
 
-    at: str = "2026-03-02T09:00:00.000000+00:00"
+    at: datetime = _START
 
-    def now(self) -> str:
+    def now(self) -> datetime:
         self.advance(0.000001)
         return self.at
 
     def advance(self, seconds: float) -> None:
-        later = datetime.fromisoformat(self.at) + timedelta(seconds=seconds)
-        self.at = later.isoformat(timespec="microseconds")
+        self.at += timedelta(seconds=seconds)
 
 
 @dataclass(slots=True)

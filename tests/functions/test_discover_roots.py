@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders import seen, sha
 from tests.functions.wires import call, failures, sqs_event
+from tests.instants import utc
 from tests.repositories import LOCKED
 from tidegate.deploys.rules.state import State
 from tidegate.ports import Delivery
@@ -30,7 +31,7 @@ def push(repository, wires):
             "sender": "reviewer",
             "forced": False,
         }
-        stored = Delivery(delivery, "push", {**pushed, **fields}, "2026-03-02T08:00:00.000000+00:00")
+        stored = Delivery(delivery, "push", {**pushed, **fields}, utc("2026-03-02T08:00"))
         wires.deliveries.store(stored)
         return to_message(stored)
 
@@ -109,7 +110,7 @@ def test_an_event_of_a_pull_request_starts_its_machine(wires):
     wires.forge.branches["main"] = sha(2)
     wires.forge.seen[5] = seen()
     fields = {"repository": "acme/infra", "pull_request": 5, "action": "opened", "sender": "author"}
-    delivery = Delivery("delivery-pr", "pull_request", fields, "2026-03-02T08:00:00.000000+00:00")
+    delivery = Delivery("delivery-pr", "pull_request", fields, utc("2026-03-02T08:00"))
     wires.deliveries.store(delivery)
     assert failures(call("discover_roots", sqs_event(to_message(delivery)))) == []
     record = wires.pull_requests.get("acme/infra", 5)

@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders import any_plan, any_root, deployment_in
 from tests.functions.wires import call, failures, sqs_event
+from tests.instants import utc
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.timeline import Step
@@ -14,8 +15,8 @@ from tidegate.ports import Enrolled
 from tidegate.rules.errors import WrongState
 
 CHANGE = "change-1"
-EARLIER = "2026-03-01T00:00:00.000000+00:00"
-PLANNED = "2026-03-02T00:00:00.000000+00:00"
+EARLIER = utc("2026-03-01T00:00")
+PLANNED = utc("2026-03-02T00:00")
 
 
 def message(*changes):

@@ -389,7 +389,13 @@ def test_a_layer_without_a_place_waits_for_the_one_before_it(wires):
     with pytest.raises(NoFreePlanSlot):
         call("begin_speculative_plan", {"layer": second.id, "attempt": 1})
     wires.workflows.waiting.add("token")
-    assert call("wait_for_plan_slot", {"layer": second.id, "token": "token", "entered": "now", "retry": 0}) == {}
+    assert (
+        call(
+            "wait_for_plan_slot",
+            {"layer": second.id, "token": "token", "entered": "2026-03-02T08:00:00.123Z", "retry": 0},
+        )
+        == {}
+    )
     assert wires.workflows.settled == {}
     call("record_speculative_plan", {"layer": first.id, "error": "RunnerStopped"})
     assert wires.workflows.settled == {"token": {}}

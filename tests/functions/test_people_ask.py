@@ -8,6 +8,7 @@ import pytest
 
 from tests.builders import any_layer, any_pull_request_record, deployment_in, seen
 from tests.functions.wires import call, failures, sqs_event
+from tests.instants import utc
 from tests.repositories import LOCKED
 from tidegate.check_runs.publish_check_run import publish_check_run
 from tidegate.deploys.rules.request import Trigger
@@ -16,12 +17,14 @@ from tidegate.deploys.rules.state import State
 from tidegate.ports import Change, Delivery
 from tidegate.pull_requests.rules.record import judged
 from tidegate.roots.rules.root import Root
+from tidegate.rules.timestamp import timestamp_text
 from tidegate.vcs.adapters.deliveries import queues_of_events, to_message
 from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.pull_request import PullRequest
 
 WHERE = {"repository": "acme/infra"}
-AT = "2026-03-02T08:00:00.000000+00:00"
+AT = utc("2026-03-02T08:00")
+WRITTEN = {"written_at": timestamp_text(AT)}
 
 
 @pytest.fixture
@@ -125,7 +128,13 @@ def test_a_comment_that_rejects_a_plan_is_read_by_one_function_and_carried_out_b
     wires.forge.seen[5] = seen(merge_sha="f" * 40, merged=True, is_open=False)
     waiting = deployment_in(State.AWAITING_REVIEW, pull_request=5)
     wires.queues.enqueue(waiting)
-    comment = {"pull_request": 5, "comment": 77, "text": "tidegate reject", "sender": "reviewer", "written_at": AT}
+    comment = {
+        "pull_request": 5,
+        "comment": 77,
+        "text": "tidegate reject",
+        "sender": "reviewer",
+        "written_at": timestamp_text(AT),
+    }
     receive(wires, "discover_roots", "issue_comment", comment)
     assert wires.deployments.get(waiting.id).state is State.AWAITING_REVIEW
     (handed_over,) = wires.events.sent
@@ -141,7 +150,13 @@ def test_a_cancel_ends_plans_in_one_function_and_is_answered_by_another(wires, c
     wires.speculative_plans.create([layer])
     wires.pull_requests.save(judged(record, [layer], AT))
     wires.workflows.start_pull_request(record.execution, record.spec.id, record.spec.revision)
-    comment = {"pull_request": 5, "comment": 77, "text": "tidegate cancel", "sender": "reviewer", "written_at": AT}
+    comment = {
+        "pull_request": 5,
+        "comment": 77,
+        "text": "tidegate cancel",
+        "sender": "reviewer",
+        "written_at": timestamp_text(AT),
+    }
     receive(wires, "discover_roots", "issue_comment", comment)
     assert wires.speculative_plans.get(layer.id).state is LayerState.CANCELLED
     assert record.execution in wires.workflows.endings

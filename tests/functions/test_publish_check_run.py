@@ -8,6 +8,7 @@ import pytest
 
 from tests.builders import any_layer, any_plan, any_pull_request_record
 from tests.functions.wires import call, sqs_event
+from tests.instants import utc
 from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.messages.queues import PublishDeploys, PublishLayer, PublishProgress, PublishRevision
 from tidegate.pull_requests.rules.record import judged
@@ -25,7 +26,7 @@ def layer(wires):
     layer = any_layer(state=LayerState.PLANNED, plan=any_plan())
     wires.speculative_plans.create([layer])
     record = replace(any_pull_request_record(), discovered=PULL.revision, layers=(layer.id,))
-    wires.pull_requests.save(judged(record, [layer], "2026-03-02T08:00:00.000000+00:00"))
+    wires.pull_requests.save(judged(record, [layer], utc("2026-03-02T08:00")))
     return layer
 
 

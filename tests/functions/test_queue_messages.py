@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+from datetime import UTC
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 import tidegate.vcs
-from tests.builders import any_deployment, any_layer
+from tests.builders import NOW, any_deployment, any_layer
 from tests.functions.wires import call, call_function, failures, sqs_event
 from tidegate.bootstrap.table import QUEUES, RULES
 from tidegate.deploys.adapters.event_publisher import AwsEventPublisher, Channels
@@ -95,10 +96,13 @@ def test_a_message_is_read_as_it_was_sent(message, data):
 
 
 @given(
-    st.sampled_from(sorted(queues_of_events("", ""))), st.text(), st.dictionaries(st.text(), st.text() | st.integers())
+    st.sampled_from(sorted(queues_of_events("", ""))),
+    st.text(),
+    st.dictionaries(st.text(), st.text() | st.integers()),
+    st.datetimes(timezones=st.just(UTC)),
 )
-def test_an_event_is_read_as_it_was_sent(kind, text, fields):
-    sent = json.loads(to_message(Delivery(text, kind, fields, text)))
+def test_an_event_is_read_as_it_was_sent(kind, text, fields, at):
+    sent = json.loads(to_message(Delivery(text, kind, fields, at)))
     (message,) = [verb.message for _, each, verb in ROWS if each == kind]
     assert message.model_validate(sent).model_dump() == sent
 
@@ -144,7 +148,7 @@ def test_a_message_that_is_not_what_its_kind_says_comes_back(wires, body):
 
 
 def test_an_event_of_another_queue_is_not_read_as_one_of_this():
-    body = json.loads(to_message(Delivery("delivery-1", "check_run", {}, "now")))
+    body = json.loads(to_message(Delivery("delivery-1", "check_run", {}, NOW)))
     with pytest.raises(ValidationError):
         VERBS["TIDEGATE_DISCOVERY_QUEUE", "push"].message.model_validate(body)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.builders import deployment_in
+from tests.instants import utc
 from tidegate.deploys.texts.presentation import QueuePosition, View
 from tidegate.deploys.texts.text import render
 
@@ -16,4 +17,4 @@ def everything(check_run):
 
 
 def in_line(number, **fields):
-    return View(place=QueuePosition(number, "2026-03-02T08:30:00.000000+00:00", **fields))
+    return View(place=QueuePosition(number, utc("2026-03-02T08:30"), **fields))

@@ -8,6 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tests.builders import NOW, any_root, deployment_in
+from tests.instants import utc
 from tests.unit.rendered import shown
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.gate import Dependency
@@ -19,7 +20,7 @@ from tidegate.rules.access import Access
 from tidegate.rules.errors import GateBlocked
 from tidegate.vcs.rules.check_run import Button, Conclusion
 
-LATER = "2026-03-02T10:00:00.000000+00:00"
+LATER = utc("2026-03-02T10:00")
 NEWER = Mark("network-0000002", "2" * 40, "https://forge.example/runs/2")
 BEFORE_PLAN = {"plan": None, "stack": "dev"}
 
@@ -279,7 +280,7 @@ def test_a_gate_that_expired_says_after_how_long_and_what_was_not_done():
     summary = shown(State.GATE_EXPIRED, plan=None).summary
     assert "were not deployed within 28 days**, so this deployment ended on 2026-03-02 08:00 UTC" in summary
     assert "Nothing was planned or applied" in summary
-    assert "so this deployment ended. Nothing" in shown(State.GATE_EXPIRED, changed_at="").summary
+    assert "so this deployment ended. Nothing" in shown(State.GATE_EXPIRED, changed_at=None).summary
 
 
 def test_a_gate_that_stays_shut_says_so_and_what_to_do():

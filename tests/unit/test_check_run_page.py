@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import NOW, any_lock, any_review, deployment_in
+from tests.instants import utc
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.freeze import Freeze, Hold, missing
 from tidegate.deploys.rules.review_rule import ReviewRule
@@ -18,7 +19,7 @@ from tidegate.deploys.texts.presentation import Mark, PendingDependency, QueuePo
 from tidegate.deploys.texts.text import render
 
 PAGE = (Path(__file__).parents[2] / "docs/check-runs.md").read_text(encoding="utf-8")
-FROZEN = missing([Hold(Freeze(reason="quarter end"), "2026-03-02T16:50:00+00:00")], ())
+FROZEN = missing([Hold(Freeze(reason="quarter end"), utc("2026-03-02T16:50"))], ())
 LOCKS = View(locks=True, lock=any_lock())
 
 

@@ -8,6 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tests.builders import NOW, any_lock, any_plan, any_review, deployment_in
+from tests.instants import utc
 from tests.unit.rendered import shown
 from tidegate.deploys.rules.freeze import Freeze, Hold, missing
 from tidegate.deploys.rules.origin import Destruction
@@ -78,7 +79,7 @@ def test_every_state_says_where_it_is_and_what_follows(state):
 
 
 def test_a_review_offers_both_buttons_and_says_until_when():
-    check_run = shown(State.AWAITING_REVIEW, review=any_review(asked_at="2026-03-02T08:00:00.000000+00:00"))
+    check_run = shown(State.AWAITING_REVIEW, review=any_review(asked_at=utc("2026-03-02T08:00")))
     assert [action.button for action in check_run.actions] == [Button.CONFIRM, Button.REJECT]
     assert "2026-03-09 08:00 UTC" in check_run.summary
     assert "write access to this repository" in check_run.summary
@@ -255,9 +256,9 @@ def test_a_forced_deployment_of_a_pull_request_says_so():
 
 
 def test_a_check_run_began_when_what_it_shows_began():
-    planned = (Step(State.PLANNING, "2026-03-02T08:05:00.000000+00:00"),)
+    planned = (Step(State.PLANNING, utc("2026-03-02T08:05")),)
     assert shown(State.QUEUED).started_at is None
-    assert shown(State.PLAN_FAILED, history=planned).started_at == "2026-03-02T08:05:00.000000+00:00"
+    assert shown(State.PLAN_FAILED, history=planned).started_at == utc("2026-03-02T08:05")
     assert shown(State.APPLIED, history=planned).started_at == NOW
     assert shown(State.REFUSED).started_at == deployment_in(State.REFUSED).request.at
 
@@ -316,7 +317,7 @@ def test_an_unlocked_unknown_outcome_has_no_button():
 
 @pytest.mark.parametrize("state", [State.OUTCOME_UNKNOWN, State.APPLIED])
 def test_who_unlocked_the_queue_is_shown_where_it_was_locked(state):
-    unlocked = Unlocking("reviewer", "2026-03-02T10:00:00.000000+00:00")
+    unlocked = Unlocking("reviewer", utc("2026-03-02T10:00"))
     check_run = shown(state, View(locks=False), unlocked=unlocked)
     assert "**Unlocked** by `reviewer` on 2026-03-02 10:00 UTC." in check_run.summary
 
@@ -401,8 +402,8 @@ def shown_missing(found):
 
 def test_what_waits_for_the_end_of_a_freeze_alone_says_until_when_and_asks_nobody():
     windows = [
-        Freeze(reason="quarter *end*", begins=NOW, ends="2026-03-02T16:50:00+00:00"),
-        Freeze(begins=NOW, ends="2026-03-02T09:00:00+00:00"),
+        Freeze(reason="quarter *end*", begins=NOW, ends=utc("2026-03-02T16:50")),
+        Freeze(begins=NOW, ends=utc("2026-03-02T09:00")),
     ]
     holds = [Hold(each, each.ends) for each in windows]
     check_run = shown_missing(missing(holds, ()))

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 from tests.builders import amended, any_root, deployment_in
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.summary import summary_of
-from tidegate.rules.timestamp import later
 from tidegate.web.grouping import grouped
 
 
 def one_of(root, stack="default", change="c1", seconds=0, **fields):
     deployment = deployment_in(State.APPLIED, root=any_root(name=root), stack=stack, change_set=change)
-    at = later(deployment.request.at, seconds * 1_000_000)
+    at = deployment.request.at + timedelta(seconds=seconds)
     return summary_of(
         amended(deployment, id=f"{root}-{stack}-{change}", request=replace(deployment.request, at=at), **fields)
     )

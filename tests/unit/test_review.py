@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_plan, any_review, deployment_in
+from tests.instants import utc
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.rerun import run_again
 from tidegate.deploys.rules.review import (
@@ -25,7 +26,7 @@ from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import Approval
 
-LATER = "2026-03-02T10:00:00.000000+00:00"
+LATER = utc("2026-03-02T10:00")
 
 
 def waiting(*, approvals=1, exclude_authors=False, **fields):
@@ -113,7 +114,7 @@ def test_without_a_review_all_approvals_are_missing():
 
 
 def test_a_review_waits_for_seven_days():
-    assert moment(expires_at(any_review(asked_at="2026-02-26T23:30:00.000000+00:00"))) == "2026-03-05 23:30 UTC"
+    assert moment(expires_at(any_review(asked_at=utc("2026-02-26T23:30")))) == "2026-03-05 23:30 UTC"
 
 
 def test_another_plan_has_another_review():

@@ -8,6 +8,7 @@ import pytest
 
 from tests.builders import any_root
 from tests.configuration import load, refusal
+from tests.instants import utc
 from tidegate.config.freezes import frozen_until, longest_hold
 from tidegate.deploys.rules.freeze import Freeze
 from tidegate.roots.rules.terms import tagged
@@ -18,7 +19,7 @@ WEEKENDS = "freeze: [{cron: 0 16 * * FRI, duration: 64h, timezone: Europe/Berlin
 
 def test_a_window_has_its_moments_in_utc_its_roots_and_its_reason():
     (window,) = load(ONCE).freezes
-    begins, ends = "2026-12-20T17:00:00.000000+00:00", "2027-01-04T07:00:00.000000+00:00"
+    begins, ends = utc("2026-12-20T17:00"), utc("2027-01-04T07:00")
     assert window == Freeze("prod", "holidays", begins, ends)
     assert window.line == 1
     assert "2026" in window.words
@@ -74,10 +75,10 @@ def test_a_window_may_hold_as_long_as_what_waits_for_it():
 @pytest.mark.parametrize(
     ("now", "until"),
     [
-        ("2026-12-20T16:59:59.999999+00:00", ""),
-        ("2026-12-20T17:00:00.000000+00:00", "2027-01-04T07:00:00.000000+00:00"),
-        ("2027-01-04T06:59:59.000000+00:00", "2027-01-04T07:00:00.000000+00:00"),
-        ("2027-01-04T07:00:00.000000+00:00", ""),
+        (utc("2026-12-20T16:59:59.999999"), None),
+        (utc("2026-12-20T17:00"), utc("2027-01-04T07:00")),
+        (utc("2027-01-04T06:59:59"), utc("2027-01-04T07:00")),
+        (utc("2027-01-04T07:00"), None),
     ],
 )
 def test_a_window_holds_from_its_beginning_until_before_its_end(now, until):
@@ -87,11 +88,11 @@ def test_a_window_holds_from_its_beginning_until_before_its_end(now, until):
 @pytest.mark.parametrize(
     ("now", "until"),
     [
-        ("2026-03-27T14:59:59.999999+00:00", ""),
-        ("2026-03-27T15:00:00.000000+00:00", "2026-03-30T07:00:00.000000+00:00"),
-        ("2026-03-30T06:59:00.000000+00:00", "2026-03-30T07:00:00.000000+00:00"),
-        ("2026-03-30T07:00:00.000000+00:00", ""),
-        ("2026-07-03T14:00:30.000000+00:00", "2026-07-06T06:00:00.000000+00:00"),
+        (utc("2026-03-27T14:59:59.999999"), None),
+        (utc("2026-03-27T15:00"), utc("2026-03-30T07:00")),
+        (utc("2026-03-30T06:59"), utc("2026-03-30T07:00")),
+        (utc("2026-03-30T07:00"), None),
+        (utc("2026-07-03T14:00:30"), utc("2026-07-06T06:00")),
     ],
 )
 def test_a_recurring_window_begins_by_the_clock_of_its_zone_and_takes_its_time(now, until):
@@ -100,4 +101,4 @@ def test_a_recurring_window_begins_by_the_clock_of_its_zone_and_takes_its_time(n
 
 def test_windows_that_begin_before_others_end_hold_until_the_last_ends():
     (window,) = load("freeze: [{cron: 0 8-18 * * *, duration: 90m}]\n").freezes
-    assert frozen_until(window, "2026-03-02T10:10:00.000000+00:00") == "2026-03-02T11:30:00.000000+00:00"
+    assert frozen_until(window, utc("2026-03-02T10:10")) == utc("2026-03-02T11:30")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import sha
+from tests.builders import NOW, sha
+from tests.instants import utc
 from tidegate.vcs.rules.approvals import (
     Approvals,
     Disregarded,
@@ -17,10 +18,10 @@ from tidegate.vcs.rules.authors import UNKNOWN, Authors
 from tidegate.vcs.rules.pull_request import PullRequestReview, ReviewVerdict
 
 HEAD, OLD = sha(3), "a" * 40
-SINCE = "2026-03-02T08:00:00.700000+00:00"
+SINCE = utc("2026-03-02T08:00:00.7")
 
 
-def review(by, commit=HEAD, at="2026-03-02T08:00:00Z"):
+def review(by, commit=HEAD, at=NOW):
     return PullRequestReview(by, ReviewVerdict.APPROVED, commit, at)
 
 
@@ -42,9 +43,9 @@ def test_where_not_all_who_made_it_are_known_one_more_is_needed():
 @pytest.mark.parametrize(
     ("at", "counts"),
     [
-        ("2026-03-02T07:59:59Z", False),
-        ("2026-03-02T08:00:00Z", True),
-        ("2026-03-02T08:00:01+00:00", True),
+        (utc("2026-03-02T07:59:59"), False),
+        (utc("2026-03-02T08:00"), True),
+        (utc("2026-03-02T08:00:01"), True),
     ],
 )
 def test_an_approval_from_before_the_base_branch_changed_does_not_count(at, counts):
@@ -56,7 +57,7 @@ def test_an_approval_from_before_the_base_branch_changed_does_not_count(at, coun
 
 
 def test_approvals_of_other_commits_and_base_branches_are_outdated_but_for_the_authors_own():
-    current, old, before = review("a"), review("b", OLD), review("c", at="2026-03-01T08:00:00Z")
+    current, old, before = review("a"), review("b", OLD), review("c", at=utc("2026-03-01T08:00"))
     own = review("Author", OLD)
     assert outdated([current, old, before, own], wanted(base_since=SINCE)) == (old, before)
     assert outdated([current, old, before, own], wanted()) == (old,)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.builders import NOW, amended, any_root, deployment_in
 from tests.chance import examples
+from tests.instants import utc
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.dependencies import DependencyInChange
 from tidegate.deploys.rules.gate import Opening, dependency, evaluate_gate, looked_at, lost, point_of, waits_for
@@ -18,7 +19,7 @@ from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.timeline import Step
 from tidegate.deploys.rules.waiting import Gate
 
-LATE = "2026-03-02T20:00:00.000000+00:00"
+LATE = utc("2026-03-02T20:00")
 STACKS, ROOTS = ("dev", "prod", "lab"), ("a", "b", "c")
 STATES = (State.QUEUED, State.GATED, State.BLOCKED, State.APPLIED, State.NO_CHANGES, State.REJECTED)
 

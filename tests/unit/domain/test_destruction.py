@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import NOW, amended, any_deployed, any_deployment, any_lock, any_plan, any_queue, deployment_in, sha
+from tests.instants import utc
 from tidegate.deploys.rules.audit import RUNNING, audit_message
 from tidegate.deploys.rules.origin import Destruction
 from tidegate.deploys.rules.queue import Orphaned, QueueHead, head_after, lock_at_end, lock_when_let_in
@@ -35,7 +36,7 @@ def test_a_plan_that_destroys_is_reviewed_whatever_the_rule_says(destroy):
 def test_what_is_destroyed_is_archived_until_it_is_deployed_afresh(state):
     after = head_after(HEAD, destroying(state))
     assert (after.is_destroyed, after.orphaned, after.deployed.orphaned) == (True, None, ORPHANED)
-    again = head_after(after, deployment_in(State.APPLIED, 2, requested_at="2026-03-03T08:00:00.000000+00:00"))
+    again = head_after(after, deployment_in(State.APPLIED, 2, requested_at=utc("2026-03-03T08:00")))
     assert (again.is_destroyed, again.orphaned) == (False, None)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_deployed, any_drift, any_drift_finding, any_layer, any_lock, any_plan, sha
+from tests.instants import utc
 from tidegate.config.rules.drift import DriftState, begun, found, why_not_checked
 from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.request import Trigger
@@ -15,7 +16,7 @@ from tidegate.deploys.rules.state import State
 from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.roots.rules.root import Revision
 
-LATER = "2026-03-03T08:00:00.000000+00:00"
+LATER = utc("2026-03-03T08:00")
 CHANGES = any_plan(changes=PlannedChanges(change=1, destroy=1, destroyed=("a.b",)))
 
 
@@ -76,7 +77,7 @@ def test_a_root_in_several_stacks_has_a_finding_for_each():
     record = found(any_drift(findings=(any_drift_finding(stack="prod"),)), layers, LATER)
     assert [(each.label, each.drifted_since) for each in record.findings] == [
         ("network (dev)", LATER),
-        ("network (prod)", ""),
+        ("network (prod)", None),
     ]
 
 

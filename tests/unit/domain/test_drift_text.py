@@ -11,7 +11,7 @@ from tidegate.plans.rules.plan import PlannedChanges
 from tidegate.vcs.rules.check_run import Conclusion
 
 PAGE = "https://tidegate.example"
-NONE = any_drift_finding("db", state=DriftState.NONE, drifted_since="")
+NONE = any_drift_finding("db", state=DriftState.NONE, drifted_since=None)
 DRIFTED = any_drift_finding(changes=PlannedChanges(change=1), job="network-1-speculate-1")
 
 
@@ -38,7 +38,7 @@ def test_it_tells_who_undoes_it():
 
 
 def test_it_tells_what_failed_and_what_was_not_looked_at():
-    failed = any_drift_finding("a", state=DriftState.FAILED, reason="It <broke>.", drifted_since="")
+    failed = any_drift_finding("a", state=DriftState.FAILED, reason="It <broke>.", drifted_since=None)
     skipped = any_drift_finding("b", state=DriftState.SKIPPED, reason="Busy.")
     text = summary(ended(failed, skipped, any_drift_finding("c"), notice="d: no stack"), "")
     assert r"the plan failed: It &lt;broke&gt;\." in text

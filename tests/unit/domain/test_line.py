@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import pairwise
 
 import pytest
@@ -26,7 +26,7 @@ from tidegate.deploys.rules.queue_snapshot import (
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.state import State
 
-START = datetime.fromisoformat(NOW)
+START = NOW
 SECOND = timedelta(seconds=1)
 
 
@@ -57,7 +57,7 @@ class Line:
         for name, standing in seen.due.items():
             self.asked.append((self.now, name, standing))
             if standing is not None:
-                self.shown[name] = Shown(standing, self.now.isoformat(), asked=True)
+                self.shown[name] = Shown(standing, self.now, asked=True)
         for name in seen.gone:
             del self.shown[name]
             self.left.append(self.now)

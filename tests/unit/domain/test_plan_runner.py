@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, any_job, any_root
+from tests.instants import utc
 from tidegate.deploys.rules.plan_runner import (
     Limit,
     PlanRunner,
@@ -18,7 +19,7 @@ from tidegate.deploys.rules.plan_runner import (
 from tidegate.deploys.rules.workflow import RunSettings
 from tidegate.roots.rules.root import Engine
 
-FORM, BEFORE, AFTER = "form", "2026-03-15T00:00:00+00:00", "2026-03-17T00:00:00+00:00"
+FORM, BEFORE, AFTER = "form", utc("2026-03-15T00:00"), utc("2026-03-17T00:00")
 LEFT = [(limit, f"This plan moved from Lambda to Fargate: {limit}.") for limit in Limit]
 
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import any_layer, any_plan, sha
+from tests.instants import utc
 from tidegate.deploys.rules.approval import SetState, policy_statuses, refused
 from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.policies.rules.policy import PolicyFinding, PolicySetStatus, PolicyVerdict, Severity
@@ -27,7 +28,7 @@ PEOPLE = {
 
 
 def review(by, verdict=ReviewVerdict.APPROVED, commit=HEAD):
-    return PullRequestReview(by, verdict, commit, "2026-03-02T08:00:00+00:00")
+    return PullRequestReview(by, verdict, commit, utc("2026-03-02T08:00"))
 
 
 def layer(*findings, held=SRE, root="network", **fields):

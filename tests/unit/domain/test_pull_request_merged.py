@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from tests.builders import NOW, amended, any_lock, deployment_in
+from tests.instants import utc
 from tests.pull_request_layers import comment_of, planned
 from tests.unit.domain.comment_text import is_whole
 from tidegate.deploys.rules.request import Trigger
@@ -46,7 +47,7 @@ def test_what_is_applied_is_counted_and_what_failed_comes_first_with_its_last_li
     [
         ({}, "locked its queue", "-p app"),
         ({"scope": "prod"}, "locked stack prod", "--stack prod"),
-        ({"scope": "*", "expires_at": "2026-03-02T16:35:00+00:00"}, "all roots until 2026-03-02 16:35 UTC", "--all"),
+        ({"scope": "*", "expires_at": utc("2026-03-02T16:35")}, "all roots until 2026-03-02 16:35 UTC", "--all"),
     ],
 )
 def test_what_waits_behind_a_lock_says_whose_it_is_until_when_and_how_it_goes_on(fields, what, how):
@@ -131,8 +132,8 @@ def test_very_many_roots_are_counted():
 )
 def test_comments_follow_until_all_is_deployed_or_five_weeks_have_passed(states, days, settled):
     roots = [root(f"r{number}", state) for number, state in enumerate(states)]
-    now = datetime.fromisoformat(NOW) + timedelta(days=days, seconds=1)
-    assert is_settled(roots, NOW, now.isoformat(timespec="microseconds")) is settled
+    now = NOW + timedelta(days=days, seconds=1)
+    assert is_settled(roots, NOW, now) is settled
 
 
 def test_nothing_of_a_reason_or_a_name_is_read_as_markup():

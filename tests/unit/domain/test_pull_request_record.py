@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import NOW, any_layer, any_pull_request, any_pull_request_record, seen, sha
+from tests.instants import utc
 from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.pull_requests.rules.record import (
     Condition,
@@ -23,7 +24,7 @@ from tidegate.pull_requests.rules.record import (
     state,
 )
 
-LATER = "2026-03-02T08:15:00.000000+00:00"
+LATER = utc("2026-03-02T08:15")
 REVISION = any_pull_request().revision
 DONE = [each for each in LayerState if each not in {LayerState.WAITING, LayerState.PLANNING}]
 
@@ -156,7 +157,7 @@ def test_an_execution_that_ended_without_a_result_gives_way_to_another_once():
 def test_it_is_known_since_when_a_pull_request_goes_to_another_base_branch():
     record = any_pull_request_record()
     same = followed(record, seen(replace(record.spec, head_sha=sha(9))), record.spec.base_sha, NOW)
-    assert same.spec.base_since == ""
+    assert same.spec.base_since is None
     moved = followed(same, seen(replace(record.spec, base="release")), record.spec.base_sha, NOW)
     assert (moved.spec.base, moved.spec.base_since) == ("release", NOW)
     later = followed(moved, seen(replace(record.spec, base="release", head_sha=sha(9))), sha(8), LATER)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import sha
+from tests.instants import utc
 from tidegate.policies.rules.apply_requirements import (
     Requirements,
     always_missing,
@@ -33,7 +34,7 @@ A, C, N, D = (
 def said(*verdicts):
     """Return reviews of the head, oldest first: pairs of a login and a verdict, or a commit as well."""
     return [
-        PullRequestReview(by, verdict, *(at or [HEAD]), f"2026-03-02T{n:02}")
+        PullRequestReview(by, verdict, *(at or [HEAD]), utc(f"2026-03-02T{n:02}"))
         for n, (by, verdict, *at) in enumerate(verdicts)
     ]
 

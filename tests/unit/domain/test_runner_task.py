@@ -1,19 +1,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
+from tests.instants import utc
 from tidegate.deploys.rules.runner_task import GRACE_SECONDS, LIFE_SECONDS, JobStatus, RunnerTask, reason_to_stop
 
-NOW = "2026-03-02T09:00:00.000000+00:00"
+NOW = utc("2026-03-02T09:00")
 ARN = "arn:aws:ecs:eu-west-1:123456789012:task/tidegate/1"
 AWAITED = JobStatus(ARN, is_dependency=True, changed_at=NOW)
 
 
 def ago(seconds):
-    return (datetime.fromisoformat(NOW) - timedelta(seconds=seconds)).isoformat(timespec="microseconds")
+    return NOW - timedelta(seconds=seconds)
 
 
 def reason(status, *, job="network-plan-1", seconds=600):
@@ -29,7 +30,7 @@ def test_a_plan_that_nobody_waits_for_is_stopped(job):
 
 
 def test_a_plan_of_an_unknown_time_that_nobody_waits_for_is_stopped():
-    assert reason(replace(GIVEN_UP, changed_at=""))
+    assert reason(replace(GIVEN_UP, changed_at=None))
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_requirements_need_one_once_they_are_met():
 
 def test_a_move_to_another_state_ends_the_wait():
     waiting = deployment_in(State.APPROVED, slot_since=NOW)
-    assert waiting.moved(State.APPLYING, NOW).slot_since == ""
+    assert waiting.moved(State.APPLYING, NOW).slot_since is None
 
 
 def test_what_is_said_has_the_position_and_how_many_are_busy():

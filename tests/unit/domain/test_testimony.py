@@ -14,7 +14,7 @@ WRITTEN = datetime(2026, 3, 2, 8, tzinfo=UTC)
 
 
 def at(**later):
-    return (WRITTEN + timedelta(**later)).isoformat(timespec="microseconds")
+    return WRITTEN + timedelta(**later)
 
 
 @pytest.mark.parametrize("written", ["tidegate apply -p app", "  tidegate\xa0apply -p\tapp \n"])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import NOW, amended, any_root, deployment_in
 from tests.chance import examples
+from tests.instants import utc
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.gate import waits_for
 from tidegate.deploys.rules.request import Trigger
@@ -16,7 +18,7 @@ from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.wait_cycles import cycles
 from tidegate.deploys.rules.waiting import AfterGate, Gate
 
-LATE = "2026-03-02T20:00:00.000000+00:00"
+LATE = utc("2026-03-02T20:00")
 AFTER_DEV = Waits(apply_after=("dev",))
 
 
@@ -50,9 +52,9 @@ def test_the_one_by_hand_is_told_who_waits_for_whom_and_what_to_do():
 def test_of_merges_the_newest_is_told_and_who_was_told_before_stays_it():
     hand = {"trigger": Trigger.MERGE}
     assert list(cycles(over_two_queues(**hand, requested_at=LATE))) == ["app-hand"]
-    assert list(cycles(over_two_queues(**hand, requested_at="2025"))) == ["net-prod"]
+    assert list(cycles(over_two_queues(**hand, requested_at=utc("2025-01-01")))) == ["net-prod"]
     told = {"state": State.BLOCKED, "gate": Gate("gate", NOW, cycle="why")}
-    assert list(cycles(over_two_queues(**hand, **told, requested_at="2025"))) == ["app-hand"]
+    assert list(cycles(over_two_queues(**hand, **told, requested_at=utc("2025-01-01")))) == ["app-hand"]
 
 
 def test_whoever_can_be_answered_otherwise_is_in_no_cycle():
@@ -75,7 +77,9 @@ def test_of_a_long_cycle_not_all_is_told():
     known = []
     for number in range(7):
         other = (number + 1) % 7
-        known.append(member(f"{number}", f"r{number}", "prod", change=f"c{number}", requested_at=f"2026-{number}"))
+        known.append(
+            member(f"{number}", f"r{number}", "prod", change=f"c{number}", requested_at=NOW + timedelta(seconds=number))
+        )
         known.append(member(f"{number} waits for", f"r{other}", "dev", State.QUEUED, f"c{number}"))
     ((told, why),) = cycles(known).items()
     assert told == "6"
@@ -107,7 +111,7 @@ def test_who_is_in_two_cycles_is_told_once_if_both_end_with_it():
         member("m of b", "m", "dev", State.QUEUED, "b"),
     ]
     assert list(cycles(known)) == ["middle"]
-    assert sorted(cycles([amended(known[0], requested_at="2025"), *known[1:]])) == ["a", "b"]
+    assert sorted(cycles([amended(known[0], requested_at=utc("2025-01-01")), *known[1:]])) == ["a", "b"]
 
 
 members = st.lists(

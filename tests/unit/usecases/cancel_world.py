@@ -6,13 +6,14 @@ from dataclasses import replace
 
 from tests.builders import NOW, amended, any_job, deployment_in
 from tests.fakes.ports import changed
+from tests.instants import utc
 from tests.unit.usecases.terraform_world import World
 from tidegate.deploys.cancel_deployment import cancel_deployment
 from tidegate.deploys.rules.job import JobKind, job_id
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import Gate
 
-LATER = "2026-03-02T10:00:00.000000+00:00"
+LATER = utc("2026-03-02T10:00")
 RUNNER = "arn:aws:ecs:eu-central-1:1:task/tidegate/1"
 
 

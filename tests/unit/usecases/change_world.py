@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 from tests.builders import NOW, any_deployment, any_plan, any_root
 from tests.contract.queue_actors import Died, Fate, Mortal, Revisions
 from tests.fakes.ports import changed
+from tests.instants import utc
 from tests.unit.usecases.change_actors import Execution, Machines, Mail
 from tests.unit.usecases.retries import DefaultBranch, RetriesAtOnce
 from tests.unit.usecases.terraform_world import World
@@ -57,7 +59,6 @@ from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.reconciler.settle_gates import settle_gates
 from tidegate.roots.rules.root import deployment_id
 from tidegate.rules.errors import GateShut
-from tidegate.rules.timestamp import later
 
 #: What use cases may die at.
 MORTAL = (
@@ -112,7 +113,7 @@ class ChangeWorld(World):
             )
             request = f"merge {stack}"
             identifier = deployment_id(deployment.repository, name, deployment.revision.sha, request)
-            asked = later(now, place)
+            asked = now + timedelta(microseconds=place)
             made.append(
                 replace(deployment, id=identifier, shared=name in shared, request=replace(deployment.request, at=asked))
             )
@@ -163,7 +164,7 @@ class ChangeWorld(World):
         self.fate.countdown = None
 
     def reconcile(self) -> None:
-        turn = ReconcilerPass(self.clock, "9999")
+        turn = ReconcilerPass(self.clock, utc("9999-12-31"))
         settle_gates(self.ports, turn)
         assert not turn.failures
 
@@ -229,7 +230,7 @@ class ChangeWorld(World):
 
     def _review(self, child, _):
         def ask(token: str) -> None:
-            request_review(self.ports, RequestReview(deployment=child.deployment, token=token, entered=token))
+            request_review(self.ports, RequestReview(deployment=child.deployment, token=token, entered=_entered(token)))
 
         self._wait(child, "review", ask)
 
@@ -364,5 +365,10 @@ class ChangeWorld(World):
         assert self.forge.check_runs[mine.id].actions
 
 
+def _entered(token: str) -> datetime:
+    """Return when the state of a token was entered: tokens are counted."""
+    return NOW + timedelta(seconds=int(token.removeprefix("token-")))
+
+
 def _at_gate(child: Execution, token: str) -> WaitAtGate:
-    return WaitAtGate(deployment=child.deployment, token=token, entered=token, job=child.job)
+    return WaitAtGate(deployment=child.deployment, token=token, entered=_entered(token), job=child.job)

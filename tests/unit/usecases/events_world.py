@@ -8,6 +8,7 @@ from dataclasses import replace
 from tests.builders import any_pull_request, any_pull_request_record, sha
 from tests.fakes import MemoryForge
 from tests.fakes.ports import memory_ports, port
+from tests.instants import utc
 from tests.unit.usecases.trees import Trees
 from tidegate.comments.receive_comment import receive_comment
 from tidegate.deploys.rules.queue import Lock
@@ -19,7 +20,7 @@ from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.pull_request import PullRequest, PullRequestReview, ReviewVerdict
 
 REPOSITORY, NUMBER = "acme/infra", 5
-AT = "2026-03-02T08:00:00.000000+00:00"
+AT = utc("2026-03-02T08:00")
 BASE, MAIN, HEAD = sha(1), sha(2), sha(3)
 FILES = {"live/app/main.tf": "", "live/db/main.tf": "", "README.md": ""}
 PULL = PullRequest(NUMBER, HEAD, "feature", "main", "author", True, False, True)

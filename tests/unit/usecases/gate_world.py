@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 from tests.builders import NOW, amended, any_plan, any_root, deployment_in
 from tests.contract.queue_actors import Fate, Mortal
@@ -56,7 +57,7 @@ class GateWorld(World):
         self.enroll(root, stack, deployment.id, deployment.request.at)
         return deployment
 
-    def enroll(self, root: str, stack: str, deployment: str, requested_at: str = NOW) -> None:
+    def enroll(self, root: str, stack: str, deployment: str, requested_at: datetime = NOW) -> None:
         self.change_sets.enroll(CHANGE, [Enrolled(root, stack, deployment, requested_at)])
 
     def claim(self, deployment: Deployment) -> None:

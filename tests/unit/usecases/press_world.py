@@ -7,6 +7,7 @@ from dataclasses import replace
 from tests.builders import NOW, any_root, deployment_in
 from tests.fakes import MemoryForge
 from tests.fakes.ports import changed
+from tests.instants import utc
 from tests.unit.usecases.retries import DefaultBranch, RetriesAtOnce
 from tests.unit.usecases.shown_check_runs import publish
 from tests.unit.usecases.terraform_world import World
@@ -19,7 +20,7 @@ from tidegate.ports import Enrolled
 from tidegate.requests.answer_button import ButtonClick, answer_button
 from tidegate.vcs.rules.check_run import Button
 
-LATER = "2026-03-02T10:00:00.000000+00:00"
+LATER = utc("2026-03-02T10:00")
 ANSWERS = {Button.CONFIRM: Answer.APPROVE, Button.REJECT: Answer.REJECT}
 
 

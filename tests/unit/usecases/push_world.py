@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from tests.builders import any_layer, any_pull_request, any_pull_request_record, seen, sha
+from tests.builders import NOW, any_layer, any_pull_request, any_pull_request_record, seen, sha
 from tests.fakes.ports import memory_ports, port
 from tests.unit.usecases.trees import BASE, Trees
 from tidegate.ports import Delivery, Merged
@@ -47,7 +47,7 @@ class World:
     def merge(self, _url, _token, _base, _head, _common):
         yield Merged(Trees(self.old, self.made))
 
-    def receive(self, delivery_id="delivery-1", at="2026-03-02T08:00:00.000000+00:00", event="push", **fields):
+    def receive(self, delivery_id="delivery-1", at=NOW, event="push", **fields):
         """Let a push be received; return what became of it. Fields that are None are not told."""
         push = {
             "repository": "acme/infra",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.builders import NOW, deployment_in, sha
+from tests.instants import utc
 from tests.unit.usecases.terraform_world import World
 from tidegate.deploys.rules.state import State
 from tidegate.gates.decide_gate import decide_gate
@@ -13,7 +14,7 @@ from tidegate.policies.rules.requirements import Requirements
 from tidegate.vcs.rules.push import Pushed
 
 ONE = Requirements(approvals=1, any_of=("team:sre",))
-AT = "2026-03-02T09:00:00.000000+00:00"
+AT = utc("2026-03-02T09:00")
 
 
 class Waiting(World):

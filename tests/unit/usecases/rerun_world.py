@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tests.builders import NOW, any_deployment, any_root, deployment_in
 from tests.fakes import MemoryForge
+from tests.instants import utc
 from tests.unit.usecases.retries import DefaultBranch
 from tests.unit.usecases.shown_check_runs import publish
 from tests.unit.usecases.terraform_world import World
@@ -25,7 +26,7 @@ FAILED = [
     State.ENGINE_FAULT,
 ]
 
-EARLIER = "2026-03-02T07:00:00.000000+00:00"
+EARLIER = utc("2026-03-02T07:00")
 
 #: Every root is in each of these stacks.
 STACKS = """\

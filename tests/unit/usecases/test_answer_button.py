@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW
+from tests.instants import utc
 from tests.unit.usecases.press_world import ANSWERS, LATER, PressedWorld
 from tidegate.deploys.rules.review import Answer, decided
 from tidegate.deploys.rules.review_rule import ReviewRule
@@ -14,6 +15,7 @@ from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import Approval
 from tidegate.rules.access import Access
 from tidegate.rules.errors import Conflict
+from tidegate.rules.timestamp import timestamp_text
 from tidegate.vcs.rules.check_run import Button, Conclusion
 
 
@@ -25,7 +27,7 @@ def test_a_press_decides_settles_and_is_announced(button, state, approved):
     world = PressedWorld()
     assert world.press(button) == "decided"
     assert (world.now.state, world.now.review.by, world.now.review.at) == (state, "reviewer", LATER)
-    assert world.workflows.settled == {"token": {"approved": approved, "by": "reviewer", "at": LATER}}
+    assert world.workflows.settled == {"token": {"approved": approved, "by": "reviewer", "at": timestamp_text(LATER)}}
     assert world.states() == [state]
 
 
@@ -66,7 +68,9 @@ def test_a_press_that_died_after_saving_is_settled_though_a_newer_check_run_was_
     world.deployments.save(decided(world.now, ANSWERS[button], "reviewer", LATER))
     world.publish()
     assert world.press(button) == "decided"
-    assert world.workflows.settled == {"token": {"approved": button is Button.CONFIRM, "by": "reviewer", "at": LATER}}
+    assert world.workflows.settled == {
+        "token": {"approved": button is Button.CONFIRM, "by": "reviewer", "at": timestamp_text(LATER)}
+    }
 
 
 def test_a_press_that_died_after_saving_is_settled_though_a_refused_press_overlapped_it():
@@ -93,7 +97,7 @@ def test_a_second_press_has_no_effect_and_hears_who_decided(by):
     world = PressedWorld()
     world.press(Button.CONFIRM)
     before = world.now
-    world.press(Button.REJECT, by=by, at="2026-03-02T11:00:00.000000+00:00")
+    world.press(Button.REJECT, by=by, at=utc("2026-03-02T11:00"))
     assert world.now == before
     assert len(world.workflows.settled) == 1
     assert "reviewer already confirmed this plan" in world.shown.summary

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from tests.instants import utc
 from tests.unit.usecases.events_world import NUMBER, EventsWorld
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
 from tidegate.rules.permission import Permission
 
 OTHER = NUMBER + 1
-FIRST, LAST, NEXT = (f"2026-03-02T{time}.000000+00:00" for time in ("08:00:00", "08:59:59", "09:00:00"))
+FIRST, LAST, NEXT = (utc(f"2026-03-02T{time}") for time in ("08:00:00", "08:59:59", "09:00:00"))
 REFUSED = (
     "tidegate deploy",
     "tidegate lock -p live/app",
@@ -106,9 +107,7 @@ def test_an_outsider_who_comments_all_the_time_is_not_looked_at_and_costs_one_ca
     assert "Ignored" in world.comment("tidegate deploy", by="visitor", at=FIRST)
     assert world.forge.people_asked[asked:] == ["visitor"]
     world.forge.pull_requests.update(pulls)
-    assert "has no write permission" in world.comment(
-        "tidegate deploy", by="visitor", at="2026-03-02T08:10:00.000000+00:00"
-    )
+    assert "has no write permission" in world.comment("tidegate deploy", by="visitor", at=utc("2026-03-02T08:10"))
 
 
 def test_people_of_the_repository_are_looked_at_however_often_they_comment(world):

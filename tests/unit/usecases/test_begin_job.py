@@ -17,6 +17,7 @@ from tests.builders import (
     sha,
 )
 from tests.fakes.ports import changed
+from tests.instants import utc
 from tests.unit.usecases.gate_world import GateWorld
 from tests.unit.usecases.terraform_world import World
 from tidegate.deploys.check_branch import left_branch
@@ -43,7 +44,7 @@ from tidegate.rules.errors import (
 )
 from tidegate.vcs.rules.comparison import Comparison
 
-LATER = "2026-03-02T08:30:00.000000+00:00"
+LATER = utc("2026-03-02T08:30")
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pytest
 from tests.builders import any_pull_request, sha
 from tests.fakes import MemoryForge, MemoryPullRequests
 from tests.fakes.ports import memory_ports
+from tests.instants import utc
 from tests.unit.usecases.events_world import AT, BASE, HEAD, NUMBER, PULL, REPOSITORY
 from tidegate.gates.check_requirements import RequirementsChecker
 from tidegate.policies.rules.requirements import Requirements
@@ -131,10 +132,10 @@ def test_one_more_must_approve_where_it_is_not_known_who_made_all_commits(forge,
 @pytest.mark.parametrize(
     ("base", "since", "counts"),
     [
-        (PULL.base_branch, "", True),
+        (PULL.base_branch, None, True),
         (PULL.base_branch, AT, True),
-        (PULL.base_branch, "2100-01-01T00:00:00.000000+00:00", False),
-        ("release", "", False),
+        (PULL.base_branch, utc("2100-01-01"), False),
+        ("release", None, False),
     ],
 )
 def test_an_approval_is_of_the_base_branch_that_the_pull_request_went_to_then(forge, base, since, counts):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import amended, any_deployment, any_root, deployment_in
+from tests.instants import utc
 from tests.unit.usecases.terraform_world import World
 from tidegate.changes.rules.waits import Waits
 from tidegate.check_runs.check_run_view import present_check_run
@@ -74,7 +75,7 @@ def test_before_its_plan_a_deployment_waits_for_roots_of_its_stack():
 
 def test_what_has_no_record_yet_is_in_line():
     world = ChangedWorld()
-    world.change_sets.enroll("change-1", [Enrolled("late", "dev", "late-1", "2026-03-02T08:00:00.000000+00:00")])
+    world.change_sets.enroll("change-1", [Enrolled("late", "dev", "late-1", utc("2026-03-02T08:00"))])
     assert "* `late` in stack `dev`: is queued" in world.drawn().summary
 
 
@@ -121,7 +122,7 @@ def test_a_deployment_without_a_change_waits_for_nothing_known():
 
 def test_who_takes_a_place_and_whose_it_was_link_to_each_other():
     world = World()
-    gate = Gate("network-plan-1", "2026-03-02T08:00:00.000000+00:00")
+    gate = Gate("network-plan-1", utc("2026-03-02T08:00"))
     new = world.put(any_deployment(2, supersedes=any_deployment(1).id))
     old = world.put(deployment_in(State.SUPERSEDED, 1, superseded_by=new.id, gate=gate))
     for number, one in enumerate((old, new), start=1):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from tests.fakes import MemoryWebhookVerifier
 from tests.fakes.ports import memory_ports
+from tests.instants import utc
 from tests.unit.usecases.events_world import AT, NUMBER, REPOSITORY, EventsWorld
 from tidegate.discovery.confirm_webhook import confirm_push
 from tidegate.ports import Pushed, WrittenComment
@@ -58,8 +60,8 @@ class TestComments:
         [
             (replace(WRITTEN, author="developer"), "The event names another author than"),
             (replace(WRITTEN, text="Looks good to me."), "another text"),
-            (replace(WRITTEN, edited_at=AT.replace("T08:00", "T08:01")), "edited"),
-            (replace(WRITTEN, written_at="2026-02-01T08:00:00+00:00", edited_at="2026-02-01T08:00:00+00:00"), "a day"),
+            (replace(WRITTEN, edited_at=AT + timedelta(minutes=1)), "edited"),
+            (replace(WRITTEN, written_at=utc("2026-02-01T08:00"), edited_at=utc("2026-02-01T08:00")), "a day"),
         ],
     )
     def test_one_that_is_not_what_was_told_is_refused_where_it_stands(self, world, witness, told, written, doubt):

@@ -246,6 +246,6 @@ def test_a_comment_is_handed_over_as_it_was_written():
     told = dispatch_comment(ports, comment, Command(Verb.REJECT))
     (sent,) = ports.events.sent
     assert (sent.id, sent.event, sent.received_at) == ("decision-guid", "decision", LATER)
-    assert Comment(delivery="guid", received_at=LATER, **sent.fields) == comment
+    assert Comment.of(replace(sent, id="guid")) == comment
     assert ports.deliveries.is_queued(sent.id)
     assert sent.id in told.text

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import deployment_in
+from tests.instants import utc
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.queue.end_deployment import end_deployment
@@ -15,7 +16,7 @@ from tidegate.rules.access import Access
 from tidegate.rules.errors import NotFound
 
 FAILED = "has ended (plan failed) and does not wait for dependencies."
-AT, LATER = "2026-03-02T10:00:00.000000+00:00", "2026-03-02T11:00:00.000000+00:00"
+AT, LATER = utc("2026-03-02T10:00"), utc("2026-03-02T11:00")
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import pytest
 
 from tests.builders import NOW, any_deployment, deployment_in
 from tests.fakes.ports import changed
+from tests.instants import utc
 from tests.unit.usecases.terraform_world import World
 from tidegate.deploys.reviews.decide_review import decide_review
 from tidegate.deploys.rules.review import Answer, decided
@@ -12,9 +13,10 @@ from tidegate.deploys.rules.state import State
 from tidegate.jobs.record_result import record_result
 from tidegate.messages import RecordResult
 from tidegate.rules.errors import CloudUnavailable, NotFound
+from tidegate.rules.timestamp import timestamp_text
 from tidegate.vcs.rules.comparison import Comparison
 
-LATER = "2026-03-02T10:00:00.000000+00:00"
+LATER = utc("2026-03-02T10:00")
 ANSWERS = [(Answer.APPROVE, State.APPROVED), (Answer.REJECT, State.REJECTED)]
 
 
@@ -46,7 +48,9 @@ def test_an_answer_decides_settles_and_is_announced(world, answer, state):
     world.waiting()
     assert world.decide(answer).done
     assert (world.now.state, world.now.review.by, world.now.review.at) == (state, "reviewer", LATER)
-    assert world.workflows.settled == {"token": {"approved": state is State.APPROVED, "by": "reviewer", "at": LATER}}
+    assert world.workflows.settled == {
+        "token": {"approved": state is State.APPROVED, "by": "reviewer", "at": timestamp_text(LATER)}
+    }
     assert world.states() == [state]
     assert world.event_publisher.lines == [any_deployment().queue]
 
@@ -184,10 +188,12 @@ def test_a_rejection_that_died_on_its_way_stays_one_whatever_ends_the_deployment
 def test_an_answer_whose_function_died_is_carried_out_by_the_next_one_that_asks(world, answer, state):
     waiting = world.waiting()
     world.deployments.save(decided(waiting, answer, "reviewer", LATER))
-    again = world.decide(answer, by="maintainer", at="2026-03-02T11:00:00.000000+00:00")
+    again = world.decide(answer, by="maintainer", at=utc("2026-03-02T11:00"))
     assert not again.done
     assert "That decision is final" in again.reason
-    assert world.workflows.settled == {"token": {"approved": state is State.APPROVED, "by": "reviewer", "at": LATER}}
+    assert world.workflows.settled == {
+        "token": {"approved": state is State.APPROVED, "by": "reviewer", "at": timestamp_text(LATER)}
+    }
     assert world.now.state is state
 
 

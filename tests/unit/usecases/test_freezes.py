@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, REPOSITORY, any_deployment, any_root, deployment_in, sha
+from tests.instants import utc
 from tests.unit.usecases.requirements_world import Waiting
 from tidegate.deploys.rules.freeze import Freeze, FreezeWindows
 from tidegate.deploys.rules.gate import GateAnswer
@@ -18,7 +19,7 @@ from tidegate.gates.wait_for_requirements import check_requirements
 from tidegate.ports import KnownRepository
 from tidegate.rules.errors import RequirementsMissing
 
-BEFORE, END = "2026-03-01T00:00:00.000000+00:00", "2026-03-02T12:00:00.000000+00:00"
+BEFORE, END = utc("2026-03-01T00:00"), utc("2026-03-02T12:00")
 WINDOW = Freeze("stack_name:prod", "the <b>fair</b>", BEFORE, END)
 
 

@@ -11,6 +11,7 @@ from tests.builders import any_job
 from tests.fakes import MemoryClock
 from tests.fakes.ports import memory_ports
 from tests.identity_keys import Signer, private_key
+from tests.instants import utc
 from tidegate.deploys.rules.aws_target import AwsTarget
 from tidegate.deploys.rules.issued import NOTHING
 from tidegate.deploys.rules.job import JobKind, job_digest
@@ -28,7 +29,7 @@ RUN = RunSettings(
 
 
 SETTINGS = {"TIDEGATE_ISSUER": ISSUER, "TIDEGATE_IDENTITY_AUDIENCE": "sts.amazonaws.com"}
-NOON = "2027-01-15T12:00:00.000000+00:00"
+NOON = utc("2027-01-15T12:00")
 
 
 def issued(job, signer=None, digest=None):

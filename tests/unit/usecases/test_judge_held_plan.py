@@ -8,6 +8,7 @@ from hashlib import sha256
 import pytest
 
 from tests.builders import (
+    NOW,
     amended,
     any_artifact,
     any_plan,
@@ -20,6 +21,7 @@ from tests.builders import (
 from tests.fakes import MemoryDeployments, MemoryPullRequests
 from tests.fakes.policies import MemoryPolicyEngine
 from tests.fakes.ports import With, changed
+from tests.instants import utc
 from tests.unit.usecases.terraform_world import World
 from tidegate.changes.rules.waits import Waits
 from tidegate.check_runs.check_run_view import present_check_run
@@ -89,7 +91,7 @@ class Applying(World):
         self.checked()
         return self.judged()
 
-    def approve(self, by="ann", commit=None, at="2026-03-02T08:00:00Z"):
+    def approve(self, by="ann", commit=None, at=NOW):
         commit = commit or self.deployment.revision.sha
         given = PullRequestReview(by, ReviewVerdict.APPROVED, commit, at)
         self.forge.reviewed.setdefault(RECORD.spec.number, []).append(given)
@@ -133,7 +135,7 @@ def test_an_approval_of_another_commit_or_base_branch_or_by_the_author_lets_noth
     world.approve(by=RECORD.spec.author)
     assert world.goes_through(DENIED).next == "refused"
     world.approve()
-    since = replace(RECORD.spec, base="release", base_since="2026-03-02T09:00:00.000000+00:00")
+    since = replace(RECORD.spec, base="release", base_since=utc("2026-03-02T09:00"))
     world.pull_requests.save(replace(world.pull_requests.get("acme/infra", 5), spec=since))
     assert world.judged().next == "refused"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -16,7 +17,7 @@ from tidegate.rules.access import Access
 from tidegate.rules.errors import CloudUnavailable
 
 QUEUE = queue_id(REPOSITORY, "live/app")
-LATER, LAST = AT.replace("T08", "T09"), AT.replace("T08", "T10")
+LATER, LAST = AT + timedelta(hours=1), AT + timedelta(hours=2)
 
 
 @pytest.fixture

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from tests.builders import NOW, any_deployment, any_lock, any_root
 from tests.fakes import MemoryClock
+from tests.instants import utc
 from tests.unit.usecases.events_world import AT, HEAD, REPOSITORY, EventsWorld
 from tidegate.deploys.queue.claim_deployment import claim_deployment
 from tidegate.deploys.queue.close_worker import close_worker
@@ -31,10 +33,11 @@ from tidegate.requests.lock_many import lock_many, may_lock_many, unlock_many
 from tidegate.roots.rules.root import Revision, queue_id
 from tidegate.rules.access import Access
 from tidegate.rules.errors import CloudUnavailable, InvalidName
+from tidegate.rules.timestamp import timestamp_text
 
-LATER = AT.replace("T08", "T09")
-END = AT.replace("T08", "T10")
-NEVER = "2099-01-01T00:00:00.000000+00:00"
+LATER = AT + timedelta(hours=1)
+END = AT + timedelta(hours=2)
+NEVER = utc("2099-01-01T00:00")
 
 
 @pytest.fixture
@@ -164,7 +167,11 @@ def test_the_audit_topic_hears_of_both_before_they_are_so(world):
         act()
     locked, unlocked = world.audit.published
     assert (locked.state, locked.body["scope"], locked.body["root"]) == ("LOCKED", "prod", None)
-    assert (locked.body["expires_at"], unlocked.state, unlocked.body["initiating_user"]) == (END, "UNLOCKED", "writer")
+    assert (locked.body["expires_at"], unlocked.state, unlocked.body["initiating_user"]) == (
+        timestamp_text(END),
+        "UNLOCKED",
+        "writer",
+    )
 
 
 def test_the_same_lock_again_changes_nothing_and_another_is_refused(world):
@@ -222,7 +229,7 @@ def test_a_comment_locks_and_unlocks_a_stack_for_a_time(world):
     enqueue(world)
     world.comment("tidegate lock --stack prod --for 2h --reason the vendor moves")
     made = world.queues.locks(REPOSITORY).of("prod")
-    assert (made.by, made.reason, made.expires_at) == ("writer", "the vendor moves", AT.replace("T08", "T10"))
+    assert (made.by, made.reason, made.expires_at) == ("writer", "the vendor moves", AT + timedelta(hours=2))
     assert "writer locked stack prod" in world.reply
     world.forge.comments.clear()
     world.comment("tidegate unlock --stack prod", at=LATER)

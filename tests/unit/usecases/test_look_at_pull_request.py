@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders import NOW, any_layer, any_pull_request, any_pull_request_record
 from tests.fakes.ports import memory_ports
+from tests.instants import utc
 from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.pull_requests.get_pull_request import get_pull_request, open_pull_requests, search_pull_requests
 from tidegate.pull_requests.rules.query import parse_pull_request_query
@@ -13,7 +14,7 @@ from tidegate.pull_requests.rules.record import PullRequestState, judged
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.forge_terms import GITHUB_TERMS
 
-LATER = "2026-03-02T08:15:00.000000+00:00"
+LATER = utc("2026-03-02T08:15")
 
 
 @pytest.fixture

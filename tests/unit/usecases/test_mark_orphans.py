@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import any_plan, any_root, deployment_in
+from tests.instants import utc
 from tests.unit.usecases.push_world import AFTER, World
 from tests.unit.usecases.trees import BASE
 from tidegate.deploys.rules.origin import Destruction
@@ -17,7 +18,7 @@ from tidegate.pushes.mark_orphans import resources_after
 from tidegate.roots.rules.root import queue_id
 from tidegate.vcs.rules.check_run import Conclusion
 
-AT = "2026-03-02T08:00:00.000000+00:00"
+AT = utc("2026-03-02T08:00")
 WITHOUT_DB = {path: text for path, text in BASE.items() if not path.startswith("live/db/")}
 
 
@@ -29,7 +30,7 @@ def world():
 def deployed(world, name="live/db", state=State.APPLIED, **fields):
     plan = any_plan(changes=PlannedChanges(add=2, destroy=1, resources=4))
     own = {"root": any_root(name=name, dir=fields.pop("dir", name)), "plan": plan}
-    one = deployment_in(state, **{**own, "requested_at": "2026-03-01T08:00:00.000000+00:00", **fields})
+    one = deployment_in(state, **{**own, "requested_at": utc("2026-03-01T08:00"), **fields})
     one = replace(one, id=f"{one.id}-{name.replace('/', '-')}")
     world.deployments.add(one)
     head, _ = world.queues.read(one.queue)
@@ -115,7 +116,7 @@ def test_resources_are_counted_from_the_state_before_the_last_deployment(state, 
 def test_what_was_asked_for_before_a_root_was_gone_leaves_it_an_orphan(world):
     deployed(world)
     world.receive()
-    earlier = deployed(world, requested_at="2026-03-02T07:00:00.000000+00:00")
+    earlier = deployed(world, requested_at=utc("2026-03-02T07:00"))
     assert orphaned(world) is not None
     assert earlier.id == world.queues.read(earlier.queue)[0].deployed.deployment
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.instants import utc
 from tests.unit.usecases.apply_world import FREE, ApplyWorld
 from tests.unit.usecases.events_world import BASE, HEAD, NUMBER
 from tidegate.deploys.rules.speculative_plan import LayerState
@@ -99,7 +100,7 @@ def test_a_newer_commit_is_not_merged_for_what_an_earlier_one_applied(world):
 def test_nothing_is_done_for_what_is_closed_or_not_known(world):
     all_applied(world)
     commented(world)
-    world.records.save(replace(world.record, closed_at="2026-03-02T08:00:00.000000+00:00"))
+    world.records.save(replace(world.record, closed_at=utc("2026-03-02T08:00")))
     merge_applied(world.ports, ID)
     merge_applied(world.ports, "acme/infra#99")
     assert (world.forge.merges, world.forge.comments) == ([], [])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from tests.builders import NOW, any_revision, any_root
@@ -67,7 +69,7 @@ def test_the_stacks_of_one_root_have_ids_of_their_own_and_stand_in_line_in_order
     assert dev.queue == prod.queue
     assert len({dev.id, db.id, prod.id}) == 3
     assert dev.request.at == db.request.at < prod.request.at
-    assert prod.request.at == prod.changed_at == NOW.replace(".000000", ".000001")
+    assert prod.request.at == prod.changed_at == NOW + timedelta(microseconds=1)
 
 
 def test_a_root_of_one_stack_keeps_its_id_whatever_the_stack_is_called():

@@ -9,6 +9,7 @@ import pytest
 from tests.builders import deployment_in
 from tests.contract.queue_actors import Died
 from tests.fakes.ports import changed
+from tests.instants import utc
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.gate import is_behind
@@ -22,7 +23,7 @@ from tidegate.gates.wait_at_gate import wait_at_gate
 from tidegate.messages import WaitAtGate
 from tidegate.rules.errors import CloudUnavailable, Conflict
 
-LATE = "2026-03-02T20:00:00.000000+00:00"
+LATE = utc("2026-03-02T20:00")
 BAD_ENDS = sorted({state for state in State if is_final(state)} - DONE)
 
 
@@ -65,7 +66,9 @@ def test_a_re_run_that_succeeds_lets_all_go_on(world):
     staging = world.waits(world.planned("app", "staging"), "staging")
     prod = world.waits(world.planned("web", "prod", Waits(apply_after=("staging",))), "prod")
     world.ends(dev, State.APPLY_FAILED)
-    again = world.member("app", "dev", State.APPLYING, trigger=Trigger.RERUN, requested_at="2027", rerun_of=dev.id)
+    again = world.member(
+        "app", "dev", State.APPLYING, trigger=Trigger.RERUN, requested_at=utc("2027-01-01"), rerun_of=dev.id
+    )
     world.look()
     assert (world.now(staging).state, world.now(prod).state) == (State.GATED, State.GATED)
     world.ends(again, State.NO_CHANGES)
@@ -112,7 +115,7 @@ def test_a_blocked_one_plans_again_once_a_revision_is_applied_that_contains_what
 
 
 def test_what_came_too_late_as_a_newer_one_has_it_blocks_nobody(world):
-    world.member("app", "dev", State.SUPERSEDED, contained_by="newer", contained_at="2026-03-02T07:00:00+00:00")
+    world.member("app", "dev", State.SUPERSEDED, contained_by="newer", contained_at=utc("2026-03-02T07:00"))
     world.waits(world.planned("web"))
     assert world.answers == {"token": "review"}
 
@@ -302,7 +305,7 @@ class TestDeaths:
     def test_who_retries_may_die_and_a_second_press_does_it(self, world, death):
         dev = world.member("app", "dev", State.REJECTED)
         blocked = world.waits(world.planned("web"))
-        press = lambda: retry_gate(world.ports, blocked.id, "maintainer", "2027")  # noqa: E731
+        press = lambda: retry_gate(world.ports, blocked.id, "maintainer", utc("2027-01-01"))  # noqa: E731
         self.dies(world, death, press)
         assert press().done
         world.look()
@@ -314,9 +317,9 @@ class TestDeaths:
     def test_who_rejects_may_die_and_the_next_look_does_it(self, world, death):
         world.member("app", "dev", State.APPLYING)
         waiting = world.waits(world.planned())
-        self.dies(world, death, lambda: reject_gate(world.ports, waiting.id, "reviewer", "2027"))
+        self.dies(world, death, lambda: reject_gate(world.ports, waiting.id, "reviewer", utc("2027-01-01")))
         world.look()
-        reject_gate(world.ports, waiting.id, "reviewer", "2027")
+        reject_gate(world.ports, waiting.id, "reviewer", utc("2027-01-01"))
         assert world.answers == {"token": "rejected"}
         assert world.now(waiting).rejected_by == "reviewer"
 

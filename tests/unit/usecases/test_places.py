@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders import REPOSITORY, any_drift, any_layer, any_pull_request_record
+from tests.builders import NOW, REPOSITORY, any_drift, any_layer, any_pull_request_record
 from tests.fakes.ports import changed, memory_ports, port
 from tidegate.deploys.rules.slots import INSTALLATION
 from tidegate.deploys.rules.speculative_plan import LayerState
@@ -17,6 +17,7 @@ from tidegate.messages import WaitForPlanSlot
 from tidegate.reconciler.free_plan_slots import free_plan_slots
 from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import NotFound, WrongState
+from tidegate.rules.timestamp import LONG_AGO
 
 LIMIT = 1
 
@@ -52,7 +53,7 @@ class World:
         return record.execution
 
     def reconcile(self):
-        turn = ReconcilerPass(self.ports.clock, "")
+        turn = ReconcilerPass(self.ports.clock, LONG_AGO)
         turn.until = turn.ago(-60)
         count = free_plan_slots(self.ports, turn)
         assert turn.failures == []
@@ -97,18 +98,18 @@ class TestWaiting:
 
     def test_a_state_that_is_tried_again_keeps_its_place_in_line_and_is_woken_by_its_newer_token(self, world):
         world.take("a")
-        world.wait("b", "first", alive=False, entered="1", retry=0)
-        world.wait("c", entered="1")
-        world.wait("b", "second", entered="1", retry=1)
+        world.wait("b", "first", alive=False, entered=NOW, retry=0)
+        world.wait("c", entered=NOW)
+        world.wait("b", "second", entered=NOW, retry=1)
         assert world.now == (("a",), ("b", "c"))
         release_plan_slots(world.ports, REPOSITORY, ["a"])
         assert world.woken == ["second"]
 
     def test_a_late_copy_of_an_earlier_attempt_does_nothing(self, world):
         world.take("a")
-        world.wait("b", "second", entered="1", retry=1)
+        world.wait("b", "second", entered=NOW, retry=1)
         heard = list(world.event_publisher.layers)
-        world.wait("b", "first", entered="1", retry=0)
+        world.wait("b", "first", entered=NOW, retry=0)
         assert world.places.token(REPOSITORY, "b") == "second"
         assert world.event_publisher.layers == heard
 

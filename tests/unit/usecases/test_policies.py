@@ -13,6 +13,7 @@ from tests.configuration import load
 from tests.fakes import MemoryForge
 from tests.fakes.policies import MemoryOrganizationPolicies, MemoryPolicyEngine
 from tests.fakes.ports import changed, memory_ports
+from tests.instants import utc
 from tests.unit.usecases.trees import Trees, blob
 from tidegate.changes.rules.change_set import Member
 from tidegate.config.configured import ConfiguredRoot
@@ -381,7 +382,7 @@ def dismissed(forge, *layers):
 
 
 def of_earlier_commit(by, number=7):
-    return PullRequestReview(by, ReviewVerdict.APPROVED, "a" * 40, "2026-03-02T08:00:00+00:00", number)
+    return PullRequestReview(by, ReviewVerdict.APPROVED, "a" * 40, utc("2026-03-02T08:00"), number)
 
 
 def test_approvals_of_earlier_commits_by_owners_are_dismissed_with_the_reason():

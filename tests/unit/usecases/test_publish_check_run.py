@@ -8,6 +8,7 @@ import pytest
 from tests.builders import NOW, amended, any_artifact, any_deployment, any_lock, any_plan, any_root, deployment_in
 from tests.fakes import MemoryCheckRuns
 from tests.fakes.ports import changed
+from tests.instants import utc
 from tests.unit.usecases.shown_check_runs import move, publish, titles
 from tests.unit.usecases.terraform_world import World
 from tidegate.check_runs.check_run_view import PLAN_START
@@ -242,7 +243,7 @@ def test_a_deployment_that_was_just_taken_is_not_behind_anybody(world):
 def test_the_lock_of_a_stack_or_repository_says_what_is_locked_and_until_when(world, scope, words):
     deployment = any_deployment()
     world.queues.enqueue(deployment)
-    lock = replace(any_lock(), scope=scope, expires_at="2026-03-02T10:00:00.000000+00:00", revision="")
+    lock = replace(any_lock(), scope=scope, expires_at=utc("2026-03-02T10:00"), revision="")
     stand(world, deployment, Standing(1, lock=lock))
     publish(world, deployment)
     shown = world.forge.check_runs[1]
@@ -362,7 +363,7 @@ def test_links_lead_to_the_log_the_pages_and_the_execution(world):
     assert "[Log](https://web.example/jobs/plan-job)" in world.forge.check_runs[3].summary
 
 
-NEWER = "2027-03-02T08:00:00.000000+00:00"
+NEWER = utc("2027-03-02T08:00")
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from tests.builders import (
 from tests.fakes import MemoryDeployments, MemoryDeployQueues, MemoryRepositoryIndex, MemoryWebhookVerifier
 from tests.fakes.overridden import With
 from tests.fakes.ports import changed
+from tests.instants import utc
 from tests.unit.usecases.pull_request_world import HEAD, MAIN, NUMBER, PullRequestWorld
 from tidegate.deploys.rules.speculative_plan import LayerState
 from tidegate.deploys.rules.state import State
@@ -132,7 +133,7 @@ class TestRepositories:
         world.receive()
         known = world.repository_index.repository(REPOSITORY)
         assert (known.default_branch, known.seen) == ("main", "")
-        pushed = KnownRepository(REPOSITORY, "main", MAIN, "2020-01-01T00:00:00.000000+00:00")
+        pushed = KnownRepository(REPOSITORY, "main", MAIN, utc("2020-01-01T00:00"))
         world.repository_index.remember(pushed)
         assert world.repository_index.repository(REPOSITORY) == pushed, "any push that was received is newer"
 

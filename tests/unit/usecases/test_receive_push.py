@@ -10,6 +10,7 @@ import pytest
 
 from tests.builders import any_pull_request, any_pull_request_record, seen, sha
 from tests.fakes import MemoryWebhookVerifier
+from tests.instants import utc
 from tests.unit.usecases.push_world import AFTER, CHANGED, ROOTS, World
 from tests.unit.usecases.trees import BASE
 from tidegate import ports
@@ -74,12 +75,12 @@ def test_a_deployment_tells_who_asked_for_what_and_when(world):
     first = world.enqueued[0]
     assert (first.repository, first.revision.sha, first.revision.branch) == ("acme/infra", AFTER, "main")
     assert (first.request.trigger, first.state, first.request.by) == (Trigger.MERGE, State.QUEUED, "octocat")
-    assert first.request.at == "2026-03-02T08:00:00.000000+00:00"
+    assert first.request.at == utc("2026-03-02T08:00")
 
 
 def test_a_push_remembers_its_repository_and_tells_its_deployments(world):
     outcome = world.receive()
-    known = KnownRepository("acme/infra", "main", AFTER, "2026-03-02T08:00:00.000000+00:00")
+    known = KnownRepository("acme/infra", "main", AFTER, utc("2026-03-02T08:00"))
     assert world.repository_index.repositories() == [known]
     ids = tuple(deployment.id for deployment in world.enqueued)
     assert world.deliveries.outcome("delivery-1") == DeliveryOutcome(outcome, ids)
@@ -169,7 +170,7 @@ def test_a_push_that_does_not_tell_its_authors_has_them_looked_up(world):
     assert (world.enqueued[0].commits.authors, world.enqueued[0].commits.authors_known) == (("author",), False)
 
 
-LATER = "2026-03-02T08:05:00.000000+00:00"
+LATER = utc("2026-03-02T08:05")
 
 
 def receive_later(world, before, after, **fields):
@@ -178,7 +179,7 @@ def receive_later(world, before, after, **fields):
 
 
 def head_of(world):
-    return next(each for each in world.deliveries.unqueued("9999") if each.event == "head")
+    return next(each for each in world.deliveries.unqueued(utc("9999-12-31")) if each.event == "head")
 
 
 def test_what_a_lost_push_before_this_one_changed_is_deployed_as_well_and_first(world):
@@ -226,7 +227,7 @@ def test_a_lost_push_is_found_again_when_the_push_after_it_is_received_again(wor
         receive_later(world, sha(3), sha(4))
     receive_later(world, sha(3), sha(4))
     receive_later(world, sha(3), sha(4))
-    assert [each.event for each in world.deliveries.unqueued("9999")].count("head") == 1
+    assert [each.event for each in world.deliveries.unqueued(utc("9999-12-31"))].count("head") == 1
 
 
 @pytest.mark.parametrize(
@@ -247,7 +248,7 @@ def test_nothing_was_lost_before_a_push_that_follows_was_overtaken_or_rewrote_th
     world.receive()
     world.forge.comparison = comparison
     receive_later(world, before, sha(4), **fields)
-    assert [each.event for each in world.deliveries.unqueued("9999")] == ["push", "push"]
+    assert [each.event for each in world.deliveries.unqueued(utc("9999-12-31"))] == ["push", "push"]
 
 
 def test_the_same_push_again_or_in_another_delivery_enqueues_nothing_more(world):
@@ -369,7 +370,7 @@ def test_another_file_may_have_changed_everything_for_pull_requests(world):
 
 def replans(world):
     """Return the pull requests that are to be planned again."""
-    stored = world.deliveries.unqueued("9999")
+    stored = world.deliveries.unqueued(utc("9999-12-31"))
     return [each.fields["pull_request"] for each in stored if each.fields.get("action") == BASE_MOVED]
 
 

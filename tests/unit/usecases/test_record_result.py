@@ -17,6 +17,7 @@ from tidegate.deploys.rules.waiting import AfterGate, Approval, Gate
 from tidegate.jobs.record_result import record_result
 from tidegate.messages import RecordResult
 from tidegate.rules.errors import CloudUnavailable
+from tidegate.rules.timestamp import timestamp_text
 
 ENGINE_FAILED = json.dumps({"message": "terraform plan ended with exit code 1", "last_lines": "Error: no\n"})
 
@@ -232,7 +233,7 @@ def test_an_audit_message_names_what_was_approved_by_whom():
         "event_id": message.event,
         "id": f"{deployment}-apply-1",
         "state": "RUNNING",
-        "at": NOW,
+        "at": timestamp_text(NOW),
         "deployment": deployment,
         "repository": "acme/infra",
         "root": "network",
@@ -247,7 +248,7 @@ def test_an_audit_message_names_what_was_approved_by_whom():
         "initiating_user": "maintainer",
         "approved_by": "reviewer",
         "approved_at": "2026-03-02T08:00:00.000000+00:00",
-        "approvals": [{"by": "reviewer", "at": NOW}],
+        "approvals": [{"by": "reviewer", "at": timestamp_text(NOW)}],
         "approved_here": [],
         "override": None,
         "missing": [],

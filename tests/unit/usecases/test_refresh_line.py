@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from tests.builders import any_deployment, any_lock, any_queue, deployment_in
 from tests.fakes.ports import changed
+from tests.instants import utc
 from tests.unit.usecases.terraform_world import World
 from tidegate.deploys.queue.refresh_positions import refresh_positions
 from tidegate.deploys.rules.state import State
@@ -23,7 +24,7 @@ class LineWorld(World):
         super().__init__()
         self.names = [f"d{number:03}" for number in range(count)]
         for number, name in enumerate(self.names):
-            at = f"2026-03-02T08:{number // 60:02}:{number % 60:02}.000000+00:00"
+            at = utc(f"2026-03-02T08:{number // 60:02}:{number % 60:02}")
             self.queues.enqueue(any_deployment(number + 1, id=name, requested_at=at))
         if running:
             self.put(running)
@@ -130,8 +131,8 @@ def test_what_is_due_after_a_quarter_of_an_hour_is_looked_at_in_steps():
 
 def test_an_earlier_look_replaces_a_later_one():
     world = LineWorld(6)
-    later = datetime.fromisoformat(world.clock.now()) + timedelta(hours=1)
-    world.boards.expect(QUEUE, later.isoformat())
+    later = world.clock.now() + timedelta(hours=1)
+    world.boards.expect(QUEUE, later)
     world.refresh()
     world.clock.advance(20)
     world.change(take=True)

@@ -14,6 +14,7 @@ from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import AfterGate, Gate
 from tidegate.messages import RequestReview
 from tidegate.rules.errors import Conflict, WrongState
+from tidegate.rules.timestamp import timestamp_text
 
 
 @pytest.fixture
@@ -78,16 +79,14 @@ def test_a_retry_announces_what_an_attempt_before_may_not_have(world):
 def test_a_decision_that_came_before_any_token_settles_the_first(world, approved):
     decide(world, world.put(asked_for(planned(), any_plan(), NOW)), approved=approved)
     request(world, planned())
-    assert world.workflows.settled == {"token-1": {"approved": approved, "by": "reviewer", "at": NOW}}
+    assert world.workflows.settled == {"token-1": {"approved": approved, "by": "reviewer", "at": timestamp_text(NOW)}}
 
 
 def test_a_late_copy_of_an_earlier_attempt_leaves_the_token_that_waits(world):
     deployment = world.put(planned())
     for retry in (1, 0):
         token = f"token-{retry}"
-        request_review(
-            world.ports, RequestReview(deployment=deployment.id, token=token, entered="2026-03-02", retry=retry)
-        )
+        request_review(world.ports, RequestReview(deployment=deployment.id, token=token, entered=NOW, retry=retry))
     asked = world.deployments.get(deployment.id)
     assert world.deployments.review_token(asked.id, asked.review.id) == "token-1"
 
@@ -97,7 +96,7 @@ def test_a_decision_that_came_before_the_retry_settles_the_new_token(world, appr
     waiting = request(world, world.put(planned()))
     decide(world, waiting, approved=approved)
     request(world, waiting, "token-2")
-    assert world.workflows.settled["token-2"] == {"approved": approved, "by": "reviewer", "at": NOW}
+    assert world.workflows.settled["token-2"] == {"approved": approved, "by": "reviewer", "at": timestamp_text(NOW)}
 
 
 def test_a_decision_between_keeping_the_token_and_reading_again_is_seen(world):

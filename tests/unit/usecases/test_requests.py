@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.instants import utc
 from tests.unit.usecases.events_world import AT, HEAD, MAIN, REPOSITORY, EventsWorld
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
@@ -91,7 +92,7 @@ def test_a_request_that_is_not_queued_is_left_to_the_reconciler(known):
     known.ports.events.refusals = 1
     with pytest.raises(CloudUnavailable):
         request(known)
-    assert [delivery.event for delivery in known.deliveries.unqueued("2027")] == ["manual"]
+    assert [delivery.event for delivery in known.deliveries.unqueued(utc("2027-01-01"))] == ["manual"]
 
 
 @pytest.mark.parametrize(("repository", "root"), [("acme", "a"), (REPOSITORY, "../.."), (REPOSITORY, "")])

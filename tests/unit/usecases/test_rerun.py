@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from unittest.mock import patch
 
 import pytest
 
 from tests.builders import NOW, any_deployed, any_deployment, sha
+from tests.instants import utc
 from tests.unit.usecases.rerun_world import EARLIER, FAILED, RerunWorld
 from tests.unit.usecases.shown_check_runs import publish
 from tidegate.changes.rules.waits import Waits
@@ -15,7 +17,6 @@ from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.state import State, is_final
 from tidegate.ports import DeliveryOutcome, Enrolled
 from tidegate.rules.access import Access
-from tidegate.rules.timestamp import later
 from tidegate.vcs.rules.comparison import Comparison
 
 
@@ -30,7 +31,11 @@ def test_a_failed_one_is_run_again_as_a_deployment_of_its_own(world, state):
     outcome = world.check(old)
     (new,) = world.reruns
     assert (new.rerun.of, new.revision.sha, new.root) == (old.id, old.revision.sha, old.root)
-    assert (new.request.by, new.request.at, new.state) == ("reviewer", later(old.request.at, 1), State.QUEUED)
+    assert (new.request.by, new.request.at, new.state) == (
+        "reviewer",
+        old.request.at + timedelta(microseconds=1),
+        State.QUEUED,
+    )
     assert (new.commits.authors, new.commits.authors_known) == (("author", "maintainer"), True)
     assert new.settings.review_rule == old.settings.review_rule
     assert world.event_publisher.repeats == [(old.id, new.id)]
@@ -279,7 +284,7 @@ def test_all_checks_of_a_commit_are_run_again_whatever_their_result(world):
 
 def test_running_all_again_takes_each_roots_newest_deployment(world):
     old = world.ended(State.PLAN_FAILED, "network")
-    newer = world.ended(State.REJECTED, "network", id="newer", requested_at="2026-03-02T09:00:00.000000+00:00")
+    newer = world.ended(State.REJECTED, "network", id="newer", requested_at=utc("2026-03-02T09:00"))
     world.suite(old.revision.sha)
     assert [each.rerun.of for each in world.reruns] == [newer.id]
 
@@ -309,10 +314,11 @@ def test_a_commit_that_nothing_was_deployed_of_has_nothing_to_run_again(world):
 
 
 def test_the_stacks_of_one_root_run_again_in_the_order_that_they_had(world):
-    at = "2026-03-02T08:00:00.00000{}+00:00"
     shared = {"shared": True, "attempted": False}
-    prod = world.ended(State.APPLIED, "network", id="prod", stack="prod", requested_at=at.format(1), **shared)
-    dev = world.ended(State.APPLIED, "network", id="dev", stack="dev", requested_at=at.format(0), **shared)
+    prod = world.ended(
+        State.APPLIED, "network", id="prod", stack="prod", requested_at=NOW + timedelta(microseconds=1), **shared
+    )
+    dev = world.ended(State.APPLIED, "network", id="dev", stack="dev", requested_at=NOW, **shared)
     world.suite(dev.revision.sha)
     again = {each.rerun.of: each.request.at for each in world.reruns}
     assert again.keys() == {dev.id, prod.id}

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.instants import utc
 from tests.unit.usecases.gate_world import GateWorld
 from tests.unit.usecases.retries import STACKS
 from tidegate.deploys.rules.state import State
@@ -13,7 +14,7 @@ from tidegate.gates.decide_gate import retry_gate
 from tidegate.gates.retry_blocked import RETRY, retry_blocked
 from tidegate.ports import Delivery
 
-AT = "2026-03-02T10:00:00.000000+00:00"
+AT = utc("2026-03-02T10:00")
 ONLY = "access_control: {{policies: [{{tag_query: '', apply: ['user:{}']}}]}}\n"
 APPROVED = "apply_requirements: {checks: [{tag_query: 'dir:app', approved: {enabled: true}}]}\n"
 WITHOUT_APP = "stacks: {names: {dev: {tag_query: 'not dir:app'}, prod: {tag_query: 'dir:app'}}}\n"

@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders import REPOSITORY, any_deployment, any_root
 from tests.fakes.ports import memory_ports
+from tests.instants import utc
 from tidegate.deploys.rules.query import parse_deployment_query
 from tidegate.deploys.rules.summary import summary_of
 from tidegate.deploys.search_deployments import SEARCHED, search_all_deployments, search_deployments
@@ -18,7 +19,7 @@ def ports():
 
 
 def enqueue(ports, number, root="network", **fields):
-    at = f"2026-03-02T08:{number // 3600:02}:{number // 60 % 60:02}.{number % 60:06}+00:00"
+    at = utc(f"2026-03-02T08:{number // 3600:02}:{number // 60 % 60:02}.{number % 60:06}")
     one = any_deployment(number, root=any_root(name=root), requested_at=at, **fields)
     ports.queues.enqueue(one)
     return one.id

@@ -31,6 +31,7 @@ from tidegate.messages import BeginJob, WaitForSlot
 from tidegate.reconciler import free_slots
 from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import Conflict, DeploymentCancelled, NoFreeSlot, TooLate, TooManyWait, WrongState
+from tidegate.rules.timestamp import LONG_AGO
 
 LIMIT = 1
 OTHER = "another"
@@ -53,7 +54,7 @@ class World(CancelWorld):
         return assign_free_slots(self.ports)
 
     def reconcile(self):
-        turn = ReconcilerPass(self.clock, "")
+        turn = ReconcilerPass(self.clock, LONG_AGO)
         turn.until = turn.ago(-60)
         count = free_slots.free_slots(self.ports, turn)
         assert turn.failures == []
@@ -140,7 +141,7 @@ def test_who_waits_is_shown_and_goes_on_once_a_slot_is_given_back(world, approve
     assert world.slots_now == ((approved.id,), ())
     assert "A concurrency slot is free" in present_check_run(world.ports, waiting).title
     world.begin(approved, "apply")
-    assert (world.now(approved).state, world.now(approved).slot_since) == (State.APPLYING, "")
+    assert (world.now(approved).state, world.now(approved).slot_since) == (State.APPLYING, None)
     assert get_slot_wait(world.ports, world.now(approved)) is None
 
 
@@ -165,16 +166,16 @@ def test_a_confirmed_apply_goes_before_plans_and_the_position_says_so(world, app
 
 
 def test_a_retried_wait_keeps_its_position_and_goes_on_with_a_slot_that_it_got_meanwhile(world, approved):
-    world.wait(approved, "first", alive=False, entered="1", retry=0)
+    world.wait(approved, "first", alive=False, entered=NOW, retry=0)
     since = world.now(approved).slot_since
-    world.wait(approved, "second", entered="1", retry=1)
+    world.wait(approved, "second", entered=NOW, retry=1)
     assert (world.now(approved).slot_since, world.slots_now) == (since, ((OTHER,), (approved.id,)))
-    world.wait(approved, "late", entered="1", retry=0)
+    world.wait(approved, "late", entered=NOW, retry=0)
     assert world.places.token(INSTALLATION, approved.id) == "second"
     world.places.leave(INSTALLATION, [OTHER])
     world.places.hand_over(INSTALLATION, approved.id, LIMIT)
-    world.wait(approved, "third", entered="1", retry=2)
-    world.wait(approved, "fourth", alive=False, entered="1", retry=3)
+    world.wait(approved, "third", entered=NOW, retry=2)
+    world.wait(approved, "fourth", alive=False, entered=NOW, retry=3)
     assert world.workflows.settled == {"third": {}}
 
 
@@ -273,10 +274,10 @@ def test_a_slot_handed_to_a_token_that_nobody_waits_with_goes_to_the_next(world,
 
 
 def test_a_newer_token_keeps_the_slot_that_an_older_one_missed(world, approved):
-    world.wait(approved, "old", alive=False, entered="1")
+    world.wait(approved, "old", alive=False, entered=NOW)
 
     def missed(_token, _output):
-        world.places.keep_token(INSTALLATION, approved.id, "new", "2")
+        world.places.keep_token(INSTALLATION, approved.id, "new", "3")
         raise TooLate
 
     release_slots(world.ports, [OTHER])

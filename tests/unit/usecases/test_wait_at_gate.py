@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders import any_deployment, deployment_in
+from tests.builders import NOW, any_deployment, deployment_in
 from tests.fakes.ports import changed
+from tests.instants import utc
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
@@ -12,7 +13,7 @@ from tidegate.gates.wait_at_gate import wait_at_gate
 from tidegate.messages import WaitAtGate
 from tidegate.rules.errors import Conflict, GateBlocked, NotFound, WrongState
 
-LATE = "2026-03-02T20:00:00.000000+00:00"
+LATE = utc("2026-03-02T20:00")
 
 
 @pytest.fixture
@@ -199,7 +200,7 @@ def test_a_late_copy_of_an_earlier_attempt_leaves_the_token_that_waits(world):
     for retry in (1, 0):
         wait_at_gate(
             world.ports,
-            WaitAtGate(deployment=planned.id, token=f"token-{retry}", job=gate, entered="2026-03-02", retry=retry),
+            WaitAtGate(deployment=planned.id, token=f"token-{retry}", job=gate, entered=NOW, retry=retry),
         )
     assert world.deployments.gate_token(planned.id, gate) == "token-1"
     assert world.states() == [State.GATED]

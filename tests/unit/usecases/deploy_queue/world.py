@@ -7,6 +7,7 @@ from dataclasses import replace
 from tests.builders import NOW, amended, any_deployment, any_job, any_lock, any_queue, any_revision, deployment_in
 from tests.fakes import MemoryEventPublisher
 from tests.fakes.ports import memory_ports
+from tests.instants import utc
 from tidegate.deploys.queue.claim_deployment import claim_deployment
 from tidegate.deploys.queue.enqueue import enqueue
 from tidegate.deploys.queue.record_outcome import record_outcome
@@ -22,7 +23,7 @@ from tidegate.messages import ClaimDeployment, RecordOutcome, ValidateRevision, 
 from tidegate.rules.errors import CloudUnavailable
 
 QUEUE = any_queue()
-LATER = "2026-03-02T12:00:00.000000+00:00"
+LATER = utc("2026-03-02T12:00")
 TOKEN = "token"
 
 

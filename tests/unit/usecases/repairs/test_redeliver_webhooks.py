@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import pairwise
 
 from tests.builders import any_delivery
@@ -14,8 +14,8 @@ GUID = "0b989ba4-242f-11e5-81e1-c7b6966d2516"
 
 
 def _lose(world, number=1, *, guid=GUID, event="push", seconds_ago=120):
-    at = datetime.fromisoformat(world.clock.now()) - timedelta(seconds=seconds_ago)
-    world.forge_deliveries.failures.append(FailedDelivery(number, guid, event, at.isoformat(timespec="microseconds")))
+    at = world.clock.now() - timedelta(seconds=seconds_ago)
+    world.forge_deliveries.failures.append(FailedDelivery(number, guid, event, at))
 
 
 def test_a_failed_delivery_is_asked_for_once_more(world):

@@ -4,6 +4,7 @@ import pytest
 
 from tests.builders import any_root, deployment_in
 from tests.fakes.ports import changed
+from tests.instants import utc
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tests.unit.usecases.repairs.broken_world import BrokenWorld
 from tidegate.changes.rules.waits import Waits
@@ -34,7 +35,7 @@ def test_a_gate_that_nobody_looked_at_when_it_could_open_is_opened(world):
 
 def test_of_two_re_runs_of_one_root_the_older_goes_on_too(world):
     dev = world.member("app", "dev", State.APPLYING)
-    older = world.waits(world.planned(trigger=Trigger.RERUN, requested_at="2027", rerun_of="first"), "older")
+    older = world.waits(world.planned(trigger=Trigger.RERUN, requested_at=utc("2027-01-01"), rerun_of="first"), "older")
     world.enroll("app", "prod", "the one behind it", "2028")
     world.ends(dev, State.NO_CHANGES)
     assert world.now(older).state is State.GATED
@@ -87,7 +88,7 @@ def cycle(world):
     }
     for root, each in behind.items():
         world.enroll(root, each.stack, each.id)
-    late = {"requested_at": "2027-01-01T00:00:00+00:00"}
+    late = {"requested_at": utc("2027-01-01T00:00")}
     first = world.waits(world.planned("net", "prod", Waits(apply_after=("lab",)), shared=True), "first")
     newest = world.waits(world.planned("app", "qa", Waits(apply_after=("dev",)), shared=True, **late), "newest")
     for each in behind.values():

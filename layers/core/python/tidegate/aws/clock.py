@@ -8,5 +8,5 @@ from datetime import UTC, datetime
 class SystemClock:
     """The port ``Clock``."""
 
-    def now(self) -> str:
-        return datetime.now(UTC).isoformat(timespec="microseconds")
+    def now(self) -> datetime:
+        return datetime.now(UTC)

@@ -7,20 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
+from datetime import datetime
 from enum import Enum
 from functools import cache, partial
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from tidegate.rules.timestamp import timestamp_from, timestamp_text
+
 Record = TypeVar("Record")
 
 
 def pack(value: Any) -> Any:
-    """Return a dataclass as a dict, a tuple as a list, an enumeration as its value. None is left out of dicts."""
+    """Return a dataclass as a dict, a tuple as a list, an enumeration as its value, an instant as text.
+
+    None is left out of dicts.
+    """
     if (names := _names(type(value))) is not None:  # type: ignore[arg-type]  # A class can be hashed.
         return {name: pack(item) for name in names if (item := getattr(value, name)) is not None}
     if isinstance(value, tuple):
         return [pack(item) for item in value]
+    if isinstance(value, datetime):
+        return timestamp_text(value)
     return value.value if isinstance(value, Enum) else value
 
 
@@ -67,7 +75,14 @@ def _reader(hint: Any) -> Callable[[Any], Any] | None:
     if get_origin(hint) is tuple:
         each = _reader(get_args(hint)[0])
         return tuple if each is None else lambda items: tuple(map(each, items))
+    if hint is datetime:
+        return _instant
     return hint if isinstance(hint, type) and issubclass(hint, Enum) else None
+
+
+def _instant(text: str) -> datetime | None:
+    # An older version wrote an empty text for never.
+    return timestamp_from(text) if text else None
 
 
 def to_attribute(value: Any) -> dict[str, Any]:

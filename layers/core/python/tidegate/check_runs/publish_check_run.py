@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from datetime import datetime
 
 from tidegate.check_runs.check_run_view import present_check_run
 from tidegate.deploys.rules.deployment import Deployment
@@ -137,5 +138,5 @@ def _update(ports: Ports, deployment: Deployment, check_run_id: int, check_run: 
     ports.check_run_publisher.update_check_run(deployment.repository, check_run_id, check_run)
 
 
-def _place(deployment: Deployment) -> tuple[str, str]:
+def _place(deployment: Deployment) -> tuple[datetime, str]:
     return deployment.request.at, deployment.id

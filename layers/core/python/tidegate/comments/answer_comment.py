@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
 
 from tidegate.comments.texts.replies import answering
-from tidegate.ports import Comments, DeliveryOutcome, Ports
+from tidegate.ports import Comments, Delivery, DeliveryOutcome, Ports
 from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
 from tidegate.rules.permission import Permission
+from tidegate.rules.timestamp import timestamp_from, timestamp_text
 
 #: GitHub's words for what people see at once under their comment.
 _ACCEPTED, _REFUSED = "rocket", "confused"
@@ -34,7 +37,7 @@ _UNSEEN = "Ignored: the limit of comments per ten minutes for people without wri
 class Comment:
     """A comment, as the delivery (its id) tells it. ``pull_request`` and ``comment`` are the forge's numbers.
 
-    ``written_at`` is when it was written, as the forge says (ISO 8601 in UTC); empty if it does not. ``plans`` are
+    ``written_at`` is when it was written, as the forge says; None if it does not. ``plans`` are
     sentences on what became of the pull request's plans, if that was decided before it was handed over. ``project`` is
     the number that webhooks name the repository by where they are verified, else 0.
     """
@@ -45,11 +48,19 @@ class Comment:
     comment: int
     text: str
     sender: str
-    received_at: str
-    written_at: str = ""
+    received_at: datetime
+    written_at: datetime | None = None
     plans: str = ""
     plans_cancelled: bool = False
     project: int = 0
+
+    @classmethod
+    def of(cls, delivery: Delivery) -> Self:
+        """Return the comment of a delivery."""
+        fields = dict(delivery.fields)
+        written = fields.pop("written_at", "")
+        at = timestamp_from(written) if written else None
+        return cls(delivery=delivery.id, received_at=delivery.received_at, written_at=at, **fields)
 
     @property
     def prefix(self) -> str:
@@ -106,7 +117,8 @@ def unseen(ports: Ports, comment: Comment) -> DeliveryOutcome | None:
 
     Raise ForgeUnavailable.
     """
-    turn = f"look at {comment.sender.lower()} in {comment.repository} at {comment.received_at[:_TEN_MINUTES]}"
+    at = timestamp_text(comment.received_at)[:_TEN_MINUTES]
+    turn = f"look at {comment.sender.lower()} in {comment.repository} at {at}"
     if _has_turn(ports, comment, turn, _CHECKED) or _is_chosen(ports, comment):
         return None
     return outcome(_UNSEEN, _UNANSWERED)
@@ -133,7 +145,7 @@ def _is_answered(ports: Ports, comment: Comment) -> bool:
     """
     if _is_chosen(ports, comment):
         return True
-    at = f"answer in {comment.repository} at {comment.received_at[:_HOUR]}"
+    at = f"answer in {comment.repository} at {timestamp_text(comment.received_at)[:_HOUR]}"
     turns = ((f"{at} to {comment.sender.lower()}", _TO_ONE), (at, _TO_ALL))
     return all(_has_turn(ports, comment, turn, number) for turn, number in turns)
 

@@ -33,7 +33,7 @@ def decide_by_comment(ports: Ports, delivery: Delivery) -> str:
     """Return, and store with the delivery, what became of the comment. Raise as what decides does."""
     if is_concluded(ports.deliveries, delivery.id):
         return "The comment was already answered."
-    comment = Comment(delivery=delivery.id, received_at=delivery.received_at, **delivery.fields)
+    comment = Comment.of(delivery)
     return conclude(ports.deliveries, delivery.id, lambda: _outcome(ports, comment))
 
 

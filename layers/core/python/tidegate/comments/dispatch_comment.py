@@ -8,6 +8,7 @@ from __future__ import annotations
 from tidegate.comments.answer_comment import Comment
 from tidegate.comments.rules.command import Command
 from tidegate.ports import Delivery, DeliveryOutcome, Ports
+from tidegate.rules.timestamp import timestamp_text
 
 #: The kind of delivery by which a comment is handed over.
 DECISION = "decision"
@@ -21,7 +22,7 @@ def dispatch_comment(ports: Ports, comment: Comment, command: Command) -> Delive
         "comment": comment.comment,
         "text": comment.text,
         "sender": comment.sender,
-        "written_at": comment.written_at,
+        "written_at": timestamp_text(comment.written_at) if comment.written_at else "",
         "plans": comment.plans,
         "plans_cancelled": comment.plans_cancelled,
     }

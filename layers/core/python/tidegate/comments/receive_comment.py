@@ -66,7 +66,7 @@ def receive_comment(ports: Ports, delivery: Delivery) -> str:
     """Return, and store with the delivery, what became of the comment. Raise as for pushes."""
     if is_concluded(ports.deliveries, delivery.id):
         return "The comment was already answered."
-    comment = Comment(delivery=delivery.id, received_at=delivery.received_at, **delivery.fields)
+    comment = Comment.of(delivery)
     return conclude(ports.deliveries, delivery.id, lambda: _outcome(ports, comment))
 
 

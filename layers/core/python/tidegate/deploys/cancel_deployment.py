@@ -9,6 +9,7 @@ one of the two fails. Whatever waits for it is told after that.
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import datetime
 
 from tidegate.deploys.audit_first import audit_first
 from tidegate.deploys.finish import finish
@@ -32,8 +33,8 @@ from tidegate.rules.decision import Decision
 from tidegate.rules.errors import DeploymentCancelled, NotFound, TooLate
 
 
-def cancel_deployment(ports: Ports, deployment: str, by: str, at: str, *, is_apply: bool = False) -> Decision:
-    """Cancel it for ``by``, who asked at ``at`` (ISO 8601 in UTC); an apply only if that is what they mean.
+def cancel_deployment(ports: Ports, deployment: str, by: str, at: datetime, *, is_apply: bool = False) -> Decision:
+    """Cancel it for ``by``, who asked at ``at``; an apply only if that is what they mean.
 
     Raise NotFound; Conflict or CloudUnavailable: call it again then.
     """
@@ -53,7 +54,7 @@ def go_on_cancelling(ports: Ports, identifier: str) -> bool:
     return False
 
 
-def _cancel(ports: Ports, identifier: str, by: str, at: str, *, is_apply: bool) -> Decision:
+def _cancel(ports: Ports, identifier: str, by: str, at: datetime, *, is_apply: bool) -> Decision:
     deployment = ports.deployments.get(identifier)
     verdict = check_cancelling(deployment, is_apply=is_apply)
     match verdict.step:
@@ -137,7 +138,7 @@ def _stop(ports: Ports, job: str) -> None:
     ports.runners.stop(task, f"The job {job} was cancelled.")
 
 
-def _audited(ports: Ports, deployment: Deployment, at: str) -> Deployment:
+def _audited(ports: Ports, deployment: Deployment, at: datetime) -> Deployment:
     message = audit_message(deployment, CANCELLING, at)
     audit_first(ports.audit, message)
     return with_audited(deployment, message)

@@ -47,7 +47,7 @@ def _may_have_begun(ports: Ports, deployment: Deployment) -> bool:
 
 
 def _audited(ports: Ports, ended: Deployment, word: str) -> Deployment:
-    message = audit_message(ended, word, ended.changed_at)
+    message = audit_message(ended, word, ended.changed_at or ended.request.at)
     try:
         ports.audit.publish(message)
     except AuditUnavailable as failure:

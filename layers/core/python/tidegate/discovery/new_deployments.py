@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import partial
 
 from tidegate.changes.rules.change_set import Key, stack_layers
@@ -28,13 +29,12 @@ from tidegate.policies.rules.requirements import Requirements
 from tidegate.ports import Enrolled, Ports
 from tidegate.roots.rules.root import Revision, change_set_id, deployment_id
 from tidegate.rules.access import Access
-from tidegate.rules.timestamp import later
 from tidegate.vcs.rules.authors import UNKNOWN, Authors
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What asks for deployments: which repository and revision, who, when (ISO 8601 in UTC), and why.
+    """What asks for deployments: which repository and revision, who, when, and why.
 
     ``tells_apart`` is a text that other requests for the same revision do not have. ``base_sha`` is the commit that the
     revision is merged with before, if a pull request is applied; ``fork_sha`` is as deployments have it.
@@ -45,7 +45,7 @@ class Request:
     trigger: Trigger
     tells_apart: str
     by: str
-    at: str
+    at: datetime
     authors: Authors = UNKNOWN
     pull_request: int | None = None
     forced: bool = False
@@ -67,7 +67,7 @@ def new_deployments(request: Request, members: Sequence[Deployable]) -> list[Dep
     deployments = []
     for each in members:
         name = each.member.root.name
-        at = later(request.at, before[name])
+        at = request.at + timedelta(microseconds=before[name])
         before[name] += 1
         deployments.append(_deployment(request, each, at, change, layers[each.member.stack]))
     return deployments
@@ -149,7 +149,7 @@ def _enrolled(deployment: Deployment) -> Enrolled:
     return Enrolled(deployment.root.name, deployment.stack, deployment.id, deployment.request.at)
 
 
-def _deployment(request: Request, each: Deployable, at: str, change: str, layers: tuple[int, int]) -> Deployment:
+def _deployment(request: Request, each: Deployable, at: datetime, change: str, layers: tuple[int, int]) -> Deployment:
     member, configured, sha = each.member, each.configured, request.revision.sha
     first, last = layers
     apart = member.stack if configured.shared else ""

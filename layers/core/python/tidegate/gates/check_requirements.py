@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from tidegate.deploys.rules.revision import is_on_branch
 from tidegate.policies.rules.apply_requirements import (
@@ -21,7 +22,7 @@ from tidegate.vcs.find_makers import makers
 from tidegate.vcs.rules.pull_request import PullRequest, PullRequestSpec
 
 #: Later than every review: when a pull request was pointed at a base branch that nobody has taken notice of yet.
-_NOT_SEEN_YET = "9999-12-31T00:00:00+00:00"
+_NOT_SEEN_YET = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +103,10 @@ class RequirementsChecker:
         found = self.ports.pull_requests.many([(repository, number)])
         return found[0].spec if found else None
 
-    def _base_since(self, pull_request: PullRequest, record: PullRequestSpec | None) -> str:
+    def _base_since(self, pull_request: PullRequest, record: PullRequestSpec | None) -> datetime | None:
         """Return since when it goes to its base branch, as far as that matters and is known."""
         if record is None or not self.merged:
-            return ""
+            return None
         return record.base_since if record.base == pull_request.base_branch else _NOT_SEEN_YET
 
     def _person(self, repository: str, login: str, teams: Iterable[str]) -> Person:

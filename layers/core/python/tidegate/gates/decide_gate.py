@@ -6,6 +6,7 @@ Who may decide at all, the caller has looked up before.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from tidegate.deploys.authorize import may_act
 from tidegate.deploys.rules.deployment import Deployment
@@ -23,8 +24,8 @@ from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.decision import Decision
 
 
-def decide_gate(ports: Ports, deployment: str, answer: GateAnswer, by: str, at: str, reason: str = "") -> Decision:
-    """Do what ``by`` asked for at ``at`` (ISO 8601 in UTC); ``reason`` is why they override what is required.
+def decide_gate(ports: Ports, deployment: str, answer: GateAnswer, by: str, at: datetime, reason: str = "") -> Decision:
+    """Do what ``by`` asked for at ``at``; ``reason`` is why they override what is required.
 
     The same again is done again, and changes nothing. Raise NotFound; Conflict, CloudUnavailable,
     ForgeUnavailable or ExceptionGroup: call it again with the same ``at`` then.
@@ -36,14 +37,14 @@ def decide_gate(ports: Ports, deployment: str, answer: GateAnswer, by: str, at: 
     return reject_gate(ports, deployment, by, at)
 
 
-def reject_gate(ports: Ports, deployment: str, by: str, at: str) -> Decision:
+def reject_gate(ports: Ports, deployment: str, by: str, at: datetime) -> Decision:
     """End a deployment as rejected. Its queue's worker records and audits it, once the gate's token is settled."""
     if ports.deployments.get(deployment).state is State.AWAITING_REQUIREMENTS:
         return decide_requirements(ports, deployment, GateAnswer.REJECT, by, at)
     return deciding_again(lambda: _reject(ports, deployment, by, at))
 
 
-def retry_gate(ports: Ports, deployment: str, by: str, at: str) -> Decision:
+def retry_gate(ports: Ports, deployment: str, by: str, at: datetime) -> Decision:
     """Have what blocks a deployment run again, also what blocks what it waits for."""
     blocked = ports.deployments.get(deployment)
     refusal = _refusal(blocked)
@@ -85,7 +86,7 @@ def _retry_refusal(ports: Ports, old: Deployment, by: str) -> str | None:
     return None if allowed.done else allowed.reason
 
 
-def _reject(ports: Ports, identifier: str, by: str, at: str) -> Decision:
+def _reject(ports: Ports, identifier: str, by: str, at: datetime) -> Decision:
     deployment = ports.deployments.get(identifier)
     gate = deployment.gate
     if gate is not None and (gate.next, gate.by, gate.at) == (AfterGate.REJECTED, by, at):

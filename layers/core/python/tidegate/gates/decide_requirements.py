@@ -5,6 +5,7 @@ Who may reject, and who is an operator, the caller has looked up before.
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import partial
 
 from tidegate.deploys.audit_first import audit_first
@@ -35,9 +36,9 @@ from tidegate.texts.sentences import listed
 
 
 def decide_requirements(
-    ports: Ports, identifier: str, answer: GateAnswer, by: str, at: str, reason: str = ""
+    ports: Ports, identifier: str, answer: GateAnswer, by: str, at: datetime, reason: str = ""
 ) -> Decision:
-    """Do what ``by`` asked for at ``at`` (ISO 8601 in UTC).
+    """Do what ``by`` asked for at ``at``.
 
     The same again is done again, and changes nothing. Raise NotFound; Conflict, CloudUnavailable or
     ForgeUnavailable: call it again with the same ``at`` then.
@@ -48,7 +49,7 @@ def decide_requirements(
     return deciding_again(lambda: act(ports.deployments.get(identifier), by, at))
 
 
-def _approve(ports: Ports, deployment: Deployment, by: str, at: str) -> Decision:
+def _approve(ports: Ports, deployment: Deployment, by: str, at: datetime) -> Decision:
     if any((each.by, each.at) == (by, at) for each in deployment.requirements.approved_here):
         return _gone_on(ports, deployment, f"{by} approved this deployment.")
     refusal = _refusal(deployment) or _who_may_not(ports, deployment, by)
@@ -82,7 +83,7 @@ def _who_may_not(ports: Ports, deployment: Deployment, by: str) -> str:
     )
 
 
-def _override(ports: Ports, deployment: Deployment, by: str, at: str, reason: str) -> Decision:
+def _override(ports: Ports, deployment: Deployment, by: str, at: datetime, reason: str) -> Decision:
     override = Override(by, at, reason)
     told = f"{by} overrode what was missing."
     if deployment.requirements.override == override:
@@ -97,14 +98,14 @@ def _override(ports: Ports, deployment: Deployment, by: str, at: str, reason: st
     return _gone_on(ports, ports.deployments.save(_audited(ports, overridden(deployment, override), at)), told)
 
 
-def _audited(ports: Ports, deployment: Deployment, at: str) -> Deployment:
+def _audited(ports: Ports, deployment: Deployment, at: datetime) -> Deployment:
     """Tell the audit topic before anything follows. Raise CloudUnavailable."""
     message = audit_message(deployment, OVERRIDDEN, at)
     audit_first(ports.audit, message)
     return with_audited(deployment, message)
 
 
-def _reject(ports: Ports, deployment: Deployment, by: str, at: str) -> Decision:
+def _reject(ports: Ports, deployment: Deployment, by: str, at: datetime) -> Decision:
     gate, told = deployment.gate, f"{by} rejected this deployment while it waited for its apply requirements."
     if gate is not None and (gate.next, gate.by, gate.at) == (AfterGate.REJECTED, by, at):
         return _gone_on(ports, deployment, told)

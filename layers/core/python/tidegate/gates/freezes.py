@@ -27,7 +27,5 @@ def held_freezes(ports: Ports, deployment: Deployment) -> tuple[Hold, ...]:
     """
     windows = ports.queues.freezes(deployment.repository).windows
     now, judged = ports.clock.now(), frozen_tags(deployment)
-    held = [
-        Hold(each, frozen_until(each, now)) for each in windows if deployment.request.foreign or each.matches(judged)
-    ]
-    return tuple(each for each in held if each.until)
+    due = [(each, frozen_until(each, now)) for each in windows if deployment.request.foreign or each.matches(judged)]
+    return tuple(Hold(each, until) for each, until in due if until)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 
 from tidegate.deploys.authorize import person_asking
@@ -26,6 +27,7 @@ from tidegate.ports import (
     Ports,
 )
 from tidegate.rules.errors import NotFound
+from tidegate.rules.timestamp import timestamp_text
 from tidegate.vcs.conclude import conclude
 
 #: The kind of delivery that asks for a retry.
@@ -34,17 +36,17 @@ RETRY = "retry"
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Somebody's request at ``at`` (ISO 8601 in UTC) to run ``failed`` again, by ids, which block ``blocked``."""
+    """Somebody's request at ``at`` to run ``failed`` again, by ids, which block ``blocked``."""
 
     blocked: Deployment
     failed: tuple[str, ...]
     by: str
-    at: str
+    at: datetime
 
 
 def repeated(retry: Retry, old: Deployment, branch: str) -> Deployment:
     """Return the deployment of ``branch`` that runs ``old`` again: the same for the same request."""
-    return run_again(old, branch, retry.by, retry.at, f"gate {retry.blocked.id} {old.stack} {retry.at}")
+    return run_again(old, branch, retry.by, retry.at, f"gate {retry.blocked.id} {old.stack} {timestamp_text(retry.at)}")
 
 
 def hand_over_retry(ports: Ports, retry: Retry) -> None:
@@ -55,7 +57,7 @@ def hand_over_retry(ports: Ports, retry: Retry) -> None:
         "failed": list(retry.failed),
         "sender": retry.by,
     }
-    delivery = Delivery(f"retry-{retry.blocked.id}-{retry.at}", RETRY, fields, retry.at)
+    delivery = Delivery(f"retry-{retry.blocked.id}-{timestamp_text(retry.at)}", RETRY, fields, retry.at)
     ports.deliveries.store(delivery)
     ports.events.send(delivery)
     ports.deliveries.mark_queued(delivery.id)

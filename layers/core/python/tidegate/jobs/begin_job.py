@@ -9,6 +9,7 @@ Lambda. Who waited for one is looked at as if it came anew.
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 from tidegate.deploys.check_branch import left_branch
 from tidegate.deploys.choose_plan_runner import choose_plan_runner, needs_fargate
@@ -93,7 +94,7 @@ def _begin_plan(ports: Ports, deployment: Deployment, job: Job, tries: int) -> N
         stop_runner(ports, deployment.planned.job)
     ports.jobs.create(job)
     ports.event_publisher.changed(
-        ports.deployments.save(replace(planning, planned=replace(planning.planned, job=job.id), slot_since=""))
+        ports.deployments.save(replace(planning, planned=replace(planning.planned, job=job.id), slot_since=None))
     )
 
 
@@ -140,7 +141,7 @@ def _with_slot(ports: Ports, known: Deployment, approved: Deployment) -> Deploym
     return approved
 
 
-def _passed(ports: Ports, deployment: Deployment, at: str) -> Deployment:
+def _passed(ports: Ports, deployment: Deployment, at: datetime) -> Deployment:
     """Return the approved deployment; a gate that leads here was looked at a moment ago.
 
     Raise GateShut, with the deployment back at its gate, when what it waited for was run again while it was
@@ -164,7 +165,7 @@ def _passed(ports: Ports, deployment: Deployment, at: str) -> Deployment:
     return deployment
 
 
-def _still_there(ports: Ports, approved: Deployment, at: str) -> Deployment:
+def _still_there(ports: Ports, approved: Deployment, at: datetime) -> Deployment:
     """Return the deployment if its commit is on its branch. Raise CommitLeftBranch: how it ends is decided then."""
     if approved.outcome.ending is not None:  # That was decided before, whatever came back since.
         raise CommitLeftBranch(approved.outcome.ending.reason)
@@ -176,7 +177,7 @@ def _still_there(ports: Ports, approved: Deployment, at: str) -> Deployment:
     return approved
 
 
-def _fulfilled(ports: Ports, approved: Deployment, at: str) -> Deployment:
+def _fulfilled(ports: Ports, approved: Deployment, at: datetime) -> Deployment:
     """Return the deployment if all is there that its root requires. Raise RequirementsMissing: it waits then."""
     missing = missing_requirements(ports, approved)
     if missing:

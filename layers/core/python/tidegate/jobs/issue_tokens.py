@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from tidegate.deploys.rules.claims import audiences, claims, subject, subject_problem
 from tidegate.deploys.rules.issued import NOTHING, Issued
 from tidegate.deploys.rules.job import Job, job_digest
@@ -33,7 +31,7 @@ def issue_tokens(ports: Ports, job: Job, digest: str) -> Issued:
     problem = _problem(job, digest)
     if ports.token_signer is None or problem:
         return Issued(problem=problem or _OFF)
-    now = int(datetime.fromisoformat(ports.clock.now()).timestamp())
+    now = int(ports.clock.now().timestamp())
     try:
         return Issued(
             {cloud: _signed(ports, ports.token_signer, job, audience, now) for cloud, audience in wanted.items()}

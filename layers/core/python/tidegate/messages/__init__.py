@@ -6,17 +6,27 @@ Choice reads only fields of the output before it. A test holds the files to that
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
 
 from tidegate.deploys.rules.job import Job, job_digest
 from tidegate.deploys.rules.plan_runner import word_of
 from tidegate.deploys.rules.runner_size import DISPATCH_SECONDS
 from tidegate.plans.rules.plan import Plan
+from tidegate.rules.timestamp import timestamp_from, timestamp_text
 
 #: What a runner must have counted in a plan.
 _COUNTS = frozenset({"add", "change", "destroy", "replace", "outputs", "moved"})
+
+
+#: An instant, which is text in the message.
+Timestamp = Annotated[
+    datetime,
+    BeforeValidator(timestamp_from, json_schema_input_type=str),
+    PlainSerializer(timestamp_text, return_type=str),
+]
 
 
 class Message(BaseModel):
@@ -28,13 +38,13 @@ class Message(BaseModel):
 class ClaimDeployment(Message):
     """Asks for the worker's next step.
 
-    ``rounds`` counts the claims of this execution so far; ``started`` is when it was started (ISO 8601, with its zone).
+    ``rounds`` counts the claims of this execution so far; ``started`` is when it was started.
     """
 
     queue: str
     execution: str
     rounds: int = Field(ge=0)
-    started: str
+    started: Timestamp
 
 
 class Claimed(Message):
@@ -218,13 +228,14 @@ class WithToken(Message):
     """
 
     token: str
-    entered: str = ""
+    entered: Timestamp | None = None
     retry: int = 0
 
     @property
     def attempt(self) -> str:
         """What sorts after the same of every earlier attempt."""
-        return f"{self.entered}#{self.retry:03}"
+        entered = timestamp_text(self.entered) if self.entered else ""
+        return f"{entered}#{self.retry:03}"
 
 
 class Waiting(WithToken):
@@ -271,7 +282,7 @@ class ReviewDecided(Message):
 
     approved: bool
     by: str
-    at: str
+    at: Timestamp
 
 
 class RecordResult(Message):

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import Field
 
-from tidegate.messages import Message
+from tidegate.messages import Message, Timestamp
 
 
 class Queued(Message):
@@ -36,7 +36,7 @@ class Event(Queued):
 
     delivery: str
     fields: Mapping[str, Any]
-    received_at: str
+    received_at: Timestamp
 
     def about(self) -> dict[str, Any]:
         return {

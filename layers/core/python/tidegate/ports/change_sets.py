@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 
@@ -14,7 +15,7 @@ class Enrolled:
     root: str
     stack: str
     deployment: str
-    requested_at: str
+    requested_at: datetime
 
 
 class ChangeSets(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
@@ -36,7 +37,7 @@ class QueueSnapshot:
     """What check runs were asked to show of a queue's line, by deployment, and when somebody looks at it again."""
 
     shown: Mapping[str, Shown]
-    again: str = ""
+    again: datetime | None = None
 
 
 class CheckRuns(Protocol):
@@ -64,5 +65,5 @@ class QueueSnapshots(Protocol):
     def write(self, queue: str, shown: Mapping[str, Shown], gone: Collection[str]) -> None:
         """Store what these deployments' check runs were asked to show, and forget those that are gone."""
 
-    def expect(self, queue: str, again: str) -> None:
-        """Remember when somebody looks at the line again (ISO 8601 in UTC)."""
+    def expect(self, queue: str, again: datetime) -> None:
+        """Remember when somebody looks at the line again."""

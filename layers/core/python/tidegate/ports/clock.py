@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Protocol
 
 
 class Clock(Protocol):
-    def now(self) -> str:
-        """Return the time, ISO 8601 in UTC with microseconds and ``+00:00``."""
+    def now(self) -> datetime:
+        """Return the time, with its zone: UTC."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol
 
 
@@ -14,7 +15,7 @@ class Delivery:
     id: str
     event: str
     fields: Mapping[str, Any]
-    received_at: str
+    received_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +28,10 @@ class DeliveryOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """How often the forge was asked to deliver a webhook once more, and when last (ISO 8601 in UTC)."""
+    """How often the forge was asked to deliver a webhook once more, and when last."""
 
     times: int
-    at: str
+    at: datetime
 
 
 class Deliveries(Protocol):
@@ -43,7 +44,7 @@ class Deliveries(Protocol):
     def is_queued(self, delivery: str) -> bool:
         """Tell whether the delivery was put on its event queue."""
 
-    def take_over(self, delivery: str, now: str, before: str) -> Delivery | None:
+    def take_over(self, delivery: str, now: datetime, before: datetime) -> Delivery | None:
         """Take over the queueing of a delivery from who stored it, or took it over, before ``before``; return it.
 
         One caller gets it, until ``now`` is before the next one's ``before``. Return None when it is queued, or when
@@ -53,7 +54,7 @@ class Deliveries(Protocol):
     def mark_queued(self, delivery: str) -> None:
         """Remember that the delivery is on its event queue."""
 
-    def unqueued(self, before: str) -> Iterable[Delivery]:
+    def unqueued(self, before: datetime) -> Iterable[Delivery]:
         """Return deliveries that were received before ``before`` and never queued (for the reconciler)."""
 
     def conclude(self, delivery: str, outcome: str, deployments: Sequence[str] = ()) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 from tidegate.vcs.rules.authors import Authors
@@ -44,7 +45,7 @@ class FailedDelivery:
     id: int
     guid: str
     event: str
-    at: str
+    at: datetime
 
 
 class ForgeUrls(Protocol):
@@ -223,8 +224,8 @@ class Forge(
 class ForgeDeliveries(Protocol):
     """The App's own webhook deliveries, as the forge recorded them."""
 
-    def failed(self, since: str) -> Sequence[FailedDelivery]:
-        """Return deliveries since then (ISO 8601) of which no attempt has succeeded."""
+    def failed(self, since: datetime) -> Sequence[FailedDelivery]:
+        """Return deliveries since then of which no attempt has succeeded."""
 
     def redeliver(self, delivery: int) -> None:
         """Ask the forge to deliver once more."""

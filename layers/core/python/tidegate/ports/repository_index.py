@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # Functions import this, and their starts count.
@@ -15,13 +16,13 @@ if TYPE_CHECKING:  # Functions import this, and their starts count.
 class KnownRepository:
     """A repository that Tidegate was told of, and the newest commit it was told of.
 
-    ``seen_at`` is when that was (ISO 8601 in UTC).
+    ``seen_at`` is when that was.
     """
 
     name: str
     default_branch: str
     seen: str
-    seen_at: str
+    seen_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenComment:
-    """A comment as the forge has it; times are ISO 8601 in UTC."""
+    """A comment as the forge has it."""
 
     author: str
     text: str
-    written_at: str
-    edited_at: str
+    written_at: datetime
+    edited_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

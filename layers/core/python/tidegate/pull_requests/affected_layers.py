@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from tidegate.changes.rules.change_set import Key, stack_layers
 from tidegate.changes.rules.waits import Waits
@@ -70,7 +71,9 @@ class Affected:
     warnings: tuple[str, ...] = ()
 
 
-def find_affected(ports: Ports, record: PullRequestRecord, at: str, layers: Sequence[SpeculativePlan] = ()) -> Affected:
+def find_affected(
+    ports: Ports, record: PullRequestRecord, at: datetime, layers: Sequence[SpeculativePlan] = ()
+) -> Affected:
     """Return what a pull request affects as of ``at``. ``layers`` are those that it has had.
 
     Of these, what somebody did not ask for stays if it is of the same commits and has ended. Raise NotFound when
@@ -94,7 +97,7 @@ def _of_fork(ports: Ports, spec: PullRequestSpec) -> Affected:
     return Affected(notice=_unplanned(FORK, guarded=guarded), pressing=True, guarded=guarded)
 
 
-def _granted(ports: Ports, record: PullRequestRecord, at: str, layers: Sequence[SpeculativePlan]) -> Affected:
+def _granted(ports: Ports, record: PullRequestRecord, at: datetime, layers: Sequence[SpeculativePlan]) -> Affected:
     spec = record.spec
     granted = read_granted(ports, spec.repository, spec.branch, spec.base)
     if spec.is_draft and record.request is None and not granted.configuration.pull_requests.drafts:
@@ -226,7 +229,7 @@ def _too_many(number: int) -> str:
 
 
 def _layer(
-    record: PullRequestRecord, granted: Granted, each: Deployable, plannable: Plannable, at: str
+    record: PullRequestRecord, granted: Granted, each: Deployable, plannable: Plannable, at: datetime
 ) -> SpeculativePlan:
     spec, member, configured, rules = record.spec, each.member, each.configured, granted.configuration.pull_requests
     is_chosen = record.request is not None and record.request.chooses(member.root.name, configured.tagged)

@@ -56,13 +56,14 @@ def _withdraw(ports: Ports, identifier: str, reason: str) -> None:
     deployment = _known(ports, identifier)
     if deployment is None or not may_be_withdrawn(deployment):
         return
-    withdrawn = replace(deployment, outcome=replace(deployment.outcome, withdrawn=reason), changed_at=ports.clock.now())
+    at = ports.clock.now()
+    withdrawn = replace(deployment, outcome=replace(deployment.outcome, withdrawn=reason), changed_at=at)
     head, line = ports.queues.line(deployment.queue)
     place = next((each for each in line if each.deployment == deployment.id), None)
     if place is None:
         ports.deployments.save(withdrawn)
     else:
-        _leave(ports, head, place, withdrawn.moved(State.REFUSED, withdrawn.changed_at, reason))
+        _leave(ports, head, place, withdrawn.moved(State.REFUSED, at, reason))
 
 
 def _leave(ports: Ports, head: QueueHead, place: Waiting, refused: Deployment) -> None:

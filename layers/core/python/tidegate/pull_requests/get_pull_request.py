@@ -12,6 +12,7 @@ from tidegate.ports import Ports
 from tidegate.pull_requests.rules.query import is_found, pull_request_vocabulary
 from tidegate.pull_requests.rules.record import PullRequestRecord, judged
 from tidegate.roots.rules.root_query import TagQuery
+from tidegate.rules.timestamp import LONG_AGO
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ def open_pull_requests(ports: Ports, repositories: Collection[str]) -> Sequence[
     """Return the open pull requests of these repositories, newest first."""
     keys = [key for key in ports.pull_requests.opened() if key[0] in repositories]
     found = [record for record in ports.pull_requests.many(keys) if record.is_open]
-    return sorted(found, key=lambda record: (record.opened_at, record.spec.number), reverse=True)
+    return sorted(found, key=lambda record: (record.opened_at or LONG_AGO, record.spec.number), reverse=True)
 
 
 def search_pull_requests(ports: Ports, repositories: Collection[str], query: TagQuery) -> FoundPullRequests:
@@ -63,7 +64,7 @@ def get_pull_request(ports: Ports, repository: str, number: int) -> PullRequestV
     layers = tuple(known[each] for each in record.layers if each in known)
     if not record.is_open:
         return PullRequestView(record, layers)
-    at = max((layer.changed_at for layer in layers), default=record.opened_at)
+    at = max((layer.changed_at for layer in layers if layer.changed_at), default=record.opened_at or LONG_AGO)
     waiting = get_waiting_plans(ports, repository, layers)
     shown = tuple(replace(each, reason=waiting.reasons.get(each.id, each.reason)) for each in layers)
     return PullRequestView(judged(record, layers, at), shown)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 
 from tidegate.config.rules.apply_rules import ApplyRules
@@ -85,7 +86,7 @@ def _overtaken(record: PullRequestRecord, roots: Sequence[str], touched: Collect
     return tuple(sorted({*record.overtaken, *found}))
 
 
-def _delivery(record: PullRequestRecord, at: str) -> Delivery:
+def _delivery(record: PullRequestRecord, at: datetime) -> Delivery:
     spec = record.spec
     fields = {
         "repository": spec.repository,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from tidegate.deploys.rules.approval import SetState, Standing
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
@@ -128,7 +127,7 @@ def show_progress(ports: Ports, pull_request: str, not_before: float) -> None:
 
     Raise NotYet before ``not_before`` (seconds since 1970), as well as ForgeUnavailable and ForgeRefused.
     """
-    early = not_before - datetime.fromisoformat(ports.clock.now()).timestamp()
+    early = not_before - ports.clock.now().timestamp()
     if early > 0:
         raise NotYet(max(1, round(early)))
     record = record_of(ports, pull_request)

@@ -46,14 +46,13 @@ from tidegate.pull_requests.rules.record import (
 from tidegate.roots.rules.plan_request import PlanRequest
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import NotFound
+from tidegate.rules.timestamp import LONG_AGO
 from tidegate.vcs.conclude import conclude
 from tidegate.vcs.rules.pull_request import PullRequestSpec, SeenPullRequest
 from tidegate.vcs.rules.pushers import HeadPush, and_pushes
 
 #: Why what works on the same commit is stopped.
 _AGAIN = "Replanning started."
-#: When a repository was told of of which no push was received yet: before any push.
-_BEFORE_ALL = "1970-01-01T00:00:00.000000+00:00"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +137,7 @@ def _remember(ports: Ports, spec: PullRequestSpec) -> None:
         ports.repository_index.repository(spec.repository)
     except NotFound:
         main = ports.commits.default_branch(spec.repository)
-        ports.repository_index.remember(KnownRepository(spec.repository, main, "", _BEFORE_ALL))
+        ports.repository_index.remember(KnownRepository(spec.repository, main, "", LONG_AGO))
 
 
 def _wanted(ports: Ports, record: PullRequestRecord | None, seen: SeenPullRequest, wish: _Wish) -> PullRequestRecord:

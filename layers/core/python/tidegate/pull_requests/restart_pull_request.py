@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from datetime import datetime
 
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.ports import Ports
@@ -68,8 +69,8 @@ def _start(ports: Ports, record: PullRequestRecord) -> None:
     ports.workflows.start_pull_request(record.execution, record.spec.id, record.spec.revision)
 
 
-def as_now(record: PullRequestRecord, layers: Collection[SpeculativePlan], at: str) -> PullRequestRecord:
-    """Return the record as its layers are now, ``at`` in ISO 8601.
+def as_now(record: PullRequestRecord, layers: Collection[SpeculativePlan], at: datetime) -> PullRequestRecord:
+    """Return the record as its layers are now, ``at``.
 
     One that was cancelled has no plan to be shown: whoever cancelled it died before the record was saved.
     """

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
+from datetime import timedelta
 from functools import partial
 
 from tidegate.changes.rules.change_set import Key
@@ -26,7 +26,7 @@ from tidegate.pull_requests.rules.record import Applying, PullRequestRecord
 from tidegate.roots.rules.root import deployment_id, queue_id
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import ForgeRefused, NotFound, NotYet
-from tidegate.rules.timestamp import later
+from tidegate.rules.timestamp import LONG_AGO
 from tidegate.vcs.rules.comparison import Comparison
 
 #: Microseconds that a push may be known before the merge is: an hour.
@@ -50,11 +50,11 @@ def show_deploys(ports: Ports, pull_request: str, not_before: float) -> None:
 
     Raise NotYet before ``not_before`` (seconds since 1970), and ForgeUnavailable.
     """
-    early = not_before - datetime.fromisoformat(ports.clock.now()).timestamp()
+    early = not_before - ports.clock.now().timestamp()
     if early > 0:
         raise NotYet(max(1, round(early)))
     record = record_of(ports, pull_request)
-    if record is None or not record.is_deploying:
+    if record is None or not record.is_deploying or record.closed_at is None:
         return
     own = _own(ports, record)
     roots = _roots(ports, record, own)
@@ -175,7 +175,7 @@ def _id(deployment: Deployment | None) -> str:
 
 def _may_be(deployment: Deployment, record: PullRequestRecord, key: Key) -> bool:
     """Tell whether a deployment may be of a root of the merge: of a push that came about then, or after it."""
-    since = later(record.closed_at, -_BEFORE)
+    since = (record.closed_at or LONG_AGO) + timedelta(microseconds=-_BEFORE)
     return deployment.request.trigger is Trigger.MERGE and deployment.stack == key[1] and deployment.request.at >= since
 
 

@@ -107,8 +107,9 @@ class AppliedBefore:
         stands = deployed is not None and deployed.deployment == applied.id and head.in_flight is None
         if deployment.state is not State.QUEUED or not stands:
             return
-        ended = deployment.moved(State.NO_CHANGES, self.ports.clock.now(), _reason(applied, self.ports.terms))
-        lock = lock_after(head.lock, ended.changed_at) if head.lock and _is_of(applied, head.lock) else head.lock
+        at = self.ports.clock.now()
+        ended = deployment.moved(State.NO_CHANGES, at, _reason(applied, self.ports.terms))
+        lock = lock_after(head.lock, at) if head.lock and _is_of(applied, head.lock) else head.lock
         after = replace(head_after(head, ended), lock=lock)
         self.ports.queues.commit(head, after, take=waiting_for(deployment), deployment=ended)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 
 from tidegate.deploys.rules.deployment import Deployment
@@ -19,11 +20,11 @@ from tidegate.rules.decide_again import deciding_again
 
 
 def mark_orphans(
-    ports: Ports, repository: str, gone: Collection[str], there: Iterable[Root], revision: str, at: str
+    ports: Ports, repository: str, gone: Collection[str], there: Iterable[Root], revision: str, at: datetime
 ) -> list[str]:
     """Mark what was deployed from the directories ``gone`` under a name, and in a place, that no root has now.
 
-    ``there`` are the roots of the commit ``revision``, which came ``at`` (ISO 8601 in UTC). Return a sentence for
+    ``there`` are the roots of the commit ``revision``, which came ``at``. Return a sentence for
     each root that is left behind.
     """
     roots = tuple(there)

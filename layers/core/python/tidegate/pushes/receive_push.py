@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import partial
 
 from tidegate.config.loader import Around
@@ -54,7 +55,6 @@ from tidegate.pushes.missed_push import HEAD, missed_push
 from tidegate.roots.rules.root import Revision
 from tidegate.rules.access import EVERYBODY
 from tidegate.rules.errors import CyclicChange, ForgeRefused, InvalidConfiguration, NotFound
-from tidegate.rules.timestamp import later
 from tidegate.vcs.conclude import conclude
 from tidegate.vcs.find_makers import pushed_by
 from tidegate.vcs.rules.authors import UNKNOWN, Authors
@@ -316,9 +316,9 @@ def _push(delivery: Delivery) -> Push:
     return Push(delivery=delivery.id, received_at=delivery.received_at, authors=known, told=told, **fields)
 
 
-def _just_before(at: str) -> str:
+def _just_before(at: datetime) -> datetime:
     """Return a moment before: what was pushed earlier goes first, and does not count as the newest commit."""
-    return later(at, -_BEFORE_MICROSECONDS)
+    return at - timedelta(microseconds=_BEFORE_MICROSECONDS)
 
 
 def _check_run(push: Push, discovery: Discovery, left: Sequence[str]) -> CheckRun | None:

@@ -6,6 +6,8 @@ sent by the next run (``resend_deliveries``).
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from tidegate.ports import KnownRepository, Ports
 from tidegate.pushes.missed_push import missed_push
 from tidegate.reconciler.reconciler_pass import ReconcilerPass
@@ -19,7 +21,7 @@ def catch_up_heads(ports: Ports, turn: ReconcilerPass) -> int:
     return turn.each(ports.repository_index.repositories(), lambda known: _look(ports, known, turn.clock.now()), ASKED)
 
 
-def _look(ports: Ports, known: KnownRepository, now: str) -> bool:
+def _look(ports: Ports, known: KnownRepository, now: datetime) -> bool:
     if not known.seen:
         return False
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from functools import partial
 
 from tidegate.ports import Delivery, KnownRepository, Ports
@@ -39,7 +40,7 @@ def follow_pull_requests(ports: Ports, turn: ReconcilerPass) -> int:
     return turn.each(missed, ports.deliveries.store, FOLLOWED)
 
 
-def _missed(ports: Ports, repository: KnownRepository, known: Iterable[int], now: str) -> Iterable[Delivery]:
+def _missed(ports: Ports, repository: KnownRepository, known: Iterable[int], now: datetime) -> Iterable[Delivery]:
     """Return a delivery for each pull request that is open and otherwise, or open in its record only."""
     try:
         found = ports.pull_request_reader.open_pull_requests(repository.name)
@@ -70,7 +71,7 @@ def _delivery(
     number: int,
     seen: Mapping[int, SeenPullRequest],
     records: Mapping[int, PullRequestRecord],
-    now: str,
+    now: datetime,
 ) -> Delivery:
     """Return the delivery: it has the same id as long as neither side changes, so that each state is stored once."""
     fields = {

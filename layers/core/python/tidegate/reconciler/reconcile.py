@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-from tidegate.ports import Clock, Ports
+from tidegate.ports import Ports
 from tidegate.reconciler.cancel_withdrawn import cancel_withdrawn
 from tidegate.reconciler.catch_up_heads import catch_up_heads
 from tidegate.reconciler.close_orphans import close_orphans
@@ -67,10 +67,10 @@ def reconcile(ports: Ports, repairs: Sequence[Repair] = REPAIRS) -> Reconciliati
     Doing it twice is harmless.
     """
     done, clock = Reconciliation(), ports.clock
-    end = _now(clock) + timedelta(seconds=RUN_SECONDS)
+    end = clock.now() + timedelta(seconds=RUN_SECONDS)
     for number, repair in enumerate(repairs):
-        share = (end - _now(clock)) / (len(repairs) - number)
-        turn = ReconcilerPass(clock, (_now(clock) + share).isoformat(timespec="microseconds"), done.failures)
+        share = (end - clock.now()) / (len(repairs) - number)
+        turn = ReconcilerPass(clock, clock.now() + share, done.failures)
         done.repaired[repair.__name__] = _repaired(ports, repair, turn)
     return done
 
@@ -82,7 +82,3 @@ def _repaired(ports: Ports, repair: Repair, turn: ReconcilerPass) -> int:
         error.add_note(f"in the reconciler step {repair.__name__}")
         turn.failures.append(error)
         return 0
-
-
-def _now(clock: Clock) -> datetime:
-    return datetime.fromisoformat(clock.now())

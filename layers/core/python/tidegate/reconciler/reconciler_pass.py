@@ -18,21 +18,20 @@ Item = TypeVar("Item")
 
 @dataclass(slots=True)
 class ReconcilerPass:
-    """One run. It ends at ``until`` (ISO 8601 in UTC); ``failures`` are what went wrong in it."""
+    """One run. It ends at ``until``; ``failures`` are what went wrong in it."""
 
     clock: Clock
-    until: str
+    until: datetime
     failures: list[Exception] = field(default_factory=list)
 
     @property
     def number(self) -> int:
         """The number of the run, counted from the clock's beginning."""
-        return int(datetime.fromisoformat(self.clock.now()).timestamp()) // RUNS_EVERY
+        return int(self.clock.now().timestamp()) // RUNS_EVERY
 
-    def ago(self, seconds: float) -> str:
+    def ago(self, seconds: float) -> datetime:
         """Return the time that was so many seconds before now."""
-        then = datetime.fromisoformat(self.clock.now()) - timedelta(seconds=seconds)
-        return then.isoformat(timespec="microseconds")
+        return self.clock.now() - timedelta(seconds=seconds)
 
     def each(self, items: Iterable[Item], repair: Callable[[Item], bool], at_most: int) -> int:
         """Repair one after the other while there is time, in another order in each run. Return how many needed it.

@@ -31,7 +31,7 @@ def redeliver_webhooks(ports: Ports, turn: ReconcilerPass) -> int:
     return turn.each(used, lambda failed: _ask(ports, failed, turn.clock.now()), _AT_MOST)
 
 
-def _ask(ports: Ports, failed: FailedDelivery, now: str) -> bool:
+def _ask(ports: Ports, failed: FailedDelivery, now: datetime) -> bool:
     asked = ports.redeliveries.asked(failed.guid)
     if not is_due(asked, now) or _is_stored(ports, failed.guid):
         return False
@@ -49,9 +49,9 @@ def _is_stored(ports: Ports, guid: str) -> bool:
     return True
 
 
-def is_due(asked: Asked | None, now: str) -> bool:
+def is_due(asked: Asked | None, now: datetime) -> bool:
     """Tell whether it is time to ask (again): ever more rarely, and not for ever."""
     if asked is None:
         return True
-    waited = (datetime.fromisoformat(now) - datetime.fromisoformat(asked.at)).total_seconds()
+    waited = (now - asked.at).total_seconds()
     return asked.times < MOST_ASKED and waited >= _FIRST_WAIT * 2 ** (asked.times - 1)

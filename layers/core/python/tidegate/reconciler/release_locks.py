@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TypeGuard
 
 from tidegate.deploys.queue.unlock import unlock_queue
@@ -30,5 +31,5 @@ def release_locks(ports: Ports, turn: ReconcilerPass) -> int:
     return released + turn.each(sorted(ports.queues.unfinished()), queue, _AT_MOST)
 
 
-def _is_over(lock: Lock | None, now: str) -> TypeGuard[Lock]:
-    return lock is not None and bool(lock.expires_at) and lock.expires_at <= now
+def _is_over(lock: Lock | None, now: datetime) -> TypeGuard[Lock]:
+    return lock is not None and lock.expires_at is not None and lock.expires_at <= now

@@ -5,8 +5,6 @@ Doing so again is harmless.
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from tidegate.deploys.reviews.carry_out_review import carry_out_review
 from tidegate.deploys.rules.review import is_decided
 from tidegate.ports import Ports
@@ -29,8 +27,8 @@ def _settle(ports: Ports, identifier: str, turn: ReconcilerPass) -> bool:
         return False
     if not is_decided(deployment) or deployment.review is None:
         return False
-    answered = datetime.fromisoformat(deployment.review.at or deployment.changed_at)
-    if (datetime.fromisoformat(turn.clock.now()) - answered).total_seconds() < FORGOTTEN_AFTER:
+    answered = deployment.review.at or deployment.changed_at or deployment.request.at
+    if (turn.clock.now() - answered).total_seconds() < FORGOTTEN_AFTER:
         return False
     carry_out_review(ports, deployment)
     return True

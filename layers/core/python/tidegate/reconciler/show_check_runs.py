@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime
 
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.state import is_final
@@ -49,5 +48,5 @@ def is_due(age: float) -> bool:
 
 
 def _age(deployment: Deployment, turn: ReconcilerPass) -> float:
-    changed = datetime.fromisoformat(deployment.changed_at or deployment.request.at)
-    return (datetime.fromisoformat(turn.clock.now()) - changed).total_seconds()
+    changed = deployment.changed_at or deployment.request.at
+    return (turn.clock.now() - changed).total_seconds()

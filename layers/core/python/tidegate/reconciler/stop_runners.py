@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from tidegate.deploys.rules.job import JobKind, job_parts
 from tidegate.deploys.rules.runner_task import JobStatus, RunnerTask, reason_to_stop
 from tidegate.deploys.rules.speculative_plan import LayerState
@@ -32,7 +34,7 @@ def _status(ports: Ports, job: str) -> JobStatus | None:
     return JobStatus(ports.jobs.runner(job), *_awaited(ports, owner, kind, job), seconds)
 
 
-def _awaited(ports: Ports, owner: str, kind: JobKind, job: str) -> tuple[bool, str]:
+def _awaited(ports: Ports, owner: str, kind: JobKind, job: str) -> tuple[bool, datetime | None]:
     """Return whether the job's result is waited for, and when that last changed."""
     try:
         if kind is JobKind.SPECULATE:
@@ -40,5 +42,5 @@ def _awaited(ports: Ports, owner: str, kind: JobKind, job: str) -> tuple[bool, s
             return layer.state is LayerState.PLANNING and layer.job == job, layer.changed_at
         deployment = ports.deployments.get(owner)
     except NotFound:
-        return False, ""
+        return False, None
     return deployment.state is State.PLANNING and deployment.planned.job == job, deployment.changed_at

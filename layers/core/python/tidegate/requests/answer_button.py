@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from tidegate.deploys.authorize import may_act
 from tidegate.deploys.cancel_deployment import cancel_deployment
@@ -44,7 +45,7 @@ _DONE = {GateAnswer.RETRY: "retried", GateAnswer.REJECT: "rejected", GateAnswer.
 
 @dataclass(frozen=True, slots=True)
 class ButtonClick:
-    """A press of a button: on which check run, by whom, and when it was received (ISO 8601, UTC)."""
+    """A press of a button: on which check run, by whom, and when it was received."""
 
     repository: str
     check_run: int
@@ -53,7 +54,7 @@ class ButtonClick:
     external_id: str
     identifier: str
     by: str
-    at: str
+    at: datetime
 
 
 def answer_button(ports: Ports, press: ButtonClick) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import partial
 
 from tidegate.config.resolution import configure
@@ -24,12 +25,11 @@ from tidegate.roots.rules.nearest import unknown_roots
 from tidegate.roots.rules.root import Revision, Root, deployment_id
 from tidegate.rules.access import Action
 from tidegate.rules.errors import quoted
-from tidegate.rules.timestamp import later
 
 
 @dataclass(frozen=True, slots=True)
 class Destroy:
-    """What is asked for: an installation of the App and a repository, which roots, by whom and when (ISO 8601 in UTC).
+    """What is asked for: an installation of the App and a repository, which roots, by whom and when.
 
     ``tells_apart`` is a text that other requests do not have. ``asked_on`` is the number of the pull request on which a
     comment asks for it.
@@ -38,7 +38,7 @@ class Destroy:
     repository: str
     roots: Sequence[str]
     by: str
-    at: str
+    at: datetime
     tells_apart: str
     asked_on: int | None = None
 
@@ -129,7 +129,7 @@ def _still_there(name: str) -> str:
 
 def _destroying(asked: Destroy, last: Deployment, number: int) -> Deployment:
     """Return the deployment that destroys what ``last`` deployed, as it was deployed."""
-    at = later(asked.at, number)
+    at = asked.at + timedelta(microseconds=number)
     apart = last.stack if last.shared else ""
     made_by = last.planned.plan or last.request.destroy
     destruction = Destruction(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 
 from tidegate.config.resolution import configure
@@ -50,7 +51,7 @@ class DeployRequest:
     repository: str
     roots: tuple[str, ...]
     by: str
-    received_at: str
+    received_at: datetime
     force: bool = False
     destroy: bool = False
     directories: tuple[str, ...] = ()

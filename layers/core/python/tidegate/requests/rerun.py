@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import partial
 
 from tidegate.changes.rules.change_set import Key
@@ -30,20 +31,19 @@ from tidegate.ports import (
     Enrolled,
     Ports,
 )
-from tidegate.rules.timestamp import later
 from tidegate.vcs.conclude import conclude
 from tidegate.vcs.rules.comparison import Comparison
 
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """A demand to run again: its delivery's id, for which commit, by whom, when (ISO 8601 in UTC)."""
+    """A demand to run again: its delivery's id, for which commit, by whom, when."""
 
     id: str
     repository: str
     sha: str
     by: str
-    at: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def _check(ports: Ports, check: RerunCheck) -> DeliveryOutcome:
 def _suite(ports: Ports, demand: Rerun) -> DeliveryOutcome:
     numbers = ports.check_run_publisher.commit_check_runs(demand.repository, demand.sha)
     known = ports.deployments.many(set(numbers.values()))
-    newest: dict[Key, tuple[str, int, Deployment]] = {}
+    newest: dict[Key, tuple[datetime, int, Deployment]] = {}
     for number, identifier in numbers.items():
         old = known.get(identifier)
         if old is not None and _is_shown(old, demand):
@@ -106,7 +106,7 @@ def _all(ports: Ports, demand: Rerun, shown: Mapping[int, Deployment], *, only_f
     made: list[tuple[int, Deployment, Deployment]] = []
     before: Counter[str] = Counter()  # The stacks of one root stand in line in the order that they had.
     for number, old in sorted(shown.items(), key=lambda each: each[1].request.at):
-        new = run_again(old, branch, demand.by, later(demand.at, before[old.root.name]), demand.id)
+        new = run_again(old, branch, demand.by, demand.at + timedelta(microseconds=before[old.root.name]), demand.id)
         before[old.root.name] += 1
         made.append((number, old, new))
     # What is known was made by this demand before, which comes again.

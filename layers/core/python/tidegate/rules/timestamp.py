@@ -1,12 +1,33 @@
-"""Moments, as the records have them: ISO 8601 in UTC with microseconds."""
+"""The one form of an instant as text: ISO 8601 in UTC with microseconds and ``+00:00``, so that texts sort by time.
+
+Inside the program an instant is an aware datetime in UTC. It becomes text where it is stored, or sent to another
+program, and nowhere else.
+"""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
+
+#: Before every instant that anything has: what is compared where there may be none.
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def later(at: str, microseconds: int) -> str:
-    """Return the moment that is some microseconds after another one, or before it."""
-    if not microseconds:
-        return at
-    return (datetime.fromisoformat(at) + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds")
+def timestamp_text(at: datetime) -> str:
+    """Return the instant as text. Raise ValueError for a datetime without a zone."""
+    return timestamp_from(at).isoformat(timespec="microseconds")
+
+
+def timestamp_from(value: str | datetime) -> datetime:
+    """Return the instant, in UTC, of a text in ISO 8601, or of a datetime as others make it.
+
+    Raise ValueError for another text, and for what has no zone.
+    """
+    try:
+        at = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+        if at.tzinfo is UTC:
+            return at
+        if at.utcoffset() is not None:
+            return at.astimezone(UTC)
+    except (OverflowError, TypeError, ValueError):
+        raise ValueError(f"{value!a} is no timestamp: write it in ISO 8601 with its zone") from None
+    raise ValueError(f"{value!a} is no timestamp: it has no zone")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from tidegate.ports.clock import Clock
 from tidegate.ports.deliveries import Deliveries, Delivery, EventQueue, WebhookSecrets
 from tidegate.rules.errors import InvalidWebhook, OversizedWebhook, UnverifiedWebhook
-from tidegate.rules.timestamp import later
 from tidegate.vcs.rules.decision import Accepted, Decision, Refused
 from tidegate.vcs.rules.events import COMMENT_PREFIXES, read_event
 from tidegate.vcs.rules.webhook import check_signature, check_size, delivery_id, parse_payload
@@ -120,7 +120,7 @@ class WebhookReceiver:
         repository = delivery.fields["repository"]
         if not self.deliveries.store(delivery):
             now = delivery.received_at
-            found = self.deliveries.take_over(delivery.id, now, later(now, -QUEUEING_SECONDS * 1_000_000))
+            found = self.deliveries.take_over(delivery.id, now, now - timedelta(seconds=QUEUEING_SECONDS))
             if found is None:
                 return Answer(202, "duplicate", "This delivery was already received.", repository)
             delivery = found

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tidegate.config.rules.drift import DriftFinding, DriftReport, DriftState
 from tidegate.drift.get_drift import DriftView, Undoing
-from tidegate.web.models import Changes, JobLink, Shown
+from tidegate.web.models import Changes, Instant, JobLink, Shown
 from tidegate.web.shapes import Shapes, changes_of
 
 
@@ -17,7 +17,7 @@ class DriftFindingModel(Shown):
     stack: str
     state: DriftState
     reason: str = Field(description="Why its plan failed, or why it was not checked")
-    drifted_since: str | None = Field(description="When the current drift was first detected, ISO 8601")
+    drifted_since: Instant | None = Field(description="When the current drift was first detected, ISO 8601")
     changes: Changes | None = Field(description="The changes that would undo the drift")
     deployment: str | None = Field(description="The id of the deployment that undoes it, if there is one")
     undoing: Undoing | None = Field(
@@ -37,7 +37,7 @@ class DriftScheduleModel(Shown):
     report: DriftReport
     problem: str = Field(description="Why it does not run, if it does not")
     running: bool
-    looked_at: str | None = Field(description="When its last run ended, ISO 8601 in UTC; null before the first")
+    looked_at: Instant | None = Field(description="When its last run ended, ISO 8601 in UTC; null before the first")
     revision: str | None = Field(description="The commit that was checked")
     notice: str = Field(description="What the last run left out or could not report, and why")
     roots: list[DriftFindingModel] = Field(
@@ -71,7 +71,7 @@ def drift_schedule(shapes: Shapes, view: DriftView) -> DriftScheduleModel:
         report=entry.report,
         problem=record.problem,
         running=bool(record.execution),
-        looked_at=record.ended_at or None,
+        looked_at=record.ended_at,
         revision=record.sha or None,
         notice=record.notice,
         roots=[_finding(shapes, view, each) for each in record.findings],
@@ -86,7 +86,7 @@ def _finding(shapes: Shapes, view: DriftView, finding: DriftFinding) -> DriftFin
         stack=finding.stack,
         state=finding.state,
         reason=finding.reason,
-        drifted_since=finding.drifted_since or None,
+        drifted_since=finding.drifted_since,
         changes=changes_of(finding.changes) if finding.changes else None,
         deployment=finding.deployment if undoing not in {None, Undoing.ABSENT} else None,
         undoing=undoing,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from tidegate.deploys.queue.get_queue import RootView
 from tidegate.deploys.rules.needs import Need, needs, runs
@@ -24,7 +25,7 @@ class Glance:
     needs: Mapping[Need, tuple[RootView, ...]]
 
 
-def glance(views: Sequence[RootView], now: str) -> Glance:
+def glance(views: Sequence[RootView], now: datetime) -> Glance:
     """Return what a list of repositories tells of one. What was left alone for half a year needs nobody."""
     active = [view for view in views if not is_resting(view, now)]
     found = {need: tuple(view for view in active if need in _needs(view)) for need in Need}

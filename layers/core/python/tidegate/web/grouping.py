@@ -55,9 +55,9 @@ def _awaited(stack: str, deployments: Iterable[DeploymentSummary]) -> set[str]:
     }
 
 
-def is_resting(view: RootView, now: str) -> bool:
+def is_resting(view: RootView, now: datetime) -> bool:
     """Tell whether nothing happens to a root any more: not for long, and nothing runs, waits, or is locked."""
     if view.running or view.head.length or view.head.lock or view.last is None:
         return False
     at = view.last.changed_at or view.last.request.at
-    return datetime.fromisoformat(at) < datetime.fromisoformat(now) - RESTING
+    return at < now - RESTING

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
 from tidegate.deploys.read_log import LogState
 from tidegate.deploys.rules.gate import Point
@@ -12,8 +13,18 @@ from tidegate.deploys.rules.job import JobKind
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.review_rule import PlanReview
 from tidegate.deploys.rules.state import State
+from tidegate.rules.timestamp import timestamp_from, timestamp_text
 
-Moment = Annotated[str, Field(description="ISO 8601 in UTC", examples=["2026-03-02T09:00:00.000000+00:00"])]
+Instant = Annotated[datetime, BeforeValidator(timestamp_from), PlainSerializer(timestamp_text, return_type=str)]
+Timestamp = Annotated[Instant, Field(description="ISO 8601 in UTC", examples=["2026-03-02T09:00:00.000000+00:00"])]
+
+
+def _or_none(value: str | datetime | None) -> datetime | None:
+    return timestamp_from(value) if value else None
+
+
+def _or_empty(at: datetime | None) -> str:
+    return timestamp_text(at) if at else ""
 
 
 class Shown(BaseModel):
@@ -62,11 +73,11 @@ class LockModel(Shown):
     """Why merges wait."""
 
     by: str
-    at: Moment
+    at: Timestamp
     revision: str
     reason: str
     deployment: str
-    expires_at: str | None = Field(default=None, description="When it expires (ISO 8601 in UTC); null: never")
+    expires_at: Instant | None = Field(default=None, description="When it expires (ISO 8601 in UTC); null: never")
     scope: str | None = Field(default=None, description="The locked stack, or `*` for all roots; null: one root")
 
 
@@ -95,11 +106,11 @@ class DeploymentBrief(Shown):
     branch: str
     trigger: Trigger
     requested_by: str
-    requested_at: Moment
+    requested_at: Timestamp
     state: State
     reason: str
     error: str = Field(description="The error's name, if it failed")
-    changed_at: str
+    changed_at: Annotated[datetime | None, BeforeValidator(_or_none), PlainSerializer(_or_empty, return_type=str)]
     changes: Changes | None = Field(description="null until it is planned")
     pull_request: int | None
     pull_request_reference: str | None = Field(description="Its number as the VCS provider shows it: `#12`, `!12`")
@@ -118,17 +129,17 @@ class ApprovalModel(Shown):
     """One person's confirmation."""
 
     by: str
-    at: Moment
+    at: Timestamp
 
 
 class ReviewModel(Shown):
     """The review of a plan."""
 
-    asked_at: Moment
-    expires_at: Moment = Field(description="ISO 8601 in UTC; after that, the plan is not applied")
+    asked_at: Timestamp
+    expires_at: Timestamp = Field(description="ISO 8601 in UTC; after that, the plan is not applied")
     approved: bool | None = Field(description="null while it is open")
     by: str | None
-    at: str | None
+    at: Instant | None
     approvals: list[ApprovalModel]
 
 
@@ -145,7 +156,7 @@ class StepModel(Shown):
     """A line of the timeline."""
 
     state: State
-    at: Moment
+    at: Timestamp
     by: str
     reason: str
 
@@ -155,7 +166,7 @@ class AuditedModel(Shown):
 
     event: str
     state: str
-    at: Moment
+    at: Timestamp
 
 
 class JobLink(Shown):
@@ -190,7 +201,7 @@ class OverrideModel(Shown):
     """An operator's word that a deployment is applied whatever is missing."""
 
     by: str
-    at: str
+    at: Instant
     reason: str
 
 
@@ -206,7 +217,7 @@ class RequirementsModel(Shown):
 class SlotModel(Shown):
     """Why no runner starts for a deployment yet."""
 
-    since: Moment
+    since: Timestamp
     busy: int = Field(description="How many runners are busy")
     limit: int = Field(description="How many runners the installation may run concurrently (`runner_slots`)")
     position: int = Field(description="Its position among waiting jobs, from 1; 0: it just got a slot")
@@ -264,7 +275,7 @@ class OrphanedModel(Shown):
     """That a root is gone from the default branch, and what it made is not destroyed."""
 
     revision: str = Field(description="The last commit without the root")
-    at: Moment
+    at: Timestamp
     resources: int | None = Field(description="How many resources its last deployment left; null: not known")
 
 
@@ -303,7 +314,7 @@ class PlaceModel(Shown):
     id: str
     revision: str
     trigger: Trigger
-    requested_at: Moment
+    requested_at: Timestamp
     requested_by: str | None
     destroy: bool = Field(default=False, description="Whether it destroys the root's resources")
     url: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from tidegate.deploys.rules.cancelling import can_be_cancelled
 from tidegate.deploys.rules.deployment import Deployment
@@ -14,6 +15,7 @@ from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.unapproved import asked_here
 from tidegate.rules.access import Action
 from tidegate.rules.decision import Decision
+from tidegate.rules.timestamp import LONG_AGO
 from tidegate.web.authorization import Access, Authorization
 
 _NOT = Decision(False, "")
@@ -21,10 +23,10 @@ _NOT = Decision(False, "")
 
 @dataclass(frozen=True, slots=True)
 class ReviewOffer:
-    """An open review: who may not confirm, until when it waits (ISO 8601 in UTC), and how many people it needs."""
+    """An open review: who may not confirm, until when it waits, and how many people it needs."""
 
     confirm: Decision
-    expires: str
+    expires: datetime
     excluded: tuple[str, ...]
     needed: int
 
@@ -79,7 +81,7 @@ def _approval(deployment: Deployment, login: str) -> Decision:
 def _review(deployment: Deployment, login: str) -> ReviewOffer | None:
     if deployment.review is None:
         return None
-    verdict = check_click(deployment, Answer.APPROVE, login, "")
+    verdict = check_click(deployment, Answer.APPROVE, login, LONG_AGO)
     confirm = Decision(verdict.followup is not Followup.REFUSE, verdict.reason)
-    until = expires_at(deployment.review).isoformat(timespec="microseconds")
+    until = expires_at(deployment.review)
     return ReviewOffer(confirm, until, excluded(deployment), needed_approvals(deployment))

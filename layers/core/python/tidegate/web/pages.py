@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
@@ -247,10 +248,10 @@ class Pages:
         return see_other(address(f"/deployments/{quote(identifier)}", done="cancelled"))
 
 
-def _until(deployment: Deployment) -> str:
-    """Return until when a deployment waits for its requirements (ISO 8601 in UTC), if it does."""
+def _until(deployment: Deployment) -> datetime | None:
+    """Return until when a deployment waits for its requirements, if it does."""
     gate = deployment.gate
-    return requirements_gate.expires_at(gate).isoformat(timespec="microseconds") if gate else ""
+    return requirements_gate.expires_at(gate) if gate else None
 
 
 def static_name(file: str) -> Response[str]:

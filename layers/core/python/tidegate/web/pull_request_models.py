@@ -16,7 +16,7 @@ from tidegate.pull_requests.rules.record import (
 )
 from tidegate.pull_requests.rules.tally import tally
 from tidegate.vcs.rules.check_run import Conclusion
-from tidegate.web.models import Changes, JobLink, Moment, Shown
+from tidegate.web.models import Changes, Instant, JobLink, Shown, Timestamp
 from tidegate.web.shapes import Shapes, changes_of
 
 
@@ -27,7 +27,7 @@ class ConditionModel(Shown):
     status: Status
     reason: str = Field(description="A machine-readable code")
     message: str
-    lastTransitionTime: Moment  # noqa: N815  # Kubernetes' word.
+    lastTransitionTime: Timestamp  # noqa: N815  # Kubernetes' word.
 
 
 class FindingModel(Shown):
@@ -61,7 +61,7 @@ class LayerModel(Shown):
     reason: str
     why: str = Field(description="Why the pull request affects it")
     tier: int = Field(description="The order of deployment after the merge, from 1")
-    changed_at: Moment
+    changed_at: Timestamp
     changes: Changes | None = Field(description="null until it is planned, and for a removed root")
     gone: bool = Field(description="Whether the pull request takes the root away: the merge destroys nothing of it")
     left: int | None = Field(description="How many resources a removed root leaves; null if not known")
@@ -97,8 +97,8 @@ class PullRequestBrief(Shown):
     stacks: list[str] = Field(description="The stacks of the roots that it affects")
     draft: bool
     from_fork: bool
-    opened_at: Moment
-    closed_at: str | None = Field(description="ISO 8601 in UTC; null while it is open")
+    opened_at: Timestamp
+    closed_at: Instant | None = Field(description="ISO 8601 in UTC; null while it is open")
     merged: bool
     notice: str = Field(description="What is left out, and why")
     url: str = Field(description="The URL of its page")
@@ -202,7 +202,7 @@ def _brief(shapes: Shapes, record: PullRequestRecord) -> dict[str, object]:
         "draft": spec.is_draft,
         "from_fork": spec.from_fork,
         "opened_at": record.opened_at,
-        "closed_at": record.closed_at or None,
+        "closed_at": record.closed_at,
         "merged": record.merged,
         "notice": record.notice,
         "url": shapes.pull_url(spec.repository, spec.number),

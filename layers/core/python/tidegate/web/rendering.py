@@ -25,6 +25,7 @@ from tidegate.deploys.rules.state import State, is_final
 from tidegate.deploys.texts.advice import NEWER_REVISION, REPLACED, REPLACED_SENTENCE
 from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestState, VerdictKind
 from tidegate.roots.rules.query_words import MAXIMUM_LENGTH
+from tidegate.rules.timestamp import timestamp_text
 from tidegate.texts.markdown import plain, without_marks
 from tidegate.vcs.rules.check_run import Conclusion
 from tidegate.vcs.rules.forge_terms import GITHUB_TERMS, ForgeTerms
@@ -130,6 +131,7 @@ class Rendering:
             pull_tone=lambda record: _pull_look(record)[1],
             stays=stays,
             without_marks=without_marks,
+            timestamp=timestamp_text,
             moment=_moment,
             instant=_instant,
             state=_state,
@@ -192,12 +194,12 @@ def _harmless(value: Any) -> Any:
     return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _moment(at: str | datetime | None) -> str:
+def _moment(at: datetime | None) -> str:
     return moment(at) if at else "\N{EN DASH}"
 
 
-def _instant(at: str) -> str:
-    return f"{datetime.fromisoformat(at):%Y-%m-%d %H:%M:%S}"
+def _instant(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S}"
 
 
 def _state(state: State) -> str:

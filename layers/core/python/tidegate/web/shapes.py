@@ -300,7 +300,7 @@ class Shapes:
             revision=lock.revision,
             reason=lock.reason,
             deployment=lock.deployment,
-            expires_at=lock.expires_at or None,
+            expires_at=lock.expires_at,
             scope=lock.scope or None,
         )
 
@@ -339,7 +339,7 @@ def _review(review: Review | None) -> ReviewModel | None:
     approvals = [ApprovalModel(by=one.by, at=one.at) for one in review.approvals]
     return ReviewModel(
         asked_at=review.asked_at,
-        expires_at=expires_at(review).isoformat(timespec="microseconds"),
+        expires_at=expires_at(review),
         approved=review.approved,
         by=review.by,
         at=review.at,

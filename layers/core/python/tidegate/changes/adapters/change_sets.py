@@ -10,6 +10,7 @@ from tidegate.aws.records import pack, to_item, unpack
 from tidegate.aws.table import Table, reasons, refusals_of
 from tidegate.ports import Enrolled
 from tidegate.rules.errors import CloudUnavailable, Conflict
+from tidegate.rules.timestamp import timestamp_text
 
 #: As long as the jobs of the deployments.
 _KEPT_SECONDS = 90 * 24 * 3600
@@ -75,7 +76,7 @@ class DynamoChangeSets:
             "TableName": self._table.name,
             "Item": to_item(item),
             "ConditionExpression": _IS_NEWER,
-            "ExpressionAttributeValues": to_item({":requested_at": one.requested_at}),
+            "ExpressionAttributeValues": to_item({":requested_at": timestamp_text(one.requested_at)}),
         }
 
 

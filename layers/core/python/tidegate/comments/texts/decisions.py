@@ -60,13 +60,13 @@ def _confirmed(command: Command, found: Sequence[Deployment], prefix: str) -> Se
     return Unclear(_which(why, found, command.verb, prefix))
 
 
-def written_too_early(deployment: Deployment, written_at: str) -> str:
+def written_too_early(deployment: Deployment, written_at: datetime | None) -> str:
     """Return why a comment does not confirm the plan that a deployment waits with, empty if it does.
 
-    A comment that was written before the plan was shown, or nobody knows when (ISO 8601), is about another one.
+    A comment that was written before the plan was shown, or nobody knows when (None), is about another one.
     """
-    asked = deployment.review.asked_at if deployment.review else ""
-    if asked and written_at and datetime.fromisoformat(written_at) >= datetime.fromisoformat(asked):
+    asked = deployment.review.asked_at if deployment.review else None
+    if asked and written_at and written_at >= asked:
         return ""
     return "This comment is older than the plan. Review the plan, and comment again."
 

@@ -16,21 +16,19 @@ from tidegate.config.values import Query, refused, shown
 from tidegate.deploys.rules.freeze import LONGEST_FREEZE_DAYS, Freeze
 from tidegate.deploys.rules.locking import DURATION, LONGEST_REASON
 from tidegate.roots.rules.root_query import TagQuery, parse_tag_query
+from tidegate.rules.timestamp import timestamp_from
 
 _MINUTES = {"m": 1, "h": 60, "d": 24 * 60}
 _BRANCHES = ("branch:", "dest_branch:")
 
 
-def _moment(value: Any) -> str:
-    """Return a timestamp in UTC from a text, or from YAML's own timestamp."""
+def _instant(value: Any) -> datetime:
+    """Return an instant in UTC from a text, or from YAML's own timestamp."""
     try:
-        found = value if isinstance(value, datetime) else datetime.fromisoformat(value)
-    except (TypeError, ValueError):
-        found = None
-    if found is None or found.tzinfo is None:
+        return timestamp_from(value)
+    except ValueError:
         allowed = "Write a date, a time and a UTC offset, such as '2026-12-20T18:00:00Z' or '2026-12-20T18:00:00+01:00'"
-        raise refused(f"{shown(value)} is not a timestamp", allowed)
-    return found.astimezone(UTC).isoformat(timespec="microseconds")
+        raise refused(f"{shown(value)} is not a timestamp", allowed) from None
 
 
 def _cron(text: str) -> str:
@@ -55,7 +53,7 @@ def _query(query: TagQuery) -> TagQuery:
     return query
 
 
-Moment = Annotated[str, BeforeValidator(_moment, json_schema_input_type=str)]
+Instant = Annotated[datetime, BeforeValidator(_instant, json_schema_input_type=str)]
 
 
 class _FreezeSection(Section):
@@ -63,7 +61,7 @@ class _FreezeSection(Section):
         Query, AfterValidator(_query), Field(description="A tag query that selects the roots. By default, all roots.")
     ] = parse_tag_query("")
     until: Annotated[
-        Moment | None, Field(description=f"The end: at most {LONGEST_FREEZE_DAYS} days after the start.")
+        Instant | None, Field(description=f"The end: at most {LONGEST_FREEZE_DAYS} days after the start.")
     ] = None
     cron: Annotated[
         Annotated[str, AfterValidator(_cron)] | None,
@@ -84,7 +82,7 @@ class _FreezeSection(Section):
 
 
 #: ``from`` is a Python keyword, so it cannot be a field's name.
-_FROM: Any = {"from": (Annotated[Moment | None, Field(description="The start: date, time and UTC offset.")], None)}
+_FROM: Any = {"from": (Annotated[Instant | None, Field(description="The start: date, time and UTC offset.")], None)}
 _WithFrom: Any = create_model("_WithFrom", __base__=_FreezeSection, **_FROM)
 
 
@@ -115,5 +113,5 @@ class FreezeSection(_WithFrom):
         """Return the window and its line."""
         minutes = int(self.duration[:-1]) * _MINUTES[self.duration[-1]] if self.duration else 0
         reason = " ".join(self.reason.split())
-        begins, ends = getattr(self, "from") or "", self.until or ""
-        return Freeze(self.tag_query.text, reason, begins, ends, self.cron or "", minutes, self.timezone, line)
+        begins = getattr(self, "from")
+        return Freeze(self.tag_query.text, reason, begins, self.until, self.cron or "", minutes, self.timezone, line)

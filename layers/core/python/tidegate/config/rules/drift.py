@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
+from datetime import datetime
 from enum import StrEnum
 
 from tidegate.config.rules.timetable import Timetable
@@ -48,9 +49,9 @@ class DriftEntry:
 
 @dataclass(frozen=True, slots=True)
 class DriftFinding:
-    """How a root stands in one of its stacks. Times are ISO 8601 in UTC.
+    """How a root stands in one of its stacks.
 
-    ``drifted_since`` is when drift was seen first that is not known to be gone, empty without. ``job`` made the plan;
+    ``drifted_since`` is when drift was seen first that is not known to be gone, None without. ``job`` made the plan;
     ``changes`` are its counts, without addresses. ``deployment`` is the one that is to apply the drift away.
     """
 
@@ -59,7 +60,7 @@ class DriftFinding:
     shared: bool
     state: DriftState
     reason: str = ""
-    drifted_since: str = ""
+    drifted_since: datetime | None = None
     job: str | None = None
     changes: PlannedChanges | None = None
     deployment: str = ""
@@ -76,7 +77,7 @@ class DriftFinding:
 
 @dataclass(frozen=True, slots=True)
 class DriftRecord:
-    """A schedule of a repository, and what its last run found. Times are ISO 8601 in UTC. ``version`` counts writes.
+    """A schedule of a repository, and what its last run found. ``version`` counts writes.
 
     ``execution`` is the run that goes on, empty without one, and ``started_at`` when the last one began. ``layers`` are
     the ids of its plans, ``former`` those of earlier runs that still exist. ``sha`` is the commit that ``findings``
@@ -90,8 +91,8 @@ class DriftRecord:
     entry: DriftEntry
     problem: str = ""
     execution: str = ""
-    started_at: str = ""
-    ended_at: str = ""
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
     sha: str = ""
     layers: tuple[str, ...] = ()
     former: tuple[str, ...] = ()
@@ -128,24 +129,24 @@ class DriftRecord:
         return ", ".join(f"{number} {text}" for number, text in counted if number) or "no roots"
 
 
-def begun(record: DriftRecord, execution: str, at: str) -> DriftRecord:
+def begun(record: DriftRecord, execution: str, at: datetime) -> DriftRecord:
     """Return the record of a schedule whose run ``execution`` begins."""
     former = tuple(dict.fromkeys((*record.former, *record.layers)))
     return replace(record, execution=execution, started_at=at, layers=(), former=former)
 
 
-def found(record: DriftRecord, layers: Iterable[SpeculativePlan], at: str) -> DriftRecord:
+def found(record: DriftRecord, layers: Iterable[SpeculativePlan], at: datetime) -> DriftRecord:
     """Return the record with what its plans came to. What drifted before has drifted since then."""
     before = {each.key: each for each in record.findings}
     findings = [_finding(each, before.get((each.root.name, each.stack)), at) for each in layers]
     return replace(record, findings=tuple(sorted(findings, key=_by_importance)), ended_at=at)
 
 
-def _finding(layer: SpeculativePlan, before: DriftFinding | None, at: str) -> DriftFinding:
+def _finding(layer: SpeculativePlan, before: DriftFinding | None, at: datetime) -> DriftFinding:
     state = _STATES.get(layer.state, DriftState.FAILED)
-    since, deployment = (before.drifted_since, before.deployment) if before else ("", "")
+    since, deployment = (before.drifted_since, before.deployment) if before else (None, "")
     if state is DriftState.NONE:
-        since = deployment = ""
+        since, deployment = None, ""
     elif state is DriftState.DRIFTED:
         since = since or at
     return DriftFinding(

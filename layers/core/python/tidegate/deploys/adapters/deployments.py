@@ -13,6 +13,7 @@ from tidegate.aws.table import OPEN_DEPLOYMENTS, RECORD, Table
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.ports import PublishedCheckRun
 from tidegate.rules.errors import Conflict, NotFound
+from tidegate.rules.timestamp import timestamp_text
 
 
 def deployment_key(deployment: str) -> str:
@@ -28,9 +29,10 @@ def record_key(deployment: str) -> dict[str, Any]:
 def put_new(deployment: Deployment) -> dict[str, Any]:
     """Return the arguments of a put that stores a new record, if there is none with this id."""
     key = {"pk": deployment_key(deployment.id), "sk": RECORD}
-    open_ = {"open": OPEN_DEPLOYMENTS, "open_since": deployment.request.at}
+    requested_at = timestamp_text(deployment.request.at)
+    open_ = {"open": OPEN_DEPLOYMENTS, "open_since": requested_at}
     # What the indexes of lists are sorted by: no key can lie in a value of the record.
-    sorted_by = {"queue": deployment.queue, "requested_at": deployment.request.at}
+    sorted_by = {"queue": deployment.queue, "requested_at": requested_at}
     item = {**pack(deployment), **key, **open_, **sorted_by}
     return {"Item": to_item(item), "ConditionExpression": "attribute_not_exists(pk)"}
 

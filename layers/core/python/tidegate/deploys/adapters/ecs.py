@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC
 from typing import Any
 
 from botocore.exceptions import ClientError
 
 from tidegate.aws.boto import cloud_errors, error_code
 from tidegate.deploys.rules.runner_task import RunnerTask
+from tidegate.rules.timestamp import timestamp_from
 
 #: What ECS answers of a task that it does not know any more, an hour after its end; and of what is no task's name.
 _GONE = "InvalidParameterException"
@@ -45,7 +45,7 @@ class EcsRunners:
 
 
 def _task(task: Mapping[str, Any]) -> RunnerTask:
-    made = task["createdAt"].astimezone(UTC).isoformat(timespec="microseconds")
+    made = timestamp_from(task["createdAt"])
     return RunnerTask(task["taskArn"], _job(task), made)
 
 

@@ -51,6 +51,7 @@ from tidegate.messages.queues import (
     RefreshPositions,
 )
 from tidegate.rules.errors import CloudUnavailable
+from tidegate.rules.timestamp import timestamp_text
 
 SOURCE = "tidegate"
 DETAIL_TYPE = "Deployment changed"
@@ -199,7 +200,7 @@ def _detail(deployment: Deployment) -> dict[str, Any]:
         "requested_by": deployment.request.by,
         "state": deployment.state.value,
         "reason": deployment.reason,
-        "changed_at": deployment.changed_at,
+        "changed_at": timestamp_text(deployment.changed_at) if deployment.changed_at else "",
         "apply_job": deployment.apply.job,
         "changes": {name: getattr(changes, name) for name in _COUNTS} if changes else None,
     }

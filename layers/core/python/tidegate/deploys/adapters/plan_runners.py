@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from tidegate.aws.table import RECORD, Table
 from tidegate.deploys.rules.plan_runner import Limit, OnFargate
+from tidegate.rules.timestamp import timestamp_from, timestamp_text
 
 
 class DynamoPlanRunners:
@@ -21,15 +21,18 @@ class DynamoPlanRunners:
             "sk": _sort_key(why.form),
             "limit": why.limit.name,
             "form": why.form,
-            "since": why.since,
-            "until": why.until,
-            "expires_at": int(datetime.fromisoformat(why.until).timestamp()),
+            "since": timestamp_text(why.since),
+            "until": timestamp_text(why.until),
+            "expires_at": int(why.until.timestamp()),
         }
         self._table.put(_name(queue), item)
 
     def kept(self, queue: str, form: str) -> OnFargate | None:
         item = self._table.get(_name(queue), _partition(queue), _sort_key(form))
-        return OnFargate(Limit[item["limit"]], item["form"], item["since"], item["until"]) if item else None
+        if item is None:
+            return None
+        since, until = timestamp_from(item["since"]), timestamp_from(item["until"])
+        return OnFargate(Limit[item["limit"]], item["form"], since, until)
 
 
 def _partition(queue: str) -> str:

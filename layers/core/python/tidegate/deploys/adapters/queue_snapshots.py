@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
 from typing import Any
 
 from tidegate.aws.records import pack, to_item, unpack
@@ -14,6 +15,7 @@ from tidegate.aws.table import Table, refusals_of
 from tidegate.deploys.rules.queue_snapshot import Shown
 from tidegate.ports import QueueSnapshot
 from tidegate.rules.errors import CloudUnavailable
+from tidegate.rules.timestamp import timestamp_from, timestamp_text
 
 _SHOWN = "shown#"
 _AGAIN = "#again"
@@ -43,10 +45,10 @@ class DynamoQueueSnapshots:
             KeyConditionExpression="pk = :pk",
             ExpressionAttributeValues=to_item({":pk": f"line#{queue}"}),
         )
-        shown, again = {}, ""
+        shown, again = {}, None
         for item in items:
             if item["sk"] == _AGAIN:
-                again = item["at"]
+                again = timestamp_from(item["at"])
             else:
                 shown[item["sk"].removeprefix(_SHOWN)] = unpack(Shown, item)
         return QueueSnapshot(shown, again)
@@ -66,8 +68,8 @@ class DynamoQueueSnapshots:
         for start in range(0, len(requests), _BATCH):
             self._write(queue, requests[start : start + _BATCH])
 
-    def expect(self, queue: str, again: str) -> None:
-        self._table.put(_name(queue), self._expiring(_key(queue, _AGAIN) | {"at": again}))
+    def expect(self, queue: str, again: datetime) -> None:
+        self._table.put(_name(queue), self._expiring(_key(queue, _AGAIN) | {"at": timestamp_text(again)}))
 
     def _expiring(self, item: dict[str, Any]) -> dict[str, Any]:
         return {**item, "expires_at": int(self._now()) + _KEPT_SECONDS}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from tidegate.aws.records import from_item, pack, to_item, unpack
@@ -19,6 +20,7 @@ from tidegate.deploys.rules.queue import QueueHead, Waiting, order, waiting_for
 from tidegate.deploys.rules.repository_locks import RepositoryLocks, own, under
 from tidegate.deploys.rules.request import Trigger
 from tidegate.rules.errors import Conflict, NotFound
+from tidegate.rules.timestamp import timestamp_text
 
 HEAD = "#head"
 _LINE = "waiting#"
@@ -38,7 +40,7 @@ def queue_key(queue: str) -> str:
 
 def _line_key(waiting: Waiting) -> str:
     rank, requested_at, deployment = order(waiting)
-    return f"{_LINE}{rank}#{requested_at}#{deployment}"
+    return f"{_LINE}{rank}#{timestamp_text(requested_at)}#{deployment}"
 
 
 def _key(queue: str, sk: str) -> dict[str, Any]:
@@ -200,7 +202,7 @@ def _remove_waiting(queue: str, waiting: Waiting) -> dict[str, Any]:
     return {"Key": _key(queue, _line_key(waiting)), "ConditionExpression": "attribute_exists(pk)"}
 
 
-def _lengthen(queue: str, since: str, seen: QueueHead | None) -> dict[str, Any]:
+def _lengthen(queue: str, since: datetime, seen: QueueHead | None) -> dict[str, Any]:
     """Return the update of a head for one more in the queue. It also gets its place in the index of roots."""
     head = QueueHead(queue)
     condition, of_seen = _unchanged(seen) if seen else (None, {})
@@ -210,7 +212,13 @@ def _lengthen(queue: str, since: str, seen: QueueHead | None) -> dict[str, Any]:
         "home = :home, root_name = :root_name ADD #version :one, #length :one",
         "ExpressionAttributeNames": {"#open": "open", "#version": "version", "#length": "length"},
         "ExpressionAttributeValues": to_item(
-            {":open": OPEN_QUEUES, ":since": since, ":one": 1, ":home": head.home, ":root_name": head.root_name}
+            {
+                ":open": OPEN_QUEUES,
+                ":since": timestamp_text(since),
+                ":one": 1,
+                ":home": head.home,
+                ":root_name": head.root_name,
+            }
             | of_seen
         ),
         **({"ConditionExpression": condition} if condition else {}),
@@ -234,13 +242,13 @@ def _replace_head(before: QueueHead, after: QueueHead, put_back: Waiting | None)
     """
     packed = {name: value for name, value in pack(after).items() if name != "queue"}
     absent = [name for name in QueueHead.__dataclass_fields__ if name not in packed and name != "queue"]
-    expires = after.lock is not None and bool(after.lock.expires_at)
+    expires = after.lock is not None and after.lock.expires_at is not None
     if not (after.length or after.in_flight or expires):
         absent += ["open", "open_since"]
     elif expires and after.lock is not None and not (before.length or before.in_flight):
-        packed |= {"open": OPEN_QUEUES, "open_since": after.lock.at}
+        packed |= {"open": OPEN_QUEUES, "open_since": timestamp_text(after.lock.at)}
     elif put_back:
-        packed |= {"open": OPEN_QUEUES, "open_since": put_back.requested_at}
+        packed |= {"open": OPEN_QUEUES, "open_since": timestamp_text(put_back.requested_at)}
     names = {f"#{name}": name for name in [*packed, *absent]}
     values = {f":{name}": value for name, value in packed.items()}
     expression = "SET " + ", ".join(f"#{name} = :{name}" for name in packed)

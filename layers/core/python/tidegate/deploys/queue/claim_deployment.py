@@ -6,7 +6,6 @@ The same claim again gives the deployment that is in flight.
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 
 from tidegate.deploys.rules.queue import NextStep, QueueHead, Step, Worked, Worker, next_step
 from tidegate.messages import ClaimDeployment, Claimed
@@ -32,7 +31,7 @@ def _claim(ports: Ports, message: ClaimDeployment) -> Claimed:
 
 
 def _worked(ports: Ports, message: ClaimDeployment) -> Worked:
-    age = datetime.fromisoformat(ports.clock.now()) - datetime.fromisoformat(message.started)
+    age = ports.clock.now() - message.started
     return Worked(message.rounds, age)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 
 from tidegate.deploys.finish import finish
@@ -95,7 +96,7 @@ def _mark(ports: Ports, identifier: str, done: Deployment) -> Deployment:
     return saved
 
 
-def _without_result(ports: Ports, deployment: Deployment, error: str | None, at: str) -> Ending:
+def _without_result(ports: Ports, deployment: Deployment, error: str | None, at: datetime) -> Ending:
     taken = deployment.apply.job is not None and ports.jobs.close(deployment.apply.job)
     return deployment.ending_without_result(error, at, apply_was_taken=taken)
 

@@ -29,7 +29,7 @@ def refresh_positions(ports: Ports, queue: str) -> int:
     running = _running(ports, head)
     if running is not None and running.state is State.BLOCKED and line:  # A newer one may take its place.
         ports.event_publisher.change_moved(running.change.id)
-    now = datetime.fromisoformat(ports.clock.now())
+    now = ports.clock.now()
     seen = look(now, policy_statuses(head, line, running.state if running else None), board.shown)
     shas = {waiting.deployment: waiting.revision for waiting in line}
     if running is not None:
@@ -49,8 +49,7 @@ def _show(ports: Ports, queue: str, seen: Look, shas: Mapping[str, str], now: da
     """Store what the check runs that are due are to show, ask for them, and store that they were asked for."""
     standing = {name: one for name, one in seen.due.items() if one is not None}
     names = _names(ports, standing.values(), shas)
-    at = now.isoformat(timespec="microseconds")
-    shown = {name: Shown(one, at, tuple(names[other] for other in _named(one))) for name, one in standing.items()}
+    shown = {name: Shown(one, now, tuple(names[other] for other in _named(one))) for name, one in standing.items()}
     if shown:
         ports.queue_snapshots.write(queue, shown, ())
     for name in seen.due:
@@ -76,9 +75,9 @@ def _again(ports: Ports, queue: str, again: datetime | None, board: QueueSnapsho
         ports.event_publisher.queue_changed(queue)
         return
     at = min(again, now + timedelta(seconds=_LONGEST))
-    if board.again and now < datetime.fromisoformat(board.again) <= at + PAUSE:
+    if board.again and now < board.again <= at + PAUSE:
         return
-    ports.queue_snapshots.expect(queue, at.isoformat(timespec="microseconds"))
+    ports.queue_snapshots.expect(queue, at)
     ports.event_publisher.queue_changed_later(queue, ceil((at - now).total_seconds()))
 
 

@@ -95,7 +95,7 @@ def _show(ports: Ports, head: QueueHead) -> None:
 
 
 def _is_newer(lock: Lock, unlocking: Unlocking) -> bool:
-    """Tell whether the lock was put there after the unlocking was asked for. Times are one form of ISO 8601 in UTC."""
+    """Tell whether the lock was put there after the unlocking was asked for."""
     return lock.at > unlocking.at and lock.unlocking != unlocking
 
 

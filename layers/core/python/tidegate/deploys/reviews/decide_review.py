@@ -6,6 +6,7 @@ Who may decide at all, the caller has looked up before.
 from __future__ import annotations
 
 from contextlib import suppress
+from datetime import datetime
 
 from tidegate.deploys.check_branch import left_branch
 from tidegate.deploys.reviews.carry_out_review import carry_out_review, go_on_with_review
@@ -28,8 +29,10 @@ _ALTERED = (
 )
 
 
-def decide_review(ports: Ports, deployment: str, answer: Answer, by: str, at: str, seen: str | None = None) -> Decision:
-    """Record the answer that ``by`` gave at ``at`` (ISO 8601 in UTC), and go on with it once it decides.
+def decide_review(
+    ports: Ports, deployment: str, answer: Answer, by: str, at: datetime, seen: str | None = None
+) -> Decision:
+    """Record the answer that ``by`` gave at ``at``, and go on with it once it decides.
 
     ``seen`` is the SHA-256 of the plan that an approval is for; without it the caller knows by the review's id.
 
@@ -39,7 +42,7 @@ def decide_review(ports: Ports, deployment: str, answer: Answer, by: str, at: st
     return deciding_again(lambda: _decide(ports, deployment, answer, by, at, seen))
 
 
-def _decide(ports: Ports, identifier: str, answer: Answer, by: str, at: str, seen: str | None) -> Decision:
+def _decide(ports: Ports, identifier: str, answer: Answer, by: str, at: datetime, seen: str | None) -> Decision:
     deployment = ports.deployments.get(identifier)
     if answer is Answer.APPROVE and seen is not None and not _is_of(deployment.planned.plan, seen):
         return Decision(False, _ANOTHER_PLAN)

@@ -18,6 +18,6 @@ def settle_review(deployment: Deployment, deployments: Deployments, workflows: W
     review = deployment.review
     if review is None or review.approved is None:
         raise ValueError(f"{deployment.id} has no decided review")
-    decided = ReviewDecided(approved=review.approved, by=review.by or "", at=review.at or "")
+    decided = ReviewDecided(approved=review.approved, by=review.by or "", at=review.at or review.asked_at)
     with suppress(TooLate, NotFound):
         workflows.settle(deployments.review_token(deployment.id, review.id), decided.model_dump())

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from tidegate.deploys.rules.deployment import Deployment
@@ -17,6 +18,7 @@ from tidegate.deploys.rules.queue import Lock, QueueHead
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.timeline import Audited
 from tidegate.roots.rules.root import QUEUE_SEPARATOR
+from tidegate.rules.timestamp import timestamp_from, timestamp_text
 
 #: Version of the message's shape: raised when a field changes its meaning or goes.
 AUDIT_VERSION = 1
@@ -73,18 +75,19 @@ def end_word(deployment: Deployment, state: State, *, had_begun: bool) -> str | 
     return _ENDS.get(state) if had_begun or deployment.apply.job is not None else None
 
 
-def audit_message(deployment: Deployment, word: str, at: str) -> AuditMessage:
-    """Return the message that ``word`` became true of the deployment at ``at`` (ISO 8601 in UTC)."""
+def audit_message(deployment: Deployment, word: str, at: datetime) -> AuditMessage:
+    """Return the message that ``word`` became true of the deployment at ``at``."""
     job = deployment.apply.job or job_id(deployment.id, JobKind.APPLY, 1)
     is_apply = word not in _OF_THE_WHOLE
     event = f"{job if is_apply else deployment.id}:{word}"
     ending, review, plan = deployment.outcome.ending, deployment.review, deployment.planned.plan
+    override = deployment.requirements.override
     body = {
         "version": AUDIT_VERSION,
         "event_id": event,
         "id": job if is_apply else deployment.id,
         "state": word,
-        "at": at,
+        "at": timestamp_text(at),
         "deployment": deployment.id,
         "repository": deployment.repository,
         "root": deployment.root.name,
@@ -98,18 +101,18 @@ def audit_message(deployment: Deployment, word: str, at: str) -> AuditMessage:
         "forced": deployment.request.forced,
         "initiating_user": deployment.request.by,
         "approved_by": review.by if review and review.approved else None,
-        "approved_at": review.at if review and review.approved else None,
-        "approvals": [{"by": approval.by, "at": approval.at} for approval in review.approvals] if review else [],
-        "approved_here": [{"by": approval.by, "at": approval.at} for approval in deployment.requirements.approved_here],
-        "override": asdict(deployment.requirements.override) if deployment.requirements.override else None,
+        "approved_at": _text(review.at) if review and review.approved else None,
+        "approvals": [_by(each.by, each.at) for each in review.approvals] if review else [],
+        "approved_here": [_by(each.by, each.at) for each in deployment.requirements.approved_here],
+        "override": {**_by(override.by, override.at), "reason": override.reason} if override else None,
         "missing": list(deployment.requirements.missing),
         "rejected_by": deployment.rejected_by,
         "cancelled_by": deployment.outcome.cancelled.by if deployment.outcome.cancelled else None,
         "plan_sha256": plan.file.sha256 if plan else None,
         "engine": deployment.root.engine.name.value,
         "engine_version": plan.engine_version if plan else None,
-        "started": deployment.apply.started_at,
-        "ended": ending.at if ending else None,
+        "started": _text(deployment.apply.started_at),
+        "ended": _text(ending.at) if ending else None,
         "reason": ending.reason if ending else deployment.reason,
     }
     return AuditMessage(event, deployment.id, body)
@@ -122,13 +125,13 @@ def forced_message(deployment: Deployment) -> AuditMessage:
 
 def lock_message(head: QueueHead, lock: Lock) -> AuditMessage:
     """Return the message that somebody locked the queue by hand."""
-    which = _digest(f"{head.queue} {lock.at} {lock.by}")
+    which = _digest(f"{head.queue} {timestamp_text(lock.at)} {lock.by}")
     return _about_lock(head, lock, f"lock-{which}:{LOCKED}", lock.by, lock.at)
 
 
 def scoped_lock_message(repository: str, lock: Lock, unlocking: Unlocking | None = None) -> AuditMessage:
     """Return the message that a stack or a whole repository was locked, or unlocked by ``unlocking``."""
-    which = _digest(f"{repository} {lock.scope} {lock.at} {lock.by}")
+    which = _digest(f"{repository} {lock.scope} {timestamp_text(lock.at)} {lock.by}")
     head = QueueHead(f"{repository}{QUEUE_SEPARATOR}")
     if unlocking is None:
         return _about_lock(head, lock, f"lock-{which}:{LOCKED}", lock.by, lock.at)
@@ -137,17 +140,17 @@ def scoped_lock_message(repository: str, lock: Lock, unlocking: Unlocking | None
 
 def unlock_message(head: QueueHead, lock: Lock, unlocking: Unlocking) -> AuditMessage:
     """Return the message that ``lock`` was taken off the queue. A lock is taken off once."""
-    which = _digest(f"{head.queue} {lock.at} {lock.deployment}")
+    which = _digest(f"{head.queue} {timestamp_text(lock.at)} {lock.deployment}")
     return _about_lock(head, lock, f"unlock-{which}:{UNLOCKED}", unlocking.by, unlocking.at)
 
 
-def _about_lock(head: QueueHead, lock: Lock, event: str, by: str, at: str) -> AuditMessage:
+def _about_lock(head: QueueHead, lock: Lock, event: str, by: str, at: datetime) -> AuditMessage:
     body = {
         "version": AUDIT_VERSION,
         "event_id": event,
         "id": lock.deployment or None,
         "state": event.rpartition(":")[2],
-        "at": at,
+        "at": timestamp_text(at),
         "deployment": lock.deployment or None,
         "repository": head.home,
         "root": head.root_name or None,
@@ -155,18 +158,26 @@ def _about_lock(head: QueueHead, lock: Lock, event: str, by: str, at: str) -> Au
         "revision": lock.revision or None,
         "initiating_user": by,
         "locked_by": lock.by,
-        "locked_at": lock.at,
-        "expires_at": lock.expires_at or None,
+        "locked_at": timestamp_text(lock.at),
+        "expires_at": _text(lock.expires_at),
         "reason": lock.reason,
     }
     return AuditMessage(event, f"queue-{_digest(head.queue)}", body)
+
+
+def _by(by: str, at: datetime) -> dict[str, str]:
+    return {"by": by, "at": timestamp_text(at)}
+
+
+def _text(at: datetime | None) -> str | None:
+    return timestamp_text(at) if at else None
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]
 
 
-def unconfirmed_message(delivery: str, repository: str, by: str, reason: str, at: str) -> AuditMessage:
+def unconfirmed_message(delivery: str, repository: str, by: str, reason: str, at: datetime) -> AuditMessage:
     """Return the message that a webhook told of something in somebody's name that the forge does not confirm."""
     event = f"{delivery}:{UNCONFIRMED}"
     body = {
@@ -174,7 +185,7 @@ def unconfirmed_message(delivery: str, repository: str, by: str, reason: str, at
         "event_id": event,
         "id": delivery,
         "state": UNCONFIRMED,
-        "at": at,
+        "at": timestamp_text(at),
         "deployment": None,
         "repository": repository,
         "root": None,
@@ -186,5 +197,5 @@ def unconfirmed_message(delivery: str, repository: str, by: str, reason: str, at
 
 def with_audited(deployment: Deployment, message: AuditMessage) -> Deployment:
     """Return the record that says that the topic took ``message``."""
-    audited = Audited(message.event, message.state, str(message.body["at"]))
+    audited = Audited(message.event, message.state, timestamp_from(message.body["at"]))
     return replace(deployment, audited=(*deployment.audited, audited))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 
 from tidegate.deploys.rules.deployment import Deployment
@@ -76,7 +77,7 @@ def not_cancelled(deployment: Deployment) -> Deployment:
     return deployment
 
 
-def cancelled(deployment: Deployment, by: str, at: str) -> Deployment:
+def cancelled(deployment: Deployment, by: str, at: datetime) -> Deployment:
     """Return the record by which a deployment ends as cancelled: the audit topic has yet to hear of it."""
     told = deployment.outcome.cancelled or Cancellation(by, at)
     return replace(
@@ -85,7 +86,7 @@ def cancelled(deployment: Deployment, by: str, at: str) -> Deployment:
     )
 
 
-def interrupted(deployment: Deployment, by: str, at: str) -> Deployment:
+def interrupted(deployment: Deployment, by: str, at: datetime) -> Deployment:
     """Return the record of a deployment whose apply somebody interrupts."""
     return replace(deployment, outcome=replace(deployment.outcome, cancelled=Cancellation(by, at)), changed_at=at)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.deploys.rules.lineage import Lineage
@@ -24,10 +25,7 @@ def was_applied_before(deployment: Deployment) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """The record of a deployment: what it deploys, where it is, and values that say more, by who writes them and when.
-
-    Times are ISO 8601 in UTC with microseconds.
-    """
+    """The record of a deployment: what it deploys, where it is, and values by who writes them and when."""
 
     # What it deploys.
     id: str
@@ -47,9 +45,9 @@ class Deployment:
     reason: str = ""
     #: The name of what it failed with, such as ``States.HeartbeatTimeout``.
     error: str = ""
-    changed_at: str = ""
-    #: Since when it waits for a concurrency slot, empty if it does not.
-    slot_since: str = ""
+    changed_at: datetime | None = None
+    #: Since when it waits for a concurrency slot, None if it does not.
+    slot_since: datetime | None = None
     #: How often it was saved: who saves it must have read the newest.
     version: int = 0
     #: One step for each state, the first included.
@@ -88,12 +86,12 @@ class Deployment:
             return self.gate.by
         return self.review.by if self.review is not None and self.review.approved is False else None
 
-    def moved(self, state: State, at: str, reason: str = "", by: str = "") -> Deployment:
+    def moved(self, state: State, at: datetime, reason: str = "", by: str = "") -> Deployment:
         """Return the record after the step to ``state``. Raise ValueError for a step that may not be."""
         if not may_follow(self.state, state):
             raise ValueError(f"{self.id} cannot go from {self.state} to {state}")
         history = (*self.history, Step(state, at, by, reason))
-        return replace(self, state=state, reason=reason, changed_at=at, history=history, slot_since="")
+        return replace(self, state=state, reason=reason, changed_at=at, history=history, slot_since=None)
 
     def begun(self) -> Deployment:
         """Return the record of a new deployment: its timeline begins when it was asked for."""
@@ -109,7 +107,7 @@ class Deployment:
         outcome = replace(ended.outcome, last_lines=ending.last_lines, ending=ending)
         return replace(ended, error=ending.error, outcome=outcome)
 
-    def ending_without_result(self, error: str | None, at: str, *, apply_was_taken: bool) -> Ending:
+    def ending_without_result(self, error: str | None, at: datetime, *, apply_was_taken: bool) -> Ending:
         """Return how a deployment ends whose result nobody will report.
 
         ``error`` is the name of what the Terraform machine failed with, if it is known.

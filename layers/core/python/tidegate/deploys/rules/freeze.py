@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.review import moment
 from tidegate.roots.rules.root_query import parse_tag_query
 from tidegate.roots.rules.terms import Tagged, tagged
+from tidegate.rules.timestamp import LONG_AGO
 from tidegate.texts.markdown import escaped
 
 #: How long a window may hold without a break. What waits for its end, and what waits for that, must outlast it
@@ -20,14 +22,14 @@ LONGEST_FREEZE_DAYS = 21
 class Freeze:
     """A window for the roots that match a tag ``query``, and why.
 
-    It goes from ``begins`` until ``ends`` (ISO 8601 in UTC), or begins whenever ``cron`` says in ``zone`` and takes
+    It goes from ``begins`` until ``ends``, or begins whenever ``cron`` says in ``zone`` and takes
     so many ``minutes``.
     """
 
     query: str = ""
     reason: str = ""
-    begins: str = ""
-    ends: str = ""
+    begins: datetime | None = None
+    ends: datetime | None = None
     cron: str = ""
     minutes: int = 0
     zone: str = "UTC"
@@ -37,9 +39,9 @@ class Freeze:
         """Tell whether the window is about what has these tags."""
         return parse_tag_query(self.query).matches(root)
 
-    def is_ahead(self, at: str) -> bool:
-        """Tell whether the window holds, or will, at some time after ``at`` (ISO 8601 in UTC)."""
-        return bool(self.cron) or self.ends > at
+    def is_ahead(self, at: datetime) -> bool:
+        """Tell whether the window holds, or will, at some time after ``at``."""
+        return bool(self.cron) or (self.ends is not None and self.ends > at)
 
     @property
     def words(self) -> str:
@@ -48,7 +50,7 @@ class Freeze:
             hours, minutes = divmod(self.minutes, 60)
             long = " ".join(filter(None, (f"{hours} h" if hours else "", f"{minutes} min" if minutes else "")))
             return f"{long} from each start of {self.cron!r} ({self.zone})"
-        return f"from {moment(self.begins)} until {moment(self.ends)}"
+        return f"from {moment(self.begins or LONG_AGO)} until {moment(self.ends or LONG_AGO)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +63,10 @@ class FreezeWindows:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """A window that holds, and when it ends (ISO 8601 in UTC)."""
+    """A window that holds, and when it ends."""
 
     freeze: Freeze
-    until: str
+    until: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from tidegate.deploys.rules.rerun import run_again
 from tidegate.deploys.rules.review import REVIEW_DAYS, Need, evaluate_plan
 from tidegate.deploys.rules.state import DONE, State
 from tidegate.deploys.rules.waiting import AfterGate, Gate
+from tidegate.rules.timestamp import LONG_AGO
 from tidegate.texts.sentences import listed
 
 #: How long the Terraform machine waits at a gate (its TimeoutSeconds): what is waited for may itself wait through the
@@ -83,15 +84,15 @@ class Dependency:
     """What is waited for: the newest deployment of a root in a stack of the change.
 
     One that is not in its queue yet is ``queued``. ``at`` is when it came to its state, ``changed`` when it, or one
-    that it runs again, last may have changed infrastructure (ISO 8601 in UTC). ``is_lost`` tells that the change does
+    that it runs again, last may have changed infrastructure. ``is_lost`` tells that the change does
     not know it any more: then ``root`` is empty where the whole stack is meant.
     """
 
     root: str
     stack: str
     state: State
-    at: str = ""
-    changed: str = ""
+    at: datetime | None = None
+    changed: datetime | None = None
     is_lost: bool = False
 
     @property
@@ -123,16 +124,16 @@ class Dependencies:
             return _verdict(Opening.BLOCKED, reason, gone)
         bad = [each for each in self.all if each.state in _BAD_ENDS]
         if bad:
-            cause = min(bad, key=lambda each: (each.state is State.BLOCKED, each.at, each.name))
+            cause = min(bad, key=lambda each: (each.state is State.BLOCKED, each.at or LONG_AGO, each.name))
             reason = f"{cause.name} {_BAD_ENDS[cause.state]}{_besides(len(bad) - 1)}."
             return _verdict(Opening.BLOCKED, reason, bad)
         missing = [each for each in self.all if each.state not in DONE]
         return _verdict(Opening.WAIT, f"Waiting for {_listed(missing)}.", missing) if missing else None
 
     @cached_property
-    def changed(self) -> str:
-        """When any of these last may have changed infrastructure."""
-        return max((each.changed for each in self.all), default="")
+    def changed(self) -> datetime:
+        """When any of these last may have changed infrastructure, ``LONG_AGO`` if none has."""
+        return max((each.changed or LONG_AGO for each in self.all), default=LONG_AGO)
 
 
 def dependency(root: str, stack: str, deployment: Deployment | None) -> Dependency:
@@ -195,12 +196,12 @@ def evaluate_gate(
         return known.shut
     since = _planned_since(deployment)
     if point is Point.APPLY and known.changed > since:
-        newer = [each for each in known.all if each.changed > since]
+        newer = [each for each in known.all if each.changed and each.changed > since]
         return _verdict(Opening.PLAN_AGAIN, f"{_listed(newer)} changed after this plan was made.", newer)
     return _verdict(Opening.OPEN, "All dependencies are deployed.", [])
 
 
-def looked_at(deployment: Deployment, dependencies: Collection[Dependency] | Dependencies, at: str) -> Deployment:
+def looked_at(deployment: Deployment, dependencies: Collection[Dependency] | Dependencies, at: datetime) -> Deployment:
     """Return the record after a look at its gate at ``at``: still gated, blocked, or with what follows decided.
 
     What was decided before stays.
@@ -222,7 +223,7 @@ def looked_at(deployment: Deployment, dependencies: Collection[Dependency] | Dep
     return looked
 
 
-def rejected(deployment: Deployment, gate: Gate, by: str, at: str) -> Deployment:
+def rejected(deployment: Deployment, gate: Gate, by: str, at: datetime) -> Deployment:
     """Return the record of a deployment that ``by`` rejects at its gate: how it ends is decided."""
     reason = deployment.outcome.withdrawn or "It was rejected while it waited for its dependencies."
     ending = Ending(State.REJECTED, reason, "", "", at)
@@ -233,7 +234,7 @@ def rejected(deployment: Deployment, gate: Gate, by: str, at: str) -> Deployment
     )
 
 
-def superseded(deployment: Deployment, gate: Gate, newer: Deployment, at: str) -> Deployment:
+def superseded(deployment: Deployment, gate: Gate, newer: Deployment, at: datetime) -> Deployment:
     """Return the record of a blocked deployment that a newer one supersedes: how it ends is decided."""
     reason = f"Superseded by {newer.revision.short} while it was blocked. {deployment.reason}".rstrip()
     ending = Ending(State.SUPERSEDED, reason, "", "", at)
@@ -298,7 +299,7 @@ def is_behind(deployment: Deployment, other: Deployment) -> bool:
     return other.state is State.QUEUED and other.queue == deployment.queue and is_dependency
 
 
-def yielding(deployment: Deployment, gate: Gate, other: Deployment, at: str) -> Deployment:
+def yielding(deployment: Deployment, gate: Gate, other: Deployment, at: datetime) -> Deployment:
     """Return the record of a deployment that yields to ``other``, and is run again after it."""
     reason = (
         f"{_named(other)} was queued behind this deployment, which depends on it. It goes first, and this "
@@ -320,9 +321,8 @@ def is_shut(deployment: Deployment, dependencies: Collection[Dependency]) -> boo
 
 def run_after(stepped: Deployment) -> Deployment:
     """Return the deployment that runs one again that yielded: the same each time."""
-    gate = stepped.gate or Gate("", stepped.changed_at)
-    later = datetime.fromisoformat(gate.at) + timedelta(microseconds=1)
-    at = later.isoformat(timespec="microseconds")
+    gate = stepped.gate or Gate("", stepped.request.at)
+    at = (gate.at or gate.since) + timedelta(microseconds=1)
     return run_again(stepped, stepped.revision.branch, gate.by, at, f"after others {stepped.id}")
 
 
@@ -369,10 +369,10 @@ def _after(deployment: Deployment, opening: Opening) -> AfterGate:
     return AfterGate.REVIEW if is_reviewed else AfterGate.APPLY
 
 
-def _planned_since(deployment: Deployment) -> str:
+def _planned_since(deployment: Deployment) -> datetime:
     """Return when the plan began: what is applied from then on, it may not have seen."""
     began = [step.at for step in deployment.history if step.state is State.PLANNING]
-    return began[-1] if began else ""
+    return began[-1] if began else LONG_AGO
 
 
 def _named(deployment: Deployment) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,4 +23,4 @@ class Lineage:
     #: One whose revision contains this one's, applied (or with nothing to change) since.
     contained_by: str | None = None
     #: When that was.
-    contained_at: str = ""
+    contained_at: datetime | None = None

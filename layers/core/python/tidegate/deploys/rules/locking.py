@@ -21,15 +21,15 @@ _NO_REASON = "It was locked manually. Merges wait until somebody unlocks the que
 
 @dataclass(frozen=True, slots=True)
 class Locking:
-    """Who locks a queue, when (ISO 8601 in UTC), why, and until when (as ``at``; empty: until somebody unlocks)."""
+    """Who locks a queue, when, why, and until when (None: until somebody unlocks)."""
 
     by: str
-    at: str
+    at: datetime
     reason: str = ""
-    expires_at: str = ""
+    expires_at: datetime | None = None
 
 
-def asked_lock(by: str, at: str, reason: str, duration: str) -> Locking:
+def asked_lock(by: str, at: datetime, reason: str, duration: str) -> Locking:
     """Return what somebody asks for at ``at``; ``duration`` is as for ``lock_end``. Raise InvalidName."""
     return Locking(by, at, reason, lock_end(duration, at))
 
@@ -47,18 +47,17 @@ def until(locking: Locking) -> str:
     return f"Merges wait until {moment(locking.expires_at)}, or until somebody unlocks it."
 
 
-def lock_end(duration: str, at: str) -> str:
-    """Return when a lock ends that lasts so long, such as ``90m``, ``2h`` or ``3d``; an empty text for none.
+def lock_end(duration: str, at: datetime) -> datetime | None:
+    """Return when a lock ends that lasts so long, such as ``90m``, ``2h`` or ``3d``; None for an empty text.
 
     Raise InvalidName for another text.
     """
     if not duration:
-        return ""
+        return None
     found = re.fullmatch(DURATION, duration)
     if found is None:
         raise InvalidName("duration", duration, "use minutes, hours or days, such as 90m, 2h or 3d")
-    end = datetime.fromisoformat(at) + timedelta(seconds=int(found[1]) * _SECONDS[found[2]])
-    return end.isoformat(timespec="microseconds")
+    return at + timedelta(seconds=int(found[1]) * _SECONDS[found[2]])
 
 
 def check_locking(head: QueueHead, locking: Locking) -> Decision:

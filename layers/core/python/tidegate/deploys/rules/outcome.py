@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from tidegate.deploys.rules.state import State
 
@@ -15,23 +16,23 @@ class Ending:
     reason: str
     error: str
     last_lines: str
-    at: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Cancellation:
-    """Who cancelled a deployment, or asked for its apply to be interrupted, and when (ISO 8601 in UTC)."""
+    """Who cancelled a deployment, or asked for its apply to be interrupted, and when."""
 
     by: str
-    at: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Unlocking:
-    """Who took away the lock that a deployment put on its queue, and when (ISO 8601 in UTC)."""
+    """Who took away the lock that a deployment put on its queue, and when."""
 
     by: str
-    at: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,15 +62,12 @@ class Limit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OnFargate:
-    """That a root's plans run on Fargate, and why. ``form`` is what they were like when that was found out.
-
-    Times are ISO 8601 in UTC.
-    """
+    """That a root's plans run on Fargate, and why. ``form`` is what they were like when that was found out."""
 
     limit: Limit
     form: str
-    since: str
-    until: str
+    since: datetime
+    until: datetime
 
 
 def lambda_runner(request: str) -> str:
@@ -87,10 +84,10 @@ def form_of(job: Job, function: str) -> str:
     return hashlib.sha256(json.dumps(shape, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def kept(limit: Limit, form: str, now: str) -> OnFargate:
+def kept(limit: Limit, form: str, now: datetime) -> OnFargate:
     """Return what is remembered of a root of which a plan has met a limit."""
-    until = datetime.fromisoformat(now) + timedelta(days=KEPT_DAYS)
-    return OnFargate(limit, form, now, until.isoformat(timespec="seconds"))
+    until = now + timedelta(days=KEPT_DAYS)
+    return OnFargate(limit, form, now, until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +102,16 @@ class Where:
     limit: Limit | None = None
 
 
-def where(left: Limit | None, remembered: OnFargate | None, now: str) -> Where:
+def where(left: Limit | None, remembered: OnFargate | None, now: datetime) -> Where:
     """Decide where a plan runs. ``left`` is the limit that the attempt before it has met on Lambda."""
     if left is not None:
         return Where(PlanRunner.FARGATE, f"This plan moved from Lambda to Fargate: {left}.", left)
-    if remembered is None or datetime.fromisoformat(now) >= datetime.fromisoformat(remembered.until):
+    if remembered is None or now >= remembered.until:
         return Where(PlanRunner.LAMBDA)
     return Where(
         PlanRunner.FARGATE,
-        f"Plans of this root have run on Fargate since {remembered.since[:10]}, because one exceeded the limits of "
-        f"Lambda: {remembered.limit}. They start on Lambda again on {remembered.until[:10]}, or when the root's "
+        f"Plans of this root have run on Fargate since {remembered.since:%Y-%m-%d}, because one exceeded the limits of "
+        f"Lambda: {remembered.limit}. They start on Lambda again on {remembered.until:%Y-%m-%d}, or when the root's "
         "engine, directory or workflow changes.",
         remembered.limit,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from tidegate.plans.rules.plan import Plan
 
@@ -22,7 +23,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class ApplyJob:
-    """The job that applies the plan, and when it was started (ISO 8601 in UTC)."""
+    """The job that applies the plan, and when it was started."""
 
     job: str | None = None
-    started_at: str | None = None
+    started_at: datetime | None = None

@@ -8,7 +8,7 @@ that waits or closes does so only at the version that it decided on: so no wake-
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from tidegate.deploys.rules.deployment import Deployment
@@ -28,25 +28,25 @@ EXECUTION_AGE = timedelta(days=180)
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """Why merges wait: who locked the queue, when (ISO 8601, UTC), for which revision, and the reason.
+    """Why merges wait: who locked the queue, when, for which revision, and the reason.
 
     ``deployment`` is the one that locked it. ``unlocking`` is who takes it away, once that is decided and
     until the audit topic knows. ``before`` is the lock that a manual deployment found and took the place of:
     it comes back if that deployment changes nothing, and one by hand also when somebody unlocks. ``pull_request`` is
-    the one that the locking deployment is of. After ``expires_at`` (empty: never) the reconciler takes the lock away.
+    the one that the locking deployment is of. After ``expires_at`` (None: never) the reconciler takes the lock away.
     ``scope`` is not empty for a lock that is not the queue's own, but of all queues of its repository or of a stack
     (``repository_locks``).
     """
 
     by: str
-    at: str
+    at: datetime
     revision: str
     reason: str
     deployment: str = ""
     unlocking: Unlocking | None = None
     before: Lock | None = None
     pull_request: int | None = None
-    expires_at: str = ""
+    expires_at: datetime | None = None
     scope: str = ""
 
 
@@ -66,7 +66,7 @@ class Waiting:
     deployment: str
     trigger: Trigger
     revision: str
-    requested_at: str
+    requested_at: datetime
     reruns_manual: bool = False
     stacks: tuple[str, ...] = ()
 
@@ -79,7 +79,7 @@ class Orphaned:
     """
 
     revision: str
-    at: str
+    at: datetime
     resources: int | None = None
 
 
@@ -198,7 +198,7 @@ _RANKS = {Trigger.MANUAL: 0, Trigger.RERUN: 2, Trigger.MERGE: 3, Trigger.DRIFT: 
 _RERUN_OF_MANUAL = 1
 
 
-def order(waiting: Waiting) -> tuple[int, str, str]:
+def order(waiting: Waiting) -> tuple[int, datetime, str]:
     """Sort key of the queue: manual, then run again, then merged, then drift; in each first in, first out."""
     rank = _RERUN_OF_MANUAL if waiting.reruns_manual else _RANKS[waiting.trigger]
     return (rank, waiting.requested_at, waiting.deployment)
@@ -345,7 +345,7 @@ def _as_deployed(deployment: Deployment) -> Deployed:
     return Deployed(deployment.id, deployment.revision, deployment.state, deployment.request.trigger, destroyed)
 
 
-def lock_when_let_in(deployment: Deployment, lock: Lock | None, at: str) -> Lock | None:
+def lock_when_let_in(deployment: Deployment, lock: Lock | None, at: datetime) -> Lock | None:
     """Return the queue's lock once ``deployment`` is admitted: one by hand locks, so that no merge undoes it unseen."""
     if deployment.request.trigger is not Trigger.MANUAL:
         return lock
@@ -368,7 +368,7 @@ def by_hand(lock: Lock | None) -> Lock | None:
     return lock
 
 
-def lock_after(unlocked: Lock, at: str) -> Lock | None:
+def lock_after(unlocked: Lock, at: datetime) -> Lock | None:
     """Return the lock that holds once another was taken away: one by hand that has not ended is another one."""
     found = by_hand(unlocked.before)
     return None if found is None or (found.expires_at and found.expires_at <= at) else found
@@ -389,7 +389,7 @@ def _why_locked(deployment: Deployment) -> str:
     return f"{short} was deployed manually. Merges wait until somebody unlocks the queue."
 
 
-def lock_at_end(deployment: Deployment, lock: Lock | None, at: str) -> Lock | None:
+def lock_at_end(deployment: Deployment, lock: Lock | None, at: datetime) -> Lock | None:
     """Return the queue's lock once ``deployment`` has ended.
 
     An unknown outcome locks until somebody has looked (design rule 5). The lock of a manual deployment that

@@ -64,13 +64,13 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a check run is to show, and since when (ISO 8601 in UTC). ``names`` are those that ``standing`` names.
+    """What a check run is to show, and since when. ``names`` are those that ``standing`` names.
 
     ``asked`` tells that it was asked to show it: until then it is due.
     """
 
     standing: Standing
-    at: str
+    at: datetime
     names: tuple[Named, ...] = ()
     asked: bool = False
 
@@ -134,7 +134,7 @@ def _earliest(standing: Standing, before: Shown | None, now: datetime) -> dateti
     """Return when a check run may show ``standing`` at the earliest."""
     if before is None or not before.asked:
         return now
-    at, place = datetime.fromisoformat(before.at), before.standing.place
+    at, place = before.at, before.standing.place
     # A far place is shown once in a window at most: so those that were shown in it are as many as the calls.
     soon = at + (PAUSE if standing.near else FAR_WINDOW)
     if standing.near or standing.lock != before.standing.lock or standing.place * 2 <= place:
@@ -144,7 +144,7 @@ def _earliest(standing: Standing, before: Shown | None, now: datetime) -> dateti
 
 def _room_for_far(now: datetime, shown: Iterable[Shown]) -> tuple[int, datetime]:
     """Return how many far places may be shown anew now, and when there will be room again if that is too few."""
-    times = sorted(datetime.fromisoformat(one.at) for one in shown)
+    times = sorted(one.at for one in shown)
     recent = [at for at in times if at > now - FAR_WINDOW]
     room = max(0, FAR_BUDGET - len(recent))
     return room, (recent[0] if recent else now) + FAR_WINDOW

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from tidegate.deploys.rules.origin import Destruction
@@ -27,8 +28,8 @@ class DeploymentRequest:
 
     trigger: Trigger
     by: str
-    #: ISO 8601 in UTC with microseconds. Of one root's deployments, each was asked for at another time.
-    at: str
+    #: Of one root's deployments, each was asked for at another time.
+    at: datetime
     pull_request: int | None = None
     #: That it destroys what the root made, in place of deploying it.
     destroy: Destruction | None = None
@@ -51,9 +52,9 @@ class Rerun:
     #: That the first of them was asked for by hand.
     manual: bool = False
     #: When the first of them was asked for.
-    first_requested_at: str = ""
+    first_requested_at: datetime | None = None
     #: When one of them last may have changed infrastructure.
-    touched_at: str = ""
+    touched_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

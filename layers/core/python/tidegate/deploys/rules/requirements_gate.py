@@ -44,10 +44,10 @@ def waits(deployment: Deployment) -> bool:
 
 def expires_at(gate: Gate) -> datetime:
     """Return when nobody waits any more."""
-    return datetime.fromisoformat(gate.since) + timedelta(days=REQUIREMENTS_DAYS)
+    return gate.since + timedelta(days=REQUIREMENTS_DAYS)
 
 
-def waiting(approved: Deployment, missing: MissingBeforeApply, at: str) -> Deployment:
+def waiting(approved: Deployment, missing: MissingBeforeApply, at: datetime) -> Deployment:
     """Return the record of a deployment of which something is missing: it waits."""
     moved = approved.moved(State.AWAITING_REQUIREMENTS, at, _why(missing))
     return replace(
@@ -57,7 +57,7 @@ def waiting(approved: Deployment, missing: MissingBeforeApply, at: str) -> Deplo
     )
 
 
-def looked_at(deployment: Deployment, missing: MissingBeforeApply, at: str) -> Deployment:
+def looked_at(deployment: Deployment, missing: MissingBeforeApply, at: datetime) -> Deployment:
     """Return the record of a deployment that waits, after a look at what is missing now: nothing lets it go on."""
     if not waits(deployment) or deployment.gate is None:
         return deployment
@@ -84,7 +84,7 @@ def may_not_approve(deployment: Deployment, by: str) -> str:
     return ""
 
 
-def approved_here(deployment: Deployment, by: str, at: str) -> Deployment:
+def approved_here(deployment: Deployment, by: str, at: datetime) -> Deployment:
     """Return the record of a deployment that somebody approves."""
     return replace(
         deployment,
@@ -108,7 +108,7 @@ def overridden(deployment: Deployment, override: Override) -> Deployment:
     )
 
 
-def rejected(deployment: Deployment, gate: Gate, by: str, at: str) -> Deployment:
+def rejected(deployment: Deployment, gate: Gate, by: str, at: datetime) -> Deployment:
     """Return the record of a deployment that ``by`` rejects: how it ends is decided."""
     reason = deployment.outcome.withdrawn or "It was rejected while it waited for its apply requirements."
     ending = Ending(State.REJECTED, reason, "", "", at)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.lineage import Lineage
 from tidegate.deploys.rules.queue import Deployed
@@ -10,7 +12,6 @@ from tidegate.deploys.rules.requirements_gate import is_of_head
 from tidegate.deploys.rules.root_settings import PolicyChecks
 from tidegate.deploys.rules.state import State, is_final
 from tidegate.roots.rules.root import Revision, deployment_id
-from tidegate.rules.timestamp import later
 
 #: What "re-run failed" runs again. What was refused or superseded would be so again.
 _FAILED = frozenset(
@@ -52,13 +53,13 @@ def attempt_refusal(deployment: Deployment, attempted: Deployed | None) -> str |
     return "This deployment was run again already: the newest check of this root on this commit counts."
 
 
-def run_again(old: Deployment, branch: str, by: str, at: str, request: str) -> Deployment:
-    """Return the deployment that runs ``old`` again, asked for by ``by`` at ``at`` (ISO 8601 in UTC).
+def run_again(old: Deployment, branch: str, by: str, at: datetime, request: str) -> Deployment:
+    """Return the deployment that runs ``old`` again, asked for by ``by`` at ``at``.
 
     ``request`` tells this demand from others, and ``branch`` is the one that the revision is on. It is asked for after
     ``old`` in any case, so that it is the newest of its change also where demands overtake each other.
     """
-    asked = max(at, later(old.request.at, 1))
+    asked = max(at, old.request.at + timedelta(microseconds=1))
     authors = tuple(dict.fromkeys((*old.commits.authors, old.request.by)))
     apart = old.stack if old.shared else ""
     return Deployment(

@@ -90,7 +90,7 @@ def review_id(deployment: Deployment, plan: Plan) -> str:
     return hashlib.sha256(f"{deployment.id}\0{plan.job}\0{plan.file.sha256}".encode()).hexdigest()[:20]
 
 
-def asked_for(deployment: Deployment, plan: Plan, at: str) -> Deployment:
+def asked_for(deployment: Deployment, plan: Plan, at: datetime) -> Deployment:
     """Return the deployment as it waits for the review of its plan, asked for at ``at``."""
     review = Review(id=review_id(deployment, plan), asked_at=at)
     planned = replace(deployment.planned, plan=plan)
@@ -99,7 +99,7 @@ def asked_for(deployment: Deployment, plan: Plan, at: str) -> Deployment:
 
 def expires_at(review: Review) -> datetime:
     """Return when nobody waits for the review's answer any more."""
-    return datetime.fromisoformat(review.asked_at) + timedelta(days=REVIEW_DAYS)
+    return review.asked_at + timedelta(days=REVIEW_DAYS)
 
 
 def needed_approvals(deployment: Deployment) -> int:
@@ -146,7 +146,7 @@ class ClickVerdict:
     reason: str = ""
 
 
-def check_click(deployment: Deployment, answer: Answer, by: str, at: str) -> ClickVerdict:
+def check_click(deployment: Deployment, answer: Answer, by: str, at: datetime) -> ClickVerdict:
     """Decide about an answer by ``by``, received at ``at``.
 
     The same answer again (a message that is delivered twice) has no effect of its own, but settles the
@@ -159,7 +159,9 @@ def check_click(deployment: Deployment, answer: Answer, by: str, at: str) -> Cli
         return ClickVerdict(Followup.SETTLE_AGAIN)
     if review.approved is not None:
         done = "confirmed" if review.approved else "rejected"
-        return _refused(f"{review.by} already {done} this plan on {moment(review.at or '')}. That decision is final.")
+        return _refused(
+            f"{review.by} already {done} this plan on {moment(review.at or review.asked_at)}. That decision is final."
+        )
     if deployment.state is not State.AWAITING_REVIEW:
         return _not_waiting(deployment)
     return _judge_person(deployment, review, answer, by)
@@ -179,7 +181,7 @@ def _judge_person(deployment: Deployment, review: Review, answer: Answer, by: st
     return ClickVerdict(Followup.DECIDE)
 
 
-def _was_recorded(review: Review, answer: Answer, by: str, at: str) -> bool:
+def _was_recorded(review: Review, answer: Answer, by: str, at: datetime) -> bool:
     if answer is Answer.APPROVE:
         return any((approval.by, approval.at) == (by, at) for approval in review.approvals)
     return (review.approved, review.by, review.at) == (False, by, at)
@@ -219,7 +221,7 @@ def _more(missing: int) -> str:
     return "1 more approval is needed" if missing == 1 else f"{missing} more approvals are needed"
 
 
-def decided(deployment: Deployment, answer: Answer, by: str, at: str) -> Deployment:
+def decided(deployment: Deployment, answer: Answer, by: str, at: datetime) -> Deployment:
     """Return the deployment after an answer: rejected for good, approved, or with one more approval.
 
     A rejection is an ``ending`` that the audit topic has yet to hear of. Raise ValueError when the deployment
@@ -250,7 +252,6 @@ def answer_given(deployment: Deployment, by: str) -> str:
     return f"{by} {'confirmed' if review.approved else 'rejected'} the plan."
 
 
-def moment(at: str | datetime) -> str:
-    """Return a time (ISO 8601 in UTC) as people read it, to the minute."""
-    time = datetime.fromisoformat(at) if isinstance(at, str) else at
-    return f"{time:%Y-%m-%d %H:%M} UTC"
+def moment(at: datetime) -> str:
+    """Return a time as people read it, to the minute."""
+    return f"{at:%Y-%m-%d %H:%M} UTC"

@@ -36,11 +36,11 @@ _ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class RunnerTask:
-    """A task that runs: its ARN, the id of the job that it was started for, and when it was made (ISO 8601 in UTC)."""
+    """A task that runs: its ARN, the id of the job that it was started for, and when it was made."""
 
     arn: str
     job: str
-    made_at: str
+    made_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ class JobStatus:
 
     taken_by: str | None
     is_dependency: bool
-    changed_at: str
+    changed_at: datetime | None
     seconds: int = USUAL_SECONDS
 
 
-def reason_to_stop(task: RunnerTask, status: JobStatus | None, now: str) -> str:
+def reason_to_stop(task: RunnerTask, status: JobStatus | None, now: datetime) -> str:
     """Return why a task is stopped, empty for one that is not. ``status`` is None where there is no such job.
 
     An apply goes on while its time lasts, whoever waits for it: to stop it would leave more unknown, not less.
@@ -77,6 +77,6 @@ def stop_advice(reason: str) -> str:
     return next((advice for said, advice in _ADVICE.items() if said in reason), "")
 
 
-def _seconds(begin: str, end: str) -> float:
+def _seconds(begin: datetime | None, end: datetime) -> float:
     """Return the seconds between two times; more than any limit where the first is not known."""
-    return (datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds() if begin else float("inf")
+    return (end - begin).total_seconds() if begin else float("inf")

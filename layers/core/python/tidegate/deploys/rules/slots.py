@@ -7,6 +7,7 @@ are deployments, while one of their jobs is run, and speculative plans, while th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.plan_slots import Precedence, SlotUsage, in_order
@@ -29,9 +30,9 @@ _BEGINS = frozenset({AfterGate.PLAN, AfterGate.PLAN_AGAIN, AfterGate.APPLY})
 
 @dataclass(frozen=True, slots=True)
 class SlotWait:
-    """What there is to say of who waits: since when (ISO 8601 in UTC), how many runners are busy, its position."""
+    """What there is to say of who waits: since when, how many runners are busy, its position."""
 
-    since: str
+    since: datetime
     busy: int
     limit: int
     position: int
@@ -84,7 +85,7 @@ def may_wait(places: SlotUsage, holder: str) -> bool:
     return holder in places.line or holder in places.held or len(places.line) < MOST_WAITING
 
 
-def slot_wait(places: SlotUsage, holder: str, since: str, limit: int) -> SlotWait:
+def slot_wait(places: SlotUsage, holder: str, since: datetime, limit: int) -> SlotWait:
     """Return what there is to say of a holder that waits."""
     position = list(in_order(places)).index(holder) + 1 if holder in places.line else 0
     return SlotWait(since, len(places.held), limit, position)

@@ -6,6 +6,7 @@ Those of a pull request are gone when it closes, those of a look for drift with 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
@@ -41,7 +42,7 @@ class Checkout(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SpeculativePlan:
-    """One root in one stack at one head of a pull request. Times are ISO 8601 in UTC.
+    """One root in one stack at one head of a pull request.
 
     ``id`` is legal as a part of job ids. ``sha`` is the head, ``base_sha`` the base branch's commit that it is merged
     with. What the merge would do stands in ``tier`` of ``tiers`` (1 goes first), ``waits``, ``review`` and ``access``,
@@ -85,7 +86,7 @@ class SpeculativePlan:
     policy_sets: tuple[PolicySetStatus, ...] = ()
     verdicts: tuple[PolicyVerdict, ...] = ()
     digest: str = ""
-    changed_at: str = ""
+    changed_at: datetime | None = None
     version: int = 0
     schedule: str = ""
     is_extra: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from datetime import datetime
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.deploys.rules.deployment import Deployment
@@ -30,7 +31,7 @@ class DeploymentSummary:
     state: State = State.QUEUED
     reason: str = ""
     error: str = ""
-    changed_at: str = ""
+    changed_at: datetime | None = None
     rerun: Rerun = field(default_factory=Rerun)
     change: Membership = field(default_factory=Membership)
     planned: Planned = field(default_factory=Planned)

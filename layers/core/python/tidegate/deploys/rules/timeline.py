@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from tidegate.deploys.rules.state import State
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One line of a deployment's timeline: the state it went to, when (ISO 8601 in UTC), by whom, and why."""
+    """One line of a deployment's timeline: the state it went to, when, by whom, and why."""
 
     state: State
-    at: str
+    at: datetime
     by: str = ""
     reason: str = ""
 
@@ -23,4 +24,4 @@ class Audited:
 
     event: str
     state: str
-    at: str
+    at: datetime

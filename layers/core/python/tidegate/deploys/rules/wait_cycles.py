@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.deployment import Deployment
@@ -138,7 +139,7 @@ def _is_told(deployment: Deployment) -> bool:
     return deployment.gate is not None and bool(deployment.gate.cycle)
 
 
-def _rank(deployment: Deployment) -> tuple[bool, str, str]:
+def _rank(deployment: Deployment) -> tuple[bool, datetime, str]:
     return deployment.request.trigger is Trigger.MANUAL, deployment.request.at, deployment.id
 
 

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """One person's confirmation of a plan, and when (ISO 8601 in UTC)."""
+    """One person's confirmation of a plan, and when."""
 
     by: str
-    at: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The one answer to a plan review. ``id`` is opaque to users; ``at`` is ISO 8601 in UTC.
+    """The one answer to a plan review. ``id`` is opaque to users.
 
     ``approvals`` are all confirmations so far; ``approved`` is decided once there are as many as the
     deployment's rule asks for, or by one rejection. ``by`` and ``at`` are of the answer that decided.
     """
 
     id: str
-    asked_at: str
+    asked_at: datetime
     approved: bool | None = None
     by: str | None = None
-    at: str | None = None
+    at: datetime | None = None
     approvals: tuple[Approval, ...] = ()
 
 
@@ -43,26 +44,26 @@ class AfterGate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The gate that a deployment waits at: its id, and since when (ISO 8601 in UTC).
+    """The gate that a deployment waits at: its id, and since when.
 
     ``next`` is what follows, once that is decided; ``at`` is when that was, and ``by`` who, if a person decided.
     ``cycle`` says how it and others wait for each other, so that it must give up for any of them to go on.
     """
 
     id: str
-    since: str
+    since: datetime
     next: AfterGate | None = None
     by: str = ""
-    at: str = ""
+    at: datetime | None = None
     cycle: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """An operator's word that a deployment is applied whatever is missing: who, when (ISO 8601 in UTC), and why."""
+    """An operator's word that a deployment is applied whatever is missing: who, when, and why."""
 
     by: str
-    at: str
+    at: datetime
     reason: str
 
 

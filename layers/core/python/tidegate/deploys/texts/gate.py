@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.gate import GATE_DAYS, Point, point_of, yielded
@@ -289,7 +289,7 @@ def _at_most(deployment: Deployment) -> str:
     gate = deployment.gate
     if gate is None:
         return f"It waits for at most {GATE_DAYS} days."
-    until = datetime.fromisoformat(gate.since) + timedelta(days=GATE_DAYS)
+    until = gate.since + timedelta(days=GATE_DAYS)
     return f"It waits until {moment(until)} at the latest."
 
 

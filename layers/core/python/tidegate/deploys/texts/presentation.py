@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.queue import Lock
@@ -48,11 +49,11 @@ class QueuePosition:
     """Where a deployment stands: its ``number`` (1 goes next), who runs, and who goes directly before it.
 
     ``reviewing`` tells that the one that runs waits for people, ``gate`` how it waits at a gate if it does,
-    and ``as_of`` when all this was so (ISO 8601 in UTC).
+    and ``as_of`` when all this was so.
     """
 
     number: int
-    as_of: str
+    as_of: datetime
     running: Mark | None = None
     reviewing: bool = False
     behind: Mark | None = None
@@ -66,7 +67,7 @@ class PendingDependency:
     root: str
     stack: str
     state: State
-    since: str = ""
+    since: datetime | None = None
     url: str = ""
 
 
@@ -161,15 +162,15 @@ def approval(deployment: Deployment) -> str:
     review, gate = deployment.review, deployment.gate
     if gate is not None and gate.next is AfterGate.REJECTED:
         waited_for = "its apply requirements" if deployment.requirements.missing else "its dependencies"
-        return f"Rejected by {code(gate.by)} on {moment(gate.at)}, while it waited for {waited_for}."
+        return f"Rejected by {code(gate.by)} on {moment(gate.at or gate.since)}, while it waited for {waited_for}."
     if review is not None and review.approved is False:
-        return f"Rejected by {code(review.by or '')} on {moment(review.at or '')}."
+        return f"Rejected by {code(review.by or '')} on {moment(review.at or review.asked_at)}."
     override = deployment.requirements.override
     passed = f" {code(override.by)} overrode the apply requirements: {code(override.reason)}" if override else ""
     if review is None or review.approved is None:
         return f"No review was needed.{passed}"
     by = tuple(approval.by for approval in review.approvals) or (review.by or "",)
-    return f"Confirmed by {people(by)} on {moment(review.at or '')}.{passed}"
+    return f"Confirmed by {people(by)} on {moment(review.at or review.asked_at)}.{passed}"
 
 
 def what_was_not(deployment: Deployment) -> str:

@@ -96,7 +96,7 @@ def requirements_expired(deployment: Deployment) -> Presentation:
         (
             (
                 f"**The apply requirements were not met within {REQUIREMENTS_DAYS} days**, so this deployment "
-                f"ended on {moment(deployment.changed_at)}. Nothing was applied. Missing:"
+                f"ended on {moment(deployment.changed_at or deployment.request.at)}. Nothing was applied. Missing:"
             ),
             "\n".join(f"* {sentence}" for sentence in deployment.requirements.missing),
             "Re-run this check, or merge the next revision, which includes these changes.",

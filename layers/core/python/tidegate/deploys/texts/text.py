@@ -8,6 +8,7 @@ missing and where the whole is.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from tidegate.changes.rules.stack import DEFAULT_STACK
 from tidegate.deploys.rules.deployment import Deployment
@@ -53,7 +54,7 @@ def render(deployment: Deployment, view: View) -> CheckRun:
     )
 
 
-def started_at(deployment: Deployment) -> str:
+def started_at(deployment: Deployment) -> datetime:
     """Return when what the check run shows began: with the approval, the planning, or the request."""
     review = deployment.review
     if review is not None and review.approved and review.at:

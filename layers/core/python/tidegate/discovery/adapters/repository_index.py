@@ -20,6 +20,7 @@ from tidegate.deploys.rules.queue import QueueHead
 from tidegate.deploys.rules.summary import DeploymentSummary
 from tidegate.ports import HistoryPage, KnownRepository
 from tidegate.rules.errors import Conflict, NotFound
+from tidegate.rules.timestamp import timestamp_text
 
 _REPOSITORIES = "repositories"
 
@@ -35,7 +36,7 @@ class DynamoRepositoryIndex:
         item = {**pack(repository), "pk": _REPOSITORIES, "sk": repository.name}
         newest = {
             "ConditionExpression": "attribute_not_exists(pk) OR seen_at <= :seen_at",
-            "ExpressionAttributeValues": to_item({":seen_at": repository.seen_at}),
+            "ExpressionAttributeValues": to_item({":seen_at": timestamp_text(repository.seen_at)}),
         }
         with suppress(Conflict):
             self._table.put(f"The repository {repository.name}", item, newest)
@@ -94,4 +95,9 @@ class DynamoRepositoryIndex:
 
 def _start(attribute: str, value: str, after: str) -> dict[str, str]:
     requested_at, deployment = place(value, after)
-    return {attribute: value, "requested_at": requested_at, "pk": deployment_key(deployment), "sk": RECORD}
+    return {
+        attribute: value,
+        "requested_at": timestamp_text(requested_at),
+        "pk": deployment_key(deployment),
+        "sk": RECORD,
+    }

@@ -21,6 +21,7 @@ from aws_lambda_powertools import Logger
 from tidegate.aws.boto import cloud_errors
 from tidegate.config.rules.drift import DriftFinding, DriftRecord, DriftState
 from tidegate.rules.errors import CloudUnavailable
+from tidegate.rules.timestamp import timestamp_text
 
 SOURCE, DETAIL_TYPE, EVENT_VERSION = "tidegate", "Drift", 1
 #: An event takes 256 KB; a root takes 1 KB at most.
@@ -57,7 +58,7 @@ def _detail(record: DriftRecord) -> dict[str, Any]:
         "schedule": record.entry.name,
         "revision": record.sha,
         "branch": record.branch,
-        "at": record.ended_at,
+        "at": timestamp_text(record.ended_at) if record.ended_at else "",
         **{state.value: len(record.of(state)) for state in DriftState},
         "notice": record.notice[:1000],
         "roots": [_root(each) for each in told[:_MOST_ROOTS]],
@@ -70,7 +71,7 @@ def _root(finding: DriftFinding) -> dict[str, Any]:
         "root": finding.root,
         "stack": finding.stack,
         "state": finding.state.value,
-        "drifted_since": finding.drifted_since or None,
+        "drifted_since": timestamp_text(finding.drifted_since) if finding.drifted_since else None,
         "reason": finding.reason,
         "deployment": finding.deployment or None,
         "changes": {name: getattr(changes, name) for name in _COUNTS} if changes else None,

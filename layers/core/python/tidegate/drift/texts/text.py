@@ -52,7 +52,7 @@ def summary(record: DriftRecord, page: str) -> str:
 
 
 def _parts(record: DriftRecord, page: str) -> Iterator[str]:
-    at = moment(record.ended_at)
+    at = moment(record.ended_at) if record.ended_at else ""
     if record.needs_people:
         yield f"**{record.summary}**, compared with {code(record.sha[:7])} of {code(record.branch)}, on {at}."
     else:

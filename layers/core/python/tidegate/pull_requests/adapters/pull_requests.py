@@ -12,6 +12,7 @@ from tidegate.aws.table import RECORD, Table, reasons, refusals_of
 from tidegate.deploys.rules.speculative_plan import SpeculativePlan
 from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.rules.errors import CloudUnavailable, Conflict, NotFound
+from tidegate.rules.timestamp import LONG_AGO, timestamp_text
 
 #: The place of open pull requests in the index of what is not done yet.
 OPEN_PULL_REQUESTS = "pull_request"
@@ -66,10 +67,10 @@ class DynamoPullRequests:
     def _place(self, record: PullRequestRecord) -> Mapping[str, Any]:
         """Return what keeps an open one in the index, and lets a closed one expire."""
         if record.is_open:
-            return {"open": OPEN_PULL_REQUESTS, "open_since": record.opened_at}
+            return {"open": OPEN_PULL_REQUESTS, "open_since": timestamp_text(record.opened_at or LONG_AGO)}
         kept = {"expires_at": int(self._now()) + _KEPT_SECONDS}
         if record.is_deploying:
-            return {**kept, "open": MERGED_PULL_REQUESTS, "open_since": record.closed_at}
+            return {**kept, "open": MERGED_PULL_REQUESTS, "open_since": timestamp_text(record.closed_at or LONG_AGO)}
         return kept
 
 

@@ -80,9 +80,9 @@ class MergedRoot:
         return self.deployment is not None and self.deployment.state in _FAILED
 
 
-def is_settled(roots: Sequence[MergedRoot], closed_at: str, now: str) -> bool:
-    """Tell whether comments need not follow the roots any more. Times are ISO 8601 in UTC."""
-    age = datetime.fromisoformat(now) - datetime.fromisoformat(closed_at)
+def is_settled(roots: Sequence[MergedRoot], closed_at: datetime, now: datetime) -> bool:
+    """Tell whether comments need not follow the roots any more."""
+    age = now - closed_at
     if age > FOLLOWED:
         return True
     return all(each.is_done or (each.deployment is None and age > UNKNOWN) for each in roots)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import StrEnum
 
 from tidegate.changes.rules.change_set import Key
@@ -66,7 +67,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition in the Kubernetes form. ``reason`` is one CamelCase word, ``since`` ISO 8601 in UTC.
+    """A condition in the Kubernetes form. ``reason`` is one CamelCase word.
 
     ``since`` is when the status last changed (``lastTransitionTime``).
     """
@@ -75,7 +76,7 @@ class Condition:
     status: Status
     reason: str
     message: str
-    since: str
+    since: datetime
 
 
 class PullRequestState(StrEnum):
@@ -179,8 +180,8 @@ class PullRequestRecord:
     overtaken: tuple[str, ...] = ()
     base_now: str = ""
     queued: str = ""
-    opened_at: str = ""
-    closed_at: str = ""
+    opened_at: datetime | None = None
+    closed_at: datetime | None = None
     merged: bool = False
     merge_sha: str = ""
     rules: ApplyRules = field(default_factory=ApplyRules)
@@ -234,8 +235,8 @@ def first_record(seen: SeenPullRequest, base_sha: str) -> PullRequestRecord:
     return PullRequestRecord(replace(seen.spec, base_sha=base_sha), opened_at=seen.opened_at)
 
 
-def followed(record: PullRequestRecord, seen: SeenPullRequest, base_sha: str, at: str) -> PullRequestRecord:
-    """Return the record of a pull request that is open, as it is seen ``at`` (ISO 8601 in UTC).
+def followed(record: PullRequestRecord, seen: SeenPullRequest, base_sha: str, at: datetime) -> PullRequestRecord:
+    """Return the record of a pull request that is open, as it is seen ``at``.
 
     Another revision is worked on by another execution, and so is one that was closed, or a draft that was not planned.
     """
@@ -249,7 +250,7 @@ def followed(record: PullRequestRecord, seen: SeenPullRequest, base_sha: str, at
     # What is known of a head that comes back is of layers that were stopped when it went.
     if record.is_open and not ready and spec.revision != record.discovered:
         return _next_attempt(replace(record, spec=spec))
-    return anew(replace(record, spec=spec, closed_at="", merged=False, merge_sha="", deploys=(), plans=()))
+    return anew(replace(record, spec=spec, closed_at=None, merged=False, merge_sha="", deploys=(), plans=()))
 
 
 def anew(record: PullRequestRecord) -> PullRequestRecord:
@@ -285,12 +286,12 @@ def _next_attempt(record: PullRequestRecord) -> PullRequestRecord:
     )
 
 
-def judged(record: PullRequestRecord, layers: Collection[SpeculativePlan], at: str) -> PullRequestRecord:
+def judged(record: PullRequestRecord, layers: Collection[SpeculativePlan], at: datetime) -> PullRequestRecord:
     """Return the record with its conditions as of ``at``; ``layers`` are those of its layers that exist."""
     return replace(record, conditions=conditions(record, layers, at))
 
 
-def conditions(record: PullRequestRecord, layers: Collection[SpeculativePlan], at: str) -> tuple[Condition, ...]:
+def conditions(record: PullRequestRecord, layers: Collection[SpeculativePlan], at: datetime) -> tuple[Condition, ...]:
     """Return the three conditions of a record. Where a status stays as it was, so does the time since when it is so."""
     before = {each.type: each for each in record.conditions}
     found = (_discovered(record, at), _planning(record, layers, at), _commented(record, at))
@@ -315,7 +316,7 @@ def _lasting(condition: Condition, before: Condition | None) -> Condition:
     return replace(condition, since=before.since)
 
 
-def _discovered(record: PullRequestRecord, at: str) -> Condition:
+def _discovered(record: PullRequestRecord, at: datetime) -> Condition:
     kind, head = ConditionType.IS_LAST_COMMIT_DISCOVERED, record.spec.head_sha[:7]
     if not record.discovered:
         return Condition(
@@ -332,7 +333,7 @@ def _discovered(record: PullRequestRecord, at: str) -> Condition:
     return Condition(kind, Status.TRUE, "Discovered", f"Tidegate knows which roots {head} changes.", at)
 
 
-def _planning(record: PullRequestRecord, layers: Collection[SpeculativePlan], at: str) -> Condition:
+def _planning(record: PullRequestRecord, layers: Collection[SpeculativePlan], at: datetime) -> Condition:
     kind, total = ConditionType.ARE_LAYERS_STILL_PLANNING, len(record.layers)
     done = len({each.id for each in layers if each.is_done} & set(record.layers))
     if not record.discovered:
@@ -345,7 +346,7 @@ def _planning(record: PullRequestRecord, layers: Collection[SpeculativePlan], at
     return Condition(kind, Status.FALSE, "LayersEnded" if total else "NoLayers", message, at)
 
 
-def _commented(record: PullRequestRecord, at: str) -> Condition:
+def _commented(record: PullRequestRecord, at: datetime) -> Condition:
     kind = ConditionType.IS_COMMENT_UP_TO_DATE
     if not record.discovered:
         return Condition(kind, Status.UNKNOWN, "NothingDiscovered", "There is nothing to report yet.", at)

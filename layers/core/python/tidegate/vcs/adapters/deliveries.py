@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from tidegate.aws.client import Aws, AwsError
 from tidegate.ports.deliveries import Delivery, DeliveryOutcome
 from tidegate.rules.errors import NotFound
+from tidegate.rules.timestamp import timestamp_from, timestamp_text
 
 #: Deliveries are kept for a week: GitHub lets one redeliver for three days.
 KEEP_SECONDS = 7 * 24 * 3600
@@ -34,7 +36,7 @@ def to_message(delivery: Delivery) -> str:
         "kind": delivery.event,
         "delivery": delivery.id,
         "fields": dict(delivery.fields),
-        "received_at": delivery.received_at,
+        "received_at": timestamp_text(delivery.received_at),
     }
     return _COMPACT.encode(content)
 
@@ -52,9 +54,9 @@ class DynamoDeliveries:
             **_key(delivery.id),
             "event": {"S": delivery.event},
             "fields": {"S": _COMPACT.encode(dict(delivery.fields))},
-            "received_at": {"S": delivery.received_at},
+            "received_at": {"S": timestamp_text(delivery.received_at)},
             "open": {"S": OPEN_DELIVERIES},
-            "open_since": {"S": delivery.received_at},
+            "open_since": {"S": timestamp_text(delivery.received_at)},
             "expires_at": {"N": str(int(self._now()) + KEEP_SECONDS)},
         }
         try:
@@ -71,13 +73,16 @@ class DynamoDeliveries:
     def is_queued(self, delivery: str) -> bool:
         return "open" not in self._item(delivery)
 
-    def take_over(self, delivery: str, now: str, before: str) -> Delivery | None:
+    def take_over(self, delivery: str, now: datetime, before: datetime) -> Delivery | None:
         change = {
             "Key": _key(delivery),
             "UpdateExpression": "SET open_since = :now",
             "ConditionExpression": "attribute_exists(#open) AND open_since < :before",
             "ExpressionAttributeNames": _OPEN,
-            "ExpressionAttributeValues": {":now": {"S": now}, ":before": {"S": before}},
+            "ExpressionAttributeValues": {
+                ":now": {"S": timestamp_text(now)},
+                ":before": {"S": timestamp_text(before)},
+            },
             "ReturnValues": "ALL_NEW",
         }
         try:
@@ -124,12 +129,12 @@ class DynamoDeliveries:
         claimed_by: str = self._call("UpdateItem", claim)["Attributes"]["claimed_by"]["S"]
         return claimed_by == delivery
 
-    def unqueued(self, before: str) -> Iterable[Delivery]:
+    def unqueued(self, before: datetime) -> Iterable[Delivery]:
         query: dict[str, Any] = {
             "IndexName": OPEN_INDEX,
             "KeyConditionExpression": "#open = :open AND open_since < :before",
             "ExpressionAttributeNames": _OPEN,
-            "ExpressionAttributeValues": {":open": {"S": OPEN_DELIVERIES}, ":before": {"S": before}},
+            "ExpressionAttributeValues": {":open": {"S": OPEN_DELIVERIES}, ":before": {"S": timestamp_text(before)}},
         }
         while True:
             answer = self._call("Query", query)
@@ -172,7 +177,7 @@ def _read(item: Mapping[str, Any]) -> Delivery:
         item["pk"]["S"].removeprefix("delivery#"),
         item["event"]["S"],
         json.loads(item["fields"]["S"]),
-        item["received_at"]["S"],
+        timestamp_from(item["received_at"]["S"]),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from github.CheckRun import CheckRun as GitHubCheckRun
@@ -71,7 +70,7 @@ def shown(check_run: CheckRun) -> dict[str, Any]:
     if check_run.details_url is not None:
         content["details_url"] = check_run.details_url
     if check_run.started_at is not None:
-        content["started_at"] = datetime.fromisoformat(check_run.started_at)
+        content["started_at"] = check_run.started_at
     return content
 
 

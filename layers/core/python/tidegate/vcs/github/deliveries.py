@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from github import GithubException
 from requests import RequestException
 
 from tidegate.ports import FailedDelivery
+from tidegate.rules.timestamp import timestamp_from
 from tidegate.vcs.github.access import AppCredentials, GitHubApp
 
 _PATH = "/app/hook/deliveries"
@@ -29,12 +30,12 @@ class GitHubDeliveries:
     ) -> None:
         self._app = GitHubApp(credentials, api_url=api_url, now=now)
 
-    def failed(self, since: str) -> Sequence[FailedDelivery]:
+    def failed(self, since: datetime) -> Sequence[FailedDelivery]:
         """Return one delivery for each GUID, the newest attempt, oldest first."""
         try:
             newest: dict[str, dict[str, Any]] = {}
             taken: set[str] = set()
-            for attempt in self._since(datetime.fromisoformat(since)):
+            for attempt in self._since(since):
                 newest.setdefault(attempt["guid"], attempt)
                 if int(attempt.get("status_code") or 0) in _SUCCESS:
                     taken.add(attempt["guid"])
@@ -54,7 +55,7 @@ class GitHubDeliveries:
         for _ in range(MAXIMUM_PAGES):
             headers, page = self._app.request("GET", path)
             for attempt in page:
-                if datetime.fromisoformat(attempt["delivered_at"]) < since:
+                if timestamp_from(attempt["delivered_at"]) < since:
                     return
                 yield attempt
             links = str(headers.get("link") or "").split(",")
@@ -65,5 +66,5 @@ class GitHubDeliveries:
 
 
 def _failed(attempt: dict[str, Any]) -> FailedDelivery:
-    at = datetime.fromisoformat(attempt["delivered_at"]).astimezone(UTC).isoformat(timespec="microseconds")
+    at = timestamp_from(attempt["delivered_at"])
     return FailedDelivery(int(attempt["id"]), str(attempt["guid"]), str(attempt["event"]), at)

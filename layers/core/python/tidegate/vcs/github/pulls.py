@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -15,6 +14,7 @@ from github.PullRequestReview import PullRequestReview as GitHubReview
 from github.Repository import Repository
 
 from tidegate.rules.errors import NotFound
+from tidegate.rules.timestamp import timestamp_from
 from tidegate.vcs.github.access import NOT_FOUND, READ_CONTENTS, UNPROCESSABLE, GitHubAccess
 from tidegate.vcs.github.checks import is_of
 from tidegate.vcs.rules.events import OUR_CHECK_RUNS
@@ -171,7 +171,7 @@ def _seen(repository: str, pull: Mapping[str, Any]) -> SeenPullRequest:
         # The repository of a head is gone once its fork was deleted.
         head["repo"] is None or head["repo"]["id"] != base["repo"]["id"],
     )
-    opened_at = datetime.fromisoformat(pull["created_at"]).isoformat(timespec="microseconds")
+    opened_at = timestamp_from(pull["created_at"])
     merged = pull["merged_at"] is not None
     # Of one that is not merged, it is a commit on which GitHub tried to.
     merge_sha = (pull.get("merge_commit_sha") or "") if merged else ""
@@ -197,6 +197,6 @@ def _review(review: GitHubReview) -> PullRequestReview:
         by=review.user.login if review.user else _NOBODY,
         verdict=ReviewVerdict(review.state),
         sha=review.commit_id or "",
-        at=review.submitted_at.astimezone(UTC).isoformat(timespec="microseconds"),
+        at=timestamp_from(review.submitted_at),
         id=review.id,
     )

@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -19,6 +19,7 @@ import urllib3
 from urllib3.exceptions import HTTPError
 
 from tidegate.rules.errors import AppLacksPermission, ForgeRefused, ForgeUnavailable
+from tidegate.rules.timestamp import timestamp_from
 
 #: Seconds for GitLab to answer.
 TIMEOUT = 15
@@ -135,9 +136,9 @@ def project(repository: str) -> str:
     return f"/projects/{quote(repository, safe='')}"
 
 
-def moment(text: str) -> str:
-    """Return one of GitLab's times as ISO 8601 in UTC with microseconds."""
-    return datetime.fromisoformat(text).astimezone(UTC).isoformat(timespec="microseconds")
+def moment(text: str) -> datetime:
+    """Return one of GitLab's times in UTC."""
+    return timestamp_from(text)
 
 
 def _read(answer: urllib3.BaseHTTPResponse) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from tidegate.ports import FailedDelivery
 from tidegate.vcs.gitlab.access import GitLabAccess, GitLabCredentials
@@ -40,7 +41,7 @@ class GitLabForge(GitLabChecks, GitLabComments, GitLabIssues, GitLabPeople, GitL
 class GitLabDeliveries:
     """The port ``ForgeDeliveries``: GitLab keeps the deliveries of each project apart, and they are not looked at."""
 
-    def failed(self, since: str) -> Sequence[FailedDelivery]:
+    def failed(self, since: datetime) -> Sequence[FailedDelivery]:
         """Return none: what was lost is found by where branches and merge requests are."""
         return ()
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tidegate.rules.errors import ForgeRefused, NotFound
+from tidegate.rules.timestamp import LONG_AGO
 from tidegate.vcs.gitlab.access import GitLabAccess, moment, project
 from tidegate.vcs.gitlab.comments import notes
 from tidegate.vcs.rules.events import OUR_CHECK_RUNS
@@ -114,7 +115,7 @@ class GitLabPulls:
         told = {} if all(each.get("approved_at") for each in given) else self._told(repository, number)
         found = [(each["user"], each.get("approved_at") or told.get(each["user"]["id"])) for each in given]
         reviews = (_review(user["username"], at, heads) for user, at in found)
-        return sorted(reviews, key=lambda review: review.at)
+        return sorted(reviews, key=lambda review: review.at or LONG_AGO)
 
     def dismiss_review(self, repository: str, number: int, review: int, reason: str) -> None:
         raise ForgeRefused(405, "On GitLab, only the approver can revoke an approval")
@@ -172,7 +173,7 @@ def _is_from_fork(request: _Json) -> bool:
 def _review(by: str, at: str | None, heads: Iterable[_Json]) -> PullRequestReview:
     """Return an approval. One of which nobody knows when it was given is of no commit, and so does not count."""
     if at is None:
-        return PullRequestReview(by, ReviewVerdict.APPROVED, "", "")
+        return PullRequestReview(by, ReviewVerdict.APPROVED, "", None)
     given = moment(at)
     before = [head for head in heads if moment(head["created_at"]) <= given]
     newest = max(before, key=lambda head: (moment(head["created_at"]), head["id"]), default=None)

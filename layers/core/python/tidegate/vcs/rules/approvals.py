@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from tidegate.rules.timestamp import LONG_AGO
 from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.pull_request import PullRequestReview, ReviewVerdict
 
@@ -18,14 +19,14 @@ _PERSON = "user:"
 class ToApprove:
     """What approvals are to be of: a head, and the base branch that it goes to.
 
-    ``base_since`` is when the pull request was pointed at that branch (ISO 8601 in UTC), empty if it always was.
+    ``base_since`` is when the pull request was pointed at that branch, None if it always was.
     ``author`` opened it, ``made_by`` are those who made or pushed its commits: theirs do not count.
     """
 
     head: str
     author: str
     base: str = ""
-    base_since: str = ""
+    base_since: datetime | None = None
     made_by: Authors = field(default_factory=Authors)
 
 
@@ -98,8 +99,8 @@ def is_of_other_base(review: PullRequestReview, wanted: ToApprove) -> bool:
     """Tell whether a review was given when the pull request went to another branch. Forges tell whole seconds."""
     if not wanted.base_since:
         return False
-    since = datetime.fromisoformat(wanted.base_since).replace(microsecond=0)
-    return datetime.fromisoformat(review.at) < since
+    since = wanted.base_since.replace(microsecond=0)
+    return (review.at or LONG_AGO) < since
 
 
 def _approving(reviews: Sequence[PullRequestReview]) -> list[PullRequestReview]:

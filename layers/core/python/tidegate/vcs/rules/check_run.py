@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from enum import StrEnum
+
+from tidegate.rules.timestamp import timestamp_text
 
 #: GitHub's limits, in characters (its OpenAPI description).
 MAXIMUM_TEXT = 65_535
@@ -72,9 +75,9 @@ class CheckRun:
 
     ``summary`` and ``text`` are Markdown of at most 65,535 characters each; ``external_id`` is the
     deployment's id, or empty for one that belongs to a commit only. ``details_url`` is where more is read, such as a
-    log, ``page_url`` where it is decided about what it shows, for forges without buttons. ``started_at`` (ISO 8601 in
-    UTC) is when what it shows began; None while it waits. ``annotations`` are added to those that it has: the forge
-    takes none away, and at most ``MAXIMUM_ANNOTATIONS`` in one call.
+    log, ``page_url`` where it is decided about what it shows, for forges without buttons. ``started_at`` is
+    when what it shows began; None while it waits. ``annotations`` are added to those that it has: the forge takes none
+    away, and at most ``MAXIMUM_ANNOTATIONS`` in one call.
     """
 
     name: str
@@ -88,10 +91,10 @@ class CheckRun:
     actions: tuple[Action, ...] = ()
     details_url: str | None = None
     page_url: str | None = None
-    started_at: str | None = None
+    started_at: datetime | None = None
     annotations: tuple[Annotation, ...] = ()
 
 
 def digest_of(check_run: CheckRun) -> str:
     """Return the SHA-256, in hexadecimal, of all that a check run shows."""
-    return hashlib.sha256(json.dumps(asdict(check_run), sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(asdict(check_run), sort_keys=True, default=timestamp_text).encode()).hexdigest()

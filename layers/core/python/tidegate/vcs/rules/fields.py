@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from tidegate.roots.rules.root import commit_sha, repository_name
 from tidegate.rules.errors import InvalidName, InvalidWebhook
+from tidegate.rules.timestamp import timestamp_from, timestamp_text
 
 #: Who somebody is at the forge.
 LOGIN = re.compile(r"[A-Za-z0-9_.-]{1,100}(\[bot\])?")
@@ -44,15 +44,11 @@ def number_in(payload: Mapping[str, Any], key: str) -> int:
 
 
 def moment_in(payload: Mapping[str, Any], key: str) -> str:
-    """Return a moment in ISO 8601 in UTC; empty if the event tells none."""
-    text = payload.get(key)
+    """Return a timestamp as text; empty if the event tells none."""
     try:
-        moment = datetime.fromisoformat(text.replace(" UTC", "+00:00")) if isinstance(text, str) else None
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
+        return timestamp_text(timestamp_from(text_in(payload, key).replace(" UTC", "+00:00")))
+    except (InvalidWebhook, ValueError):
         return ""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def matching_in(pattern: re.Pattern[str], payload: Mapping[str, Any], key: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 
 from tidegate.vcs.rules.authors import Authors
@@ -31,7 +32,7 @@ class PullRequest:
     failing_checks: tuple[str, ...] = ()
     lacks: str = ""
     made_by: Authors = field(default_factory=Authors)
-    base_since: str = ""
+    base_since: datetime | None = None
     merged: bool = False
 
 
@@ -46,12 +47,12 @@ class ReviewVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PullRequestReview:
-    """One review: by whom, what was said, of which commit, and when (ISO 8601 in UTC). ``id`` is the forge's, or 0."""
+    """One review: by whom, what was said, of which commit, and when. ``id`` is the forge's, or 0."""
 
     by: str
     verdict: ReviewVerdict
     sha: str
-    at: str
+    at: datetime | None
     id: int = 0
 
 
@@ -59,7 +60,7 @@ class PullRequestReview:
 class PullRequestSpec:
     """What a pull request asks for. ``head_sha`` and ``base_sha`` are the newest commits known of both branches.
 
-    ``base_since`` is when it was seen first to go to another ``base`` than before, empty if it never was. ``pushes``
+    ``base_since`` is when it was seen first to go to another ``base`` than before, None if it never was. ``pushes``
     are those that moved its head, as far as they were told of.
     """
 
@@ -73,7 +74,7 @@ class PullRequestSpec:
     title: str = ""
     is_draft: bool = False
     from_fork: bool = False
-    base_since: str = ""
+    base_since: datetime | None = None
     pushes: tuple[HeadPush, ...] = ()
 
     @property
@@ -89,7 +90,7 @@ class PullRequestSpec:
 
 @dataclass(frozen=True, slots=True)
 class SeenPullRequest:
-    """A pull request as the forge has it at one moment. ``opened_at`` is ISO 8601 in UTC.
+    """A pull request as the forge has it at one moment.
 
     ``spec.base_sha`` may be an older commit of the base branch. ``merge_sha`` is the commit that its merge brought to
     the base branch, the newest of several, empty unless it is merged.
@@ -98,7 +99,7 @@ class SeenPullRequest:
     spec: PullRequestSpec
     is_open: bool
     merged: bool
-    opened_at: str
+    opened_at: datetime
     merge_sha: str = ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from tidegate.rules.actor import TIDEGATE
 
@@ -22,7 +23,7 @@ class Push:
     before: str
     after: str
     branch: str
-    received_at: str
+    received_at: datetime
     sender: str = TIDEGATE
     forced: bool | None = False
     authors: tuple[str, ...] | None = None

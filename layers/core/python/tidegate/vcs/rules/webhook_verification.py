@@ -25,11 +25,10 @@ def comment_mismatch(sender: str, text: str, author: str, written: str, prefixes
     return ""
 
 
-def age_mismatch(written_at: str, edited_at: str, received_at: str) -> str:
-    """Return why a comment (moments in ISO 8601) does not count any more, empty if it does."""
-    written, edited, received = map(datetime.fromisoformat, (written_at, edited_at, received_at))
-    if edited - written > _SETTLED:
+def age_mismatch(written_at: datetime, edited_at: datetime, received_at: datetime) -> str:
+    """Return why a comment does not count any more, empty if it does."""
+    if edited_at - written_at > _SETTLED:
         return "The comment was edited."
-    if received - written > LONGEST_WAY:
+    if received_at - written_at > LONGEST_WAY:
         return "The event arrived more than a day after the comment was written."
     return ""
