@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tests.api.world import Client
 from tests.builders import REPOSITORY, any_drift, any_job, any_pull_request, any_pull_request_record, deployment_in
+from tests.instants import utc
 from tidegate.deploys.rules.state import State
 from tidegate.ports import Delivery
 
@@ -70,7 +71,7 @@ def prepare(wires, repository=REPOSITORY):
     wires.jobs.create(job)
     wires.pull_requests.save(any_pull_request_record(spec=any_pull_request(repository=repository)))
     wires.drifts.save(replace(any_drift(), repository=repository))
-    request = Delivery("request-1", "manual", {"repository": repository, "roots": []}, "2026")
+    request = Delivery("request-1", "manual", {"repository": repository, "roots": []}, utc("2026-01-01"))
     wires.deliveries.store(request)
     return {"repository": repository, "id": one.id, "job": job.id, "request": request.id, "change": "change-1"}
 

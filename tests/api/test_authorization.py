@@ -11,6 +11,7 @@ from cachetools import TTLCache
 from tests.api.calls import CALLS, call, client_for, prepare
 from tests.api.world import URL, Client, WebWorld
 from tests.builders import REPOSITORY, amended, any_lock
+from tests.instants import utc
 from tidegate.deploys.rules.state import State
 from tidegate.ports import KnownRepository
 from tidegate.rules.access import Access as RootAccess
@@ -57,7 +58,7 @@ def test_a_browser_without_a_session_is_sent_to_sign_in_or_refused(wires, route)
 
 @pytest.mark.parametrize("route", ABOUT_SOMETHING)
 def test_what_one_may_not_read_looks_like_what_does_not_exist(wires, route):
-    wires.repository_index.remember(KnownRepository(SECRET_REPOSITORY, "main", "0" * 40, "2026"))
+    wires.repository_index.remember(KnownRepository(SECRET_REPOSITORY, "main", "0" * 40, utc("2026-01-01")))
     names = prepare(wires, SECRET_REPOSITORY)
     client = client_for(wires, route, "visitor")
     hidden = call(client, route, names)
@@ -198,7 +199,7 @@ def test_who_is_refused_often_is_not_asked_about_each_time_and_is_asked_about_an
 
 def test_a_list_of_many_repositories_fills_up_without_using_up_the_calls_of_the_app(wires, reader):
     for number in range(149):
-        wires.repository_index.remember(KnownRepository(f"acme/repo-{number:03}", "main", "0" * 40, "2026"))
+        wires.repository_index.remember(KnownRepository(f"acme/repo-{number:03}", "main", "0" * 40, utc("2026-01-01")))
     asked, ticks = questions(wires), [0.0]
     authorization = wires.web._authorization
     authorization._listed_permissions = TTLCache(200, LISTED_SECONDS, lambda: ticks[0])
@@ -308,7 +309,7 @@ def test_a_form_of_very_many_fields_is_not_read(wires, browser):
 
 
 def test_the_path_of_a_page_tells_its_repository_whatever_its_query_says(wires, browser):
-    wires.repository_index.remember(KnownRepository("acme/other", "main", "0" * 40, "2026"))
+    wires.repository_index.remember(KnownRepository("acme/other", "main", "0" * 40, utc("2026-01-01")))
     assert "acme/other" not in browser.get(f"/repositories/{REPOSITORY}?repository=acme/other").text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from tests.builders import NOW
@@ -84,7 +85,7 @@ class Execution:
     name: str
     step: str = "claim"
     rounds: int = ROUNDS_PER_EXECUTION - 2
-    started: str = NOW
+    started: datetime = NOW
     version: int = 0
     deployment: str = ""
     token: str = ""

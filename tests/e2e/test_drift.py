@@ -55,7 +55,7 @@ class Schedule:
 
         def look() -> DriftRecord | None:
             record = self.record
-            is_over = record is not None and record.ended_at > before.ended_at and not record.execution
+            is_over = record is not None and record.ended_at != before.ended_at and not record.execution
             return record if is_over else None
 
         try:

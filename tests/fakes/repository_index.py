@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from tests.fakes.stores import MemoryDeployments, MemoryDeployQueues
 from tidegate.aws.cursor import cursor, place
@@ -61,5 +62,5 @@ def _page(history: str, found: list[Deployment], limit: int, after: str | None) 
     return HistoryPage(tuple(map(summary_of, shown)), following)
 
 
-def _age(deployment: Deployment) -> tuple[str, str]:
+def _age(deployment: Deployment) -> tuple[datetime, str]:
     return deployment.request.at, deployment.id

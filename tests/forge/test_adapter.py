@@ -10,6 +10,7 @@ import pytest
 from tests.builders import deployment_in
 from tests.e2e.patience import eventually
 from tests.forge.published import operation_of, validate
+from tests.instants import utc
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.texts.presentation import View
 from tidegate.deploys.texts.text import render
@@ -181,7 +182,5 @@ def test_deliveries_that_reached_nobody_are_listed_and_sent_again(forge, maintai
     maintainer.push(REPOSITORY, {"d.tf": "# d\n"}, "Lost")
     app = AppCredentials(str(forge.settings.app_id), forge.app_private_key)
     deliveries = GitHubDeliveries(lambda: app, api_url=forge.api_url)
-    failed = eventually(
-        lambda: [each for each in deliveries.failed("2020-01-01T00:00:00+00:00") if each.event == "push"]
-    )
+    failed = eventually(lambda: [each for each in deliveries.failed(utc("2020-01-01")) if each.event == "push"])
     deliveries.redeliver(failed[-1].id)

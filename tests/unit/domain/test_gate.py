@@ -56,7 +56,7 @@ def waiting(plan=True, **fields):
 
 
 def one(state, at=EARLY, root="app", stack="dev"):
-    return Dependency(root, stack, state, at, at if state is State.APPLIED else "")
+    return Dependency(root, stack, state, at, at if state is State.APPLIED else None)
 
 
 BAD = [(state, Opening.BLOCKED) for state in [*ENDED - DONE, State.BLOCKED]]

@@ -59,6 +59,7 @@ from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.reconciler.settle_gates import settle_gates
 from tidegate.roots.rules.root import deployment_id
 from tidegate.rules.errors import GateShut
+from tidegate.rules.timestamp import LONG_AGO
 
 #: What use cases may die at.
 MORTAL = (
@@ -294,7 +295,7 @@ class ChangeWorld(World):
 
         What was asked for again while it was reviewed is seen by the second look, before the apply.
         """
-        begun = deployment.apply.started_at or ""
+        begun = deployment.apply.started_at or LONG_AGO
         for each, record in self.newest(deployment.change.id):
             if waits_at_some_gate_for(deployment, each.root, each.stack) and each.deployment != deployment.id:
                 is_later = each.requested_at > begun

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 from tests.builders import NOW, REPOSITORY, seen, sha
 from tests.fakes import MemoryForge
@@ -75,8 +76,7 @@ class PullRequestWorld:
 
     def take_turn(self, repair):
         """Let a repair have its turn; return its count. What fails fails the test."""
-        turn = ReconcilerPass(self.clock, "")
-        turn.until = turn.ago(-60)
+        turn = ReconcilerPass(self.clock, self.clock.now() + timedelta(minutes=1))
         count = repair(self.ports, turn)
         assert turn.failures == []
         return count

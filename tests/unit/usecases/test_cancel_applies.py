@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import NOW, amended, any_plan
+from tests.instants import utc
 from tests.unit.usecases.apply_world import QUEUE, ApplyWorld
 from tests.unit.usecases.events_world import HEAD, NUMBER
 from tidegate.deploys.rules.queue import lock_when_let_in, waiting_for
@@ -125,9 +126,9 @@ def test_what_is_planned_is_not_applied_unseen_nor_confirmed_and_ends_at_its_rev
     assert (verdict.next, verdict.reason) == (Need.REVIEW, WHY)
     waiting = world.deployments.save(amended(planning, state=State.AWAITING_REVIEW, **reviewed()))
     assert WHY in check_click(waiting, Answer.APPROVE, by="reviewer", at=NOW).reason
-    assert cancel_withdrawn(world.ports, ReconcilerPass(world.clock, "2100")) == 1
+    assert cancel_withdrawn(world.ports, ReconcilerPass(world.clock, utc("2100-01-01"))) == 1
     assert newest(world).state is State.REJECTED
-    assert cancel_withdrawn(world.ports, ReconcilerPass(world.clock, "2100")) == 0
+    assert cancel_withdrawn(world.ports, ReconcilerPass(world.clock, utc("2100-01-01"))) == 0
 
 
 def test_what_comes_to_a_gate_after_it_was_withdrawn_ends_there(world):

@@ -6,6 +6,7 @@ import pytest
 
 from tests.builders import NOW, any_job
 from tests.fakes.ports import memory_ports
+from tests.instants import utc
 from tidegate.deploys.choose_plan_runner import choose_plan_runner
 from tidegate.deploys.rules.job import JobKind, job_id
 from tidegate.deploys.rules.plan_runner import Limit, OnFargate, PlanRunner, form_of
@@ -42,7 +43,7 @@ def test_where_all_plans_run_on_fargate_nothing_is_asked():
 def test_a_plan_begins_on_lambda_and_the_same_is_answered_again(world):
     placed = world.begin(FIRST)
     assert placed == replace(FIRST, runner=PlanRunner.LAMBDA)
-    world.runners.keep(QUEUE, OnFargate(Limit.TIME, form_of(FIRST, "3008 MB"), NOW, "2999-01-01T00:00:00+00:00"))
+    world.runners.keep(QUEUE, OnFargate(Limit.TIME, form_of(FIRST, "3008 MB"), NOW, utc("2999-01-01")))
     assert world.begin(FIRST) == placed
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
 
 from hypothesis import HealthCheck
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from tests.chance import examples
 from tests.contract.queue_actors import Died
+from tests.instants import utc
 from tests.unit.usecases.gate_world import CHANGE, GateWorld
 from tidegate.changes.rules.waits import Waits
 from tidegate.deploys.rules.gate import WAITING
@@ -114,7 +116,7 @@ class GatesInAnyOrder(RuleBasedStateMachine):
     def is_rejected_at_its_gate(self, member, death):
         deployment = self.newest(*member)
         self.presses += 1
-        at = f"2027-{self.presses:03}"
+        at = utc("2027-01-01") + timedelta(seconds=self.presses)
         self.mortal(death, lambda: reject_gate(self.world.ports, deployment.id, "reviewer", at))
 
     @rule(member=MEMBERS)

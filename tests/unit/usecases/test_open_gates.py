@@ -177,7 +177,7 @@ def test_a_deployment_that_somebody_changes_meanwhile_is_looked_at_as_it_is_then
     dev = world.member("app", "dev", State.APPLYING)
     waiting = world.waits(world.planned())
     world.change(dev, state=State.NO_CHANGES)
-    meanwhile = [lambda: reject_gate(world.ports, waiting.id, "reviewer", "now")]
+    meanwhile = [lambda: reject_gate(world.ports, waiting.id, "reviewer", world.clock.now())]
 
     class Rejected:
         many, get, gate_token = world.deployments.many, world.deployments.get, world.deployments.gate_token

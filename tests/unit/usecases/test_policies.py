@@ -280,7 +280,7 @@ def layer_with(*findings, owners=("team:sre",), **fields):
 
 
 def reviewed(*logins):
-    reviews = [PullRequestReview(login, ReviewVerdict.APPROVED, sha(3), "2026-03-02") for login in logins]
+    reviews = [PullRequestReview(login, ReviewVerdict.APPROVED, sha(3), utc("2026-03-02")) for login in logins]
     forge = MemoryForge(readers={"ann", "bob"}, teams={"acme/sre": {"ann", "stranger"}})
     forge.reviewed[5] = reviews
     forge.changes[RECORD.spec.base_sha, RECORD.spec.head_sha] = Change(sha(1), Authors(("writer",)))

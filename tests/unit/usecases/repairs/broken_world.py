@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 from tests.fakes.ports import memory_ports
 from tidegate.deploys.rules.queue import Worker
@@ -21,8 +22,7 @@ class BrokenWorld:
 
     def take_turn(self, repair, seconds=60):
         """Let a repair have its turn, and return its count; what failed is in ``failures``."""
-        turn = ReconcilerPass(self.clock, "")
-        turn.until = turn.ago(-seconds)
+        turn = ReconcilerPass(self.clock, self.clock.now() + timedelta(seconds=seconds))
         count = repair(self.ports, turn)
         self.failures = turn.failures
         return count

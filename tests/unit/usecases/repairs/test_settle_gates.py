@@ -36,7 +36,7 @@ def test_a_gate_that_nobody_looked_at_when_it_could_open_is_opened(world):
 def test_of_two_re_runs_of_one_root_the_older_goes_on_too(world):
     dev = world.member("app", "dev", State.APPLYING)
     older = world.waits(world.planned(trigger=Trigger.RERUN, requested_at=utc("2027-01-01"), rerun_of="first"), "older")
-    world.enroll("app", "prod", "the one behind it", "2028")
+    world.enroll("app", "prod", "the one behind it", utc("2028-01-01"))
     world.ends(dev, State.NO_CHANGES)
     assert world.now(older).state is State.GATED
     assert world.take_turn(settle_gates) == 1
@@ -46,7 +46,7 @@ def test_of_two_re_runs_of_one_root_the_older_goes_on_too(world):
 def test_a_decision_whose_function_died_reaches_the_token(world):
     world.member("app", "dev", State.APPLYING)
     waiting = world.waits(world.planned())
-    reject_gate(world.ports, waiting.id, "reviewer", "2027")
+    reject_gate(world.ports, waiting.id, "reviewer", utc("2027-01-01"))
     world.workflows.settled.clear()
     world.workflows.waiting.add("token")
     world.take_turn(settle_gates)
@@ -104,7 +104,7 @@ def test_of_those_that_wait_for_each_other_one_is_blocked_and_says_why(world, cy
     assert blocked.reason.startswith(
         "These deployments wait for each other (a deadlock): this deployment waits for net (dev)"
     )
-    assert retry_gate(world.ports, newest.id, "maintainer", "2027").reason == blocked.reason
+    assert retry_gate(world.ports, newest.id, "maintainer", utc("2027-01-01")).reason == blocked.reason
     world.take_turn(settle_gates)
     assert world.now(newest) == blocked
 
@@ -129,7 +129,7 @@ class Earlier:
 def test_who_is_answered_meanwhile_is_told_nothing(world, cycle):
     _, newest = cycle
     earlier = changed(world.ports, deployments=Earlier(world.deployments))
-    reject_gate(world.ports, newest.id, "reviewer", "2027")
+    reject_gate(world.ports, newest.id, "reviewer", utc("2027-01-01"))
     world.ports = earlier
     world.take_turn(settle_gates)
     assert (world.now(newest).gate.cycle, world.answers) == ("", {"newest": "rejected"})
