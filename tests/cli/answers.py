@@ -63,7 +63,7 @@ def _default(name: str, kind: Any, default: Any) -> Any:
     known = {"stack": "default", "layer": 1, "layers": 1, "tier": 1, "approvals": 1, "approvable": True}
     if name in known and kind in (str, int, bool):
         return known[name]
-    if typing.get_origin(kind) is types.UnionType:
+    if types.NoneType in typing.get_args(kind):
         return None
     if typing.get_origin(kind) is list:
         return []

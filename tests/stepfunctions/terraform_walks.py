@@ -87,7 +87,7 @@ TERRAFORM = [
         (*REVIEWED, "Rejected"),
         answers={
             "Record the plan": _REVIEW,
-            "Wait for the plan review": {"approved": False, "by": "reviewer", "at": "2026-01-01"},
+            "Wait for the plan review": {"approved": False, "by": "reviewer", "at": "2026-03-02T08:00:00.000000+00:00"},
         },
     ),
     _deployment("needs no review", APPLIED),

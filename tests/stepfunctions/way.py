@@ -80,7 +80,7 @@ PLAIN: dict[str, dict[str, Answer]] = {
         "Decide by the results of the policies": going_on("apply"),
         "Wait for the stacks before this one": {"next": "apply"},
         "Wait for its requirements": {"next": "apply"},
-        "Wait for the plan review": {"approved": True, "by": "reviewer", "at": "2026-01-01"},
+        "Wait for the plan review": {"approved": True, "by": "reviewer", "at": "2026-03-02T08:00:00.000000+00:00"},
         "Begin the apply": JOB,
         "Start a runner for the apply": STARTED,
         "Apply": {"job": "apply-1", "last_lines": "Apply complete!"},
