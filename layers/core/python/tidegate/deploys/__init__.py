@@ -1,1 +1,1 @@
-"""Deployments: their queue, their plan, their review, their jobs."""
+"""Deployments: queues, plans, reviews and jobs."""

@@ -1,4 +1,4 @@
-"""Tell the audit topic of something before it is so."""
+"""Publish to the audit topic before a change takes effect."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tidegate.rules.errors import AuditUnavailable, CloudUnavailable
 
 
 def audit_first(audit: AuditLog, message: AuditMessage) -> None:
-    """Publish the message. Raise CloudUnavailable when the topic does not take it: nothing may follow then."""
+    """Publish the message. Raise CloudUnavailable if the topic does not accept it; the caller must then stop."""
     try:
         audit.publish(message)
     except AuditUnavailable as error:

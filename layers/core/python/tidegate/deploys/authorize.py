@@ -1,9 +1,9 @@
-"""Ask whether a person may do something with a root: by its access control, and by what the forge says of people.
+"""Check whether a person may act on a root: by its access control and their permission at the VCS provider.
 
-The forge is asked anew for every demand, and as little as possible.
+Each request asks the VCS provider again, with as few calls as possible.
 
-Every method raises ForgeUnavailable, and ForgeRefused. ``permission`` is what the forge said of the person just now,
-for callers who know.
+All functions raise ForgeUnavailable and ForgeRefused. ``permission`` is the person's permission if the caller has just
+read it.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from tidegate.rules.errors import AppLacksPermission
 from tidegate.rules.permission import Permission
 from tidegate.texts.sentences import listed
 
-#: Stands in a sentence for the names of things that it is about.
+#: Placeholder in a message for the names of the things that it is about.
 _THESE = "\0"
-#: Things that one sentence names.
+#: Names that one message lists at most.
 _NAMED = 10
 
 
 class Asking:
-    """One person who asks for something in a repository. What the forge says of them is asked for once."""
+    """A person who requests something in a repository. Their permission is read from the VCS provider once."""
 
     def __init__(self, people: People, repository: str, login: str, permission: Permission | None = None) -> None:
         self._people, self._repository, self._login, self._known = people, repository, login, permission
@@ -38,15 +38,15 @@ class Asking:
 
     @property
     def permission(self) -> Permission:
-        """What the person may do in the repository."""
+        """The person's permission in the repository."""
         if self._known is None:
             self._known = self._people.permission(self._repository, self._login)
         return self._known
 
     def may(self, access: Access | None, action: Action, what: str) -> Decision:
-        """Decide whether the person may do something with ``what``, such as "stack prod", by its access control.
+        """Decide by access control whether the person may act on ``what``, such as "stack prod".
 
-        They are judged without any team first, and then with one after the other, until one is granted it.
+        Team memberships are read one at a time, only if the person has no access without a team, until one grants it.
         """
         person, repository = Person(self._login, self.permission), self._repository
         decision = check_access(access, action, person, repository, what)
@@ -70,7 +70,9 @@ class Asking:
         return self.may(deployment.settings.access, action, subject(deployment))
 
     def applies(self, ruled: Deployment | str) -> Deployment | str:
-        """Return a deployment if the person may have it applied, or else why not. A reason given before stays."""
+        """Return the deployment if the person may apply it, otherwise one with the reason for the refusal. An earlier
+        reason stays.
+        """
         if isinstance(ruled, str):
             return ruled
         decision = self.may_with(ruled, Action.APPLY)
@@ -83,21 +85,21 @@ class Asking:
 
 
 def person_asking(ports: Ports, repository: str, login: str, permission: Permission | None = None) -> Asking:
-    """Return a person to be judged about several things at once."""
+    """Return a person whose access to several things is to be checked."""
     return Asking(ports.people, repository, login, permission)
 
 
 def may_act(
     ports: Ports, deployment: Deployment, action: Action, login: str, permission: Permission | None = None
 ) -> Decision:
-    """Decide whether a person may do something with a deployment; a reason comes with every no."""
+    """Decide whether a person may act on a deployment. A refusal has a reason."""
     return check_action(ports, person_asking(ports, deployment.repository, login, permission), deployment, action)
 
 
 def check_action(ports: Ports, asking: Asking, deployment: Deployment, action: Action) -> Decision:
-    """Decide whether who asks may do something with a deployment.
+    """Decide whether the requesting person may act on a deployment.
 
-    A queue is unlocked by the rule of the deployment that locked it, whichever is looked at.
+    For unlocking, the rule of the deployment that locked the queue applies, whichever deployment is requested.
     """
     if action is Action.UNLOCK:
         return check_unlock(ports, asking, deployment.queue)
@@ -111,9 +113,9 @@ def may_unlock(ports: Ports, queue: str, login: str, permission: Permission | No
 
 
 def check_unlock(ports: Ports, asking: Asking, queue: str) -> Decision:
-    """Decide whether who asks may unlock a queue: by the rule of the deployment that locked it.
+    """Decide by the rule of the locking deployment whether the requesting person may unlock a queue.
 
-    Locked by hand, it is locked for each stack of its root: by the rules of all.
+    A lock by hand locks the queue in each stack of its root, so the rules of all stacks apply.
     """
     head, _ = ports.queues.read(queue)
     judged = [asking.may_with(each, Action.UNLOCK) for each in _locking(ports, head)]
@@ -129,7 +131,7 @@ def access_refusals(
     login: str,
     permission: Permission | None = None,
 ) -> tuple[str, ...]:
-    """Return why somebody may not do something with several things, by their names: a sentence for each reason."""
+    """Return why a person may not act on several things, by name: one sentence for each reason."""
     asking = person_asking(ports, repository, login, permission)
     found: dict[str, list[str]] = {}
     for what, access in accesses.items():
@@ -140,9 +142,9 @@ def access_refusals(
 
 
 def reviewed_unless_granted(ports: Ports, deployment: Deployment, login: str) -> Deployment:
-    """Return a deployment that a merge asked for: its plan waits for people if who merged may not deploy it.
+    """Return a merge's deployment; its plan waits for review if the person who merged may not deploy the root.
 
-    Otherwise merging would be a way around its access control where plans are not reviewed.
+    Otherwise a merge would bypass access control where plans are not reviewed.
     """
     if deployment.settings.access is None or deployment.settings.review_rule.when is PlanReview.ALWAYS:
         return deployment
@@ -157,7 +159,7 @@ def reviewed_unless_granted(ports: Ports, deployment: Deployment, login: str) ->
 
 
 def _locking(ports: Ports, head: QueueHead) -> Collection[Deployment]:
-    """Return what locked the queue, or else (not locked, or by hand) what was admitted last, in each stack."""
+    """Return the deployment that locks the queue, or else the last admitted one, in each stack."""
     if head.lock and head.lock.deployment:
         return ports.deployments.many([head.lock.deployment]).values()
     last = (head.attempted, *(each.attempted for each in head.by_stack))
@@ -165,5 +167,5 @@ def _locking(ports: Ports, head: QueueHead) -> Collection[Deployment]:
 
 
 def subject(deployment: Deployment) -> str:
-    """Return what rules are for, in words: its stack if it has one of its own, or else the root."""
+    """Return what access rules name: the stack if it has rules of its own, otherwise the root."""
     return f"root {deployment.root.name}" if deployment.stack == DEFAULT_STACK else f"stack {deployment.stack}"

@@ -1,9 +1,9 @@
-"""Cancel a deployment that waits, plans or applies: the one way for buttons, comments, pages, the API and the CLI.
+"""Cancel a deployment that waits, plans or applies. Buttons, comments, pages, the API and the CLI all call this verb.
 
-Who may, the caller has looked up before. Once more is harmless, and repairs.
+The caller has checked that the person may cancel. A repeated call is harmless and completes an interrupted one.
 
-That it ends as cancelled is decided by a conditional write to its record, which *Begin the apply* makes as well: so
-one of the two fails. Whatever waits for it is told after that.
+A conditional write to the deployment's record decides. *Begin the apply* makes a conditional write to the same record,
+so only one of the two succeeds. Everything that waits for the deployment is notified afterwards.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from tidegate.rules.errors import DeploymentCancelled, NotFound, TooLate
 def cancel_deployment(ports: Ports, deployment: str, by: str, at: datetime, *, is_apply: bool = False) -> Decision:
     """Cancel it for ``by``, who asked at ``at``; an apply only if that is what they mean.
 
-    Raise NotFound; Conflict or CloudUnavailable: call it again then.
+    Raise NotFound. On Conflict or CloudUnavailable, call again.
     """
     return deciding_again(lambda: _cancel(ports, deployment, by, at, is_apply=is_apply))
 
 
 def go_on_cancelling(ports: Ports, identifier: str) -> bool:
-    """Do the rest for a deployment that is cancelled and has not ended; return whether it was one.
+    """Complete the cancellation of a deployment that has not ended. Return whether it was cancelled.
 
-    Raise as ``cancel``.
+    Raise as ``cancel_deployment``.
     """
     with suppress(NotFound):
         deployment = ports.deployments.get(identifier)
@@ -69,7 +69,7 @@ def _cancel(ports: Ports, identifier: str, by: str, at: datetime, *, is_apply: b
 
 
 def _end(ports: Ports, deployment: Deployment) -> Deployment:
-    """End the record, let the deployment leave the line, and tell whoever waits for it."""
+    """End the record, remove the deployment from its queue, and notify everything that waits for it."""
     ending = deployment.outcome.ending
     assert ending is not None  # noqa: S101  # It is cancelled.
     if not is_final(deployment.state):
@@ -81,7 +81,7 @@ def _end(ports: Ports, deployment: Deployment) -> Deployment:
 
 
 def _left(ports: Ports, ended: Deployment) -> Deployment:
-    """Save the final record; what is queued leaves it in the same write. Whoever is in flight ends its own."""
+    """Save the final record; the same write removes a queued deployment. The worker ends a deployment in flight."""
     head, line = ports.queues.line(ended.queue)
     place = next((each for each in line if each.deployment == ended.id), None)
     if place is None:
@@ -93,10 +93,10 @@ def _left(ports: Ports, ended: Deployment) -> Deployment:
 
 
 def _release(ports: Ports, deployment: Deployment) -> None:
-    """Fail the tokens that may wait: for the runner, which is stopped, for others, or for people."""
+    """Fail the task tokens that may be waiting: of the runner, which is stopped, of a gate, or of a review."""
     gate, review = deployment.gate, deployment.review
     for job in filter(None, (deployment.planned.job, deployment.apply.job)):
-        with suppress(NotFound):  # Records of jobs expire.
+        with suppress(NotFound):  # Job records expire.
             _give_up(ports, job)
     with suppress(NotFound):
         _fail(ports, ports.deployments.gate_token(deployment.id, gate.id) if gate else None)
@@ -107,7 +107,7 @@ def _release(ports: Ports, deployment: Deployment) -> None:
 
 
 def _give_up(ports: Ports, job: str) -> None:
-    """Let nobody take the job any more, fail the token that waits for its result, and stop who has taken it."""
+    """Close the job, fail the task token that waits for its result, and stop its runner."""
     is_taken = ports.jobs.close(job)
     _fail(ports, ports.jobs.token(job))
     if is_taken:
@@ -121,7 +121,7 @@ def _fail(ports: Ports, token: str | None) -> None:
 
 
 def _interrupt(ports: Ports, deployment: Deployment) -> Deployment:
-    """Interrupt the runner that has the apply. Where none has it, none takes it any more: nothing is applied."""
+    """Interrupt the runner that has the apply job. If no runner has taken it, close the job: nothing is applied."""
     job = deployment.apply.job or ""
     if ports.jobs.close(job):
         _stop(ports, job)

@@ -1,4 +1,4 @@
-"""Look whether the commit of a plan is still where it came from: a forced push may have taken it away."""
+"""Check whether a plan's commit is still on its branch: a force push may have removed it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tidegate.rules.errors import NotFound
 
 
 def left_branch(ports: Ports, deployment: Deployment) -> str:
-    """Return why a plan is not to be applied, and what to do; an empty text while its commit is where it was.
+    """Return why a plan must not be applied and what to do; an empty text if its commit is still on the branch.
 
     Raise ForgeUnavailable and ForgeRefused.
     """
     if deployment.destroys_deployed:
-        return ""  # What is deployed is destroyed from its own files, wherever branches went since.
+        return ""  # A destroy uses the deployed files, so branches do not matter.
     revision, repository = deployment.revision, deployment.repository
     head, what = revision.branch, revision.branch
     if is_of_head(deployment):

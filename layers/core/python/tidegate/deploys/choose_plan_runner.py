@@ -1,4 +1,4 @@
-"""Choose where a plan runs, and remember which roots' plans are too large for Lambda."""
+"""Choose where a plan runs, and remember the roots whose plans are too large for Lambda."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tidegate.rules.errors import NotFound
 
 
 def needs_fargate(job: Job) -> bool:
-    """Tell whether a job's runner is a task of Fargate, and so needs a concurrency slot."""
+    """Tell whether a job runs on Fargate, and so needs a concurrency slot."""
     return job.runner is not PlanRunner.LAMBDA
 
 
 def choose_plan_runner(ports: Ports, job: Job) -> Job:
-    """Return the job with its runner. Asked again for the same job, it answers the same.
+    """Return the job with its runner. The same job always gets the same runner.
 
-    Without a function for plans, all run on Fargate. What looks for drift does: nobody waits for it. So does what asks
-    for a larger runner.
+    Plans run on Fargate if there is no Lambda function for plans, for drift detection, and for roots with a larger
+    runner.
     """
     if not ports.plan_runner.function or job.drift or _is_larger(ports, job):
         return job
@@ -49,7 +49,7 @@ def _placed(ports: Ports, job: Job) -> Job:
 
 
 def _left(ports: Ports, job: Job) -> Limit | None:
-    """Return why the attempt before this one came to no end on Lambda; None if there was none, or not there."""
+    """Return the limit of Lambda that ended the previous attempt; None if no attempt ran there or met a limit."""
     owner, kind, attempt = job_parts(job.id)
     before = job_id(owner, kind, attempt - 1)
     try:
@@ -61,6 +61,6 @@ def _left(ports: Ports, job: Job) -> Limit | None:
 
 
 def _is_larger(ports: Ports, job: Job) -> bool:
-    """Tell whether a job's runner is larger than the usual one: the function has one size for all."""
+    """Tell whether a job needs more than the default runner. The Lambda function has one size."""
     asked, usual = job.size, ports.runner_offer.usual
     return asked.cpu > usual.cpu or asked.memory > usual.memory or asked.disk > usual.disk

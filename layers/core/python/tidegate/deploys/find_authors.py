@@ -1,4 +1,4 @@
-"""Find out who made all that a deployment would apply: not only its own commits."""
+"""Find the authors of everything that a deployment would apply, not only of its own commits."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tidegate.vcs.rules.authors import UNKNOWN, Authors
 
 
 def find_authors(queues: DeployQueues, commits: Commits, standing: Standing, deployment: Deployment) -> Authors:
-    """Return who made what changed since the revision deployed last, which is what the plan will hold.
+    """Return who made the changes since the last deployed revision, which is what the plan contains.
 
-    That is who made the deployment's own change, all commits since then, and what was attempted since then or
-    failed. ``standing`` is the root's in the deployment's stack. Raise ForgeUnavailable and ForgeRefused.
+    These are the authors of the deployment's own change, of all commits since then, and of attempts since then that
+    failed. ``standing`` is the root's status in the deployment's stack. Raise ForgeUnavailable and ForgeRefused.
     """
     made = Authors(deployment.commits.authors, deployment.commits.authors_known)
     since = _since_deployed(commits, standing.deployed, deployment)
     if since is not None:
-        # Of what neither a merge nor a pull request brought nobody told: what the forge lists is all there is.
+        # Without a merge or a pull request, only the VCS provider's list of commits names the authors.
         told = deployment.request.trigger is Trigger.MERGE or deployment.request.pull_request is not None
         made = Authors(made.logins, made.known or not told).and_also(since)
     for earlier in _earlier(queues, standing, deployment):
@@ -31,7 +31,7 @@ def find_authors(queues: DeployQueues, commits: Commits, standing: Standing, dep
 
 
 def _since_deployed(commits: Commits, deployed: Deployed | None, deployment: Deployment) -> Authors | None:
-    """Return who made the commits since the deployed revision; None when there is nothing to compare with."""
+    """Return the authors of the commits since the deployed revision; None if there is nothing to compare with."""
     if deployed is None:
         return None
     if deployed.revision.sha == deployment.revision.sha:
@@ -43,10 +43,10 @@ def _since_deployed(commits: Commits, deployed: Deployed | None, deployment: Dep
 
 
 def _earlier(queues: DeployQueues, standing: Standing, deployment: Deployment) -> Iterator[Authors]:
-    """Yield who made what was tried before and may not be applied yet."""
+    """Yield the authors of earlier attempts that may not be applied yet."""
     tried = {each.deployment: each for each in (standing.deployed, standing.attempted) if each is not None}
     for identifier, each in tried.items():
-        # Nothing of a deployment that is done is left to apply.
+        # Nothing of a completed deployment is left to apply.
         if each.state in DONE and each.revision.sha != deployment.revision.sha:
             continue
         try:

@@ -1,6 +1,6 @@
-"""Find out whether a deployment contains what others of an older change held up.
+"""Find out whether a deployment contains older deployments that did not apply because they were blocked.
 
-Of most it reads nothing but the record.
+In most cases this reads only the record.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from tidegate.vcs.rules.authors import Authors
 
 
 def is_held_up_by(ports: Ports, deployment: Deployment, undone: Deployed) -> bool:
-    """Tell whether ``undone`` was to go after others that are not done, and the deployment does not wait for them.
+    """Tell whether ``undone`` depended on deployments that are not done and that the deployment does not wait for.
 
-    So it is, too, when nobody knows any more. What began to be applied had passed its gate.
+    The answer is also yes if the dependency is no longer known. A deployment whose apply began had passed its gate.
     """
     try:
         return _holds_up(ports, deployment, ports.deployments.get(undone.deployment))
@@ -38,23 +38,23 @@ def _holds_up(ports: Ports, deployment: Deployment, old: Deployment) -> bool:
 
 
 def contained_rule_changes(ports: Ports, deployment: Deployment, undone: Deployed) -> tuple[str, ...]:
-    """Return what a deployment changes of the rules with what ``undone``, which it contains, was to change."""
+    """Return the rule changes of a deployment, with those of ``undone``, which it contains."""
     old = ports.deployments.many([undone.deployment]).get(undone.deployment)
     before = old.commits.rule_changes if old is not None else ()
     return tuple(dict.fromkeys((*deployment.commits.rule_changes, *before)))
 
 
 def dropped_merges(ports: Ports, deployment: Deployment, dropped: Collection[str]) -> list[Deployment]:
-    """Return those of the merges that were ``dropped`` which a deployment may contain."""
+    """Return those of the ``dropped`` merges that a deployment may contain."""
     known = ports.deployments.many(dropped) if dropped else {}
     every = [known[each] for each in dropped if each in known]
     return [each for each in every if not deployment.shared or each.stack == deployment.stack]
 
 
 def carrying(ports: Ports, deployment: Deployment, dropped: Sequence[Deployment]) -> Deployment:
-    """Return a deployment that contains merges which were dropped: who made them, what rules, what they wait for.
+    """Return a deployment with what it takes over from dropped merges: authors, rule changes and dependencies.
 
-    Their pushes are found by their ids.
+    It finds their pushes by id.
     """
     made = Authors(deployment.commits.authors, deployment.commits.authors_known)
     for old in dropped:
@@ -75,10 +75,10 @@ def carrying(ports: Ports, deployment: Deployment, dropped: Sequence[Deployment]
 
 
 def behind(ports: Ports, deployment: Deployment, deployed: Deployed) -> Deployment:
-    """Return a deployment that is superseded by one that was deployed last and failed, as it is saved.
+    """Return the deployment as superseded by a newer one that failed.
 
-    Its changes are applied once that one's are: whoever says so of that one says so of this one as well. Raise
-    Conflict when somebody else writes: do it all again then.
+    Its changes are applied when the newer one's are: whoever records that for the newer one records it here too. Raise
+    Conflict on a concurrent write: repeat all of it then.
     """
     try:
         newer = ports.deployments.get(deployed.deployment)

@@ -1,4 +1,4 @@
-"""Find out which pushes brought what a deployment would apply: what is required is judged on all of them."""
+"""Find the pushes whose changes a deployment would apply: apply requirements are evaluated for all of them."""
 
 from __future__ import annotations
 
@@ -12,21 +12,20 @@ from tidegate.ports import DeployQueues
 from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.push import Pushed
 
-#: Pushes that are read. Of more, not all that is applied is known.
+#: Pushes that are read at most. If there are more, the list is incomplete.
 _MOST = 20
 
 
 def find_pushed(queues: DeployQueues, standing: Standing, deployment: Deployment) -> tuple[Pushed, ...]:
-    """Return the pushes of what is applied: the deployment's own, and those of what was attempted and not applied.
+    """Return the pushes to be applied: the deployment's own, and those of attempts that were not applied.
 
-    Those of what it carries as well, which left the line before anybody judged it.
-
-    What no push asks for, such as by the API, holds all that came since the revision deployed last, and so does what
-    brings a root back that was deployed. The head of a pull request holds what is queued, as far as its branch does.
-    ``standing`` is the root's in the deployment's stack.
+    They include the pushes of dropped merges that it contains. A deployment without a push, such as one from the API,
+    contains everything since the last deployed revision; so does one that brings a deployed root back. A pull request's
+    head contains the queued merges that its branch contains. ``standing`` is the root's status in the deployment's
+    stack.
     """
     if deployment.destroys_deployed:
-        return ()  # No push asks for it: what brought the files says nothing of their end.
+        return ()  # No push asks for it: the push that brought the files says nothing of their removal.
     is_back = deployment.commits.returns and standing.deployed is not None
     since = tuple(_since_deployed(standing, deployment)) if is_back or not deployment.commits.pushed else ()
     own = (*since, *deployment.commits.pushed)
@@ -45,7 +44,7 @@ def _since_deployed(standing: Standing, deployment: Deployment) -> Iterator[Push
 
 
 def _undone(queues: DeployQueues, standing: Standing, deployment: Deployment) -> tuple[Pushed, ...]:
-    """Return the pushes of what failed before its apply: what was approved once is not judged again."""
+    """Return the pushes of what failed before its apply; what was approved once is not evaluated again."""
     undone = standing.undone
     if undone is None:
         return ()
@@ -63,7 +62,7 @@ def _carried(queues: DeployQueues, deployment: Deployment) -> Iterator[Pushed]:
 
 
 def _in_line(queues: DeployQueues, deployment: Deployment) -> Iterator[Pushed]:
-    """Yield the pushes of merges that wait behind the head of a pull request, which may hold them by its base."""
+    """Yield the pushes of queued merges behind the pull request's head, which may contain them through its base."""
     if not is_of_head(deployment):
         return
     for each in queues.waiting(deployment.queue):

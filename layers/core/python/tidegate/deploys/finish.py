@@ -1,6 +1,6 @@
-"""End a deployment's record: decide how, tell the audit topic, and only then let others see it.
+"""End a deployment's record: decide the ending, publish it to the audit topic, and only then make it visible.
 
-Whoever comes second, or again, finishes with the ending that was decided first.
+A second or repeated call completes the ending that was decided first.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from tidegate.rules.errors import AuditUnavailable, CloudUnavailable, NotFound
 def finish(ports: Ports, deployment: Deployment, ending: Ending) -> Deployment:
     """Return the final record, which the caller saves.
 
-    What the audit topic hears of is decided by a conditional write before, so that no two writers audit
-    two outcomes. Raise Conflict when somebody else wrote meanwhile, CloudUnavailable when the topic does not
-    take the message: do it all again then.
+    A conditional write fixes the outcome before the audit, so that two writers cannot audit two outcomes. Raise
+    Conflict on a concurrent write, CloudUnavailable if the topic does not accept the message: repeat all of it then.
     """
     chosen = deployment.outcome.ending or ending
     word = end_word(deployment, chosen.state, had_begun=_may_have_begun(ports, deployment))
@@ -34,7 +33,7 @@ def finish(ports: Ports, deployment: Deployment, ending: Ending) -> Deployment:
 
 
 def _may_have_begun(ports: Ports, deployment: Deployment) -> bool:
-    """Tell whether the topic may have heard that the apply runs: its job is made before that."""
+    """Tell whether the topic may have received that the apply runs: its job is created before that."""
     gate = deployment.gate
     begins = deployment.state is State.APPROVED or (gate is not None and gate.next is AfterGate.APPLY)
     if not begins:
@@ -52,6 +51,6 @@ def _audited(ports: Ports, ended: Deployment, word: str) -> Deployment:
         ports.audit.publish(message)
     except AuditUnavailable as failure:
         if ended.apply.job is None and ended.state is State.ENGINE_FAULT:
-            return ended  # No apply began, as the topic did not answer before either: what waits may go on.
+            return ended  # No apply began, as the topic did not answer before either: dependents may continue.
         raise CloudUnavailable("SNS", str(failure)) from failure
     return with_audited(ended, message)

@@ -1,6 +1,6 @@
-"""Read a job's log: the lines of a running job as they come, and of one that has ended from where it is kept.
+"""Read a job's log: from the chunks while the job runs, from the stored log once it has ended.
 
-Of an ended one, the log that was read last is kept: it does not change any more.
+The stored log that was read last is cached, as it does not change.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from tidegate.deploys.rules.state import State, is_final
 from tidegate.ports import LogChunk, Ports
 from tidegate.rules.errors import NotFound
 
-#: What jobs are run for.
+#: Kinds of subjects that jobs belong to.
 Subject = Deployment | SpeculativePlan
 
-#: Lines and characters that are read for one answer. Whoever answers gives fewer if these, escaped, are too many.
+#: Lines and characters of one answer at most. Callers return fewer if the escaped text is too long.
 PAGE_LINES = 2000
 PAGE_SIZE = 1_000_000
-#: Chunks that are read at once while a job runs; a chunk has 64 lines or more when output is fast.
+#: Chunks that are read in one query while a job runs; a chunk has 64 lines or more when output is fast.
 PAGE_CHUNKS = 64
-#: Bytes of the log that was read last that are kept, as its pages are asked for one after the other.
+#: Bytes of the cached log: its pages are usually requested one after the other.
 KEPT_LOG = 24_000_000
 MISSING_LINE = "[This line has not reached CloudWatch Logs yet. It appears once the job has ended.]"
 
 
 class LogState(StrEnum):
-    """What there is of a log. ``LOST``: the job ended, but its runner could not store the whole log."""
+    """What is available of a log. ``LOST``: the job ended, but its runner could not store the whole log."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -40,9 +40,9 @@ class LogState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LogPage:
-    """Some lines of a log. ``start`` is the number of the first, from 0; ``next`` what to ask for next.
+    """Lines of a log. ``start`` is the number of the first, from 0; ``next`` is the number to request next.
 
-    ``ended`` tells that there will be nothing after ``next``.
+    ``ended`` tells that there is nothing after ``next``.
     """
 
     state: LogState
@@ -52,20 +52,20 @@ class LogPage:
     ended: bool = False
 
     def first(self, count: int) -> LogPage:
-        """Return the page with its first lines only, fewer than it has."""
+        """Return the page shortened to its first lines."""
         return replace(self, lines=self.lines[:count], next=self.start + count, ended=False)
 
 
 @dataclass(frozen=True, slots=True)
 class RawLog:
-    """A log as it was written. ``is_whole`` is False for the beginning of one that is too long to be read at once."""
+    """A log as it was written. ``is_whole`` is False if only the beginning of a long log was read."""
 
     content: bytes
     is_whole: bool = True
 
 
 def read_log(ports: Ports, subject: Subject, job: str, after: int) -> LogPage:
-    """Return lines from number ``after`` on. ``subject`` is the job's. Raise NotFound for no job of it."""
+    """Return lines from number ``after`` on of a job of ``subject``. Raise NotFound if the subject has no such job."""
     over = has_passed(subject, job)
     stored = _stored(ports, job) if over else None
     if stored is None:
@@ -81,7 +81,7 @@ def read_log(ports: Ports, subject: Subject, job: str, after: int) -> LogPage:
 
 
 def read_whole_log(ports: Ports, subject: Subject, job: str) -> RawLog:
-    """Return the log, or what there is of it so far. Raise NotFound for no job of the subject."""
+    """Return the log, or what exists of it so far. Raise NotFound if the subject has no such job."""
     try:
         start = ports.artifacts.get_start(log_key(job), LONGEST_LOG)
     except NotFound:
@@ -102,7 +102,7 @@ def _so_far(ports: Ports, job: str) -> RawLog:
 
 
 def _without_lines(ports: Ports, job: str, after: int, *, over: bool) -> LogPage:
-    """Return what is to be said where no lines are, which is also where the job does not exist."""
+    """Return the answer for a job without lines, which may not exist."""
     ports.jobs.get(job)
     if over:
         return LogPage(LogState.LOST, after, next=after, ended=True)
@@ -113,7 +113,7 @@ def _without_lines(ports: Ports, job: str, after: int, *, over: bool) -> LogPage
 def _running(ports: Ports, job: str, after: int) -> tuple[str, ...]:
     chunks = ports.job_logs.read(job, after, PAGE_CHUNKS)
     if not chunks or chunks[0].position > after:
-        # The reader stopped inside a chunk, has read all, or lines are missing: only the chunk before can tell.
+        # The reader stopped inside a chunk, has read all, or lines are missing: the chunk before shows which.
         before = ports.job_logs.last_before(job, after)
         if before is not None and before.position + len(before.lines) > after:
             chunks = [before, *chunks]
@@ -139,7 +139,7 @@ def _stored(ports: Ports, job: str) -> tuple[str, ...] | None:
 
 
 def has_passed(subject: Subject, job: str) -> bool:
-    """Tell whether a deployment, or a layer, is past one of its jobs: nothing comes from its runner any more."""
+    """Tell whether a deployment or layer is past one of its jobs, so that its runner sends nothing more."""
     of, kind, _ = job_parts(job)
     if of != subject.id:
         raise NotFound("job", job)
@@ -151,7 +151,7 @@ def has_passed(subject: Subject, job: str) -> bool:
 
 
 def _joined(chunks: Sequence[LogChunk], after: int) -> list[str]:
-    """Return the chunks' lines from number ``after`` on; for those between chunks stands that they are missing."""
+    """Return the chunks' lines from number ``after`` on, with a note in place of missing lines."""
     lines: list[str] = []
     for chunk in chunks:
         missing = chunk.position - after - len(lines)

@@ -1,4 +1,4 @@
-"""Search the deployments of repositories, or of one root, by a tag query. Nothing is changed."""
+"""Search the deployments of repositories, or of one root, by a tag query. Read-only."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from tidegate.ports import HistoryPage, Ports
 from tidegate.roots.rules.root import queue_id
 from tidegate.roots.rules.root_query import TagQuery
 
-#: Deployments that one request looks at: some ten reads of DynamoDB, a fraction of a second.
+#: Deployments that one request reads: some ten reads of DynamoDB, a fraction of a second.
 SEARCHED = 1000
-#: Deployments of one read; of one of several repositories.
+#: Deployments that one read returns, for one repository and for each of several.
 _READ, _READ_OF_MANY = 100, 25
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Deployments that match, newest first, how many were looked at, and what goes on with those before.
+    """Matching deployments, newest first, how many were searched, and where to continue.
 
-    Where none matches, ``hint`` says of a stack or tag that was asked for that none of them has it.
+    If none matches, ``hint`` names requested stacks and tags that no deployment has.
     """
 
     deployments: tuple[DeploymentSummary, ...]
@@ -34,7 +34,9 @@ class Found:
 def search_deployments(
     ports: Ports, repository: str, query: TagQuery, limit: int, *, root: str | None = None, after: str | None = None
 ) -> Found:
-    """Return at most ``limit`` that match, of the newest ones before ``after``. Raise NotFound for no place."""
+    """Return at most ``limit`` matching deployments, newest first, before ``after``. Raise NotFound for an unknown
+    position.
+    """
     found: list[DeploymentSummary] = []
     searched, known = 0, Searched(DEPLOYMENTS)
     while True:
@@ -54,9 +56,9 @@ def search_deployments(
 def search_all_deployments(
     ports: Ports, repositories: Iterable[str], query: TagQuery, limit: int, after: DeploymentSummary | None = None
 ) -> Found:
-    """Return at most ``limit`` that match, of the newest ones of several repositories before ``after``.
+    """Return at most ``limit`` matching deployments of several repositories, newest first, before ``after``.
 
-    ``next`` is the id of the deployment that was looked at last. Each repository costs a read at least.
+    ``next`` is the id of the last deployment searched. Each repository costs at least one read.
     """
     histories = (_history(ports, repository, after) for repository in repositories)
     newest = merge(*histories, key=lambda one: (one.request.at, one.id), reverse=True)

@@ -1,6 +1,6 @@
-"""Stop the runner of a job that was given up: a hung one would go on for ever, at cost.
+"""Stop the runner of an abandoned job: a hung one would run on, at cost.
 
-One that cannot be stopped now, the reconciler stops later.
+If that fails, the reconciler stops it later.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from contextlib import suppress
 from tidegate.ports import Ports
 from tidegate.rules.errors import CloudUnavailable
 
-#: What Step Functions calls a wait that it has given up, while what was waited for may go on.
+#: Errors with which Step Functions ends a wait while the runner may still work.
 GIVEN_UP = frozenset({"States.HeartbeatTimeout", "States.Timeout"})
 
 
 def stop_runner(ports: Ports, job: str | None) -> None:
-    """Stop whoever has taken the job, if anybody has: it is interrupted, and killed two minutes later."""
+    """Stop the runner that has taken the job, if any: it is interrupted, and killed two minutes later."""
     with suppress(CloudUnavailable):
         task = ports.jobs.runner(job) if job else None
         if task is not None:

@@ -1,1 +1,1 @@
-"""Stores of deployments, queues and jobs, and what is published of them."""
+"""Stores of deployments, queues and jobs, and the event publisher."""

@@ -1,4 +1,4 @@
-"""The audit topic (SNS FIFO): what happened to an apply, and who rejected, cancelled, forced, locked or unlocked.
+"""The audit topic (SNS FIFO): the states of an apply, and who rejected, cancelled, forced, locked or unlocked.
 
 The message is JSON::
 
@@ -16,13 +16,13 @@ The message is JSON::
      "plan_sha256": "<of the plan file that is applied>", "engine": …, "engine_version": …,
      "started": "<ISO 8601, UTC>", "ended": … or null, "reason": "<why it failed, or what the lock said>"}
 
-``LOCKED`` and ``UNLOCKED`` have ``locked_by`` and ``locked_at`` instead of what is about an apply. Attributes to filter
-subscriptions by: ``state``, ``repository``, ``root``, ``version``.
+``LOCKED`` and ``UNLOCKED`` have ``locked_by`` and ``locked_at`` instead of the fields about an apply. Attributes to
+filter subscriptions by: ``state``, ``repository``, ``root``, ``version``.
 
-Messages of one deployment come in order (its id is the message group; a queue's locks and unlocks have a group of
-their own). Whoever publishes an event again gives it the same deduplication id, so it is delivered once; after
-the five minutes that SNS remembers them, ``event_id`` still tells. ``RUNNING`` always comes before the apply
-starts, and every other state before it is visible anywhere else.
+Messages of one deployment are delivered in order (its id is the message group; a queue's locks and unlocks have their
+own group). A repeated event has the same deduplication id, so SNS delivers it once within five minutes; after that,
+``event_id`` identifies duplicates. ``RUNNING`` is published before the apply starts, every other state before it is
+visible anywhere else.
 """
 
 from __future__ import annotations

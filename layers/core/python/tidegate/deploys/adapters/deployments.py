@@ -1,4 +1,4 @@
-"""Deployments and the check runs that show them: the items ``deployment#ID``."""
+"""Deployments and the check runs that show them: items ``deployment#ID``."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def next_version(deployment: Deployment) -> Deployment:
 
 
 def update_saved(deployment: Deployment) -> dict[str, Any]:
-    """Return the arguments of an update that does what ``Deployments.save`` does.
+    """Return the arguments of the update for ``Deployments.save``.
 
-    It is an update and not a put, so that what only the table knows stays: whether the end is shown.
+    An update keeps attributes that only the table has: whether the end is published.
     """
     packed = pack(next_version(deployment))
     absent = [name for name in Deployment.__dataclass_fields__ if name not in packed]
@@ -94,7 +94,7 @@ class DynamoDeployments:
             "ExpressionAttributeNames": {"#open": "open"},
             "ConditionExpression": "attribute_exists(pk)",
         }
-        with suppress(Conflict):  # There is no such deployment (any more), so nothing is to be shown.
+        with suppress(Conflict):  # The deployment does not exist (any more), so there is nothing to publish.
             self._table.apply(f"The deployment {deployment}", done)
 
     def keep_review_token(self, deployment: str, review: str, token: str, attempt: str = "") -> bool:

@@ -11,7 +11,7 @@ from tidegate.aws.boto import cloud_errors, error_code
 from tidegate.deploys.rules.runner_task import RunnerTask
 from tidegate.rules.timestamp import timestamp_from
 
-#: What ECS answers of a task that it does not know any more, an hour after its end; and of what is no task's name.
+#: Errors of ECS for an unknown task: an hour after its end, or for an ARN that names none.
 _GONE = "InvalidParameterException"
 _SERVICE = "ECS"
 _ARN = "arn:"
@@ -35,7 +35,7 @@ class EcsRunners:
 
     def stop(self, task: str, reason: str) -> None:
         if not task.startswith(_ARN):
-            return  # A runner on Lambda has no task: its next heartbeat tells it that nobody waits any more.
+            return  # A runner on Lambda has no task: its next heartbeat tells it to stop.
         with cloud_errors(_SERVICE):
             try:
                 self._client.stop_task(cluster=self._cluster, task=task, reason=reason[:1024])
@@ -50,7 +50,7 @@ def _task(task: Mapping[str, Any]) -> RunnerTask:
 
 
 def _job(task: Mapping[str, Any]) -> str:
-    """Return the job that a task was started for, empty for a task that somebody started otherwise."""
+    """Return the job of a task, empty if something else started the task."""
     overrides = task.get("overrides", {}).get("containerOverrides", [])
     values = (entry["value"] for each in overrides for entry in each.get("environment", []) if entry["name"] == _JOB)
     return next(values, "")

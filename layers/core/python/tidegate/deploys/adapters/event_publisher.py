@@ -1,4 +1,4 @@
-"""Telling others that a deployment changed: the check-run queue (SQS FIFO) and the event bus (EventBridge).
+"""Publish changes of deployments: to the check-run queue (SQS FIFO) and the event bus (EventBridge).
 
 An event has the source ``tidegate``, the detail type ``Deployment changed`` and this detail::
 
@@ -7,19 +7,18 @@ An event has the source ``tidegate``, the detail type ``Deployment changed`` and
      "changes": {"add": 1, "change": 0, "destroy": 0, "replace": 0, "outputs": 0, "moved": 0,
      "actions": 0, "deferred": 0} or null}
 
-Messages of the queues are those of ``tidegate.messages.queues``. Their groups, and what counts as a duplicate:
+``tidegate.messages.queues`` has the queues' messages. Their message groups and deduplication:
 
-- The check run of a deployment, of a layer, and all that is shown of a pull request have a group each, so that each is
-  brought up to date by one at a time and in order. Of a pull request's progress there is one message every two seconds
-  and of its deploys one every ten (it is taken up once these are over, so it sees each change that asked for it).
-- The queue of positions has a delay of two seconds, and what is sent about one queue within a second is one message
-  there: whoever takes it up reads the queue after that second is over, so it sees each change that asked for it. The
-  other, which is not FIFO, holds back what is not due yet.
-- The group of the change queue is the change set, so that one at a time checks the gates of a change. Slots are given
-  by one at a time as well.
+- Each deployment's check run, each layer's, and each pull request has its own group, so updates run one by one and in
+  order. A pull request's progress has one message every two seconds and its deploys one every ten. The message is
+  delayed until the end of that period, so it covers each change that requested it.
+- The position queue has a delay of two seconds. Messages about one deploy queue within one second are duplicates: the
+  receiver reads the deploy queue after that second, so it sees each change. The second position queue, which is not
+  FIFO, delays updates that are not due yet.
+- The group of the change queue is the change set, so the gates of a change are checked one by one. So are slots.
 
-A check run must be brought up to date: what cannot be sent is raised. The bus is for others, so a bus
-that takes no events after several tries holds up no deploy: the loss is logged.
+A failure to send a check-run update is raised. The event bus serves other systems: if it accepts no events after
+several tries, the loss is logged and the deploy continues.
 """
 
 from __future__ import annotations
@@ -55,14 +54,13 @@ from tidegate.rules.timestamp import timestamp_text
 
 SOURCE = "tidegate"
 DETAIL_TYPE = "Deployment changed"
-#: Version of the event's shape: raised when a field changes its meaning or goes.
+#: Version of the event's format: increased when a field changes its meaning or is removed.
 EVENT_VERSION = 1
-#: Times that an event is offered to a bus that answers, but does not take it. What does not
-#: answer, boto tries several times by itself.
+#: Attempts when the bus answers without accepting an event. boto itself retries when the bus does not answer.
 _OFFERS = 3
-#: Seconds between two looks at how far the plans of a pull request are.
+#: Seconds between two updates of a pull request's plan progress.
 PROGRESS = 2
-#: Seconds between two looks at what became of a merged pull request's roots.
+#: Seconds between two updates of a merged pull request's deploys.
 DEPLOYS = 10
 _COUNTS = ("add", "change", "destroy", "replace", "outputs", "moved", "actions", "deferred")
 
@@ -71,7 +69,9 @@ logger = Logger(service="tidegate", child=True)
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """Where announcements go: the URLs of the queues, the bus's name. What a function does not use may be empty."""
+    """Destinations of published changes: the queues' URLs and the bus's name. Those that a function does not use may be
+    empty.
+    """
 
     check_run_queue: str
     bus: str
@@ -90,9 +90,9 @@ class AwsEventPublisher:
         self._now = now
 
     def changed(self, deployment: Deployment) -> None:
-        """Announce a saved deployment. The same version again within five minutes is one message.
+        """Publish a saved deployment. The same version again within five minutes is one message.
 
-        Raise CloudUnavailable when the check-run queue does not take it. A bus that does not is logged only.
+        Raise CloudUnavailable if the check-run queue does not accept it. A failure of the bus is only logged.
         """
         self._show(PublishDeployment(deployment=deployment.id), f"{deployment.id}-{deployment.version}")
         try:
@@ -158,7 +158,7 @@ class AwsEventPublisher:
         self._send(self._channels.check_run_queue, message, _digest(message.pull_request), once)
 
     def _send(self, queue: str, message: Queued, group: str, once: str = "") -> None:
-        """Put a message into a FIFO queue. Of what has the same ``once`` within five minutes, one is there."""
+        """Put a message into a FIFO queue. ``once`` is its deduplication id for five minutes."""
         with cloud_errors("SQS"):
             self._sqs.send_message(
                 QueueUrl=queue,
@@ -183,7 +183,7 @@ class AwsEventPublisher:
 
 
 def _digest(text: str) -> str:
-    """Return a group's name: legal, whatever the text."""
+    """Return a valid message-group name for any text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -1,10 +1,9 @@
-"""How a job stands in the table, for the functions (boto3) and the runner (which has no boto3) alike.
+"""The format of job items in the table, for functions (boto3) and the runner (without boto3).
 
 The item ``job#ID`` / ``record`` holds the specification as JSON in ``specification``, the task token in ``token``, the
 forge's token in ``clone_token``, the tokens of its identity in ``identity``, ``taken_by``, ``closed`` and
-``expires_at``, and in ``met_limit`` the name of the limit of Lambda that it has met;
-``runner_stopped`` says that the task which took it has stopped. Log chunks are items
-``log#<position>`` beside it.
+``expires_at``, and in ``met_limit`` the name of the Lambda limit that it exceeded; ``runner_stopped`` says that the
+task which took it has stopped. Log chunks are items ``log#<position>`` beside it.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from tidegate.deploys.rules.job import Job
 RECORD = "record"
 LIMIT = "met_limit"
 STOPPED = "runner_stopped"
-#: Lines of running jobs are kept for a day; the complete log is in S3 by then.
+#: Log lines of running jobs expire after a day; the complete log is in S3 by then.
 LOG_SECONDS = 24 * 3600
-#: Jobs are kept for 90 days, as Step Functions keeps executions; what they came to stays with the deployment.
+#: Jobs expire after 90 days, as executions of Step Functions do; their results stay with the deployment.
 JOB_SECONDS = 90 * 24 * 3600
 
 

@@ -1,4 +1,4 @@
-"""Jobs and the logs of running ones: the items ``job#ID``, whose form ``job_items`` describes."""
+"""Jobs and the logs of running ones: items ``job#ID``, in the format of ``job_items``."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class DynamoJobs:
             return self._not_free(job, runner)
 
     def _not_free(self, job: str, runner: str) -> TakenJob | None:
-        """Return what ``take`` answers for a job that cannot be taken (again)."""
+        """Return the answer of ``take`` for a job that cannot be taken (again)."""
         item = self._item(job)
         found = _job(job, item)
         if "closed" in item or item.get("taken_by", runner) != runner:

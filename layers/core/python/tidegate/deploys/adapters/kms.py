@@ -1,4 +1,4 @@
-"""Workload identity's keys, in KMS. No private key ever leaves it."""
+"""Signing keys of workload identity, in KMS. Private keys never leave KMS."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidegate.aws.boto import cloud_errors, error_code
 from tidegate.deploys.rules.tokens import PublicKey
 from tidegate.rules.errors import CloudUnavailable, SigningRefused
 
-#: What KMS answers for a key that cannot be used, and will not be without a person (botocore's model of Sign).
+#: Errors of KMS for a key that stays unusable until a person acts (botocore's model of Sign).
 _UNUSABLE = frozenset(
     {
         "AccessDeniedException",
@@ -23,9 +23,9 @@ _UNUSABLE = frozenset(
         "ValidationException",
     }
 )
-#: Keys are looked at again after this, so that one that was disabled is no longer served soon after.
+#: Seconds after which keys are read again, so that a disabled one is soon no longer served.
 KEPT_SECONDS = 300.0
-#: That there is none is found out again after this: anybody may ask for the keys, and each answer would call KMS.
+#: Seconds for which a missing key is cached: anybody may request the keys, and each answer would call KMS.
 NONE_KEPT_SECONDS = 10.0
 
 
@@ -53,7 +53,7 @@ class KmsSigner:
 
 
 class KmsPublicKeys:
-    """The port ``PublicKeys``: of some keys, by their ARNs. ``monotonic`` is a clock in seconds."""
+    """The port ``PublicKeys`` for the keys with these ARNs. ``monotonic`` is a clock in seconds."""
 
     def __init__(self, client: Any, key_arns: Sequence[str], monotonic: Callable[[], float] = time.monotonic) -> None:
         self._client, self._arns, self._monotonic = client, key_arns, monotonic
@@ -71,7 +71,7 @@ class KmsPublicKeys:
         except CloudUnavailable:
             if not self._found:
                 raise
-            return  # What was known a moment ago is better than nothing, and is asked for again next time.
+            return  # The cached keys are better than none; the next request tries again.
         self._found = [each for each in found if each is not None]
         self._again_at = self._monotonic() + (KEPT_SECONDS if self._found else NONE_KEPT_SECONDS)
 
@@ -86,5 +86,5 @@ class KmsPublicKeys:
 
 
 def key_name(arn: str) -> str:
-    """Return what tokens call a key: its id."""
+    """Return a key's id (``kid``) in tokens."""
     return arn.rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""Which roots' plans run on Fargate: the items ``runner#OWNER/REPO||ROOT`` / ``record``, which expire."""
+"""Roots whose plans run on Fargate: items ``runner#OWNER/REPO||ROOT`` / ``record``, which expire."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The concurrency slots for speculative plans: of each repository one item, ``places#OWNER/REPO`` / ``#head``.
+"""The concurrency slots for speculative plans: one item for each repository, ``places#OWNER/REPO`` / ``#head``.
 
-It holds ids only: ``held``, a set of those that have a slot, and ``line``, a list of those that wait, each with its
-precedence before it (``0|ID``) unless that is a plan's. Each change is one update whose condition is the rule, so that
-those who take and give back at the same time need no second try; only who hands over tries again when others did. Who
-waits keeps its task token in an item of its own, ``token#LAYER``.
+It holds only ids: ``held``, the set of slot holders, and ``line``, the list of those that wait. A waiting id has its
+precedence in front (``0|ID``) unless it is a plan's. Each change is one update whose condition is the rule, so
+concurrent takes and releases need no retry; only handing over a slot is retried after concurrent changes. A waiting
+layer's task token is in its own item, ``token#LAYER``.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from tidegate.aws.table import Table, refusals_of
 from tidegate.deploys.rules.plan_slots import Precedence, SlotUsage, left, next_pass
 from tidegate.rules.errors import Conflict, NotFound
 
-#: The place of busy repositories in the index of what is not done yet.
+#: Partition of busy repositories in the index of open work.
 OPEN_PLAN_SLOTS = "places"
 _HEAD = "#head"
-#: Longer than anybody waits with a token.
+#: Longer than any token waits.
 _KEPT_SECONDS = 7 * 24 * 3600
 _ATTRIBUTES = ("open", "held", "line", "version", "turns")
-#: Between a precedence and an id: no id has it.
+#: Separator of precedence and id; no id contains it.
 _MARK = "|"
 _NOBODY_WAITS = "(attribute_not_exists(#line) OR size(#line) = :none)"
 _HAS_ROOM = "(attribute_not_exists(#held) OR size(#held) < :limit)"
-#: Puts the item into the index; where it is there already, that costs nothing.
+#: Adds the item to the index; if it is there already, this costs nothing.
 _OPENS = "#open = :open, open_since = :repository"
 
 
@@ -113,7 +113,7 @@ class DynamoPlanSlots:
     def _update(
         self, repository: str, change: str, condition: str, values: Mapping[str, Any]
     ) -> tuple[SlotUsage, bool]:
-        """Return the slots after an update, and whether its condition held: if not, they are as they were."""
+        """Return the slots after an update, and whether its condition was true; if not, the slots are unchanged."""
         with refusals_of(_name(repository)):
             try:
                 answer = self._client.update_item(
@@ -136,7 +136,7 @@ def _open(repository: str) -> dict[str, Any]:
 
 
 def _attribute(value: Any) -> dict[str, Any]:
-    """Return DynamoDB's form of a value: of a Python set of texts as well, which records do not have."""
+    """Return DynamoDB's form of a value, including Python sets of strings."""
     return {"SS": sorted(value)} if isinstance(value, set) else to_attribute(value)
 
 
@@ -158,7 +158,7 @@ def _line(places: SlotUsage) -> list[str]:
 
 
 def _entry(layer: str, rank: Precedence) -> str:
-    """Return how one that waits is written. A plan has its id alone, as all had once."""
+    """Return the entry of a waiting id. A plan has its id alone, as in older versions."""
     return layer if rank is Precedence.PLAN else f"{rank:d}{_MARK}{layer}"
 
 

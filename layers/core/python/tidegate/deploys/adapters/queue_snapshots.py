@@ -1,6 +1,6 @@
-"""What check runs were asked to show of a queue's line: the items ``line#ID``, one for each deployment.
+"""The positions that check runs were last asked to show: items ``line#ID``, one for each deployment.
 
-They are separate from the queue's own items, so that no look at a queue has to read them.
+They are separate from the queue's items, so that reading a queue does not read them.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from tidegate.rules.timestamp import timestamp_from, timestamp_text
 
 _SHOWN = "shown#"
 _AGAIN = "#again"
-#: Deployments rarely wait for longer; for one that does, what it shows is only asked for once more.
+#: Deployments rarely wait longer; if one does, its update is only requested once more.
 _KEPT_SECONDS = 90 * 24 * 3600
-#: Items that one batch may write, and how often what it left out is written again.
+#: Items of one batch write, and how often unprocessed items are retried.
 _BATCH = 25
 _TRIES = 5
 

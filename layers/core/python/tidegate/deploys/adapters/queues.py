@@ -1,7 +1,7 @@
-"""The deploy queues: of each root one head, ``queue#ID`` / ``#head``, and the items in line after it.
+"""The deploy queues: for each root one head, ``queue#ID`` / ``#head``, and the waiting items.
 
-The head sorts before the line and the line sorts as the queue is ordered, so one consistent query with a limit of two
-gives the head and the first in the queue.
+The head sorts before the waiting items, which sort in queue order, so one consistent query with a limit of two returns
+the head and the first deployment.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LINE = "waiting#"
 _LOCKS = "#locks"
 #: Its freeze windows.
 _FREEZES = "#freezes"
-#: A query may see a transaction half done; it is over within milliseconds.
+#: A query may see half of a transaction, which completes within milliseconds.
 _READS = 5
 _CONDITION_FAILED = "ConditionalCheckFailed"
 
@@ -97,7 +97,7 @@ class DynamoDeployQueues:
         return self._under(head, next(iter(line), None)), line
 
     def _under(self, head: QueueHead, first: Waiting | None) -> QueueHead:
-        """Return the head with the lock that holds back the first in the queue: most need no further read."""
+        """Return the head with the lock that blocks the first deployment. Most need no further read."""
         if head.lock is not None or first is None or first.trigger is Trigger.MANUAL:
             return head
         return under(head, first, self.locks(head.home))
@@ -181,7 +181,7 @@ class DynamoDeployQueues:
         return list(items)
 
     def _transact(self, actions: list[dict[str, Any]]) -> None:
-        """Do all actions or none. A single one needs no transaction, which would cost twice as much."""
+        """Do all actions or none. A single action is written without a transaction, which would cost twice as much."""
         [(kind, first)] = actions[0].items()
         table = self._table.name
         if len(actions) == 1 and kind == "Update":
@@ -226,7 +226,7 @@ def _lengthen(queue: str, since: datetime, seen: QueueHead | None) -> dict[str, 
 
 
 def _unchanged(before: QueueHead) -> tuple[str, dict[str, Any]]:
-    """Return the condition that a head still has this version, and the values that it names."""
+    """Return the condition that a head still has this version, and the values in it."""
     return _version_is(before.version)
 
 
@@ -237,8 +237,7 @@ def _version_is(version: int) -> tuple[str, dict[str, Any]]:
 def _replace_head(before: QueueHead, after: QueueHead, put_back: Waiting | None) -> dict[str, Any]:
     """Return the update of a head that still has ``before``'s version.
 
-    It is an update and not a put, so that ``open_since`` stays as enqueue wrote it. What is put back opens
-    the queue again.
+    An update keeps ``open_since`` as enqueue wrote it. A deployment that is put back opens the queue again.
     """
     packed = {name: value for name, value in pack(after).items() if name != "queue"}
     absent = [name for name in QueueHead.__dataclass_fields__ if name not in packed and name != "queue"]

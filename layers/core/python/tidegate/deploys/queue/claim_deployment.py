@@ -1,6 +1,6 @@
-"""Take the first deployment in line, or say what else a worker does next.
+"""Claim the first deployment of the queue, or decide the worker's next step.
 
-The same claim again gives the deployment that is in flight.
+A repeated claim returns the deployment in flight.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tidegate.rules.decide_again import deciding_again
 
 
 def claim_deployment(ports: Ports, message: ClaimDeployment) -> Claimed:
-    """Decide and commit the worker's next step. Raise Conflict when others keep writing."""
+    """Decide and commit the worker's next step. Raise Conflict after repeated concurrent writes."""
     return deciding_again(lambda: _claim(ports, message))
 
 
@@ -38,8 +38,8 @@ def _worked(ports: Ports, message: ClaimDeployment) -> Worked:
 def _after(head: QueueHead, next_: NextStep) -> QueueHead:
     """Return the head after the step: the worker has begun.
 
-    The token stays, although a worker that claims waits no more: should this be a late repetition of an
-    earlier claim, the worker does wait, and the next signal must reach it.
+    The token stays although a claiming worker does not wait: if this is a late repetition of an earlier claim, the
+    worker does wait, and the next signal must reach it.
     """
     if next_.step is Step.STOP or head.worker is None:
         return head

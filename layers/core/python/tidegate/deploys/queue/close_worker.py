@@ -1,6 +1,6 @@
-"""Close a worker that has waited long enough, if nothing has come meanwhile.
+"""Close a worker whose idle time is over, if nothing has arrived meanwhile.
 
-Once closed, a worker stays so; the next deployment gets the next generation.
+A closed worker stays closed; the next deployment gets the next generation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tidegate.rules.decide_again import deciding_again
 
 
 def close_worker(ports: Ports, message: CloseWorker) -> WorkerClosed:
-    """Take the worker off its queue if it has no work. Raise Conflict when others keep writing."""
+    """Remove the worker from its queue if there is no work. Raise Conflict after repeated concurrent writes."""
     return deciding_again(lambda: _close(ports, message))
 
 

@@ -1,6 +1,6 @@
-"""Give a queue to a fresh execution, long before this one's history is full or its year is over.
+"""Continue a queue's work in a new execution, long before this one's history is full or its year is over.
 
-Once more, the same next execution is started.
+A repeated call starts the same next execution.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tidegate.rules.decide_again import deciding_again
 def continue_as_new(ports: Ports, message: ContinueAsNew) -> None:
     """Make the next generation the queue's worker and start it, or release a queue without work.
 
-    Raise Conflict or CloudUnavailable: try again.
+    On Conflict or CloudUnavailable, call again.
     """
     deciding_again(lambda: _commit(ports, message))
     ensure_worker(ports, message.queue)

@@ -1,4 +1,4 @@
-"""End the deployment in flight: its record, the queue's baseline and lock, and the announcements."""
+"""End the deployment in flight: its record, the queue's baseline and lock, and the published changes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def end_deployment(
 ) -> Deployment:
     """End ``head``'s deployment in flight, leave the queue to ``worker``, and return the final record.
 
-    A deployment without a result gets one now: after this no runner takes its apply any more. Raise
-    Conflict, or CloudUnavailable when the audit topic does not take the message: nothing was ended then.
+    A deployment without a result gets one now; no runner can take its apply afterwards. Raise Conflict, or
+    CloudUnavailable if the audit topic does not accept the message: nothing has ended then.
     """
     at = ports.clock.now()
     ended = deployment
@@ -47,10 +47,10 @@ def end_deployment(
 
 
 def end_orphan(ports: Ports, head: QueueHead, deployment: Deployment, error: str) -> None:
-    """End a deployment that its queue does not know. The queue goes on as before, but for its lock.
+    """End a deployment that its queue does not know. The queue changes only its lock.
 
-    What it may have applied counts as deployed, as nobody can tell whether that was before or after what the
-    queue did meanwhile. Raise Conflict, or CloudUnavailable when the audit topic does not take the message.
+    What it may have applied counts as deployed, because the order relative to the queue's other deployments is unknown.
+    Raise Conflict, or CloudUnavailable if the audit topic does not accept the message.
     """
     at = ports.clock.now()
     ended = finish(ports, deployment, _without_result(ports, deployment, error, at))
@@ -62,9 +62,9 @@ def end_orphan(ports: Ports, head: QueueHead, deployment: Deployment, error: str
 
 
 def announce_end(ports: Ports, ended: Deployment, head: QueueHead) -> None:
-    """Announce the deployment's end, and that the line and the change moved on. More than once is harmless.
+    """Publish the deployment's end and the changes of its queue and change set. A repeated call is harmless.
 
-    The deployment that locks may be shown already, without the button that its lock brings: it is drawn again.
+    The check run of a locking deployment may be published without the lock's button, so it is rendered again.
     """
     ports.event_publisher.changed(ended)
     if locks_queue(ended, head):
@@ -78,7 +78,7 @@ def announce_end(ports: Ports, ended: Deployment, head: QueueHead) -> None:
 
 
 def _contained(ports: Ports, done: Deployment) -> Iterator[str]:
-    """Say of each before it that failed that its changes are applied; yield their change sets."""
+    """Record that the changes of earlier failed deployments are applied; yield their change sets."""
     ahead = _before(done)
     while ahead:
         older = deciding_again(partial(_mark, ports, ahead.pop(0), done))

@@ -1,4 +1,4 @@
-"""Put a deployment in its queue, and see to it that somebody works there."""
+"""Add a deployment to its queue, and ensure a worker."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from tidegate.rules.errors import Conflict, OversizedRecord
 
 
 def enqueue(ports: Ports, deployment: Deployment, seen: Seen | None = None) -> bool:
-    """Enqueue ``deployment``; return False when one with its id was enqueued before.
+    """Enqueue ``deployment``; return False if its id was enqueued before.
 
-    Then it is announced and a worker is made sure of all the same: whoever enqueued it may have died
-    before doing so. One that is too large to be stored is stored reduced, and refused when it is its turn.
-    ``seen`` is its queue as it was a moment ago: if it still is, it need not be read for the worker's sake. Raise
-    CloudUnavailable when the audit topic does not take a forced one, or the worker could not be
-    started: do it all again.
+    Even then, publish it and ensure a worker: an earlier call may have died before doing so. A deployment too large for
+    the table is stored reduced, and refused when it is its turn. ``seen`` is its queue as read a moment ago; if
+    unchanged, it is not read again. Raise CloudUnavailable if the audit topic does not accept a forced deployment, or
+    the worker could not be started: call again then.
     """
     begun = _audited(ports, deployment.begun())
     after = _stored_upon(ports, begun, seen) if seen else None
@@ -34,7 +33,7 @@ def enqueue(ports: Ports, deployment: Deployment, seen: Seen | None = None) -> b
 
 
 def _stored_upon(ports: Ports, deployment: Deployment, seen: Seen) -> Seen | None:
-    """Store it if its queue is as it was seen, and return how that is now. Otherwise return None."""
+    """Store it if its queue is unchanged since ``seen``, and return the new queue. Otherwise return None."""
     head, first = seen
     with suppress(Conflict, OversizedRecord):
         if ports.queues.enqueue(deployment, head):
@@ -50,7 +49,7 @@ def _stored(ports: Ports, deployment: Deployment) -> bool:
 
 
 def _audited(ports: Ports, deployment: Deployment) -> Deployment:
-    """Tell the audit topic of a deployment that was forced, before it is anywhere."""
+    """Publish a forced deployment to the audit topic before it is stored."""
     if not deployment.request.forced:
         return deployment
     message = forced_message(deployment)

@@ -1,4 +1,4 @@
-"""Enqueue the deployments of several roots, so that none holds the others back."""
+"""Enqueue deployments of several roots; a failure of one does not stop the others."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from tidegate.deploys.rules.deployment import Deployment
 
 
 def enqueue_all(deployments: Iterable[Deployment], enqueue: Callable[[Deployment], object]) -> None:
-    """Enqueue all. Raise ExceptionGroup when some could not be; all others are enqueued then.
+    """Enqueue all. Raise ExceptionGroup if some failed; all others are enqueued then.
 
-    Of a root in several stacks nothing is enqueued after one that could not be: it would stand before that in line, and
-    may wait for it.
+    For a root in several stacks, nothing is enqueued after a failed deployment: it may depend on that one and would
+    precede it in the queue.
     """
     failures, failed = [], set()
     for deployment in deployments:

@@ -1,6 +1,6 @@
-"""Make sure that an execution works on a queue that has work.
+"""Ensure that an execution works on a queue that has work.
 
-Doing so once more is harmless, and repairs what a death left half done.
+A repeated call is harmless, and completes an interrupted one.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import Conflict, TooLate
 
-#: A queue's head and the first in the queue, at one moment.
+#: A queue's head and first deployment, from one read.
 Seen = tuple[QueueHead, Waiting | None]
 
 
 def ensure_worker(ports: Ports, queue: str, seen: Seen | None = None) -> None:
     """Start a worker if there is none, start it again if it has not begun, wake it if it waits.
 
-    ``seen`` is the queue as whoever asks has just left it, which saves a read. Raise CloudUnavailable when Step
-    Functions refuses for now: then call this again.
+    ``seen`` is the queue as the caller left it, which saves a read. Raise CloudUnavailable if Step Functions refuses
+    for now: call again then.
     """
     if seen is not None:
         with suppress(Conflict):
@@ -44,9 +44,9 @@ def _ensure(ports: Ports, head: QueueHead, first: Waiting | None) -> None:
 
 
 def _wake(ports: Ports, token: str) -> None:
-    """Settle the token. It stays at the head, in case this call is lost.
+    """Settle the token. It stays at the head in case this call is lost.
 
-    When it is too late, the worker is awake, or looks at the queue again before it closes.
+    If the token has expired, the worker is awake, or reads the queue again before it closes.
     """
     with suppress(TooLate):
         ports.workflows.settle(token, {"reason": "The queue has work."})

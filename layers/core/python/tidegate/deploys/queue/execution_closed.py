@@ -1,6 +1,6 @@
 """Release a queue whose deploy execution failed, was aborted or timed out.
 
-Told once more, it announces what it did and makes sure of a worker again.
+A repeated event publishes the same changes and ensures a worker again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tidegate.rules.decide_again import deciding_again
 
 @dataclass(frozen=True, slots=True)
 class ClosedExecution:
-    """A deploy execution that ended otherwise than by itself; ``status`` is Step Functions' word for it."""
+    """A deploy execution that did not succeed; ``status`` is that of Step Functions."""
 
     queue: str
     execution: str
@@ -28,8 +28,8 @@ class ClosedExecution:
 def release_queue(ports: Ports, closed: ClosedExecution) -> None:
     """End or put back the deployment in flight, and start a new worker if there is work.
 
-    After a failure of Tidegate's own the new worker is left to the reconciler, so that a lasting
-    fault repeats every few minutes and not every second. Raise Conflict or CloudUnavailable: try again.
+    After an internal error the reconciler starts the new worker, so that a lasting fault repeats every few minutes and
+    not every second. On Conflict or CloudUnavailable, call again.
     """
     deciding_again(lambda: _release(ports, closed))
     if closed.status != "FAILED":
@@ -49,9 +49,9 @@ def _release(ports: Ports, closed: ClosedExecution) -> None:
 
 
 def _release_deployment(ports: Ports, head: QueueHead, in_flight: str, error: str) -> None:
-    """Put a deployment that has not begun back in the queue; end any other."""
+    """Put a deployment that has not begun back into the queue; end any other."""
     deployment = ports.deployments.get(in_flight)
-    release_slots(ports, [in_flight])  # Its execution has ended; whoever claims it next comes after this.
+    release_slots(ports, [in_flight])  # Its execution has ended; the next claim comes after this.
     if deployment.state is State.QUEUED:
         after = replace(head, worker=None, in_flight=None, last=in_flight)
         ports.queues.commit(head, after, put_back=waiting_for(deployment))
@@ -62,7 +62,7 @@ def _release_deployment(ports: Ports, head: QueueHead, in_flight: str, error: st
 
 
 def _announce_again(ports: Ports, head: QueueHead) -> None:
-    """Announce what left the queue last: the call that released it may have died before it did."""
+    """Publish again what left the queue last: the call that released it may have died before it did."""
     if head.last is not None:
         announce_end(ports, ports.deployments.get(head.last), head)
         ports.event_publisher.refresh(head.last)

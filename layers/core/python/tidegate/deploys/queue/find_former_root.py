@@ -1,6 +1,6 @@
-"""Find out whether a root had another name when it was deployed last: a name is a root's identity.
+"""Find out whether a root had another name when it was last deployed: the name is a root's identity.
 
-It reads a repository's queues, so it is asked about new queues only.
+Only called for new queues, because it reads all queues of a repository.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from tidegate.ports import Ports
 
 
 def former_root(ports: Ports, deployment: Deployment) -> QueueHead | None:
-    """Return the queue through which the deployment's directory and workspace were deployed last.
+    """Return the queue through which the deployment's directory and workspace were last deployed.
 
-    None when they never were, but by the deployment's own queue.
+    None if never, or through the deployment's own queue.
     """
     others = [head for head in ports.repository_index.roots(deployment.repository) if head.queue != deployment.queue]
     heads = {head.deployed.deployment: head for head in others if head.deployed}

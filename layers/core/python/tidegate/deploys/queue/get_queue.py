@@ -1,4 +1,4 @@
-"""Look at queues: who holds the lock, what runs, what waits and in which place. Nothing is changed."""
+"""Read queues: the lock, the deployment in flight, and the waiting deployments with their positions. Read-only."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tidegate.deploys.rules.root_query_of_deployments import ROOTS, root_tags
 from tidegate.ports import Ports
 from tidegate.roots.rules.root_query import TagQuery
 
-#: Waiting deployments that are looked up: a line that is longer shows the rest by revision only.
+#: Waiting deployments whose records are read; of further ones only the revision is shown.
 SHOWN_WAITING = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One that waits: its position in the queue, from 1, and its record if it is among those that are looked up."""
+    """A waiting deployment: its position, from 1, and its record if it was read."""
 
     number: int
     waiting: Waiting
@@ -39,7 +39,9 @@ class QueueView:
 
 @dataclass(frozen=True, slots=True)
 class RootView:
-    """A root of a repository: its queue's head, what runs there, and the last admitted, of all and of each stack."""
+    """A root of a repository: its queue's head, the deployment in flight, and the last admitted ones, overall and by
+    stack.
+    """
 
     name: str
     head: QueueHead
@@ -49,24 +51,24 @@ class RootView:
 
     @property
     def shown(self) -> tuple[Deployment, ...]:
-        """What is known of the root: what runs, what was admitted last, and the last of each of its stacks."""
+        """The root's known deployments: in flight, last admitted, and the last of each stack."""
         return tuple(each for each in (self.running, self.last, *self.others) if each)
 
     @property
     def stacks(self) -> tuple[str, ...]:
-        """The stacks that it was deployed in, by name, without their parent stacks."""
+        """The stacks in which it was deployed, by name, without their parent stacks."""
         known = {each.stack for each in self.head.by_stack} | {each.stack for each in self.shown}
         return tuple(sorted(known))
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """Its own tags as of those deployments."""
+        """The root's own tags in those deployments."""
         return tuple(sorted({tag for each in self.shown for tag in each.tags}))
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRoots:
-    """Roots that match; where none does, ``hint`` says of a stack or tag that was asked for that none has it."""
+    """Roots that match. If none does, ``hint`` names requested stacks and tags that no root has."""
 
     roots: list[RootView]
     hint: str = ""
@@ -74,7 +76,7 @@ class FoundRoots:
 
 
 def get_queue(ports: Ports, queue: str) -> QueueView:
-    """Return one queue. One that was never used is empty."""
+    """Return one queue, empty if it was never used."""
     head, _ = ports.queues.read(queue)
     waiting = ports.queues.waiting(queue) if head.length else ()
     wanted = [one.deployment for one in waiting[:SHOWN_WAITING]]
@@ -104,8 +106,8 @@ def search_queues(ports: Ports, repository: str, query: TagQuery) -> FoundRoots:
 def queue_glances(ports: Ports, repositories: Iterable[str]) -> dict[str, list[RootView]]:
     """Return the roots of several repositories by name, with what may need a person.
 
-    What was admitted last is told only of roots where it failed and nothing runs. It takes a read for each repository,
-    and one for each hundred deployments.
+    The last admitted deployment is given only for roots where it failed and nothing runs. This takes one read for each
+    repository and one for each hundred deployments.
     """
     heads = {name: ports.repository_index.roots(name) for name in repositories}
     known = ports.deployments.many({one for its in heads.values() for head in its for one in _needing(head)})
@@ -119,7 +121,7 @@ def _view(head: QueueHead, known: Mapping[str, Deployment]) -> RootView:
 
 
 def _under(view: RootView, locks: RepositoryLocks) -> RootView:
-    """Return a root with the lock that holds back its merges: its own, or else one of its stacks or repository."""
+    """Return a root with the lock that blocks its merges: its own, or that of a stack or the repository."""
     if view.head.lock is not None:
         return view
     names = {name for each in view.shown for name in (each.stack, *each.within)}

@@ -1,6 +1,6 @@
 """Lock a queue by hand: merges wait until somebody unlocks it.
 
-Who may lock, the caller has looked up before. The audit topic hears of it before it is so.
+The caller has checked that the person may lock. The audit topic receives it first.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from tidegate.rules.decision import Decision
 
 
 def lock_queue(ports: Ports, queue: str, locking: Locking) -> Decision:
-    """Lock the queue, and say what came of it; the same once more is harmless.
+    """Lock the queue, and return the result. A repeated call is harmless.
 
-    Raise Conflict or CloudUnavailable: call it again then with the same ``locking``.
+    On Conflict or CloudUnavailable, call again with the same ``locking``.
     """
     return deciding_again(lambda: _lock(ports, queue, locking))
 

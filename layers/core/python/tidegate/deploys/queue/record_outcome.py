@@ -1,6 +1,6 @@
 """Record in its queue how a deployment ended.
 
-Recorded once more, nothing changes, and all that follows is announced again.
+A repeated call changes nothing and publishes all changes again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tidegate.rules.decide_again import deciding_again
 def record_outcome(ports: Ports, message: RecordOutcome) -> OutcomeRecorded:
     """End the deployment in its queue.
 
-    Raise Conflict, or CloudUnavailable when the audit topic does not take the message: try again.
+    Raise Conflict, or CloudUnavailable if the audit topic does not accept the message: try again.
     """
     recorded = deciding_again(lambda: _record(ports, message))
     release_slot(ports, message.deployment)

@@ -1,4 +1,4 @@
-"""Bring the check runs of a queue's line up to date: those that are due now, the others in time."""
+"""Update the check runs of a queue's deployments: now if they are due, otherwise later."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from tidegate.deploys.rules.queue_snapshot import PAUSE, Look, Named, Shown, Sta
 from tidegate.deploys.rules.state import State
 from tidegate.ports import Ports, QueueSnapshot
 
-#: Seconds: as long as a message can be delayed (SQS). Who looks then and is too early waits once more.
+#: Seconds: the longest delay of an SQS message. A message that arrives too early is delayed again.
 _LONGEST = 900
-#: Line changes come this much apart; what is due sooner needs no message of its own that is delayed.
+#: Seconds between changes of a queue; what is due sooner needs no delayed message.
 _SOON = timedelta(seconds=2)
 
 
 def refresh_positions(ports: Ports, queue: str) -> int:
-    """Ask for the check runs that are due, and see to it that somebody looks again. Return how many are due.
+    """Request the check-run updates that are due, and schedule the next refresh. Return how many are due.
 
-    After a death half-way the same are due again; whoever shows them sees that nothing is new.
+    If this dies half-way, the same updates are due again; the publisher skips those without a change.
     """
     head, line = ports.queues.line(queue)
     board = ports.queue_snapshots.read(queue)
     running = _running(ports, head)
-    if running is not None and running.state is State.BLOCKED and line:  # A newer one may take its place.
+    if running is not None and running.state is State.BLOCKED and line:  # A newer one may supersede it.
         ports.event_publisher.change_moved(running.change.id)
     now = ports.clock.now()
     seen = look(now, policy_statuses(head, line, running.state if running else None), board.shown)
@@ -46,7 +46,7 @@ def _running(ports: Ports, head: QueueHead) -> Deployment | None:
 
 
 def _show(ports: Ports, queue: str, seen: Look, shas: Mapping[str, str], now: datetime) -> None:
-    """Store what the check runs that are due are to show, ask for them, and store that they were asked for."""
+    """Store what the due check runs show, request their updates, and store that they were requested."""
     standing = {name: one for name, one in seen.due.items() if one is not None}
     names = _names(ports, standing.values(), shas)
     shown = {name: Shown(one, now, tuple(names[other] for other in _named(one))) for name, one in standing.items()}
@@ -60,7 +60,7 @@ def _show(ports: Ports, queue: str, seen: Look, shas: Mapping[str, str], now: da
 
 
 def _names(ports: Ports, standing: Iterable[Standing], shas: Mapping[str, str]) -> Mapping[str, Named]:
-    """Return the deployments that check runs name, with their commits and check runs, read at once."""
+    """Read the deployments that check runs name, with their commits and check runs."""
     wanted: Collection[str] = sorted({name for one in standing for name in _named(one)})
     published = ports.check_runs.many(wanted) if wanted else {}
     numbers = {name: published[name].id if name in published else None for name in wanted}
@@ -68,7 +68,7 @@ def _names(ports: Ports, standing: Iterable[Standing], shas: Mapping[str, str]) 
 
 
 def _again(ports: Ports, queue: str, again: datetime | None, board: QueueSnapshot, now: datetime) -> None:
-    """Have somebody look again when something is due by then, unless somebody does so before."""
+    """Schedule the next refresh if something is due by then, unless another one comes before."""
     if again is None:
         return
     if again - now <= _SOON:

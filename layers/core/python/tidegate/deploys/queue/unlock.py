@@ -1,9 +1,9 @@
-"""Take the lock off a queue, and let the queue go on.
+"""Remove a queue's lock, and let the queue continue.
 
-Who may unlock, the caller has looked up before.
+The caller has checked that the person may unlock.
 
-The same unlocking again repairs what a death left half done, and nothing more. Who unlocks is decided at the lock,
-then audited; only then the lock goes.
+A repeated call completes an interrupted one and does nothing else. The lock records who unlocks; that is audited, and
+only then the lock is removed.
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ from tidegate.rules.errors import NotFound
 
 
 def unlock_queue(ports: Ports, queue: str, unlocking: Unlocking) -> Decision:
-    """Take the lock away, and remember at the queue and at the deployment that locked who did so and when.
+    """Remove the lock, and record at the queue and at the locking deployment who did so and when.
 
-    Not done when there is no lock (any more), or only one that was put there after somebody asked to unlock: what
-    comes late, or again, takes nothing away that the person never saw. Raise Conflict or CloudUnavailable: call
-    it again then with the same ``unlocking``.
+    Does nothing if there is no lock, or only a lock that is newer than the request: a late or repeated request must not
+    remove a lock that the person never saw. On Conflict or CloudUnavailable, call again with the same ``unlocking``.
     """
     return deciding_again(lambda: _unlock(ports, queue, unlocking))
 
@@ -54,7 +53,7 @@ def _unlock(ports: Ports, queue: str, unlocking: Unlocking) -> Decision:
 
 
 def _before_that_lock(ports: Ports, head: QueueHead, lock: Lock, unlocking: Unlocking) -> Decision:
-    """Answer an unlocking that is older than the queue's lock: done if it took away the one before."""
+    """Answer a request that is older than the queue's lock: done if it removed the lock before."""
     if head.unlocked == unlocking:
         _show(ports, head)
         return Decision(True, f"{unlocking.by} unlocked the queue. It was locked again on {moment(lock.at)}.")
@@ -64,7 +63,7 @@ def _before_that_lock(ports: Ports, head: QueueHead, lock: Lock, unlocking: Unlo
 
 
 def _take_away(ports: Ports, head: QueueHead, lock: Lock, unlocking: Unlocking) -> tuple[Unlocking, Lock | None]:
-    """Take the lock away and return who did, the one whose unlocking was noted at it first, and what is left."""
+    """Remove the lock. Return who did, which is the first request recorded at it, and the remaining head."""
     by = lock.unlocking or unlocking
     if lock.unlocking is None:
         lock = replace(lock, unlocking=by)
@@ -85,7 +84,7 @@ def _locking(ports: Ports, lock: Lock) -> Deployment | None:
 
 
 def _show(ports: Ports, head: QueueHead) -> None:
-    """Make sure of a worker, and show that the queue is unlocked: on what waits, and on what may have locked it."""
+    """Ensure a worker, and update the check runs of waiting deployments and of the one that locked."""
     ensure_worker(ports, head.queue)
     ports.event_publisher.queue_changed(head.queue)
     locked = head.lock.deployment if head.lock else ""
@@ -100,7 +99,7 @@ def _is_newer(lock: Lock, unlocking: Unlocking) -> bool:
 
 
 def _still_locked(lock: Lock | None) -> str:
-    """Return that a lock by hand holds that was there before the one that was taken away."""
+    """Return that an older lock by hand remains."""
     return f"It stays locked, because {lock.by} had locked it manually before: {lock.reason}" if lock else ""
 
 

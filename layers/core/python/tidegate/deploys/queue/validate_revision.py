@@ -1,6 +1,6 @@
-"""Compare a claimed deployment's revision with the one deployed last, and refuse it if it goes backwards.
+"""Compare a claimed deployment's revision with the last deployed one, and refuse it if it goes backwards.
 
-Validated once more, a deployment gets the same answer.
+A repeated call gives the same answer.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.vcs.rules.comparison import Comparison
 
-#: What these ask for is of a branch that may have gone on meanwhile.
+#: Triggers whose branch may have moved on meanwhile.
 _OF_BRANCHES = frozenset({Trigger.MERGE, Trigger.DRIFT})
-#: A deployment in one of these may have been judged already, but nothing of it has begun.
+#: States of a deployment that may have a verdict already, but has not begun.
 _NOT_BEGUN = frozenset({State.QUEUED, State.PLANNING})
 
 
 def validate_revision(ports: Ports, message: ValidateRevision) -> RevisionValidated:
-    """Judge the revision and record the verdict: a deployment that is allowed goes on to planning.
+    """Validate the revision and record the verdict. An admitted deployment continues to planning.
 
-    From then on it is never put back in the queue, as its Terraform execution may have begun. Raise ForgeUnavailable,
-    ForgeRefused, or Conflict when others keep writing.
+    From then on it is never put back into the queue, because its Terraform execution may have begun. Raise
+    ForgeUnavailable, ForgeRefused, or Conflict after repeated concurrent writes.
     """
     return deciding_again(lambda: _validate(ports, message))
 
@@ -87,7 +87,7 @@ def _validate(ports: Ports, message: ValidateRevision) -> RevisionValidated:
 
 
 def _relations(ports: Ports, deployment: Deployment, deployed: Deployed | None) -> Relations:
-    """Ask the forge what the verdict depends on, and no more."""
+    """Ask the VCS provider only what the verdict depends on."""
     branch = _branch(ports, deployment)
     on_branch = _compared(ports, deployment, deployment.revision.sha, branch) if branch else None
     if on_branch is Comparison.BASE_MISSING or deployed is None:
@@ -100,7 +100,7 @@ def _relations(ports: Ports, deployment: Deployment, deployed: Deployed | None) 
 
 
 def _to_deployed(ports: Ports, deployment: Deployment, deployed: Deployed) -> Comparison:
-    """Compare with the revision deployed last what is planned: a head with all that it is merged with."""
+    """Compare with the last deployed revision; a pull request's head is compared as merged."""
     relation = _compared(ports, deployment, deployed.revision.sha, deployment.revision.sha)
     if relation is not Comparison.DIVERGED or not deployment.request.base_sha:
         return relation
@@ -109,7 +109,7 @@ def _to_deployed(ports: Ports, deployment: Deployment, deployed: Deployed) -> Co
 
 
 def _after_undone(ports: Ports, deployment: Deployment, standing: Standing) -> Deployment:
-    """Say what was left undone before that the revision contains, and whether people look at its plan for that."""
+    """Return what the revision contains of earlier failed attempts, and whether that requires a review."""
     undone = standing.undone
     if undone is None:
         return deployment
@@ -134,21 +134,21 @@ def _with_authors(ports: Ports, deployment: Deployment, standing: Standing) -> D
 
 
 def _carrying(ports: Ports, deployment: Deployment, dropped: Sequence[str]) -> Deployment:
-    """Say what the revision contains that left the line before anybody judged it."""
+    """Return what the revision contains of merges dropped before validation."""
     found = [each for each in dropped_merges(ports, deployment, dropped) if _contains(ports, deployment, each)]
     return carrying(ports, deployment, found) if found else deployment
 
 
 def _contains(ports: Ports, deployment: Deployment, older: Deployment) -> bool:
-    """Tell whether what is planned contains an older revision: the head of a pull request by its base as well."""
+    """Tell whether the planned commit contains an older revision; a pull request's head also through its base."""
     commits = filter(None, (deployment.revision.sha, deployment.request.base_sha))
     return any(is_on_branch(_compared(ports, deployment, older.revision.sha, each)) for each in commits)
 
 
 def _contained(ports: Ports, deployment: Deployment, deployed: Deployed) -> Deployment:
-    """Say of what is not admitted that its changes are applied: those that wait for it need not do so any more.
+    """Record that the changes of a refused deployment are applied, so that its dependents need not wait.
 
-    Where these failed to be applied, that is said once they are.
+    If applying them failed, that is recorded once they are applied.
     """
     if deployed.state not in DONE:
         return behind(ports, deployment, deployed) if deployment.request.trigger is Trigger.MERGE else deployment
@@ -159,7 +159,7 @@ def _contained(ports: Ports, deployment: Deployment, deployed: Deployed) -> Depl
 
 
 def _branch(ports: Ports, deployment: Deployment) -> str | None:
-    """Return the branch that must hold the revision; one by hand may come from anywhere."""
+    """Return the branch that must contain the revision; a manual deployment may come from any."""
     if deployment.request.trigger is Trigger.MANUAL:
         return None
     if deployment.request.trigger is Trigger.RERUN:
@@ -174,9 +174,9 @@ def _compared(ports: Ports, deployment: Deployment, base: str, head: str) -> Com
 
 
 def _record(ports: Ports, head: QueueHead, deployment: Deployment, verdict: RevisionVerdict) -> None:
-    """Save the verdict while the deployment is in flight. A refusal is announced with the outcome.
+    """Save the verdict while the deployment is in flight. A refusal is published with the outcome.
 
-    A manual deployment that is admitted locks its queue in the same transaction.
+    An admitted manual deployment locks its queue in the same transaction.
     """
     judged, after = replace(deployment, planned=replace(deployment.planned, must_review=verdict.must_review)), head
     at = ports.clock.now()

@@ -1,6 +1,6 @@
-"""Leave a waiting worker's task token at its queue, unless something has come meanwhile.
+"""Store a waiting worker's task token at its queue, unless something has arrived meanwhile.
 
-Left once more, a token that is known already changes nothing.
+Storing a known token changes nothing.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from tidegate.rules.errors import TooLate
 
 
 def wait_for_signal(ports: Ports, message: WaitForSignal) -> None:
-    """Store the token if the queue is as the worker saw it; otherwise wake the worker at once.
+    """Store the token if the queue is as the worker saw it; otherwise wake the worker immediately.
 
-    Raise Conflict, or CloudUnavailable when Step Functions refuses for now: try again.
+    Raise Conflict, or CloudUnavailable if Step Functions refuses for now: try again.
     """
     deciding_again(lambda: _wait(ports, message))
 

@@ -1,6 +1,6 @@
-"""Go on with the answer to a plan review that is in the deployment's record.
+"""Carry out the answer to a plan review from the deployment's record.
 
-Doing so again is harmless, and repairs what the death of whoever recorded one left.
+A repeated call is harmless, and completes an interrupted one.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from tidegate.ports import Ports
 
 
 def carry_out_review(ports: Ports, deployment: Deployment) -> None:
-    """Go on with an answer that decided; do nothing where none did. Raise Conflict or CloudUnavailable."""
+    """Carry out a decisive answer; do nothing without one. Raise Conflict or CloudUnavailable."""
     if is_decided(deployment):
         go_on_with_review(ports, deployment)
 
 
 def go_on_with_review(ports: Ports, deployment: Deployment) -> None:
-    """Audit and save a rejection, settle the review's token once it is decided, and announce what is so now.
+    """Audit and save a rejection, settle the token of a decided review, and publish the change.
 
     Raise Conflict or CloudUnavailable.
     """
@@ -32,7 +32,7 @@ def go_on_with_review(ports: Ports, deployment: Deployment) -> None:
 
 
 def _finished(ports: Ports, deployment: Deployment) -> Deployment:
-    """Return the record after a rejection was audited and saved; any other as it is."""
+    """Return the record after auditing and saving a rejection; any other record unchanged."""
     if deployment.outcome.ending is None or is_final(deployment.state):
         return deployment
     return ports.deployments.save(finish(ports, deployment, deployment.outcome.ending))

@@ -1,6 +1,6 @@
-"""Decide a plan review: the one way for buttons, pages, the API and the command line.
+"""Decide a plan review. Buttons, pages, the API and the command line all call this verb.
 
-Who may decide at all, the caller has looked up before.
+The caller has checked that the person may decide.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def decide_review(
 ) -> Decision:
     """Record the answer that ``by`` gave at ``at``, and go on with it once it decides.
 
-    ``seen`` is the SHA-256 of the plan that an approval is for; without it the caller knows by the review's id.
+    ``seen`` is the SHA-256 of the approved plan; without it, the review's id identifies the plan.
 
-    The same answer again is done again, and changes nothing. Raise NotFound; Conflict or CloudUnavailable:
-    call it again with the same ``at`` then, and so ForgeUnavailable.
+    A repeated answer changes nothing. Raise NotFound. On Conflict, CloudUnavailable or ForgeUnavailable, call again
+    with the same ``at``.
     """
     return deciding_again(lambda: _decide(ports, deployment, answer, by, at, seen))
 
@@ -48,7 +48,7 @@ def _decide(ports: Ports, identifier: str, answer: Answer, by: str, at: datetime
         return Decision(False, _ANOTHER_PLAN)
     verdict = check_click(deployment, answer, by, at)
     if verdict.followup is Followup.REFUSE:
-        with suppress(Conflict, CloudUnavailable):  # Whoever answered, or the reconciler, tries it again.
+        with suppress(Conflict, CloudUnavailable):  # A repeated answer, or the reconciler, tries again.
             carry_out_review(ports, deployment)
         return Decision(False, f"{verdict.reason} {advice_on(deployment)}".rstrip())
     if verdict.followup is Followup.DECIDE and answer is Answer.APPROVE and _is_altered(ports, deployment):
@@ -64,7 +64,7 @@ def _decide(ports: Ports, identifier: str, answer: Answer, by: str, at: datetime
 
 
 def _is_altered(ports: Ports, deployment: Deployment) -> bool:
-    """Tell whether the plan's stored text is not what the plan job stored. One that has expired is none."""
+    """Tell whether the plan's stored text differs from what the plan job stored. An expired text does not count."""
     if deployment.planned.plan is None:
         return False
     text = deployment.planned.plan.text

@@ -1,8 +1,7 @@
-"""Ask people to review a plan: keep the token that waits for them, and show the buttons.
+"""Request a plan review: store the token that waits for it, and show the buttons.
 
-People may have decided before there was a token, and a retried state has a new one. The token is kept before the
-deployment is read again, and whoever decides writes the decision before reading the token: so one of the two sees the
-other.
+People may decide before the token exists, and a retried state has a new token. The token is stored before the
+deployment is read again, and a decision is written before the token is read, so one of the two sees the other.
 """
 
 from __future__ import annotations
@@ -20,10 +19,9 @@ from tidegate.rules.errors import WrongState
 
 
 def request_review(ports: Ports, message: RequestReview) -> None:
-    """Wait for a review with ``message.token``. Raise WrongState when there is no plan to review, and
-    DeploymentCancelled.
+    """Wait for a review with ``message.token``. Raise WrongState without a plan to review, and DeploymentCancelled.
 
-    A late copy of an earlier attempt, with which nobody waits any more, does nothing.
+    A late copy of an earlier attempt, whose token has expired, does nothing.
     """
     deployment = not_cancelled(ports.deployments.get(message.deployment))
     plan = _plan(deployment)
@@ -37,7 +35,7 @@ def request_review(ports: Ports, message: RequestReview) -> None:
         deployment = ports.deployments.save(asked_for(deployment, plan, ports.clock.now()))
     if deployment.review is not None and deployment.review.approved is not None:
         settle_review(deployment, ports.deployments, ports.workflows)
-    if message.retry or not is_asked_for:  # Whoever asked for it said so; an attempt of this may have died before.
+    if message.retry or not is_asked_for:  # The first request published it; an earlier attempt may have died.
         ports.event_publisher.changed(deployment)
         ports.event_publisher.queue_changed(deployment.queue)
 

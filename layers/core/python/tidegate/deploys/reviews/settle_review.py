@@ -1,4 +1,4 @@
-"""Answer the token of a review with the decision that is in the deployment's record."""
+"""Settle a review's token with the decision from the deployment's record."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tidegate.rules.errors import NotFound, TooLate
 
 
 def settle_review(deployment: Deployment, deployments: Deployments, workflows: Workflows) -> None:
-    """Answer the token of the deployment's decided review; again is harmless.
+    """Settle the token of the deployment's decided review; a repeated call is harmless.
 
-    Nobody may wait any more: the decision was answered before, or the review's time ran out.
+    The token may have expired, or the decision may have been sent before.
     """
     review = deployment.review
     if review is None or review.approved is None:

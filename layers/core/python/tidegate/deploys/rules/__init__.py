@@ -1,1 +1,1 @@
-"""A deployment, its queue, its gates, its job."""
+"""Rules of deployments, queues, gates and jobs."""

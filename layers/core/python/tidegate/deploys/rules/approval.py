@@ -1,4 +1,4 @@
-"""Where the policy sets of a pull request stand: what their owners must approve, and who has.
+"""The status of a pull request's policy sets: what their owners must approve, and who has.
 
 A set that refuses a plan blocks until enough different owners approve the head by a review, or the plan changes.
 """
@@ -17,7 +17,7 @@ from tidegate.vcs.rules.authors import Authors
 
 
 class SetState(StrEnum):
-    """Where a set stands. ``unknown`` has plans that could not be made or held against it; no approval helps there."""
+    """The status of a set. ``unknown`` has plans that failed or could not be evaluated; approvals do not help there."""
 
     WAITING = "waiting"
     PASSED = "passed"
@@ -29,11 +29,11 @@ class SetState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where one set stands at a head. ``judged`` are the layers with a verdict of it, ``missing`` those without.
+    """The status of one set at a head. ``judged`` are the layers with a verdict of it, ``missing`` those without.
 
-    ``approved_by`` are the owners who approve the head, each once; so many as ``needed`` let pass what it refuses: one
-    more than the set asks for where it is not known who all ``made_by`` are. ``rules`` are what the pull request
-    changes of what runs or grants something: its owners must approve that as well.
+    ``approved_by`` are the different owners who approve the head; ``needed`` approvals let pass what the set refuses:
+    one more than the set asks for if the authors ``made_by`` may be incomplete. ``rules`` are the pull request's
+    changes to what runs or grants something, which owners must approve as well.
     """
 
     policy_set: PolicySetStatus
@@ -53,12 +53,12 @@ class Standing:
 
     @property
     def blocks(self) -> bool:
-        """Whether the pull request is not to be merged as it is."""
+        """Whether the set blocks the merge."""
         return self.state not in {SetState.PASSED, SetState.WARNED, SetState.APPROVED}
 
 
 def refused(layers: Iterable[SpeculativePlan]) -> tuple[PolicySetStatus, ...]:
-    """Return the sets, each once, that refuse a plan: only of these it matters who approves."""
+    """Return the sets, each once, that refuse a plan: approvals matter only for these."""
     found = {
         held.name: held
         for layer in layers
@@ -69,7 +69,7 @@ def refused(layers: Iterable[SpeculativePlan]) -> tuple[PolicySetStatus, ...]:
 
 
 def asked_for(layers: Iterable[SpeculativePlan], rules: RuleChanges) -> tuple[PolicySetStatus, ...]:
-    """Return the sets, each once, of which it matters who approves: they refuse a plan, or their rules change."""
+    """Return the sets, each once, that need approvals: they refuse a plan, or their rules change."""
     found = {held.name: held for held in (*refused(layers), *rules.owners)}
     return tuple(found.values())
 
@@ -81,9 +81,9 @@ def policy_statuses(
     people: Mapping[str, Person],
     rules: RuleChanges = SAME_RULES,
 ) -> tuple[Standing, ...]:
-    """Return where each set stands that layers are held against, or whose owners must approve ``rules``, by its name.
+    """Return the status of each set that evaluates layers, or whose owners must approve ``rules``, by name.
 
-    ``people`` are those who approve the head, by their names as in ``given``; who is not known there is no owner.
+    ``people`` are those who approve the head, by their names in ``given``; a person missing there is no owner.
     """
     asked = {held.name: held for held in rules.owners}
     sets = asked | {held.name: held for layer in layers for held in layer.policy_sets}
@@ -118,7 +118,7 @@ def _standing(
 
 
 def _is_awaited(layer: SpeculativePlan) -> bool:
-    """Tell whether a layer may still have a verdict. One of a plan with options is none on the whole."""
+    """Tell whether a layer may still get a verdict. A plan with options does not count."""
     return not layer.is_done or (layer.plan is not None and layer.state is not LayerState.FAILED and not layer.options)
 
 

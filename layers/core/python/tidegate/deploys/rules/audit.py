@@ -1,6 +1,6 @@
-"""What the audit topic hears: who approved, rejected, cancelled, forced, locked or unlocked what, where.
+"""Messages of the audit topic: approvals, rejections, cancellations, forced deployments, locks and unlocks.
 
-How an apply ended as well, and what a webhook told in somebody's name without the forge confirming it.
+Also how an apply ended, and webhook events with a person's name that the VCS provider does not confirm.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tidegate.deploys.rules.timeline import Audited
 from tidegate.roots.rules.root import QUEUE_SEPARATOR
 from tidegate.rules.timestamp import timestamp_from, timestamp_text
 
-#: Version of the message's shape: raised when a field changes its meaning or goes.
+#: Version of the message's format: increased when a field changes its meaning or is removed.
 AUDIT_VERSION = 1
 
 RUNNING = "RUNNING"
@@ -33,16 +33,16 @@ CANCELLED = "CANCELLED"
 CANCELLING = "CANCELLING"
 UNCONFIRMED = "UNCONFIRMED"
 
-#: How the end of a deployment whose apply had begun is called.
+#: The word for the end of a deployment whose apply had begun.
 _ENDS = {
     State.APPLIED: "SUCCESS",
     State.APPLY_FAILED: "FAILURE",
     State.ENGINE_FAULT: "FAILURE",
     State.OUTCOME_UNKNOWN: "UNKNOWN",
 }
-#: What is heard of whether an apply had begun or not.
+#: Words published whether or not an apply had begun.
 _ALWAYS = {State.REJECTED: REJECTED, State.CANCELLED: CANCELLED}
-#: Words about the deployment, and not about its apply.
+#: Words about the deployment, not about its apply.
 _OF_THE_WHOLE = frozenset({REJECTED, FORCED, OVERRIDDEN, CANCELLED})
 _DIGEST = 32
 
@@ -66,9 +66,9 @@ class AuditMessage:
 
 
 def end_word(deployment: Deployment, state: State, *, had_begun: bool) -> str | None:
-    """Return what the audit topic hears when ``deployment`` ends in ``state``; None when it hears nothing.
+    """Return the audit word for ``deployment`` ending in ``state``; None if its end is not audited.
 
-    ``had_begun`` tells whether the topic may have heard before that the apply runs.
+    ``had_begun`` tells whether the topic may have received that the apply runs.
     """
     if state in _ALWAYS:
         return _ALWAYS[state]
@@ -119,7 +119,7 @@ def audit_message(deployment: Deployment, word: str, at: datetime) -> AuditMessa
 
 
 def forced_message(deployment: Deployment) -> AuditMessage:
-    """Return the message that a deployment was asked for whose apply requirements were passed over."""
+    """Return the message that a deployment was requested without its apply requirements."""
     return audit_message(deployment, FORCED, deployment.request.at)
 
 

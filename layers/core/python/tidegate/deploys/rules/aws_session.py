@@ -1,4 +1,4 @@
-"""What a session in a target role is told of its job, so that trust policies and CloudTrail tell jobs apart.
+"""Name, tags and source identity of a job's AWS session, by which trust policies and CloudTrail distinguish jobs.
 
 No pydantic here: the runner imports this module, and its start is part of every deploy.
 """
@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from tidegate.deploys.rules.aws_target import Phase
 from tidegate.deploys.rules.job import Job, JobKind
 
-#: Tags of the role itself give way to tags of its sessions, whatever the case: a prefix keeps them apart.
+#: Session tags override tags of the role, ignoring case: a prefix keeps them apart.
 _PREFIX = "tidegate:"
 _PHASES = {JobKind.PLAN: Phase.PLAN, JobKind.APPLY: Phase.APPLY, JobKind.SPECULATE: Phase.PULL_REQUEST}
-#: STS limits names of sessions to this, and source identities.
+#: STS limits session names and source identities to this.
 _LONGEST_NAME = 64
 #: All phases that a job's target must be allowed in: what a plan shows must be possible to apply.
 _ALLOWED = {
@@ -34,7 +34,7 @@ def phases_of(job: Job) -> tuple[Phase, ...]:
 
 
 def session_phase(job: Job) -> str:
-    """Return what sessions and tokens of a job say of its phase: as ``phase_of``, and ``drift`` for drift's plans."""
+    """Return the phase in a job's sessions and tokens: as ``phase_of``, and ``drift`` for plans of drift detection."""
     return "drift" if job.drift and job.kind is JobKind.SPECULATE else phase_of(job).value
 
 
@@ -55,12 +55,12 @@ def session_tags(job: Job) -> Mapping[str, str]:
 
 
 def session_name(job: Job) -> str:
-    """Return the name of a job's session: the end of its id, which tells jobs apart."""
+    """Return the name of a job's session: the end of its id, which identifies the job."""
     return job.id[-_LONGEST_NAME:].lstrip("-")
 
 
 def source_identity(job: Job) -> str:
-    r"""Return the source identity of a job's session, which stays through all roles that are assumed from there.
+    r"""Return the source identity of a job's session, which stays when further roles are assumed.
 
     STS takes 2 to 64 of ``[\w+=,.@-]`` (API reference, AssumeRole): the ids of deployments, and of speculative plans,
     have at most 64 of ``[A-Za-z0-9-]``.

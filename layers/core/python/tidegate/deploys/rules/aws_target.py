@@ -1,4 +1,4 @@
-"""The AWS account that the engine of a root works in, and which of its roles the installation allows.
+"""The AWS account in which a root's engine works, and which roles the installation allows.
 
 No pydantic here: the runner imports this module, and its start is part of every deploy.
 """
@@ -22,7 +22,7 @@ _NAME = re.compile(r"[A-Za-z0-9+=,.@_-][A-Za-z0-9+=,.@_/-]{0,511}")
 _REGION = re.compile(
     r"(?:(?:af|ap|ca|cn|eu|il|me|mx|sa|us|us-gov)-(?:central|(?:north|south)?(?:east|west)|north|south)|eusc-de-east)-[1-9]"
 )
-#: Partitions by how the names of their regions begin; all others are in ``aws``.
+#: Partitions by the prefix of their regions' names; all others are in ``aws``.
 _PARTITIONS = {"cn-": "aws-cn", "us-gov-": "aws-us-gov", "eusc-": "aws-eusc"}
 #: How a role is assumed: by the runner's own role, or with a token of the job.
 ROLE_CHAINING, WEB_IDENTITY = "role_chaining", "web_identity"
@@ -32,7 +32,7 @@ REGIONS = "Write a region such as eu-west-1"
 
 
 class Phase(StrEnum):
-    """What an installation allows roles for. The plans of drift are made as those of pull requests."""
+    """A phase for which an installation allows roles. Plans of drift detection have that of pull requests."""
 
     PLAN = "plan"
     APPLY = "apply"
@@ -64,17 +64,17 @@ class AwsTarget:
 
 
 class Target(Protocol):
-    """What a root works with in a cloud."""
+    """A root's target in a cloud."""
 
     def role(self, phase: Phase) -> str:
-        """Return what it becomes in a phase, empty for nothing."""
+        """Return its identity in a phase, empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedRole:
-    """What an installation lets repositories name: patterns of ARNs and of ``OWNER/NAME``, ``*`` is any text.
+    """Roles that repositories may name: patterns of ARNs and of ``OWNER/NAME``, where ``*`` is any text.
 
-    In place of an ARN, a service account of Google Cloud or a client id of Azure may stand.
+    Instead of an ARN, it may be a service account of Google Cloud or a client id of Azure.
     """
 
     role: str
@@ -83,12 +83,12 @@ class AllowedRole:
 
 @dataclass(frozen=True, slots=True)
 class AllowedRoles:
-    """The roles that an installation allows in each phase: none of which nothing is said."""
+    """The roles that an installation allows in each phase: none if a phase is not mentioned."""
 
     phases: Mapping[Phase, tuple[AllowedRole, ...]] = field(default_factory=dict)
 
     def problem(self, target: Target, repository: str, phases: Iterable[Phase]) -> str:
-        """Return why a root of ``repository`` may not use a target in these phases, in sentences; empty if it may."""
+        """Return why a root of ``repository`` may not use a target in these phases, as sentences; empty if it may."""
         for phase in phases:
             role = target.role(phase)
             if role and not is_allowed(self.phases.get(phase, ()), repository, role):
@@ -101,7 +101,7 @@ class AllowedRoles:
 
 
 class InvalidTarget(Exception):
-    """What is said of a target cannot be used: why, and what is allowed."""
+    """A target is incomplete or invalid: why, and what is allowed."""
 
     def __init__(self, problem: str, allowed: str) -> None:
         super().__init__(f"{problem}. {allowed}.")
@@ -114,7 +114,7 @@ def is_allowed(entries: Iterable[AllowedRole], repository: str, role: str) -> bo
 
 
 def fits(pattern: str, text: str) -> bool:
-    """Tell whether the whole text fits a pattern, in which ``*`` stands for any text, as in IAM. In linear time."""
+    """Tell whether the whole text matches a pattern, in which ``*`` is any text, as in IAM. Takes linear time."""
     first, *rest = pattern.split("*")
     if not rest:
         return text == first
@@ -147,7 +147,7 @@ def region_problem(text: str) -> str:
 
 
 def aws_target(account: str, plan_role: str, apply_role: str, region: str, identity: str = "") -> AwsTarget:
-    """Return the target of these texts, each empty if nothing says it, else without a problem. Raise InvalidTarget."""
+    """Return the target of these valid texts, each empty if unset. Raise InvalidTarget."""
     if not (plan_role or apply_role):
         if identity == WEB_IDENTITY:
             raise InvalidTarget(f"aws sets identity: {identity} but no role", "Add plan_role and apply_role")

@@ -1,4 +1,4 @@
-"""Cancelling: may a deployment be cancelled, and what follows for one that waits, plans or applies?"""
+"""Cancelling: may a deployment be cancelled, and what is the next step?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tidegate.deploys.rules.state import State, is_final, where_it_is
 from tidegate.deploys.texts.advice import advice_on
 from tidegate.rules.errors import DeploymentCancelled
 
-#: What cancelling an apply may do: said before it is done, and wherever it can be asked for.
+#: What cancelling an apply may do: shown before confirming, wherever it can be requested.
 APPLY_WARNING = (
     "Interrupting stops the engine in the middle of its work. Changes that it has already made remain, so the "
     "state may be partly changed."
@@ -21,7 +21,7 @@ APPLY_WARNING = (
 
 
 class CancelStep(StrEnum):
-    """What follows from somebody's wish to cancel a deployment."""
+    """The next step of a cancellation."""
 
     END = "end"
     INTERRUPT = "interrupt"
@@ -31,16 +31,16 @@ class CancelStep(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CancelVerdict:
-    """What follows, and why nothing does."""
+    """The next step, or why there is none."""
 
     step: CancelStep
     reason: str = ""
 
 
 def check_cancelling(deployment: Deployment, *, is_apply: bool) -> CancelVerdict:
-    """Decide what follows from a wish to cancel; ``is_apply`` tells that an apply is meant, too.
+    """Decide the next step of a cancellation; ``is_apply`` tells that the request includes a running apply.
 
-    What was cancelled before goes on being cancelled: whoever did so may have died before all was done.
+    A cancelled deployment continues to be cancelled: an earlier call may have died half-way.
     """
     if is_cancelled(deployment):
         return CancelVerdict(CancelStep.GO_ON)
@@ -66,7 +66,7 @@ def can_be_cancelled(deployment: Deployment) -> bool:
 
 
 def is_cancelled(deployment: Deployment) -> bool:
-    """Tell whether it is decided that the deployment ends as cancelled."""
+    """Tell whether the deployment is decided to end as cancelled."""
     return deployment.outcome.ending is not None and deployment.outcome.ending.state is State.CANCELLED
 
 
@@ -92,7 +92,7 @@ def interrupted(deployment: Deployment, by: str, at: datetime) -> Deployment:
 
 
 def answer_given(deployment: Deployment) -> str:
-    """Return what there is to say to who cancels a deployment that is cancelled now."""
+    """Return the answer to a person who cancels a deployment."""
     by = deployment.outcome.cancelled
     if by is None:
         raise ValueError(f"{deployment.id} is not cancelled")

@@ -1,4 +1,4 @@
-"""What a token says of its job: one subject for repository, stack, root and phase, and the same as tags and claims.
+"""The claims of a job's token: one subject for repository, stack, root and phase, and the same as tags and claims.
 
 Sources of the limits: botocore's model of STS (``SubjectFromWebIdentityToken`` has 6 to 255 characters), the data type
 Tag of STS (keys of 128, values of 256 characters), IAM's guide on session tags for OpenID Connect (``principal_tags``).
@@ -17,15 +17,15 @@ from tidegate.deploys.rules.workflow import RunSettings
 #: A token is valid from this long before it is made, as clocks of others may be behind. STS and Google allow for some
 #: minutes themselves; what verifies strictly does not.
 SKEW_SECONDS = 60
-#: A token lives as long as its job may (``Job.seconds``), and these five minutes, which the hand-over may take. What is
-#: renewed from it in between needs it until then. HCP Terraform's expire when a plan or apply must have ended, too.
+#: A token lives as long as its job may (``Job.seconds``), plus five minutes for the dispatch. A session renewed in
+#: between needs it until then. HCP Terraform's tokens also expire when a plan or apply must have ended.
 HANDOVER_SECONDS = 300
 LONGEST_SUBJECT = 255
 TAGS = "https://aws.amazon.com/tags"
 SOURCE_IDENTITY = "https://aws.amazon.com/source_identity"
-#: What Azure expects in each tenant of the public cloud.
+#: The audience that Azure expects in each tenant of the public cloud.
 AZURE_AUDIENCE = "api://AzureADTokenExchange"
-#: What stays in every role that is assumed from the session: where CloudTrail and policies find who it is for.
+#: Stays in every role that is assumed from the session: CloudTrail and policies read it there.
 TRANSITIVE = ("tidegate:repository", "tidegate:phase", "tidegate:deployment")
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9._/-]")
 
@@ -52,7 +52,7 @@ def subject_problem(text: str) -> str:
 
 
 def audiences(run: RunSettings, aws_audience: str) -> Mapping[Cloud, str]:
-    """Return for whom a job needs tokens, and what each expects as ``aud``."""
+    """Return the audiences for which a job needs tokens, with the ``aud`` of each."""
     found = {Cloud.AWS: aws_audience} if run.aws and run.aws.web_identity else {}
     found |= {Cloud.GOOGLE: run.google.audience} if run.google else {}
     return found | ({Cloud.AZURE: AZURE_AUDIENCE} if run.azure else {})

@@ -1,4 +1,4 @@
-"""What the members of one change wait for, found for thousands of them at once."""
+"""Dependencies among the members of one change, computed for thousands of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tidegate.deploys.rules.state import State
 
 @dataclass(frozen=True, slots=True)
 class _Same:
-    """What two deployments have in common that wait for the same."""
+    """What deployments with the same dependencies have in common."""
 
     stack: str
     point: Point
@@ -22,9 +22,9 @@ class _Same:
 
 
 class DependencyInChange:
-    """The newest deployments of a change, each by its root and stack: None where there is no record.
+    """The newest deployments of a change, each by its root and stack: None if there is no record.
 
-    What many wait for is gathered, and judged, once: all roots of a stack wait for the same stacks.
+    Shared dependencies are evaluated once: all roots of a stack depend on the same stacks.
     """
 
     def __init__(self, members: Mapping[Key, Deployment | None]) -> None:
@@ -39,7 +39,7 @@ class DependencyInChange:
         self._found: dict[_Same, Dependencies] = {}
 
     def by(self, deployment: Deployment) -> Dependencies:
-        """Return what a member waits for at its gate, in the members' order, and what of that is lost."""
+        """Return a member's dependencies at its gate, in the members' order, and which of them are lost."""
         waits, name = deployment.change.waits, deployment.root.name
         own = name if name in waits.roots or deployment.stack in {*waits.plan_after, *waits.apply_after} else ""
         same = _Same(deployment.stack, point_of(deployment), waits, own)
@@ -48,7 +48,7 @@ class DependencyInChange:
         return self._found[same]
 
     def behind(self, deployment: Deployment) -> Deployment | None:
-        """Return a member that is queued behind one that waits for it."""
+        """Return a member that is queued behind one that depends on it."""
         in_line = self._in_line.get(deployment.queue, ())
         return next((each for each in in_line if is_behind(deployment, each)), None)
 
@@ -61,7 +61,7 @@ class DependencyInChange:
         return Dependencies((*found, *lost(deployment, known)))
 
     def _near(self, deployment: Deployment) -> Iterator[Key]:
-        """Return all members that a deployment may wait for, and few others."""
+        """Return all members that a deployment may depend on, and few others."""
         waits = deployment.change.waits
         for stack in {*waits.plan_after, *waits.apply_after}:
             yield from self._stacks.get(stack, ())

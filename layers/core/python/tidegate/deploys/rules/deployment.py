@@ -1,4 +1,4 @@
-"""A deployment: one attempt to deploy one revision to one root. ``state.py`` has the states that it goes through."""
+"""A deployment: one attempt to deploy one revision to one root. ``state.py`` has its states."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tidegate.roots.rules.root import Revision, Root, queue_id
 
 
 def was_applied_before(deployment: Deployment) -> bool:
-    """Tell whether a merge had nothing to deploy, as its pull request was applied before."""
+    """Tell whether a merge had nothing to deploy because its pull request was applied before."""
     return deployment.state is State.NO_CHANGES and deployment.planned.job is None and bool(deployment.reason)
 
 
@@ -40,7 +40,7 @@ class Deployment:
     #: That the root is in several stacks, so that the stack belongs to the deployment's identity.
     shared: bool = False
 
-    # Where it is.
+    # Its progress.
     state: State = State.QUEUED
     reason: str = ""
     #: The name of what it failed with, such as ``States.HeartbeatTimeout``.
@@ -50,18 +50,18 @@ class Deployment:
     slot_since: datetime | None = None
     #: How often it was saved: who saves it must have read the newest.
     version: int = 0
-    #: One step for each state, the first included.
+    #: One step for each state, including the first.
     history: tuple[Step, ...] = ()
     audited: tuple[Audited, ...] = ()
 
-    # Set when it is made or let in.
+    # Set when it is created or admitted.
     rerun: Rerun = field(default_factory=Rerun)
     commits: DeployedCommits = field(default_factory=DeployedCommits)
     change: Membership = field(default_factory=Membership)
     settings: RootSettings = field(default_factory=RootSettings)
     lineage: Lineage = field(default_factory=Lineage)
 
-    # Set on its way.
+    # Set as it progresses.
     planned: Planned = field(default_factory=Planned)
     policies: PolicyChecks = field(default_factory=PolicyChecks)
     gate: Gate | None = None
@@ -76,7 +76,7 @@ class Deployment:
 
     @property
     def destroys_deployed(self) -> bool:
-        """Whether it destroys what another deployment deployed, from that one's files."""
+        """Whether it destroys what another deployment deployed, with that one's files."""
         return self.request.destroy is not None and bool(self.request.destroy.deployment)
 
     @property
@@ -94,7 +94,7 @@ class Deployment:
         return replace(self, state=state, reason=reason, changed_at=at, history=history, slot_since=None)
 
     def begun(self) -> Deployment:
-        """Return the record of a new deployment: its timeline begins when it was asked for."""
+        """Return the record of a new deployment: its timeline begins with the request."""
         first = Step(self.state, self.request.at, self.request.by, self.reason)
         return self if self.history else replace(self, history=(first,))
 
@@ -110,7 +110,7 @@ class Deployment:
     def ending_without_result(self, error: str | None, at: datetime, *, apply_was_taken: bool) -> Ending:
         """Return how a deployment ends whose result nobody will report.
 
-        ``error`` is the name of what the Terraform machine failed with, if it is known.
+        ``error`` is the error name of the failed Terraform machine, if it is known.
         """
         state = ends_without_result(self.state, apply_was_taken=apply_was_taken)
         why = f"Internal error ({error})" if error else "The Step Functions execution ended without a result"

@@ -1,7 +1,7 @@
-"""Merges that left their queue without being judged: what contains them brings what they were to change.
+"""Merges dropped from their queue before validation: a later revision that contains one also brings its changes.
 
-One that is cancelled while queued, or that is too large to be let in, is no attempt. Its commits stay on the branch,
-and in the next plan: so do the pushes that are judged for it, the rules that it changes, and what it was to wait for.
+A merge that is cancelled while queued, or too large to be admitted, is no attempt. Its commits stay on the branch and
+in the next plan, and so do its pushes, its rule changes and its dependencies.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ from tidegate.deploys.rules.queue import NOT_LET_IN, QueueHead, status_of
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.state import moves_baseline
 
-#: Merges that are remembered of a queue: many more than pushes that are judged.
+#: Dropped merges that a queue remembers: many more than the pushes that are evaluated.
 _MOST = 100
 
 
 def with_dropped(head: QueueHead, deployment: Deployment) -> QueueHead:
-    """Return the head of a queue once a deployment has left its line for good."""
+    """Return a queue's head after a deployment left the queue for good."""
     if deployment.request.trigger is not Trigger.MERGE:
         return head
     return replace(head, dropped=tuple(dict.fromkeys((*head.dropped, deployment.id)))[:_MOST])
 
 
 def after_end(before: QueueHead, after: QueueHead, ended: Deployment) -> QueueHead:
-    """Return the head ``after`` a deployment has ended that was in flight, with what was dropped until now.
+    """Return the head ``after`` the deployment in flight has ended, with the merges dropped until now.
 
-    What it carried began to be applied with it. One that was not admitted, and does not count as undone, is dropped.
+    Once its apply began, the dropped merges that it contains are no longer remembered. A deployment that was neither
+    admitted nor counts as not applied is dropped.
     """
     after = replace(after, dropped=before.dropped)
     if moves_baseline(ended.state):

@@ -1,4 +1,4 @@
-"""The plans of a pull request that policies judged: a merge whose plan says the same has its approvals."""
+"""Plans of a pull request that policies evaluated: a merge with the same plan keeps its approvals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class EvaluatedPlan:
 
 
 def evaluated_plans(layers: Iterable[SpeculativePlan]) -> tuple[EvaluatedPlan, ...]:
-    """Return the plans of layers that all of their policy sets judged, as a merge would deploy them."""
+    """Return the plans of layers that all of their policy sets evaluated, as a merge would deploy them."""
     return tuple(
         EvaluatedPlan(each.root.name, each.stack, each.sha, each.digest)
         for each in layers
@@ -31,6 +31,6 @@ def evaluated_plans(layers: Iterable[SpeculativePlan]) -> tuple[EvaluatedPlan, .
 
 
 def says_the_same(deployment: Deployment, head: str, plans: Iterable[EvaluatedPlan]) -> bool:
-    """Tell whether a deployment's plan is one of those that a pull request showed at its ``head``."""
+    """Tell whether a deployment's plan equals one that a pull request showed at its ``head``."""
     wanted = EvaluatedPlan(deployment.root.name, deployment.stack, head, deployment.planned.digest)
     return bool(deployment.planned.digest) and wanted in plans

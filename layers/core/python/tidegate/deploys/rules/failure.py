@@ -1,4 +1,4 @@
-"""What a state of a state machine failed with, in words."""
+"""Failures of state-machine states, as text for people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KEPT_LAST_LINES = 12_000
 KEPT_MESSAGE = 1_000
 
 
-#: What people read for the errors that they may meet; every other shows its name.
+#: Messages for errors that people may meet; any other error shows its name.
 _WORDS = {
     "TerraformClientError": "",
     POLICIES_REFUSED: "",
@@ -34,10 +34,10 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What is known of a failure: a sentence or two, and the engine's last lines.
+    """A failure: a sentence or two, and the engine's last lines.
 
-    ``refused`` tells that what was to be run may not be, and was not, ``conflict`` that a person has to merge first,
-    ``ended`` that the engine ended by itself, with an error, after it was interrupted.
+    ``refused`` tells that the code may not be run and was not, ``conflict`` that a person must merge first, ``ended``
+    that the engine exited with an error after it was interrupted.
     """
 
     message: str = ""
@@ -62,15 +62,15 @@ def read_cause(cause: str | None) -> Failure:
 
 
 def in_words(error: str, failure: Failure) -> str:
-    """Return what people read of the failure that a state of a state machine ended with."""
+    """Return the message for a failed state of a state machine."""
     words = _WORDS.get(error, f"{error}: ")
     if error in START_REFUSED:
         words = f"AWS did not start a runner, even after ten retries over several minutes ({error}): "
     return f"{words}{failure.message}".rstrip(" :")
 
 
-#: What *Start a runner …* tries again: ECS has these names for throttling and missing capacity in bursts, and for
-#: requests that are wrong for good. Names are all that a state machine sees, so both are tried for some minutes.
+#: Errors that *Start a runner …* retries. ECS uses these names for throttling and missing capacity, and for requests
+#: that stay wrong. The state machine sees only the names, so it retries both for some minutes.
 START_REFUSED = frozenset(
     {
         "ECS.ThrottlingException",

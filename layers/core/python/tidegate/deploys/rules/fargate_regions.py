@@ -1,4 +1,4 @@
-"""Which regions have Fargate, without which no runner starts. AWS adds regions: what it answers there goes before."""
+"""Regions that have Fargate, which runners need. AWS adds regions: an answer of AWS overrides this list."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from __future__ import annotations
 LISTED_ON = "2026-11-24"
 #: Commercial regions that have ECS (botocore's endpoints) and that the list does not name.
 _WITHOUT = frozenset({"ap-east-2", "ap-southeast-6"})
-#: How regions begin of which the list names none: the isolated ones, and the European sovereign one.
+#: Prefixes of regions that the list omits: the isolated ones, and the European sovereign one.
 _OTHER_PARTITIONS = ("us-iso", "eu-iso", "eusc-")
 
 

@@ -1,4 +1,4 @@
-"""Freeze windows: times in which nothing is applied to some roots, whatever asks for it."""
+"""Freeze windows: times in which certain roots are not applied, whatever requests it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tidegate.roots.rules.terms import Tagged, tagged
 from tidegate.rules.timestamp import LONG_AGO
 from tidegate.texts.markdown import escaped
 
-#: How long a window may hold without a break. What waits for its end, and what waits for that, must outlast it
-#: (``GATE_DAYS``, ``REQUIREMENTS_DAYS``), and plans are kept as long.
+#: The longest window without a break. Gates and requirements must outlast it (``GATE_DAYS``, ``REQUIREMENTS_DAYS``),
+#: and plans are kept as long.
 LONGEST_FREEZE_DAYS = 21
 
 
@@ -55,7 +55,7 @@ class Freeze:
 
 @dataclass(frozen=True, slots=True)
 class FreezeWindows:
-    """The freeze windows of a repository, as its default branch's newest file has them."""
+    """The freeze windows of a repository, from the newest configuration of its default branch."""
 
     repository: str
     windows: tuple[Freeze, ...] = ()
@@ -85,7 +85,7 @@ class MissingBeforeApply:
 
 
 def frozen_tags(deployment: Deployment) -> Tagged:
-    """Return what windows are judged by: the tags that the root has in its stack."""
+    """Return the tags that windows match: those of the root in its stack."""
     stacks = (f"stack_name:{name}" for name in (deployment.stack, *deployment.within))
     return tagged(deployment.root, (*deployment.tags, *stacks))
 

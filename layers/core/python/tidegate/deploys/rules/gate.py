@@ -1,7 +1,7 @@
-"""Gates: may a deployment go on that waits for others of its change, and what follows then?
+"""Dependency gates: may a deployment that depends on others of its change continue, and how?
 
-A deployment waits at two points: before its plan for what it depends on, and before its apply for the stacks that
-are applied before its own. What of that is not in the change is not waited for.
+There are two gates: before the plan, for what the root depends on, and before the apply, for stacks that are applied
+first. Dependencies outside the change are not waited for.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from tidegate.deploys.rules.waiting import AfterGate, Gate
 from tidegate.rules.timestamp import LONG_AGO
 from tidegate.texts.sentences import listed
 
-#: How long the Terraform machine waits at a gate (its TimeoutSeconds): what is waited for may itself wait through the
-#: longest freeze window and for its review, or for its review and then be run again.
+#: How long the Terraform machine waits at a gate (its TimeoutSeconds): a dependency may itself wait through the longest
+#: freeze window and its review, or through its review and a re-run.
 GATE_DAYS = LONGEST_FREEZE_DAYS + REVIEW_DAYS
-#: How often an execution waits for others or for requirements. Seven times four weeks, with a review of a week after
+#: How often an execution may wait at gates or for requirements. Seven times four weeks, with a review of a week after
 #: each, leave a quarter of the year that Step Functions lets an execution live.
 WAITS_PER_EXECUTION = 7
 #: The id of the gate before the plan. The one before the apply has the id of the plan's job.
 BEFORE_PLAN = "plan"
-#: So many are named in a reason, and so many are counted one by one. Of more it tells the power of two below: each
-#: other reason is a write, and an update of a check run, for each deployment that waits.
+#: Names in a reason at most, and up to this the count is exact. Beyond, it is rounded down to a power of two: each new
+#: reason is a write, and a check-run update, for each waiting deployment.
 _NAMED = 3
 _COUNTED = 10
 
@@ -55,14 +55,14 @@ _BAD_ENDS: dict[State, str] = {
 
 
 class Point(StrEnum):
-    """What a gate stands before."""
+    """What a gate precedes: the plan or the apply."""
 
     PLAN = "plan"
     APPLY = "apply"
 
 
 class GateAnswer(StrEnum):
-    """What people answer for a deployment that waits. The values are the API's words."""
+    """A person's answer for a deployment at a gate. The values are the API's words."""
 
     RETRY = "retry"
     REJECT = "reject"
@@ -71,7 +71,7 @@ class GateAnswer(StrEnum):
 
 
 class Opening(StrEnum):
-    """Whether a gate lets its deployment go on."""
+    """Whether a gate lets its deployment continue."""
 
     OPEN = "open"
     PLAN_AGAIN = "plan again"
@@ -81,7 +81,7 @@ class Opening(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """What is waited for: the newest deployment of a root in a stack of the change.
+    """A dependency: the newest deployment of a root in a stack of the change.
 
     One that is not in its queue yet is ``queued``. ``at`` is when it came to its state, ``changed`` when it, or one
     that it runs again, last may have changed infrastructure. ``is_lost`` tells that the change does
@@ -102,7 +102,7 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True)
 class GateVerdict:
-    """Whether a gate opens, why, and whom it is about: who is waited for, is to blame, or was applied since."""
+    """Whether a gate opens, why, and because of which dependencies: pending, failed, or applied since the plan."""
 
     opening: Opening
     reason: str
@@ -111,13 +111,13 @@ class GateVerdict:
 
 @dataclass(frozen=True)
 class Dependencies:
-    """All that is waited for at a gate. What it comes to is found out once, however many wait for the same."""
+    """All dependencies at a gate. They are evaluated once, however many deployments share them."""
 
     all: tuple[Dependency, ...]
 
     @cached_property
     def shut(self) -> GateVerdict | None:
-        """Why nothing that waits for these goes on, None if it does."""
+        """Why nothing that depends on these may continue, None if it may."""
         gone = [each for each in self.all if each.is_lost]
         if gone:
             reason = f"The records of {_listed(gone)} have expired. Reject this deployment and merge again."
@@ -137,9 +137,9 @@ class Dependencies:
 
 
 def dependency(root: str, stack: str, deployment: Deployment | None) -> Dependency:
-    """Return a root in a stack as something that is waited for; ``deployment`` is None while there is no record.
+    """Return a root in a stack as a dependency; ``deployment`` is None while there is no record.
 
-    However it ended itself, it is applied once a revision is that contains its own.
+    Whatever its own ending, it counts as applied once a revision that contains its own is applied.
     """
     if deployment is None:
         return Dependency(root, stack, State.QUEUED)
@@ -151,10 +151,10 @@ def dependency(root: str, stack: str, deployment: Deployment | None) -> Dependen
 
 
 def lost(deployment: Deployment, members: Collection[tuple[str, str]]) -> list[Dependency]:
-    """Return what a deployment waits for at its gate and its change does not know: it was forgotten, not done.
+    """Return a deployment's dependencies that its change no longer contains: they are forgotten, not done.
 
-    ``members`` are all roots in stacks of the change. What a deployment waits for was one of them, but for what of the
-    commit is refused, which never was: that is returned, too.
+    ``members`` are all roots in stacks of the change. A dependency was one of them, unless the commit's root was
+    refused, which never was one: it is returned, too.
     """
     waits, stacks = deployment.change.waits, {stack for _, stack in members}
     named = {*waits.plan_after, *(waits.apply_after if point_of(deployment) is Point.APPLY else ())}
@@ -166,14 +166,14 @@ def lost(deployment: Deployment, members: Collection[tuple[str, str]]) -> list[D
 
 
 def point_of(deployment: Deployment) -> Point:
-    """Return which gate a deployment is at."""
+    """Return at which gate a deployment is."""
     return Point.PLAN if deployment.planned.plan is None else Point.APPLY
 
 
 def waits_for(deployment: Deployment, root: str, stack: str) -> bool:
-    """Tell whether a deployment waits for a root in a stack of its change, at the gate that it is at.
+    """Tell whether a deployment depends on a root in a stack of its change, at its current gate.
 
-    Before its apply that is also what went before its plan: it may have been run again since.
+    The gate before the apply includes the dependencies of the plan: they may have been run again since.
     """
     waits = deployment.change.waits
     if (root, stack) == (deployment.root.name, deployment.stack):
@@ -186,10 +186,10 @@ def waits_for(deployment: Deployment, root: str, stack: str) -> bool:
 def evaluate_gate(
     deployment: Deployment, dependencies: Collection[Dependency] | Dependencies, point: Point
 ) -> GateVerdict:
-    """Decide whether a gate opens, given all that is waited for there.
+    """Decide whether a gate opens, given all dependencies.
 
-    One that failed blocks at once, whatever the others do. What was applied after the plan began may have changed what
-    the plan is about, so that is planned again; so may an apply that failed and was run again.
+    A failed dependency blocks immediately, whatever the others do. If a dependency was applied after the plan began,
+    the deployment is planned again; the same holds for a failed apply that was run again.
     """
     known = dependencies if isinstance(dependencies, Dependencies) else Dependencies(tuple(dependencies))
     if known.shut is not None:
@@ -204,7 +204,7 @@ def evaluate_gate(
 def looked_at(deployment: Deployment, dependencies: Collection[Dependency] | Dependencies, at: datetime) -> Deployment:
     """Return the record after a look at its gate at ``at``: still gated, blocked, or with what follows decided.
 
-    What was decided before stays.
+    An earlier decision stays.
     """
     gate = deployment.gate
     if gate is None or gate.next is not None or deployment.state not in WAITING:
@@ -248,12 +248,12 @@ def superseded(deployment: Deployment, gate: Gate, newer: Deployment, at: dateti
 
 
 def is_done(dependency: Dependency) -> bool:
-    """Tell whether nobody waits for this any more."""
+    """Tell whether the dependency is done."""
     return not dependency.is_lost and dependency.state in DONE
 
 
 def waits_at_some_gate_for(deployment: Deployment, root: str, stack: str) -> bool:
-    """Tell whether a deployment waits for a root in a stack of its change, before its plan or before its apply."""
+    """Tell whether a deployment depends on a root in a stack of its change, at either gate."""
     waits = deployment.change.waits
     in_stacks = stack in {*waits.plan_after, *waits.apply_after}
     return in_stacks or (stack == deployment.stack and root in waits.roots)
@@ -262,10 +262,10 @@ def waits_at_some_gate_for(deployment: Deployment, root: str, stack: str) -> boo
 def is_held_as(
     newer: Deployment, old: Deployment, members: Collection[tuple[str, str]], others: Mapping[tuple[str, str], bool]
 ) -> bool:
-    """Tell whether a newer deployment waits itself for all that one before it waited for and that is not done yet.
+    """Tell whether a newer deployment itself waits for all pending dependencies of the one before it.
 
     ``members`` are the roots in stacks of the newer one's change, ``others`` those of the older one's, each with
-    whether it is done. What the older one waited for and its change does not know any more is held by nobody.
+    whether it is done. A lost dependency of the older one is waited for by none.
     """
     waits = old.change.waits
     awaited = [each for each, is_done in others.items() if not is_done and waits_at_some_gate_for(old, *each)]
@@ -277,20 +277,20 @@ def is_held_as(
 
 
 def can_be_retried(deployment: Deployment) -> bool:
-    """Tell whether something may be run again that blocks a deployment.
+    """Tell whether a retry can run again something that blocks a deployment.
 
-    Not what is of a pull request's head, as that is not on the default branch, nor what was refused; and of those that
-    wait for each other, nothing failed.
+    Not a pull request's head, which is not on the default branch, nor a refused deployment. In a deadlock, nothing
+    failed that could be retried.
     """
     in_cycle = deployment.gate is not None and bool(deployment.gate.cycle)
     return deployment.request.pull_request is None and not deployment.change.waits.refused and not in_cycle
 
 
 def is_behind(deployment: Deployment, other: Deployment) -> bool:
-    """Tell whether ``other``, of the same change, is queued behind a deployment that waits for it.
+    """Tell whether ``other``, of the same change, is queued behind a deployment that depends on it.
 
-    Both are of one root, in two stacks, and share its queue: ``other`` is run again. Neither would ever go on. A merge
-    is none: what is run again after it would overtake it.
+    Both are of one root, in two stacks, and share its queue; ``other`` is run again. Neither would ever continue. A
+    merge does not yield: its re-run would be overtaken.
     """
     waits = deployment.change.waits
     is_dependency = (
@@ -312,9 +312,9 @@ def yielding(deployment: Deployment, gate: Gate, other: Deployment, at: datetime
 
 
 def is_shut(deployment: Deployment, dependencies: Collection[Dependency]) -> bool:
-    """Tell whether a deployment that is about to be applied must wait at its gate once more.
+    """Tell whether an approved deployment must wait at its gate again.
 
-    What it waited for may have been run again while it was reviewed.
+    A dependency may have been run again during the review.
     """
     return evaluate_gate(deployment, dependencies, Point.APPLY).opening is not Opening.OPEN
 
@@ -327,16 +327,16 @@ def run_after(stepped: Deployment) -> Deployment:
 
 
 def yielded(deployment: Deployment) -> bool:
-    """Tell whether a deployment gave way to what stood behind it, and not to a newer revision."""
+    """Tell whether a deployment yielded to one behind it, and not to a newer revision."""
     gate = deployment.gate
     return gate is not None and gate.next is AfterGate.SUPERSEDED and bool(gate.by)
 
 
 def successor(deployment: Deployment, waiting: Collection[Deployment]) -> Deployment | None:
-    """Return the deployment that supersedes a blocked one, of those that wait in its queue: the next of them.
+    """Return the deployment that supersedes a blocked one: the next in its queue that can.
 
-    That is a merge of another revision into the same root and stack, later than it; what is run again was asked for
-    with its first deployment. One by hand is an exception that ends; it takes no place.
+    It is a merge of another revision into the same root and stack, and later; for a re-run, its first request's time
+    counts. A manual deployment is an exception that ends; it supersedes nothing.
     """
     asked = deployment.rerun.first_requested_at or deployment.request.at
     later = [
@@ -351,7 +351,7 @@ def successor(deployment: Deployment, waiting: Collection[Deployment]) -> Deploy
 
 
 def _saying_for_whom(waiting: Deployment) -> Deployment:
-    """Return the record whose timeline says for whom it began to wait: that is read only once it waits."""
+    """Return the record; its timeline names the dependencies only when it begins to wait."""
     last = waiting.history[-1] if waiting.history else None
     if last is None or last.reason or last.state is not State.GATED:
         return waiting
@@ -364,7 +364,7 @@ def _after(deployment: Deployment, opening: Opening) -> AfterGate:
     if deployment.planned.plan is None:
         return AfterGate.PLAN
     if deployment.review is not None and deployment.review.approved:
-        return AfterGate.APPLY  # It came back to the gate after its review, and nothing has changed since its plan.
+        return AfterGate.APPLY  # It returned to the gate after its review, and nothing has changed since its plan.
     is_reviewed = evaluate_plan(deployment, deployment.planned.plan).next is Need.REVIEW
     return AfterGate.REVIEW if is_reviewed else AfterGate.APPLY
 

@@ -1,4 +1,4 @@
-"""What a runner gets of its job's identity: tokens by whom they are for, or why there are none.
+"""A job's identity tokens by audience, or why there are none.
 
 No pydantic here: the runner imports this module, and its start is part of every deploy.
 """
@@ -16,7 +16,7 @@ from tidegate.deploys.rules.targets import Cloud
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """Tokens for one job. ``problem`` says in sentences why there are none, ``passes`` that it may pass by itself."""
+    """Tokens for one job. ``problem`` says in sentences why there are none, ``passes`` that it may be temporary."""
 
     tokens: Mapping[Cloud, str] = field(default_factory=dict, repr=False)
     problem: str = ""

@@ -1,4 +1,4 @@
-"""A job: one run of the engine by a runner, and everything that the runner must know for it.
+"""A job: one run of the engine by a runner, and all that the runner needs for it.
 
 No pydantic here: the runner imports this module, and its start is part of every deploy.
 """
@@ -20,7 +20,7 @@ from tidegate.plans.rules.plan import Artifact
 from tidegate.roots.rules.root import Root
 from tidegate.rules.errors import NotFound
 
-#: Bytes of a log that go to the console and to the log store, which cost by the byte, and that pages show: S3 gets all.
+#: Bytes of a log that go to the console, to the log store (which charge by the byte) and to pages: S3 gets all.
 LONGEST_LOG = 64_000_000
 _LONGEST_ID = 100
 _JOB_ID = re.compile(r"([A-Za-z0-9-]{1,80})-(plan|apply|speculate)-([1-9][0-9]?)")
@@ -111,7 +111,7 @@ def job_digest(job: Job) -> str:
 
 
 def job_id(deployment: str, kind: JobKind, attempt: int) -> str:
-    """Return the id of a deployment's or layer's job: ``<deployment>-plan-1``. An apply has one attempt only."""
+    """Return the id of a deployment's or layer's job: ``<deployment>-plan-1``. An apply has only one attempt."""
     return f"{deployment}-{kind}-{attempt}"
 
 

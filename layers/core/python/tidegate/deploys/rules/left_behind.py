@@ -1,4 +1,4 @@
-"""What stays behind of roots that a pull request takes away, or that are gone, in words."""
+"""What remains of roots that a pull request removes, or that are gone, as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a deployment relates to others of its root."""
+"""A deployment's relations to others of its root."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """The earlier and later deployments of the same root and stack that decide what this one has to do."""
+    """The earlier and later deployments of the same root and stack that affect this one."""
 
-    #: The newer one for which it gave up waiting at a gate.
+    #: The newer one that superseded it at a gate.
     superseded_by: str | None = None
-    #: The one that gave up for this one.
+    #: The one that it superseded at a gate.
     supersedes: str | None = None
-    #: The one before it in its queue that came to a bad end and whose revision this one's contains.
+    #: The earlier failed one in its queue whose revision its own contains.
     contains: str | None = None
-    #: Such that were dropped from the queue.
+    #: Contained merges that were dropped from the queue.
     carries: tuple[str, ...] = ()
-    #: That it does not wait itself for all that one of these waited for.
+    #: Whether it does not itself wait for all dependencies of one of these.
     look_twice: bool = False
-    #: One whose revision contains this one's, applied (or with nothing to change) since.
+    #: A newer one, applied or without changes, whose revision contains its own.
     contained_by: str | None = None
     #: When that was.
     contained_at: datetime | None = None

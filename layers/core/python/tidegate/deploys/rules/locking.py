@@ -50,7 +50,7 @@ def until(locking: Locking) -> str:
 def lock_end(duration: str, at: datetime) -> datetime | None:
     """Return when a lock ends that lasts so long, such as ``90m``, ``2h`` or ``3d``; None for an empty text.
 
-    Raise InvalidName for another text.
+    Raise InvalidName for any other text.
     """
     if not duration:
         return None

@@ -1,7 +1,7 @@
-"""Patterns of what is masked in logs: regular expressions of a syntax whose search takes linear time.
+"""Masking patterns for logs: regular expressions in a syntax whose search takes linear time.
 
-Python's ``re`` tries all ways in which a pattern can match; what a program prints could make that take for ever. So the
-ways are counted before (docs/decisions/0185). What is not in this syntax is refused.
+Python's ``re`` tries all ways in which a pattern can match, which program output could make exponential. So this module
+counts the ways first (docs/decisions/0185) and refuses everything outside the syntax.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The part that a deployment has in the change that it belongs to."""
+"""A deployment's membership in its change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tidegate.changes.rules.waits import Waits
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """Which change set a deployment is part of, why, and after what of it. Set when the deployment is made."""
+    """Which change set a deployment is part of, why, and its dependencies there. Set at creation."""
 
     #: The id of the change set, empty for a deployment by itself.
     id: str = ""
@@ -19,5 +19,5 @@ class Membership:
     layer: int = 1
     #: How many layers its stack has there.
     layers: int = 1
-    #: What of the change goes first.
+    #: Its dependencies in the change.
     waits: Waits = field(default_factory=Waits)

@@ -1,4 +1,4 @@
-"""What of a root runs, and what needs a person: pages and terminals count, and name, the same."""
+"""Which roots run and which need a person: pages and terminals count and name the same."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from enum import StrEnum
 
 from tidegate.deploys.rules.state import State
 
-#: States in which work is done. What was admitted and waits, for a person or for others, does not run.
+#: States in which work is done. An admitted deployment that waits, for a person or a dependency, does not run.
 RUNNING = frozenset({State.PLANNING, State.APPROVED, State.APPLYING})
-#: Ends that a root shows until its next deployment; an unknown outcome has a lock that tells.
+#: Endings that a root shows until its next deployment; an unknown outcome shows by its lock.
 FAILED = frozenset({State.PLAN_FAILED, State.APPLY_FAILED, State.ENGINE_FAULT})
 
 
 class Need(StrEnum):
-    """Why somebody looks at a root, in the order in which it is told."""
+    """Why a person should see to a root, most urgent first."""
 
     LOCKED = "locked"
     REVIEW = "review"
@@ -23,12 +23,12 @@ class Need(StrEnum):
 
 
 def runs(running: str | None) -> bool:
-    """Tell whether work is done for a root whose deployment in flight, if there is one, has this state."""
+    """Tell whether a root whose deployment in flight has this state is running."""
     return running in RUNNING
 
 
 def needs(running: str | None, last: str | None, *, locked: bool) -> tuple[Need, ...]:
-    """Return what of a root needs a person, nothing if nothing does.
+    """Return what of a root needs a person, empty if nothing does.
 
     ``running`` and ``last`` are the states (words of ``State``) of the deployment in flight and of the last that was
     admitted and ended, ``locked`` whether its queue is.

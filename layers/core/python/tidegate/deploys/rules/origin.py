@@ -1,4 +1,4 @@
-"""What a deployment comes from: the commits that were pushed, or the deployment whose work it destroys."""
+"""What a deployment deploys: pushed commits, or the destruction of an earlier deployment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a deployment ends, and who had a hand in it."""
+"""How a deployment ends, and which people were involved."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidegate.deploys.rules.state import State
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a deployment ends, decided once and for all, before the audit topic hears of it and others see it."""
+    """How a deployment ends: decided once, before it is audited and visible."""
 
     state: State
     reason: str
@@ -37,13 +37,13 @@ class Unlocking:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a deployment ends: decided before others see it, and what people did about it meanwhile and after."""
+    """How a deployment ends: decided before it is visible, and what people did about it before and after."""
 
     ending: Ending | None = None
-    #: The last lines of the job that failed.
+    #: The last lines of the failed job.
     last_lines: str = ""
-    #: Who cancelled it; while it applies, and after that, who interrupted its apply.
+    #: Who cancelled it; during the apply and after it, who interrupted the apply.
     cancelled: Cancellation | None = None
-    #: Why it is not to be applied any more, as its pull request was closed: it ends where it waits next.
+    #: Why it must not be applied, because its pull request was closed: it ends at its next wait.
     withdrawn: str = ""
     unlocked: Unlocking | None = None

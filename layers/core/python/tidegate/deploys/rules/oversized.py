@@ -1,4 +1,4 @@
-"""Deployments whose records would be larger than what can be stored: they are kept without what makes them so."""
+"""Deployments whose records exceed the table's limit: they are stored without their large fields."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ TOO_LARGE = (
 
 
 def reduced(deployment: Deployment) -> Deployment:
-    """Return what can be stored of a deployment: enough to refuse it, and for others to wait for it in vain.
+    """Return the part of a deployment that can be stored: enough to refuse it, and to block its dependents.
 
-    It waits for itself as for something refused, so that it never goes on.
+    It depends on itself as on a refused deployment, so it never continues.
     """
     own = deployment.root.name, deployment.stack
     small = replace(

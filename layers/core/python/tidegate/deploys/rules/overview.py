@@ -1,4 +1,4 @@
-"""A change as people look at it: its stacks in the order of their gates, how far each is, who waits for whom."""
+"""A change for display: its stacks in gate order, the progress of each, and who waits for whom."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.state import DONE, State, is_final
 from tidegate.rules.graphs import right_before, tiers
 
-#: States of deployments that failed: a person looks why.
+#: States of failed deployments that a person should check.
 _FAILED = (State.OUTCOME_UNKNOWN, State.APPLY_FAILED, State.PLAN_FAILED, State.ENGINE_FAULT)
-#: What a stack with several states shows: the first of these. What needs a person comes first, what is done last.
+#: What a stack with several states shows: the first of these. Those that need a person come first, done ones last.
 _URGENCY = (
     *_FAILED,
     State.BLOCKED,
@@ -35,7 +35,7 @@ _URGENCY = (
 
 @dataclass(frozen=True, slots=True)
 class DependencyMember:
-    """A deployment that another one of its change still waits for: before its plan, or before its apply."""
+    """A deployment that another one of its change still waits for, before its plan or its apply."""
 
     deployment: Deployment
     before_plan: bool
@@ -83,7 +83,7 @@ class Needed:
 
 
 def needed(stacks: Iterable[StackOverview]) -> Needed:
-    """Return what of a change needs a person, in the order of its stacks."""
+    """Return which members need a person, in the order of their stacks."""
     members = [member for stack in stacks for member in stack.members]
     return Needed(
         tuple(one for one in members if one.state is State.AWAITING_REVIEW),
@@ -93,7 +93,7 @@ def needed(stacks: Iterable[StackOverview]) -> Needed:
 
 
 def is_done(deployment: Deployment) -> bool:
-    """Tell whether those that wait for this deployment may go on."""
+    """Tell whether dependents of this deployment may continue."""
     return deployment.state in DONE or deployment.lineage.contained_by is not None
 
 
@@ -120,14 +120,14 @@ def overview(change: Iterable[Deployment]) -> tuple[StackOverview, ...]:
 
 
 def _counted(deployment: Deployment) -> State:
-    """Return what a deployment counts as in its stack: applied, once a newer revision that contains it is."""
+    """Return a deployment's state in its stack: applied, once a newer revision that contains it is applied."""
     return State.APPLIED if deployment.lineage.contained_by is not None else deployment.state
 
 
 def awaited(deployment: Deployment, change: Iterable[Deployment]) -> tuple[DependencyMember, ...]:
-    """Return what a deployment still waits for, or will, of the others of its change; nothing once it has ended.
+    """Return the pending dependencies of a deployment in its change; none once it has ended.
 
-    What failed is first, then what needs a person, then the rest.
+    Failed ones come first, then those that need a person.
     """
     if is_final(deployment.state):
         return ()
@@ -141,7 +141,7 @@ def awaited(deployment: Deployment, change: Iterable[Deployment]) -> tuple[Depen
 
 
 def by_stack(waits_for: Iterable[DependencyMember]) -> dict[str, list[DependencyMember]]:
-    """Return what is waited for by its stack, all in the order in which they come first."""
+    """Return dependencies by stack, in order of first appearance."""
     found: dict[str, list[DependencyMember]] = {}
     for each in waits_for:
         found.setdefault(each.deployment.stack, []).append(each)

@@ -1,4 +1,4 @@
-"""Where a plan runs: on Lambda, which starts in seconds, or on Fargate, which gives it the time and room that it needs.
+"""Where a plan runs: on Lambda, which starts in seconds, or on Fargate, with more time and memory.
 
 Standard library only, and small: the runner imports this as well, and its start is part of every deploy.
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from tidegate.deploys.rules.job import Job
 
-#: Lambda ends a function after 15 minutes. What remains is for an interrupted engine, which gives its lock back, and
+#: Lambda ends a function after 15 minutes. The rest is for an interrupted engine, which releases its state lock, and
 #: for the report.
 PLAN_MINUTES = 13
 #: How long a root's plans stay on Fargate after one of them was too large for Lambda.
@@ -25,7 +25,7 @@ KEPT_DAYS = 14
 #: "Tenant isolation mode is supported in all commercial Regions except Asia Pacific (New Zealand)" (AWS Lambda, Tenant
 #: isolation: Supported AWS Regions, https://docs.aws.amazon.com/lambda/latest/dg/tenant-isolation.html, 2026-11-24).
 _REGIONS_WITHOUT = frozenset({"ap-southeast-6"})
-#: How the regions begin that are not commercial ones: China, GovCloud, the isolated ones, the European sovereign one.
+#: Prefixes of regions that are not commercial: China, GovCloud, the isolated ones, the European sovereign one.
 _OTHER_PARTITIONS = ("cn-", "us-gov-", "us-iso", "eu-isoe-", "eusc-")
 
 
@@ -47,7 +47,7 @@ def has_tenant_isolation(region: str) -> bool:
 
 
 class Limit(StrEnum):
-    """What Lambda has too little of for a plan."""
+    """A limit of Lambda that a plan exceeded."""
 
     TIME = f"it needs more than {PLAN_MINUTES} minutes"
     MEMORY = "it needs more memory than the Lambda function has"
@@ -56,7 +56,7 @@ class Limit(StrEnum):
 
     @property
     def is_of_the_root(self) -> bool:
-        """Tell whether the next plan of the same root will meet this limit, too."""
+        """Tell whether the root's next plan will exceed this limit, too."""
         return self is not Limit.ENDED
 
 
@@ -76,9 +76,9 @@ def lambda_runner(request: str) -> str:
 
 
 def form_of(job: Job, function: str) -> str:
-    """Return a digest of what decides how much a plan needs and gets: another one is tried on Lambda again.
+    """Return a digest of what decides a plan's needs and resources: if it changes, Lambda is tried again.
 
-    ``function`` tells how large the function is.
+    ``function`` gives the function's size.
     """
     shape = [asdict(job.root), job.engine_version, asdict(job.run), function]
     return hashlib.sha256(json.dumps(shape, sort_keys=True, default=str).encode()).hexdigest()[:16]
@@ -92,9 +92,9 @@ def kept(limit: Limit, form: str, now: datetime) -> OnFargate:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Where a plan runs. ``note`` is for its log: why it runs on Fargate though plans begin on Lambda.
+    """Where a plan runs. ``note`` is for its log: why it runs on Fargate although plans start on Lambda.
 
-    ``limit`` is the limit of Lambda that it, or one of its root before it, has met.
+    ``limit`` is the limit of Lambda that it, or an earlier plan of its root, exceeded.
     """
 
     runner: PlanRunner

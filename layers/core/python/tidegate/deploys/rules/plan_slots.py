@@ -1,8 +1,7 @@
-"""Places for speculative plans: each repository has so many, which are given away first come, first served.
+"""Concurrency slots for speculative plans: a limit for each repository, first come, first served.
 
-Who takes a slot is a speculative plan, of a pull request or of a look for drift: all have the same runners. The
-installation's concurrency slots (``slots``) are kept by the same rules, and are taken by deployments as well: only
-there some go before others.
+Plans of pull requests and of drift detection share them. The installation's concurrency slots (``slots``) follow the
+same rules and are used by deployments as well: only there, precedence changes the order.
 """
 
 from __future__ import annotations
@@ -11,13 +10,13 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
-#: Each of so many turns goes to whoever has waited longest, whatever it is. So whoever has ``n`` before it in the line
-#: has its place after so many times ``n + 1`` turns at most, and three of four go by precedence.
+#: One of this many handovers goes to whoever has waited longest, whatever its precedence. So a holder with ``n`` before
+#: it gets its slot after at most this many times ``n + 1`` handovers, and three of four follow precedence.
 FAIR_PASS = 4
 
 
 class Precedence(IntEnum):
-    """Who goes before whom. An apply goes first: people have confirmed it, and its stack's others wait for it."""
+    """The order of handovers. An apply goes first: people have confirmed it, and its dependents wait."""
 
     APPLY = 0
     PLAN = 1
@@ -60,14 +59,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ReconcilerPass:
-    """The layer that is to be given a slot now, None if it is nobody's turn, and why."""
+    """The layer that gets the next slot, None if there is none, and why."""
 
     layer: str | None
     reason: str
 
 
 def asked(places: SlotUsage, layer: str, limit: int) -> Answer:
-    """Return whether a layer has a slot, or may take one. Nobody passes those who wait."""
+    """Return whether a layer has a slot, or may take one. It cannot overtake those that wait."""
     if layer in places.held:
         return Answer(True, "It already has a concurrency slot.")
     if places.line:
@@ -78,7 +77,7 @@ def asked(places: SlotUsage, layer: str, limit: int) -> Answer:
 
 
 def next_pass(places: SlotUsage, limit: int) -> ReconcilerPass:
-    """Return whose turn it is."""
+    """Return who gets the next slot."""
     if not places.line:
         return ReconcilerPass(None, "No plan is waiting.")
     if len(places.held) >= limit:
@@ -87,7 +86,7 @@ def next_pass(places: SlotUsage, limit: int) -> ReconcilerPass:
 
 
 def in_order(places: SlotUsage) -> Iterator[str]:
-    """Return those that wait in the order in which they get a slot, if nobody comes who goes before them."""
+    """Return the waiting in the order in which they get slots, unless one with precedence arrives."""
     by_rank, by_age = iter(sorted(places.line, key=places.rank)), iter(places.line)
     served: set[str] = set()
     for turn in range(places.turns + 1, places.turns + 1 + len(places.line)):
@@ -98,7 +97,7 @@ def in_order(places: SlotUsage) -> Iterator[str]:
 
 
 def taken(places: SlotUsage, layer: str, limit: int) -> SlotUsage:
-    """Return the slots once a layer has asked for one: as they were, if it has to wait."""
+    """Return the slots after a layer's request: unchanged if it has to wait."""
     if not asked(places, layer, limit).may_plan:
         return places
     held = places.held if layer in places.held else (*places.held, layer)
@@ -106,7 +105,7 @@ def taken(places: SlotUsage, layer: str, limit: int) -> SlotUsage:
 
 
 def joined(places: SlotUsage, layer: str, precedence: Precedence = Precedence.PLAN) -> SlotUsage:
-    """Return the slots with a layer at the end of the line, unless it waits or has a slot already."""
+    """Return the slots with a layer added to the end of the line, unless it waits or has a slot already."""
     if layer in places.held or layer in places.line:
         return places
     ranks = places.ranks if precedence is Precedence.PLAN else {**places.ranks, layer: precedence}
@@ -114,7 +113,7 @@ def joined(places: SlotUsage, layer: str, precedence: Precedence = Precedence.PL
 
 
 def handed_over(places: SlotUsage, layer: str, limit: int) -> SlotUsage | None:
-    """Return the slots once a layer whose turn it is has got one; None if it is not its turn."""
+    """Return the slots after handing one to a layer; None if it is not next."""
     if next_pass(places, limit).layer != layer:
         return None
     return replace(
@@ -126,7 +125,7 @@ def handed_over(places: SlotUsage, layer: str, limit: int) -> SlotUsage | None:
 
 
 def left(places: SlotUsage, layers: Collection[str]) -> SlotUsage:
-    """Return the slots without layers: these have none, and wait for none."""
+    """Return the slots without these layers, whether they hold slots or wait."""
     after = _without(places, layers)
     return replace(after, version=places.version + (after.line != places.line))
 

@@ -1,4 +1,4 @@
-"""The plan of a deployment, and the job that applies it."""
+"""A deployment's plan, and the job that applies it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tidegate.plans.rules.plan import Plan
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The newest plan. A plan that is made again replaces it."""
+    """The newest plan. A later plan replaces it."""
 
     plan: Plan | None = None
     #: The id of the newest job that makes the plan.
     job: str | None = None
-    #: What plans that do the same have in common.
+    #: Digest that equal plans share.
     digest: str = ""
-    #: Why people must review the plan whatever its root's rule says.
+    #: Why the plan must be reviewed even if the root's review rule does not ask for it.
     must_review: str | None = None
 
 

@@ -1,4 +1,4 @@
-"""Plans of deployments that are evaluated by policy sets before anybody reviews or applies them."""
+"""Policy sets of deployments' plans, which are evaluated before review and apply."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tidegate.deploys.rules.deployment import Deployment
 from tidegate.deploys.rules.speculative_plan import LayerState, SpeculativePlan
 from tidegate.policies.rules.policy import PolicyVerdict
 
-#: The name of the error that a deployment ends with whose plan policies do not let pass.
+#: Error name of a deployment whose plan policies refuse.
 POLICIES_REFUSED = "PoliciesRefused"
 #: Sets that a sentence tells of, and letters of what each says.
 _NAMED, _CHARACTERS = 3, 200
 
 
 def as_layer(deployment: Deployment) -> SpeculativePlan:
-    """Return a deployment's plan as the layer of a pull request, by which it is judged where its sets stand."""
+    """Return a deployment's plan as a pull request's layer, for the status of its policy sets."""
     return SpeculativePlan(
         deployment.id,
         deployment.repository,
@@ -33,7 +33,7 @@ def as_layer(deployment: Deployment) -> SpeculativePlan:
 
 
 def refusal(blocking: Sequence[Standing]) -> str:
-    """Return why sets do not let a plan pass, in plain sentences: which, by which rule, and how many owners approve."""
+    """Return why sets refuse a plan, in plain sentences: which set, which rule, and how many owners must approve."""
     said = [_said(each) for each in blocking[:_NAMED]]
     more = len(blocking) - _NAMED
     return " ".join([*said, f"Other policy sets block it, too: {more}."] if more > 0 else said)
@@ -52,7 +52,7 @@ def _said(standing: Standing) -> str:
 
 
 def by_what(verdict: PolicyVerdict) -> str:
-    """Return the first thing that refuses a plan: a rule with its resource, or why the set cannot be evaluated."""
+    """Return the first refusal of a plan: a rule with its resource, or why the set cannot be evaluated."""
     if verdict.error:
         return f": {verdict.error[:_CHARACTERS].rstrip('.')}"
     first = next(each for each in verdict.findings if each.blocks)

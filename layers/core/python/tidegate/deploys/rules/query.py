@@ -63,9 +63,9 @@ DEPLOYMENTS = Vocabulary("deployment", KINDS, _WORDS)
 
 
 def parse_query(text: str, about: Vocabulary) -> TagQuery:
-    """Return the query that a text says about such things. Raise InvalidTagQuery, also for what none can have.
+    """Return the parsed query. Raise InvalidTagQuery, also for tags that cannot exist.
 
-    Any other tag is taken for one of the root's own, and one in quotes always is.
+    Any other tag is one of the root's own; a quoted one always is.
     """
     query = parse_tag_query(text)
     for token in _tags(words(text)):
@@ -100,7 +100,7 @@ def deployment_tags(one: DeploymentSummary) -> Tagged:
 
 @dataclass(slots=True)
 class Searched:
-    """The stacks and own tags of what a search looked at, so that it can say which of those asked for none has."""
+    """The stacks and own tags that a search found, to tell which requested ones do not exist."""
 
     about: Vocabulary
     stacks: set[str] = field(default_factory=set)
@@ -112,7 +112,7 @@ class Searched:
         self.tags.update(tags)
 
     def missing(self, query: TagQuery) -> str:
-        """Return sentences about stacks and own tags that a query names and none has: which may be meant."""
+        """Return sentences about requested stacks and own tags that were not found, with similar names."""
         stacks = [tag.removeprefix(_STACK) for tag in query.tags if tag.startswith(_STACK)]
         own = [tag for tag in query.tags if tag.partition(":")[0] not in KINDS]
         told = [
@@ -163,7 +163,7 @@ def _check(token: Token, about: Vocabulary) -> None:
 
 
 def _check_own(token: Token, kind: str, colon: str, about: Vocabulary) -> None:
-    """Raise InvalidTagQuery for what is rather one of Tidegate's tags, misspelled, than one of a root's own."""
+    """Raise InvalidTagQuery for a misspelled tag of Tidegate."""
     if colon:
         near = get_close_matches(kind, about.kinds, n=1)
         meant = f"{near[0]}:" if near else ""

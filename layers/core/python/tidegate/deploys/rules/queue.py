@@ -1,8 +1,8 @@
-"""The deploy queue of one root: what it holds, what may be taken from it, when its worker may end.
+"""The deploy queue of one root: its content, what may be claimed, when its worker may end.
 
-The queue's head is one item with a version. Every accepted change raises the version, and a worker
-that waits or closes does so only at the version that it decided on: so no wake-up is lost
-(design rule 3) and at most one deployment is in flight (rule 1).
+The queue's head is one item with a version. Every accepted change raises the version, and a worker waits or closes only
+at the version on which it decided. So no wake-up is lost (design rule 3), and at most one deployment is in flight (rule
+1).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from tidegate.deploys.rules.state import DONE, State, moves_baseline
 from tidegate.roots.rules.root import QUEUE_SEPARATOR, Revision, worker_name
 from tidegate.rules.actor import TIDEGATE
 
-#: Rounds (claims) after which a worker continues in a new execution, and the most that may be configured. A round of
-#: which all is tried again takes some 170 of the 25,000 events that Step Functions allows.
+#: Rounds (claims) after which a worker continues as new, and the highest configurable number. A round with all retries
+#: takes some 170 of the 25,000 events that Step Functions allows.
 ROUNDS_PER_EXECUTION = 100
-#: Age at which it hands over whatever its rounds: Step Functions ends an execution after a year, and a round that has
-#: begun takes three months at most.
+#: Age at which a worker continues as new: Step Functions ends an execution after a year, and a started round takes
+#: three months at most.
 EXECUTION_AGE = timedelta(days=180)
 
 
@@ -73,9 +73,9 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Orphaned:
-    """That a root is gone from the default branch, and what it made is not: the commit without it, and when it came.
+    """The root is gone from the default branch, but its resources are not: the commit that removed it, and when.
 
-    ``resources`` is how many there were after the deployment deployed last, None where that is not known.
+    ``resources`` is how many there were after the last deployment, None if unknown.
     """
 
     revision: str
@@ -85,9 +85,9 @@ class Orphaned:
 
 @dataclass(frozen=True, slots=True)
 class Deployed:
-    """The deployment that later revisions are compared with.
+    """The deployment with which later revisions are compared.
 
-    ``destroyed`` tells that it destroyed what the root made, ``orphaned`` that the root is gone, also after that.
+    ``destroyed`` tells that it destroyed the root's resources, ``orphaned`` that the root is gone, also after that.
     """
 
     deployment: str
@@ -100,7 +100,7 @@ class Deployed:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a root stands in one of its stacks; see QueueHead for what the names mean."""
+    """The status of a root in one of its stacks; QueueHead explains the fields."""
 
     stack: str
     deployed: Deployed | None = None
@@ -148,7 +148,7 @@ class QueueHead:
 
     @property
     def orphaned(self) -> Orphaned | None:
-        """That the root is gone and what it made is not, if that is so."""
+        """The orphaned root, if the root is gone and its resources are not."""
         return self.deployed.orphaned if self.deployed and not self.is_destroyed else None
 
     @property
@@ -162,7 +162,7 @@ class QueueHead:
         return self.queue.partition(QUEUE_SEPARATOR)[2]
 
 
-#: A deployment that ended like this was never let in: it is no attempt.
+#: Endings without admission: such a deployment is no attempt.
 NOT_LET_IN = frozenset({State.REFUSED, State.SUPERSEDED})
 
 
@@ -177,7 +177,7 @@ class Step(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Worked:
-    """What an execution has behind it: the claims before this one, and the time since it was started."""
+    """An execution's work so far: earlier claims, and the time since its start."""
 
     rounds: int = 0
     age: timedelta = timedelta()
@@ -192,8 +192,8 @@ class NextStep:
     take: Waiting | None = None
 
 
-#: Manual deployments go first, then what runs them again. One that is run again must not be overtaken by a merge, or it
-#: would go backwards. What undoes drift goes last: a merge undoes it as well.
+#: Manual deployments go first, then their re-runs: a merge that overtook a re-run would make it go backwards. Drift
+#: reconciliation goes last, because a merge also reverts drift.
 _RANKS = {Trigger.MANUAL: 0, Trigger.RERUN: 2, Trigger.MERGE: 3, Trigger.DRIFT: 4}
 _RERUN_OF_MANUAL = 1
 
@@ -205,9 +205,9 @@ def order(waiting: Waiting) -> tuple[int, datetime, str]:
 
 
 def is_held_back(waiting: Waiting, lock: Lock | None) -> bool:
-    """Tell whether a lock holds back what waits: merges, what runs them again, and what undoes drift.
+    """Tell whether a lock blocks a deployment: merges, their re-runs, and drift reconciliation.
 
-    What was asked for by hand goes on, and so does its re-run, unless the lock stands for an unknown outcome.
+    Manual deployments and their re-runs continue, unless the lock is for an unknown outcome.
     """
     if lock is None or waiting.trigger is Trigger.MANUAL:
         return False
@@ -215,12 +215,12 @@ def is_held_back(waiting: Waiting, lock: Lock | None) -> bool:
 
 
 def may_take(first: Waiting | None, lock: Lock | None) -> bool:
-    """Tell whether the first in the queue may be taken."""
+    """Tell whether the first deployment may be claimed."""
     return first is not None and not is_held_back(first, lock)
 
 
 def next_worker(head: QueueHead) -> Worker:
-    """Return the worker of the next generation: its execution's name was never used before."""
+    """Return the worker of the next generation, with a new execution name."""
     generation = head.generation + 1
     return Worker(worker_name(head.queue, generation), generation)
 
@@ -231,21 +231,21 @@ def works_here(head: QueueHead, execution: str) -> bool:
 
 
 def locks_queue(deployment: Deployment, head: QueueHead) -> bool:
-    """Tell whether the queue's lock is the one that this deployment put there."""
+    """Tell whether this deployment put the queue's lock there."""
     return head.lock is not None and head.lock.deployment == deployment.id
 
 
 def has_work(head: QueueHead, first: Waiting | None) -> bool:
-    """Tell whether a worker would have something to do, given the first in the queue."""
+    """Tell whether a worker has work, given the queue's first deployment."""
     return head.in_flight is not None or may_take(first, head.lock)
 
 
 def next_step(
     head: QueueHead, first: Waiting | None, execution: str, worked: Worked, most_rounds: int = ROUNDS_PER_EXECUTION
 ) -> NextStep:
-    """Decide what the worker ``execution`` does next, given the first in the queue.
+    """Decide the next step of the worker ``execution``, given the queue's first deployment.
 
-    A worker that has worked for long enough does not wait, either: each signal that changes nothing is a round.
+    A worker that must continue as new does not wait either: each signal without a change is a round.
     """
     if not works_here(head, execution):
         return NextStep(Step.STOP, "Another execution works on this queue.")
@@ -270,14 +270,14 @@ def waiting_for(deployment: Deployment) -> Waiting:
 
 
 def with_another(head: QueueHead, first: Waiting | None, deployment: Deployment) -> tuple[QueueHead, Waiting]:
-    """Return a queue's head and the first in the queue, given both, once ``deployment`` is queued as well."""
+    """Return the head and first deployment, given both before, once ``deployment`` is queued as well."""
     waiting = waiting_for(deployment)
     after = replace(head, version=head.version + 1, length=head.length + 1)
     return after, waiting if first is None else min(first, waiting, key=order)
 
 
 def baseline_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
-    """Return what later revisions are compared with once ``deployment`` has ended."""
+    """Return the baseline of later revisions once ``deployment`` has ended."""
     if not moves_baseline(deployment.state):
         return before
     after = _as_deployed(deployment)
@@ -287,14 +287,14 @@ def baseline_after(deployment: Deployment, before: Deployed | None) -> Deployed 
 
 
 def attempt_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
-    """Return the latest attempt once ``deployment`` has ended: what was admitted, however it ended."""
+    """Return the latest attempt once ``deployment`` has ended: only admitted deployments count, however they ended."""
     return before if deployment.state in NOT_LET_IN else _as_deployed(deployment)
 
 
 def not_applied_after(deployment: Deployment, before: Deployed | None) -> Deployed | None:
-    """Return the newest attempt that is left undone once ``deployment`` has ended.
+    """Return the newest attempt that is not applied once ``deployment`` has ended.
 
-    One that neither contains what was left undone before it, nor was looked at for its sake, leaves that as it is.
+    A deployment that neither contains the earlier one nor was reviewed because of it leaves it unchanged.
     """
     was_let_in = deployment.state not in NOT_LET_IN or deployment.gate is not None
     takes_over = before is None or deployment.lineage.contains == before.deployment or deployment.lineage.look_twice
@@ -304,9 +304,9 @@ def not_applied_after(deployment: Deployment, before: Deployed | None) -> Deploy
 
 
 def status_of(head: QueueHead, deployment: Deployment) -> Standing:
-    """Return how the root of a deployment stands in the deployment's stack.
+    """Return the status of a deployment's root in the deployment's stack.
 
-    Only the whole queue's is known while the root was in one stack only.
+    While the root was in one stack only, just the whole queue's status is known.
     """
     own = next((each for each in head.by_stack if each.stack == deployment.stack), None)
     if own is not None:
@@ -317,7 +317,7 @@ def status_of(head: QueueHead, deployment: Deployment) -> Standing:
 
 
 def head_after(head: QueueHead, deployment: Deployment) -> QueueHead:
-    """Return the head that knows what later revisions are compared with, once ``deployment`` has ended."""
+    """Return the head with the new baseline once ``deployment`` has ended."""
     others = tuple(each for each in head.by_stack if each.stack != deployment.stack)
     is_apart = deployment.shared or len(others) < len(head.by_stack)
     own = _stands(status_of(head, deployment), deployment)
@@ -362,7 +362,7 @@ def lock_when_let_in(deployment: Deployment, lock: Lock | None, at: datetime) ->
 
 
 def by_hand(lock: Lock | None) -> Lock | None:
-    """Return the lock that somebody put there by hand: this one, or the one that it took the place of."""
+    """Return the lock by hand: this one, or the one that it replaced."""
     while lock is not None and (lock.deployment or lock.unlocking):
         lock = lock.before
     return lock
@@ -392,8 +392,8 @@ def _why_locked(deployment: Deployment) -> str:
 def lock_at_end(deployment: Deployment, lock: Lock | None, at: datetime) -> Lock | None:
     """Return the queue's lock once ``deployment`` has ended.
 
-    An unknown outcome locks until somebody has looked (design rule 5). The lock of a manual deployment that
-    changed nothing goes away again, and what it found comes back; so does the lock of one that destroyed all there was.
+    An unknown outcome locks until somebody has checked (design rule 5). The lock of a manual deployment without changes
+    is removed, and the previous lock is restored; so is the lock of one that destroyed everything.
     """
     if deployment.state is State.OUTCOME_UNKNOWN:
         reason = "The outcome of the last apply is unknown. Inspect the state, then unlock the queue."

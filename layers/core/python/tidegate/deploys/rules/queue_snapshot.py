@@ -1,14 +1,13 @@
-"""Which check runs of a queue's line are due to show something new, and when to look again.
+"""Which check runs of a queue are due for an update, and when to refresh next.
 
-Everybody's place changes whenever the line moves, and the forge takes few writes (GitHub: 80 a minute and
-500 an hour that create content). So those that go soon show every change, at most once a second each;
-those far behind are shown less often, and whatever happens never more than ten of them in ten seconds (and as
-many more as leave the line meanwhile).
+Every position changes when the queue moves, and VCS providers limit writes (GitHub: 80 a minute and 500 an hour that
+create content). So check runs near the front show every change, at most once a second each. Those far behind are
+updated less often: at most ten of them in ten seconds, plus as many as leave the queue meanwhile.
 
-The bound, for each deployment that waits far behind while its queue is neither locked nor unlocked:
-one update when it arrives, one each time its place has halved, and one whenever what it shows is older than half
-a minute for each place before it. 200 waiting deployments that stand still cost nothing; while the line moves they
-cost at most T/30 · ln(200/3) updates in T seconds, about 500 an hour, and ``log2`` of their place besides.
+The bound for each deployment that waits far behind, while its queue is neither locked nor unlocked: one update on
+arrival, one each time its position has halved, and one whenever its text is older than half a minute for each position
+before it. 200 waiting deployments that do not move cost nothing; while the queue moves they cost at most T/30 ·
+ln(200/3) updates in T seconds, about 500 an hour, plus ``log2`` of their position.
 """
 
 from __future__ import annotations
@@ -21,20 +20,20 @@ from tidegate.deploys.rules.gate import WAITING
 from tidegate.deploys.rules.queue import Lock, QueueHead, Waiting
 from tidegate.deploys.rules.state import State
 
-#: Places that show every change.
+#: Positions that show every change.
 NEAR = 3
-#: How often one check run is updated at most, if it is near; others are once in ``FAR_WINDOW``.
+#: Seconds between updates of a near check run; far ones have one in ``FAR_WINDOW``.
 PAUSE = timedelta(seconds=1)
-#: How long what a far place shows may be old, for each place before it, while the line moves.
+#: Allowed age of a far position's text, for each position before it, while the queue moves.
 SECONDS_PER_POSITION = timedelta(seconds=30)
-#: Far places that are shown anew within a window, at most; those that came near meanwhile count as well.
+#: Far positions that are updated within a window, at most; those that came near meanwhile count as well.
 FAR_BUDGET = 10
 FAR_WINDOW = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a check run says of its queue. ``place`` is 1 for who goes next, 0 for one that is not in line but locks it.
+    """The text of a check run about its queue. ``place`` is 1 for the next, 0 for one that is not queued but locks.
 
     ``running`` is the deployment in flight, ``behind`` the one directly before (empty: there is none). ``gate`` is the
     state of the one in flight while it waits at a gate.
@@ -55,7 +54,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Another deployment that a check run names: its commit, and its check run on the forge, if there was one."""
+    """Another deployment that a check run names: its commit, and its check run, if there is one."""
 
     deployment: str
     sha: str = ""
@@ -66,7 +65,7 @@ class Named:
 class Shown:
     """What a check run is to show, and since when. ``names`` are those that ``standing`` names.
 
-    ``asked`` tells that it was asked to show it: until then it is due.
+    ``asked`` tells that the update was requested: until then it is due.
     """
 
     standing: Standing
@@ -77,10 +76,10 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What follows from a look at the line.
+    """The result of a refresh.
 
-    ``due`` are the check runs to update now, with what they are to show (None: they stand in no line any
-    more), ``gone`` those to forget, ``again`` when to look again (None: when the line changes).
+    ``due`` are the check runs to update, with their content (None: no longer queued), ``gone`` those to forget,
+    ``again`` when to refresh next (None: when the queue changes).
     """
 
     due: Mapping[str, Standing | None]
@@ -89,7 +88,7 @@ class Look:
 
 
 def policy_statuses(head: QueueHead, line: Sequence[Waiting], state: State | None) -> dict[str, Standing]:
-    """Return what each check run of a queue should say: of all in the queue, and of the one that locks it.
+    """Return what each check run of a queue should show: of all queued deployments, and of the one that locks.
 
     ``state`` is that of the deployment in flight, if there is one.
     """
@@ -107,10 +106,10 @@ def policy_statuses(head: QueueHead, line: Sequence[Waiting], state: State | Non
 
 
 def look(now: datetime, current: Mapping[str, Standing], shown: Mapping[str, Shown]) -> Look:
-    """Decide which check runs are due at ``now``, given what they should say and what they were asked to show.
+    """Decide which check runs are due at ``now``, given what they should show and what they were asked to show.
 
-    Ask for the due ones, store what they show, forget what is gone, and look again in time: then in the end every
-    check run shows what is so.
+    If the caller requests the due ones, stores them, forgets those gone, and refreshes in time, every check run is up
+    to date in the end.
     """
     changed = {name: standing for name, standing in current.items() if _says_otherwise(shown.get(name), standing)}
     times = {name: _earliest(standing, shown.get(name), now) for name, standing in changed.items()}

@@ -1,4 +1,4 @@
-"""Deployments that were asked for twice."""
+"""Deployments that were requested twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Locks of many queues at once: of all roots of a repository, or of all in a stack. Merges wait in each of them."""
+"""Locks of many queues: of all roots of a repository, or of all in a stack. Merges wait in each of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RepositoryLocks:
         return next((each for each in self.locks if each.scope == scope), None)
 
     def holding(self, stacks: Collection[str]) -> Lock | None:
-        """Return a lock that holds back merges of these stacks."""
+        """Return a lock that blocks merges of these stacks."""
         return next((each for each in self.locks if each.scope == WHOLE or each.scope in stacks), None)
 
     def with_lock(self, lock: Lock) -> RepositoryLocks:
@@ -45,14 +45,12 @@ class RepositoryLocks:
 
 
 def named(scope: str) -> str:
-    """Return what a scope is, in words."""
+    """Return a scope's name for people."""
     return "all roots" if scope == WHOLE else f"stack {scope}"
 
 
 def under(head: QueueHead, first: Waiting | None, locks: RepositoryLocks) -> QueueHead:
-    """Return a queue's head with the lock that holds back the first in the queue: its own, or else one of its
-    repository.
-    """
+    """Return a queue's head with the lock that blocks the first deployment: its own, or else one of its repository."""
     if head.lock is not None or first is None:
         return head
     return replace(head, lock=locks.holding(first.stacks))

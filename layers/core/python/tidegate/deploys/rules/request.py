@@ -1,4 +1,4 @@
-"""What asked for a deployment, and what it brings."""
+"""What requested a deployment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidegate.vcs.rules.push import Pushed
 
 
 class Trigger(StrEnum):
-    """What asked for a deployment: a merge, a person by hand, the forge's button that runs a check again, or drift."""
+    """What requested a deployment: a merge, a person, the provider's re-run button, or drift reconciliation."""
 
     MERGE = "merge"
     MANUAL = "manual"
@@ -21,9 +21,9 @@ class Trigger(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeploymentRequest:
-    """Who asked for a deployment, when, and for what. It never changes.
+    """Who requested a deployment, when, and for what. It never changes.
 
-    The last four are of a pull request whose head is deployed by hand.
+    The last four fields are for a pull request whose head is deployed by hand.
     """
 
     trigger: Trigger
@@ -31,25 +31,25 @@ class DeploymentRequest:
     #: Of one root's deployments, each was asked for at another time.
     at: datetime
     pull_request: int | None = None
-    #: That it destroys what the root made, in place of deploying it.
+    #: Whether it destroys the root's resources instead of deploying it.
     destroy: Destruction | None = None
-    #: That the apply requirements were passed over.
+    #: Whether the apply requirements were overridden.
     forced: bool = False
-    #: That the root may be any of the default branch's, as that has none of its name in its place.
+    #: Whether the root may be any of the default branch's, which has none of its name and directory.
     foreign: bool = False
-    #: The commit of the base branch that the head is merged with before.
+    #: The base branch's commit with which the head is merged first.
     base_sha: str = ""
-    #: The commit that both come after, where the forge knows that there is but one.
+    #: The merge base, if the VCS provider knows that there is only one.
     fork_sha: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """The deployment that is run again, if any, and what is remembered of it and of those that it ran again itself."""
+    """The deployment that is run again, if any, and the history of earlier re-runs."""
 
     #: The id of the deployment that is run again.
     of: str | None = None
-    #: That the first of them was asked for by hand.
+    #: Whether the first of them was manual.
     manual: bool = False
     #: When the first of them was asked for.
     first_requested_at: datetime | None = None
@@ -59,15 +59,15 @@ class Rerun:
 
 @dataclass(frozen=True, slots=True)
 class DeployedCommits:
-    """What the deployed revision brings: whose commits, from which pushes, and which rules they change."""
+    """What the deployed revision contains: authors, pushes, and rule changes."""
 
     #: The logins of those who made the change.
     authors: tuple[str, ...] = ()
     #: Whether these are all.
     authors_known: bool = True
-    #: The pushes whose changes it applies.
+    #: The pushes whose changes are applied.
     pushed: tuple[Pushed, ...] = ()
-    #: That those before them may have deployed nothing of its root.
+    #: Whether pushes before them may have deployed nothing of the root.
     returns: bool = False
     #: What its commit, or one that it contains and that was not applied, changes of what runs or grants something, in
     #: words: people look at its plan for that.

@@ -1,4 +1,4 @@
-"""The gate at which a deployment waits for what its root requires of every apply."""
+"""The gate at which a deployment waits for its root's apply requirements."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import AfterGate, Approval, Gate, Override
 from tidegate.policies.rules.requirements import Requirements
 
-#: How long the Terraform machine waits for what is required (its TimeoutSeconds): through the longest freeze window,
-#: and as long as for a review after it.
+#: How long the Terraform machine waits for requirements (its TimeoutSeconds): through the longest freeze window, and as
+#: long as for a review after it.
 REQUIREMENTS_DAYS = LONGEST_FREEZE_DAYS + REVIEW_DAYS
 #: Characters of an operator's reason.
 MAXIMUM_REASON = 500
 
 
 def is_of_head(deployment: Deployment) -> bool:
-    """Tell whether a pull request's head is deployed by hand, which is not on the branch that it goes to."""
+    """Tell whether a pull request's head is deployed by hand; it is not on its base branch yet."""
     return deployment.request.pull_request is not None and deployment.request.trigger is Trigger.MANUAL
 
 
 def demanded(deployment: Deployment) -> tuple[Requirements, ...]:
-    """Return what is required of a deployment, as far as it demands anything."""
+    """Return the requirements that apply to a deployment."""
     return tuple(each for each in deployment.settings.requires if each.demands)
 
 
@@ -37,7 +37,7 @@ def gate_id(deployment: Deployment) -> str:
 
 
 def waits(deployment: Deployment) -> bool:
-    """Tell whether it is not decided yet what becomes of a deployment that waits for its requirements."""
+    """Tell whether a deployment still waits for its requirements, without a decision."""
     gate = deployment.gate
     return deployment.state is State.AWAITING_REQUIREMENTS and gate is not None and gate.next is None
 
@@ -76,7 +76,7 @@ def _why(missing: MissingBeforeApply) -> str:
 
 
 def may_not_approve(deployment: Deployment, by: str) -> str:
-    """Return why somebody's approval of a deployment itself would not count, whoever is asked; nothing if it might."""
+    """Return why a person's approval of the deployment would not count; empty if it may."""
     if any(each.by.casefold() == by.casefold() for each in deployment.requirements.approved_here):
         return f"{by} already approved this deployment. Another person must approve it, too."
     if by.casefold() in {login.casefold() for login in deployment.commits.authors}:
@@ -95,7 +95,7 @@ def approved_here(deployment: Deployment, by: str, at: datetime) -> Deployment:
 
 
 def overridden(deployment: Deployment, override: Override) -> Deployment:
-    """Return the record of a deployment whose requirements an operator passes over."""
+    """Return the record of a deployment whose requirements an operator overrides."""
     passed = looked_at(deployment, MissingBeforeApply(), override.at)
     return replace(
         passed,

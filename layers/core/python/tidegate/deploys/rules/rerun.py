@@ -1,4 +1,4 @@
-"""May a deployment be run again, as the forge's buttons Re-run and Re-run all ask for?"""
+"""May a deployment be run again by *Re-run* or *Re-run all*?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tidegate.deploys.rules.root_settings import PolicyChecks
 from tidegate.deploys.rules.state import State, is_final
 from tidegate.roots.rules.root import Revision, deployment_id
 
-#: What "re-run failed" runs again. What was refused or superseded would be so again.
+#: States that *Re-run failed* runs again. A refused or superseded deployment would end the same way.
 _FAILED = frozenset(
     {
         State.PLAN_FAILED,
@@ -30,9 +30,9 @@ _NEVER_LET_IN = frozenset({State.REFUSED, State.SUPERSEDED})
 
 
 def state_refusal(deployment: Deployment, *, only_failed: bool) -> str | None:
-    """Return why a deployment in its state is not run again, None when it may be.
+    """Return why a deployment in this state is not run again, None if it may be.
 
-    ``only_failed`` tells that one failed check was to run again, not all of a commit.
+    ``only_failed`` tells that one failed check was to be run again, not all of a commit.
     """
     if not is_final(deployment.state):
         return "This deployment has not ended yet, so it cannot be re-run."
@@ -44,7 +44,7 @@ def state_refusal(deployment: Deployment, *, only_failed: bool) -> str | None:
 
 
 def attempt_refusal(deployment: Deployment, attempted: Deployed | None) -> str | None:
-    """Return why it is not this attempt at its revision that is run again, None when it is.
+    """Return why this attempt at its revision is not run again, None if it is.
 
     ``attempted`` is the root's latest attempt, of the same revision.
     """

@@ -1,4 +1,4 @@
-"""Plan reviews: does a plan need one, how long does it wait, and what follows from an answer to it?"""
+"""Plan reviews: does a plan need one, how long does it wait, and what does an answer do?"""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tidegate.texts.sentences import listed
 REVIEW_DAYS = 7
 
 
-#: Changes of rules that a reason names.
+#: Rule changes that a reason names at most.
 _NAMED = 5
-#: Why the plan of what destroys a root is reviewed, whatever the configuration says.
+#: Why a plan that destroys a root is reviewed, whatever the configuration.
 _DESTROYS = "This plan destroys the resources of the root. Such plans always need a review."
-#: Why the plan of who supersedes a blocked deployment is reviewed: else it would be a way around its gate.
+#: Why the plan of a deployment that supersedes a blocked one is reviewed: otherwise it would bypass the gate.
 _HELD_UP_BEFORE = "This plan includes the changes of an earlier deployment that was blocked by its dependencies."
 
 
@@ -48,7 +48,7 @@ class PlanVerdict:
 def evaluate_plan(deployment: Deployment, plan: Plan) -> PlanVerdict:
     """Decide what a plan needs, by the deployment's review rule.
 
-    What the revision itself demands a look at waits whatever the rule says.
+    A review that the revision itself requires is waited for whatever the rule.
     """
     if not plan.changes.any:
         return PlanVerdict(Need.NOTHING, "The plan has no changes.")
@@ -105,7 +105,7 @@ def expires_at(review: Review) -> datetime:
 def needed_approvals(deployment: Deployment) -> int:
     """Return how many people must confirm the plan.
 
-    One more than the rule says where authors do not count and may not be known: it may be one of them who confirms.
+    One more than the rule if authors do not count and may be unknown: one of them may be confirming.
     """
     rule = deployment.settings.review_rule
     return rule.approvals + (rule.exclude_authors and not deployment.commits.authors_known)
@@ -118,7 +118,7 @@ def missing_approvals(deployment: Deployment) -> int:
 
 
 def is_decided(deployment: Deployment) -> bool:
-    """Tell whether the review is answered for good, and the answer may still have to reach what waits for it."""
+    """Tell whether the review is decided, though its token may not be settled yet."""
     waiting = deployment.state in {State.AWAITING_REVIEW, State.APPROVED}
     return waiting and deployment.review is not None and deployment.review.approved is not None
 
@@ -131,7 +131,7 @@ class Answer(StrEnum):
 
 
 class Followup(StrEnum):
-    """What an answer to a review leads to."""
+    """The effect of an answer to a review."""
 
     DECIDE = "decide"
     SETTLE_AGAIN = "settle again"
@@ -140,7 +140,7 @@ class Followup(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClickVerdict:
-    """What follows from an answer, and why."""
+    """The effect of an answer, and why."""
 
     followup: Followup
     reason: str = ""
@@ -149,8 +149,8 @@ class ClickVerdict:
 def check_click(deployment: Deployment, answer: Answer, by: str, at: datetime) -> ClickVerdict:
     """Decide about an answer by ``by``, received at ``at``.
 
-    The same answer again (a message that is delivered twice) has no effect of its own, but settles the
-    review's token again, in case the first delivery died before it could.
+    A repeated answer (a message that is delivered twice) has no further effect but settles the review's token again, in
+    case the first delivery died before it.
     """
     review = deployment.review
     if review is None:
@@ -168,7 +168,7 @@ def check_click(deployment: Deployment, answer: Answer, by: str, at: datetime) -
 
 
 def _judge_person(deployment: Deployment, review: Review, answer: Answer, by: str) -> ClickVerdict:
-    """Decide whether it may be this person who answers. Rejecting is open to everybody who may decide at all."""
+    """Decide whether this person may answer. Everybody who may decide at all may reject."""
     if answer is Answer.REJECT:
         return ClickVerdict(Followup.DECIDE)
     if deployment.outcome.withdrawn:
@@ -205,7 +205,7 @@ def _is_author(deployment: Deployment, person: str) -> bool:
 
 
 def excluded(deployment: Deployment) -> tuple[str, ...]:
-    """Return who is known not to count when they confirm the plan: nobody where authors count."""
+    """Return the known people whose confirmation does not count: none if authors count."""
     people = (
         (*deployment.commits.authors, deployment.request.by) if deployment.settings.review_rule.exclude_authors else ()
     )
@@ -213,7 +213,7 @@ def excluded(deployment: Deployment) -> tuple[str, ...]:
 
 
 def _same(login: str, other: str) -> bool:
-    """Logins of the forge differ by more than their case."""
+    """Logins are case-insensitive."""
     return login.casefold() == other.casefold()
 
 
@@ -224,8 +224,8 @@ def _more(missing: int) -> str:
 def decided(deployment: Deployment, answer: Answer, by: str, at: datetime) -> Deployment:
     """Return the deployment after an answer: rejected for good, approved, or with one more approval.
 
-    A rejection is an ``ending`` that the audit topic has yet to hear of. Raise ValueError when the deployment
-    does not wait for a review.
+    A rejection is an ``ending`` that is still to be audited. Raise ValueError if the deployment does not wait for a
+    review.
     """
     review = deployment.review
     if review is None or deployment.state is not State.AWAITING_REVIEW:

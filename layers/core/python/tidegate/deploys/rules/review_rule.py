@@ -1,4 +1,4 @@
-"""Who must look at the plans of a root before they are applied."""
+"""Who must review the plans of a root before they are applied."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from enum import StrEnum
 class PlanReview(StrEnum):
     """Which plans with changes wait for people.
 
-    ``MANUAL``: only those of deployments that were asked for by hand, and whatever the revision itself
-    demands a look at, such as one that has diverged. ``NEVER``: only what the revision itself demands.
+    ``MANUAL``: only those of manual deployments, and those whose revision itself requires a review, such as a diverged
+    one. ``NEVER``: only those whose revision requires it.
     """
 
     ALWAYS = "always"
@@ -27,7 +27,7 @@ class ReviewRule:
     exclude_authors: bool = False
 
     def and_also(self, other: ReviewRule) -> ReviewRule:
-        """Return the rule under which whatever waits under one of both waits."""
+        """Return the rule under which every plan waits that waits under either rule."""
         strictness = list(PlanReview)[::-1]
         return ReviewRule(
             max(self.when, other.when, key=strictness.index),

@@ -1,4 +1,4 @@
-"""May this revision be deployed after the one that was deployed last?"""
+"""May this revision be deployed after the last deployed one?"""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _COMMIT_IS_GONE = "The commit no longer exists in the repository. Push it again 
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """What the forge knows of a revision.
+    """What the VCS provider knows of a revision.
 
-    ``to_deployed``: how it relates to the revision deployed last. ``branch``: how its branch relates to it
-    (for what is run again: the default branch). ``branch_to_deployed``: how its branch relates to the
-    revision deployed last. None: it was not asked for, as nothing depends on it.
+    ``to_deployed``: its relation to the last deployed revision. ``branch``: its branch's relation to it (for a re-run:
+    the default branch's). ``branch_to_deployed``: its branch's relation to the last deployed revision. None: not
+    requested, because nothing depends on it.
     """
 
     to_deployed: Comparison | None = None
@@ -49,7 +49,7 @@ class Relations:
 
 @dataclass(frozen=True, slots=True)
 class RevisionVerdict:
-    """Whether to deploy, why, what a person must confirm first, if anything, and how it ends when it is not."""
+    """Whether to deploy, why, what a person must confirm first, if anything, and the ending otherwise."""
 
     allowed: bool
     reason: str
@@ -103,7 +103,7 @@ def check_revision(
 
 
 def _overtaken(deployment: Deployment, deployed: Deployed | None, known: Relations) -> RevisionVerdict | None:
-    """Return why something that came meanwhile keeps a deployment out, if it does."""
+    """Return why something that happened meanwhile keeps a deployment out, if it does."""
     if deployment.destroys_deployed and (deployed is None or deployed.revision.sha != deployment.revision.sha):
         return _refused(_DEPLOYED_SINCE)
     gone = deployed.orphaned if deployed is not None and deployed.destroyed else None
@@ -123,7 +123,7 @@ def _refused(reason: str, end: State = State.REFUSED) -> RevisionVerdict:
 
 
 def _gone_from_its_branch(revision: Revision, verdict: RevisionVerdict) -> RevisionVerdict:
-    """It was there when it was merged: somebody has rewritten the branch since."""
+    """It was on the branch when it was merged: the branch was rewritten since."""
     gone = f"{revision.short} is no longer on {revision.branch}: the branch was rewritten while this deployment waited."
     reason = f"{gone} {verdict.must_review}" if verdict.must_review else gone
     return RevisionVerdict(True, reason, reason)
@@ -153,7 +153,7 @@ def _compared(revision: Revision, deployed: Deployed | None, known: Relations) -
 
 
 def _behind(last: str, branch: Comparison | None) -> RevisionVerdict:
-    """What is behind is superseded when its own branch went on to what was deployed; otherwise it is refused."""
+    """An older revision is superseded if its own branch contains what was deployed; otherwise it is refused."""
     if branch is not None and is_on_branch(branch):
         reason = f"{last}, a newer revision that contains this one, is already deployed. There is nothing left to do."
         return _refused(reason, State.SUPERSEDED)
@@ -164,9 +164,9 @@ def _behind(last: str, branch: Comparison | None) -> RevisionVerdict:
 
 
 def renamed(verdict: RevisionVerdict, former: QueueHead) -> RevisionVerdict:
-    """Return the verdict about a root that had another name, and so another queue, when it was deployed last.
+    """Return the verdict about a root that had another name, and so another queue, when it was last deployed.
 
-    Its lock and what waits there hold nothing up under the new name, so people look at the plan first.
+    The old queue's lock and waiting deployments do not block the new name, so people review the plan first.
     """
     if not verdict.allowed:
         return verdict

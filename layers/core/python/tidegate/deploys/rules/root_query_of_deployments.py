@@ -1,4 +1,4 @@
-"""Tag queries about the roots of a repository, by what is known of their last deployments."""
+"""Tag queries about the roots of a repository, by their last deployments."""
 
 from __future__ import annotations
 

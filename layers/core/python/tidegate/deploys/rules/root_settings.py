@@ -1,4 +1,4 @@
-"""What the default branch's configuration says of a deployment's root."""
+"""The default branch's configuration for a deployment's root."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from tidegate.rules.access import Access
 
 @dataclass(frozen=True, slots=True)
 class RootSettings:
-    """How a root's deployments run and who decides about them, by the configuration when this one was asked for.
+    """A root's configuration at the time of the request: how jobs run and who decides.
 
-    Those of a rerun are read again from the newest configuration.
+    A re-run reads the newest configuration.
     """
 
     review_rule: ReviewRule = field(default_factory=ReviewRule)
     #: How its jobs run.
     run: RunSettings = field(default_factory=RunSettings)
-    #: Who may do what with it; without, whoever may write.
+    #: Its access control; without one, whoever has write access.
     access: Access | None = None
-    #: What the root requires of every apply.
+    #: Apply requirements of the root.
     requires: tuple[Requirements, ...] = ()
-    #: That no check says what the root requires.
+    #: Whether no check defines the requirements.
     unmatched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyChecks:
-    """The policy sets that a plan is checked by before anybody reviews or applies it, and what they say."""
+    """The policy sets that evaluate a plan before review and apply, and their verdicts."""
 
     sets: tuple[PolicySetStatus, ...] = ()
-    #: What the sets say of the newest plan.
+    #: The verdicts on the newest plan.
     verdicts: tuple[PolicyVerdict, ...] = ()

@@ -1,4 +1,4 @@
-"""How large a runner is and how long its apply may take: what roots ask for, and what the installation gives.
+"""Runner sizes and apply time limits: what roots request, and what the installation offers.
 
 No pydantic here: the runner imports this module, and its start is part of every deploy.
 """
@@ -39,7 +39,7 @@ _UNITS = {"m": 60, "h": 3600}
 
 @dataclass(frozen=True, slots=True)
 class RunnerNeeds:
-    """What a root asks for: units of CPU, MiB of memory, GiB of disk, seconds; 0 or an empty text if it is open."""
+    """A root's request: units of CPU, MiB of memory, GiB of disk, seconds; 0 or empty if unset."""
 
     cpu: int = 0
     memory: int = 0
@@ -48,14 +48,14 @@ class RunnerNeeds:
     apply_seconds: int = 0
 
     def over(self, outer: RunnerNeeds) -> RunnerNeeds:
-        """Return this, where ``outer`` says what it leaves open."""
+        """Return these needs; ``outer`` fills what is unset."""
         said, around = asdict(self), asdict(outer)
         return RunnerNeeds(**{name: value or around[name] for name, value in said.items()})
 
 
 @dataclass(frozen=True, slots=True)
 class RunnerSize:
-    """A runner's size: units of CPU, MiB, GiB, and the seconds that it may apply for.
+    """A runner's size: units of CPU, MiB, GiB, and the seconds that an apply may take.
 
     A provider of AWS takes half a GB of memory, and unpacks to 0.7 GB; a root may use several.
     """
@@ -78,15 +78,15 @@ class RunnerSize:
         return f"{cpu_text(self.cpu)} vCPU, {memory_text(self.memory)} memory, {self.disk} GB disk"
 
 
-#: The largest that Fargate has, for the longest that an apply may take.
+#: The largest size of Fargate, and the longest apply.
 LARGEST = RunnerSize(max(MEMORY), MEMORY[max(MEMORY)][-1], DISK[-1], APPLY_SECONDS[-1])
-#: What an installation allows where its operators say nothing: eight times the cost of the usual runner, at most.
+#: The default offer of an installation: at most eight times the cost of the default runner.
 USUAL_LIMITS = RunnerSize(4096, 16 * _GIB, 100, APPLY_SECONDS[-1])
 
 
 @dataclass(frozen=True, slots=True)
 class RunnerOffer:
-    """What an installation gives: to roots that ask for nothing, at most, and on which machines."""
+    """What an installation offers: the default, the maximum, and the CPU architecture."""
 
     usual: RunnerSize = RunnerSize()
     most: RunnerSize = USUAL_LIMITS
@@ -94,7 +94,7 @@ class RunnerOffer:
 
 
 def size_of(needs: RunnerNeeds | None, offer: RunnerOffer) -> RunnerSize:
-    """Return the size of a root's runner. Raise RunnerNotOffered for what is more than the installation allows."""
+    """Return the size of a root's runner. Raise RunnerNotOffered if it exceeds the maximum."""
     needs = needs or RunnerNeeds()
     if needs.architecture and needs.architecture != offer.architecture:
         raise RunnerNotOffered(
@@ -140,7 +140,7 @@ def _cpu_for(memory: int, least: int) -> int:
 def with_more_memory(size: RunnerSize, had: int, most: RunnerSize) -> RunnerSize:
     """Return the smallest size with more memory than the MiB that were not enough, and no less than ``size``.
 
-    It is ``size`` where the installation allows no such runner (``most``).
+    Return ``size`` if that exceeds ``most``.
     """
     if size.memory > had:
         return size
@@ -162,7 +162,7 @@ def more_memory(size: RunnerSize) -> str:
 
 
 def out_of_memory(size: RunnerSize) -> str:
-    """Return that a runner's memory was too small, and what to do, in sentences."""
+    """Return that a runner ran out of memory and what to do, in sentences."""
     had = f"It ran out of memory: its runner has {memory_text(size.memory)} (runner.memory)."
     more = more_memory(size)
     advice = (
@@ -174,7 +174,7 @@ def out_of_memory(size: RunnerSize) -> str:
 
 
 def took_too_long(seconds: int) -> str:
-    """Return that an apply did not end within its time, and what to do, in sentences."""
+    """Return that an apply exceeded its time limit and what to do, in sentences."""
     longest = APPLY_SECONDS[-1]
     more = min(-(-seconds // 3600) + 1, longest // 3600)
     advice = (

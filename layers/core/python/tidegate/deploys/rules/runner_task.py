@@ -1,4 +1,4 @@
-"""When a runner's task is stopped: nobody waits for its job any more, and it goes on all the same, at cost."""
+"""When a runner's task is stopped: its job is no longer awaited, and it runs on, at cost."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from datetime import datetime
 from tidegate.deploys.rules.job import JobKind, job_parts
 from tidegate.deploys.rules.runner_size import USUAL_SECONDS
 
-#: A runner ends its job by itself 7 minutes after the time of its job (``runner.settings``): the wait for it, its stop.
+#: A runner ends its job itself 7 minutes after the job's time limit (``runner.settings``).
 SPARE_SECONDS = 15 * 60
-#: How long a runner may live of whose job nothing is known.
+#: How long a runner of an unknown job may live.
 LIFE_SECONDS = USUAL_SECONDS + SPARE_SECONDS
-#: Whoever has reported stores its log, and ends; what has just been made is not known everywhere yet.
+#: A runner that has reported stores its log and ends; a new task is not visible everywhere yet.
 GRACE_SECONDS = 120
 _OTHER_MACHINES = (
     "The runner image is built for another CPU architecture than that of this installation. Ask the operators of "
@@ -45,7 +45,7 @@ class RunnerTask:
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """What is known of a job: who took it, whether its result is waited for, when that last changed, and its time."""
+    """A job's status: who took it, whether its result is awaited, when that last changed, and its time limit."""
 
     taken_by: str | None
     is_dependency: bool
@@ -56,7 +56,7 @@ class JobStatus:
 def reason_to_stop(task: RunnerTask, status: JobStatus | None, now: datetime) -> str:
     """Return why a task is stopped, empty for one that is not. ``status`` is None where there is no such job.
 
-    An apply goes on while its time lasts, whoever waits for it: to stop it would leave more unknown, not less.
+    An apply runs until its time limit, whoever waits for it: stopping it would leave more unknown, not less.
     """
     life = LIFE_SECONDS if status is None else status.seconds + SPARE_SECONDS
     if _seconds(task.made_at, now) > life:

@@ -1,7 +1,7 @@
-"""Concurrency slots: the installation has so many, and each runner needs one.
+"""Concurrency slots: the installation has a limit, and each runner needs one.
 
-They are kept as the places of a repository's plans are (``plan_slots``), under a name that no repository has. Holders
-are deployments, while one of their jobs is run, and speculative plans, while they are planned.
+They are stored as the slots of a repository's plans (``plan_slots``), under a name that no repository has. Holders are
+deployments while one of their jobs runs, and speculative plans while they are planned.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from tidegate.deploys.rules.requirements_gate import waits
 from tidegate.deploys.rules.state import State, is_final
 from tidegate.deploys.rules.waiting import AfterGate
 
-#: The name of the installation's slots among those of repositories, which all have a slash.
+#: The name of the installation's slots; names of repositories all have a slash.
 INSTALLATION = "*"
-#: Who may wait at a time: with all holders, the item stays far below the 400 KB that DynamoDB allows.
+#: Waiting holders at most: with all holders, the item stays far below DynamoDB's 400 KB.
 MOST_WAITING = 4_000
-#: How long a job waits for a slot (the Terraform machine's TimeoutSeconds). With the six runners of a new account, one
-#: behind 300 others of five minutes each waits for some four hours. Longer waits, as often as a deployment may have
+#: How long a job waits for a slot (the Terraform machine's TimeoutSeconds). With the six runners of a new account, a
+#: job behind 300 others of five minutes each waits some four hours. Longer waits, as often as a deployment may have
 #: them, would not fit into the year that an execution has.
 SLOT_WAIT_HOURS = 12
 
@@ -50,9 +50,9 @@ def busy_words(busy: int, limit: int) -> str:
 
 
 def needs_slot(deployment: Deployment) -> bool:
-    """Tell whether a job of the deployment runs, or is to begin next: only then may it keep a slot.
+    """Tell whether a job of the deployment runs or begins next: only then may it keep a slot.
 
-    One that is queued may be in its queue still; its queue's head tells.
+    For a queued deployment, its queue's head decides.
     """
     if is_final(deployment.state) or deployment.outcome.ending is not None:
         return False
@@ -66,9 +66,9 @@ def needs_slot(deployment: Deployment) -> bool:
 
 
 def job_without_result(deployment: Deployment) -> str | None:
-    """Return the job of a deployment that ended without that job's result: its runner may go on all the same.
+    """Return the job of a deployment that ended without that job's result: its runner may still run.
 
-    Nobody heard from it in time, or nobody waits for it any more: until its task has stopped, it takes of the quota.
+    Until its task has stopped, it uses the quota.
     """
     if deployment.state not in _WITHOUT_RESULT:
         return None
@@ -76,12 +76,12 @@ def job_without_result(deployment: Deployment) -> str | None:
 
 
 def precedence_of(deployment: Deployment) -> Precedence:
-    """Return the precedence of a deployment that waits for a slot: its apply waits for one once all else is there."""
+    """Return the precedence of a deployment that waits for a slot: an apply waits for one last."""
     return Precedence.APPLY if deployment.state is State.APPROVED else Precedence.PLAN
 
 
 def may_wait(places: SlotUsage, holder: str) -> bool:
-    """Tell whether there is room for another one that waits."""
+    """Tell whether one more may wait."""
     return holder in places.line or holder in places.held or len(places.line) < MOST_WAITING
 
 

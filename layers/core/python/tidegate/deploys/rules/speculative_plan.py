@@ -1,6 +1,6 @@
-"""Speculative plans: roots with a speculative plan each, of a pull request that affects them, or to look for drift.
+"""Speculative plans: one for each root that a pull request affects, or that drift detection checks.
 
-Those of a pull request are gone when it closes, those of a look for drift with the next one.
+A pull request's are deleted when it closes, those of drift detection with the next run.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from enum import StrEnum
 
 
 class State(StrEnum):
-    """Where a deployment is."""
+    """A deployment's state."""
 
     QUEUED = "queued"
     PLANNING = "planning"
@@ -91,8 +91,8 @@ _FOLLOWERS: dict[State, frozenset[State]] = {
     State.AWAITING_REVIEW: frozenset(
         {State.APPROVED, State.REJECTED, State.REVIEW_EXPIRED, State.PLANNING, State.CANCELLED, State.ENGINE_FAULT}
     ),
-    # The review's time may run out while its answer is on the way: then the answer came too late. Where what went
-    # before is run again meanwhile, the gate shuts again.
+    # The review may expire while its answer is on the way: then the answer came too late. If a dependency is run again
+    # meanwhile, the gate closes again.
     State.APPROVED: frozenset(
         {
             State.APPLYING,
@@ -107,7 +107,7 @@ _FOLLOWERS: dict[State, frozenset[State]] = {
     State.AWAITING_REQUIREMENTS: frozenset(
         {State.APPROVED, State.REJECTED, State.GATE_EXPIRED, State.CANCELLED, State.ENGINE_FAULT}
     ),
-    # Cancelled while no runner has the job: then none takes it any more.
+    # Cancelled before a runner has the job: then none takes it any more.
     State.APPLYING: frozenset(
         {State.APPLIED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.CANCELLED, State.ENGINE_FAULT}
     ),
@@ -125,7 +125,7 @@ def is_final(state: State) -> bool:
 
 
 def where_it_is(state: State) -> str:
-    """Return where a deployment is, as a sentence goes on about it: ``is now planning``, ``has ended (applied)``."""
+    """Return a deployment's state as the rest of a sentence: ``is now planning``, ``has ended (applied)``."""
     words = state.replace("_", " ")
     return f"has ended ({words})" if is_final(state) else f"is now {words}"
 
@@ -144,7 +144,7 @@ def moves_baseline(state: State) -> bool:
 
 
 def ends_without_result(state: State, *, apply_was_taken: bool) -> State:
-    """Return how a deployment in ``state`` ends when nothing will report its result any more.
+    """Return how a deployment in ``state`` ends when its result will never be reported.
 
     ``apply_was_taken`` tells whether a runner has taken its apply job (design rule 5).
     """

@@ -1,4 +1,4 @@
-"""A deployment as lists show it: all but what only its own page has room for."""
+"""A deployment in lists: all fields but those that only its own page shows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tidegate.roots.rules.root import Revision, Root
 
 @dataclass(frozen=True, slots=True)
 class DeploymentSummary:
-    """The fields of ``Deployment`` that lists need; each means what it means there."""
+    """The fields of ``Deployment`` for lists, with the same meaning."""
 
     id: str
     repository: str

@@ -1,4 +1,4 @@
-"""What a root works with on Google Cloud and Azure: names that a token of its job is exchanged for.
+"""A root's targets on Google Cloud and Azure: identities for which a job's token is exchanged.
 
 No pydantic here: the runner imports this module, and its start is part of every deploy.
 """
@@ -65,7 +65,7 @@ class AzureTarget:
 
 
 class IncompleteTarget(Exception):
-    """What is said of a target is too little, or gives plans what applies have: why, and what to do."""
+    """A target is incomplete, or gives plans the identity of applies: why, and what to do."""
 
     def __init__(self, problem: str, allowed: str) -> None:
         super().__init__(f"{problem}. {allowed}.")

@@ -1,4 +1,4 @@
-"""What happened to a deployment: each state that it went to, and each message about it that was audited."""
+"""A deployment's history: each state, and each audited message."""
 
 from __future__ import annotations
 

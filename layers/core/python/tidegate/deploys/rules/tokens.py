@@ -1,4 +1,4 @@
-"""The form of tokens (JSON Web Token, RS256), and of what tells who verifies them where the keys are."""
+"""The format of tokens (JSON Web Token, RS256), and the documents by which verifiers find the keys."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def token(signed: str, signature: bytes) -> str:
 
 
 def discovery(issuer: str, key_set_path: str) -> Mapping[str, object]:
-    """Return the discovery document of an issuer. Nobody signs in with it: it has no more than verifying needs."""
+    """Return the discovery document of an issuer. Nobody signs in with it: it has only what verifying needs."""
     return {
         "issuer": issuer,
         "jwks_uri": f"{issuer}{key_set_path}",

@@ -1,4 +1,4 @@
-"""What owners of policy sets have yet to approve of a plan that is not a pull request's: it waits for that."""
+"""Missing approvals of policy-set owners for a plan without a pull request."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tidegate.texts.sentences import listed
 from tidegate.vcs.rules.approvals import why_more
 from tidegate.vcs.rules.authors import Authors
 
-#: A set that does not let a plan pass, with what it says: None where it has not judged the plan.
+#: A set that does not let a plan pass, with its verdict: None if it has not evaluated the plan.
 Refusal = tuple[PolicySetStatus, PolicyVerdict | None]
 
 
 def refusals(deployment: Deployment) -> tuple[Refusal, ...]:
-    """Return what does not let a deployment's plan pass by itself. That of a head was approved before its review."""
+    """Return the sets that block a deployment's plan. A pull request's head had its approvals before its review."""
     plan, is_of_other = (
         deployment.planned.plan,
         deployment.request.pull_request is not None and not is_of_head(deployment),
@@ -34,7 +34,7 @@ def refusals(deployment: Deployment) -> tuple[Refusal, ...]:
 
 
 def approvable(refused: Iterable[Refusal]) -> tuple[Requirements, ...]:
-    """Return whose approvals would let the plan pass, as requirements. What was not judged is approved by nobody."""
+    """Return as requirements the approvals that would let the plan pass. An unevaluated plan cannot be approved."""
     return tuple(
         Requirements(approvals=held.approvals, any_of=held.owners)
         for held, verdict in refused
@@ -43,9 +43,9 @@ def approvable(refused: Iterable[Refusal]) -> tuple[Requirements, ...]:
 
 
 def asked_here(deployment: Deployment) -> tuple[Requirements, ...]:
-    """Return whose approvals, given to a deployment itself, would count: as its root requires, and of policy sets.
+    """Return whose approvals of the deployment itself would count: for its root's requirements and policy sets.
 
-    Where nothing is missing but the end of a freeze, nobody is asked.
+    If only a freeze is missing, nobody is asked.
     """
     if deployment.requirements.frozen:
         return ()

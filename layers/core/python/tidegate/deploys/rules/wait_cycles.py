@@ -1,8 +1,8 @@
-"""Deployments at gates that wait for each other over their queues: none of them ever goes on by itself.
+"""Deadlocks: deployments at gates that wait for each other through their queues, so none ever continues.
 
-One waits for another of its change that is queued behind a third, which waits at a gate as well, and so on back to the
-first. That needs a root in several stacks, or rules whose order changed: then queues hold two changes in different
-orders.
+A deployment waits for another of its change that is queued behind a third, which waits at a gate as well, and so on
+back to the first. That needs a root in several stacks, or rules whose order changed: then queues hold two changes in
+different orders.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tidegate.deploys.rules.gate import Point, is_behind, point_of, waits_for
 from tidegate.deploys.rules.request import Trigger
 from tidegate.deploys.rules.state import State
 
-#: Links of a cycle that are told: more are hard to read.
+#: Links of a cycle that are shown: more are hard to read.
 _TOLD = 4
 
 
@@ -39,10 +39,10 @@ _Links = Mapping[_Same, Mapping[str, Deployment]]
 
 
 def cycles(deployments: Iterable[Deployment]) -> dict[str, str]:
-    """Return who must give up for others to go on, by id, with sentences that say why and what to do.
+    """Return which deployments must give up, by id, with sentences that say why and what to do.
 
-    ``deployments`` are all that have not ended. Of each cycle it is one: the one that was told so before, or else one
-    by hand, or else the newest.
+    ``deployments`` are all that have not ended. In each cycle one gives up: the one chosen before, or else a manual
+    one, or else the newest.
     """
     known = list(deployments)
     at_gates = {each.queue: each for each in known if _waits(each)}
@@ -91,12 +91,12 @@ def _same(waiting: Deployment) -> _Same:
 
 
 def _goes_first(queued: Deployment, holder: Deployment) -> bool:
-    """Tell whether the one behind which a deployment stands yields to it."""
+    """Tell whether the deployment in front yields to this one."""
     return queued.change.id == holder.change.id and is_behind(holder, queued)
 
 
 def _waits(deployment: Deployment) -> bool:
-    """Tell whether a deployment waits at its gate for nobody's decision but that of a cycle."""
+    """Tell whether only a cycle's decision is missing for a deployment at its gate."""
     gate = deployment.gate
     if gate is None or gate.next is not None:
         return False
@@ -122,7 +122,7 @@ def _cycles(ahead: Mapping[_Node, Iterable[_Node]], first_of: Callable[[Sequence
             first = first_of(cycle)
             found[first] = _beginning_with(first, cycle)
             left.add(first)
-            while way.popitem()[0] != first:  # What followed is still pending: it may be in other cycles.
+            while way.popitem()[0] != first:  # The rest is still pending: it may be in other cycles.
                 pass
         elif node not in left:
             way[node] = iter(ahead[node])

@@ -1,4 +1,4 @@
-"""What a deployment waits for between its plan and its apply: its gate, its review, and its requirements."""
+"""What a deployment waits for between plan and apply: its gate, its review, and its requirements."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Review:
 
 
 class AfterGate(StrEnum):
-    """What follows from a gate. The values are the Terraform machine's words."""
+    """The next step after a gate. The values are the Terraform machine's words."""
 
     PLAN = "plan"
     PLAN_AGAIN = "plan again"
@@ -46,8 +46,8 @@ class AfterGate(StrEnum):
 class Gate:
     """The gate that a deployment waits at: its id, and since when.
 
-    ``next`` is what follows, once that is decided; ``at`` is when that was, and ``by`` who, if a person decided.
-    ``cycle`` says how it and others wait for each other, so that it must give up for any of them to go on.
+    ``next`` is the decided next step; ``at`` is when that was, and ``by`` the person who decided, if any. ``cycle``
+    describes the deadlock for which it must give up.
     """
 
     id: str
@@ -69,13 +69,13 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class RequirementsCheck:
-    """What was missing of the requirements of an apply when they were last checked, and who answers for it."""
+    """The last check of an apply's requirements: what was missing, and who decided about it."""
 
     #: What was missing, in Markdown.
     missing: tuple[str, ...] = ()
-    #: Until when freeze windows hold it back, and why, in plain text, if nothing else was missing.
+    #: Until when freeze windows block it, and why, in plain text, if nothing else was missing.
     frozen: str = ""
-    #: Who approved it in the place of others.
+    #: Who approved the deployment itself.
     approved_here: tuple[Approval, ...] = ()
-    #: Who passed over what is missing.
+    #: Who overrode the missing requirements.
     override: Override | None = None

@@ -1,4 +1,4 @@
-"""What a runner does for a job: the steps around the engine's work, as the configuration decided them.
+"""A job's workflow: the steps around the engine's work, from the configuration.
 
 No pydantic here: the runner imports this module, and its start is part of every deploy.
 """

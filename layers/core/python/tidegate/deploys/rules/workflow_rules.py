@@ -1,6 +1,6 @@
-"""Which steps a job may have, which variables a step may set, and how run-time variables stand in a step's texts.
+"""Which steps a job may have, which variables steps may set, and how texts refer to run-time variables.
 
-The loader refuses with these rules what the runner would refuse, and the runner asks them again.
+The loader applies these rules, and the runner checks them again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tidegate.deploys.rules.workflow import StepKind, WorkflowStep
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REFERENCE = re.compile(r"\$(?:(?P<dollar>\$)|\{(?P<braced>[A-Za-z_][A-Za-z0-9_]*)\}|(?P<bare>[A-Za-z_][A-Za-z0-9_]*))")
 
-#: A step that set these would change which programs run, with whose rights, or what the engine is asked to do.
+#: Variables that would change which programs run, with whose rights, or what the engine does.
 _RESERVED = frozenset(
     {
         "AWS_ACCESS_KEY_ID",
@@ -45,7 +45,7 @@ _RESERVED_PREFIXES = ("AWS_CONTAINER_", "AWS_ENDPOINT_URL", "LD_", "TF_CLI_", "T
 _APPLY_OPTIONS = frozenset(
     {"auto-approve", "compact-warnings", "lock", "lock-timeout", "parallelism", "var", "var-file"}
 )
-#: These would take away what the runner reads: the plan file, its text, and the exit code.
+#: Options that would remove what the runner reads: the plan file, its text, and the exit code.
 _NOT_FOR_PLAN = frozenset({"chdir", "detailed-exitcode", "help", "json", "out"})
 _NOT_FOR_INIT = frozenset({"chdir", "from-module", "help", "json"})
 _VALUED_APPLY_OPTIONS = frozenset({"lock-timeout", "parallelism", "var", "var-file"})

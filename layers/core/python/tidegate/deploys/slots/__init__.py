@@ -1,1 +1,1 @@
-"""Concurrency slots for runners: taken, waited for, given back."""
+"""Concurrency slots for runners: take, wait, release."""

@@ -1,6 +1,6 @@
-"""Give the concurrency slots for speculative plans back, and hand free ones to those who wait, in order.
+"""Release concurrency slots for speculative plans, and hand free ones to the waiting, in order.
 
-Who waits keeps the token, joins the line, and only then looks for a free slot; who gives a slot back looks at the line
+A waiting plan stores its token, joins the line, and only then checks for a free slot; a release reads the line
 afterwards. Both change the same item, so one of the two sees the other.
 """
 
@@ -16,7 +16,7 @@ from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import NotFound, TooLate
 
-#: Looks at the line in one call: more than there are places. What is left then is done by the next call.
+#: Handovers in one call: more than there are slots. The next call does the rest.
 _LOOKS = 200
 
 
@@ -27,13 +27,13 @@ def release_all_slots(ports: Ports, repository: str, layers: Collection[str]) ->
 
 
 def release_plan_slots(ports: Ports, repository: str, layers: Collection[str]) -> None:
-    """Give back the slots of layers, also those in line, and hand on what is free. Once more is harmless."""
+    """Release the slots of layers, also waiting ones, and hand over free slots. A repeated call is harmless."""
     if layers:
         assign_free_plan_slots(ports, deciding_again(partial(ports.plan_slots.leave, repository, layers)))
 
 
 def assign_free_plan_slots(ports: Ports, places: SlotUsage) -> int:
-    """Hand free slots to those whose turn it is; return how many were woken."""
+    """Hand free slots to the next in line; return how many were woken."""
     woken = 0
     for _ in range(_LOOKS):
         first = next_pass(places, _limit(ports, places.repository)).layer
@@ -55,7 +55,7 @@ def _limit(ports: Ports, holder_of: str) -> int:
 
 
 def wake_holder(ports: Ports, repository: str, layer: str) -> bool:
-    """Answer the token of a layer that has got a slot; return False if nobody waits with it."""
+    """Settle the token of a layer that got a slot; return False if the token has expired."""
     return _settled(ports, _token(ports, repository, layer))
 
 
@@ -76,7 +76,7 @@ def _token(ports: Ports, repository: str, layer: str) -> str:
 
 
 def _goes_on(ports: Ports, repository: str, layer: str) -> bool:
-    """Wake a layer. One with which nobody waits any more, as its execution was stopped, needs no place."""
+    """Wake a layer. If its token has expired, as its execution was stopped, it needs no slot."""
     token = _token(ports, repository, layer)
     if _settled(ports, token):
         return True
@@ -85,9 +85,9 @@ def _goes_on(ports: Ports, repository: str, layer: str) -> bool:
 
 
 def _drop(ports: Ports, repository: str, layer: str, token: str) -> None:
-    """Take back the place with whose token nobody waits.
+    """Take back the slot of a layer whose token has expired.
 
-    A retried state keeps a newer token first, and then finds that it has the place: then it goes on by itself.
+    A retried state first stores a newer token and then finds that it has the slot: then it continues.
     """
     seen = ports.plan_slots.read(repository)
     if _token(ports, repository, layer) == token:

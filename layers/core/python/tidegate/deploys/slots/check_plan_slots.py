@@ -1,6 +1,6 @@
-"""Look which plans wait for a free slot, or for a slot of the installation, and behind what. Nothing is changed.
+"""Find which plans wait for a slot of the repository or the installation, and behind what. Read-only.
 
-Where all layers are begun, it reads nothing; otherwise one item or two, and what has a slot.
+If all layers have begun it reads nothing; otherwise one or two items, and the slot holders.
 """
 
 from __future__ import annotations

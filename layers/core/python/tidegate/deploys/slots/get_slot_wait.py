@@ -1,4 +1,4 @@
-"""Get what there is to say of a deployment that waits for a concurrency slot. Nothing is changed."""
+"""Get the position of a deployment that waits for a concurrency slot. Read-only."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Take concurrency slots for jobs, and give them back; whoever waits then is asked for, not woken here.
+"""Take and release concurrency slots for jobs; another message wakes the waiting.
 
-Who waits joins the queue first and looks for a free slot then; who gives one back looks at the queue then. Both
-change one item, so one of the two sees the other, and asks for slots to be handed on.
+A waiting job joins the queue, then checks for a free slot; a release reads the queue afterwards. Both change one item,
+so one of the two sees the other and requests a handover.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from tidegate.rules.errors import NoFreeSlot, NotFound, TooManyWait
 
 
 def task_left(deployment: Deployment, jobs: Jobs) -> str:
-    """Return the task that may go on though its deployment has ended without its result; empty if there is none."""
+    """Return the task that may run on after its deployment ended without its result; empty if there is none."""
     job = job_without_result(deployment)
     runner = (jobs.at_large(job) if job else None) or ""
     return runner if runner.startswith("arn:") else ""
 
 
 def take_slot(ports: Ports, holder: str) -> None:
-    """Take a slot. One that has a slot keeps it. Raise NoFreeSlot when it has to wait."""
+    """Take a slot. A holder keeps its slot. Raise NoFreeSlot if it has to wait."""
     places = ports.plan_slots.take(INSTALLATION, holder, ports.slot_limit)
     if holder not in places.held:
         waiting = f", and {len(places.line)} already wait" if places.line else ""
@@ -40,7 +40,7 @@ def take_slot(ports: Ports, holder: str) -> None:
 
 
 def join_slot_queue(ports: Ports, holder: str, precedence: Precedence) -> SlotUsage:
-    """Stand in the queue, unless the holder has a slot. Return the slots as they are then. Raise TooManyWait."""
+    """Join the queue, unless the holder has a slot. Return the slots afterwards. Raise TooManyWait."""
     if not may_wait(ports.plan_slots.read(INSTALLATION), holder):
         raise TooManyWait(holder, MOST_WAITING)
     places = ports.plan_slots.join(INSTALLATION, holder, precedence)
@@ -49,17 +49,17 @@ def join_slot_queue(ports: Ports, holder: str, precedence: Precedence) -> SlotUs
 
 
 def release_slots(ports: Ports, holders: Collection[str]) -> None:
-    """Give back the slots, also those waited for, of holders of which no job begins any more."""
+    """Release the slots, also waiting requests, of holders that begin no further job."""
     if holders:
         _ask(ports, deciding_again(partial(ports.plan_slots.leave, INSTALLATION, holders)))
 
 
 def release_slot(ports: Ports, deployment: str) -> None:
-    """Give back a deployment's slot unless one of its jobs runs, or is to begin: once more, or late, is harmless.
+    """Release a deployment's slot unless one of its jobs runs or begins next; a repeated or late call is harmless.
 
-    One that ended without its runner's result keeps its slot until the runner's task has stopped.
+    A deployment that ended without its runner's result keeps its slot until the runner's task has stopped.
 
-    Raise Conflict when others keep taking slots: call it again then.
+    Raise Conflict after repeated concurrent writes: call it again then.
     """
     _ask(ports, deciding_again(lambda: _given_back(ports, deployment)))
 

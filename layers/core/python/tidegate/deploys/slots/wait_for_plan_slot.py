@@ -1,6 +1,6 @@
-"""Let a speculative plan wait for a slot, or for a slot of the installation: keep its token, join, and look again.
+"""Let a speculative plan wait for a slot: store its token, join the line, and check again.
 
-A retried state has a new token, and stays where it is queued.
+A retried state has a new token and keeps its position.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from tidegate.rules.errors import WrongState
 
 
 def wait_for_plan_slot(ports: Ports, message: WaitForPlanSlot) -> None:
-    """Wait with ``message.token``; go on at once when it is its turn.
+    """Wait with ``message.token``; continue immediately if a slot is free.
 
-    Raise NotFound when the layer is gone, WrongState when it has ended, and TooManyWait. A late
-    copy of an earlier attempt, with which nobody waits any more, does nothing.
+    Raise NotFound if the layer is gone, WrongState if it has ended, and TooManyWait. A late copy of an earlier attempt,
+    whose token has expired, does nothing.
     """
     layer = ports.speculative_plans.get(message.layer)
     if layer.is_done:

@@ -1,6 +1,6 @@
-"""Let a job of a deployment wait for a concurrency slot: keep the token that waits, and stand in the queue.
+"""Let a job of a deployment wait for a concurrency slot: store its token and join the queue.
 
-A retried state has a new token, and stays where it is in the queue.
+A retried state has a new token and keeps its position.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from tidegate.rules.errors import TooLate, WrongState
 
 
 def wait_for_slot(ports: Ports, message: WaitForSlot) -> None:
-    """Wait with ``message.token``; go on at once with a slot that was handed over to an earlier attempt.
+    """Wait with ``message.token``; continue immediately with a slot that an earlier attempt was given.
 
-    Raise DeploymentCancelled; WrongState when no job of the deployment is to begin; TooManyWait; or Conflict when
-    others keep writing. A late copy of an earlier attempt, with which nobody waits any more, does nothing.
+    Raise DeploymentCancelled; WrongState if no job of the deployment is to begin; TooManyWait; or Conflict after
+    repeated concurrent writes. A late copy of an earlier attempt, whose token has expired, does nothing.
     """
     deployment = _waiting(ports, message.deployment)
     if not ports.plan_slots.keep_token(INSTALLATION, deployment.id, message.token, message.attempt):

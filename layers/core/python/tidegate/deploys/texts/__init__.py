@@ -1,1 +1,1 @@
-"""How each state of a deployment looks in a check run."""
+"""Check-run texts for each state of a deployment."""

@@ -1,4 +1,4 @@
-"""What people do next about a deployment that failed: the check run, the page and the terminal say the same."""
+"""Next steps after a failed deployment, the same on the check run, the page and the terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEWER_REVISION: Final = "a newer revision"
 def advice(state: str, error: str, check: str = "its check") -> str:
     """Return what to do about a deployment that ended in ``state`` (a word of ``State``) with ``error``, in plain text.
 
-    ``check`` is how its check run is named. Empty where nothing failed, or where more is to be said than this.
+    ``check`` is the name of its check run. Empty if nothing failed, or if there is more to say than this.
     """
     if state == State.PLAN_FAILED and error != POLICIES_REFUSED:
         return "Correct the configuration and merge the fix. The next revision of this root is then planned as usual."

@@ -1,10 +1,10 @@
-"""Commands that people may copy into comments."""
+"""Commands for people to copy into comments."""
 
 from __future__ import annotations
 
 from tidegate.deploys.rules.deployment import Deployment
 
-#: Characters of a plan's SHA-256 by which an answer names it: nobody comes upon another plan with the same ones.
+#: Characters of a plan's SHA-256 in an answer: enough that no other plan matches.
 SHOWN_DIGEST = 16
 
 

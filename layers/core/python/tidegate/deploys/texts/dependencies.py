@@ -1,4 +1,4 @@
-"""What a deployment at a gate is shown to wait for: the few that are worth a line each."""
+"""The dependencies of a deployment at a gate that are worth a line each."""
 
 from __future__ import annotations
 

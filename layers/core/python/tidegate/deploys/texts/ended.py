@@ -1,4 +1,4 @@
-"""How deployments look that have ended: what is so now, why, and what people do next."""
+"""Texts of deployments that have ended: the state, the cause, and the next steps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NEXT = "The next revision of this root is planned as usual."
 _REASON = 300
 #: Bytes of what policies say of a plan.
 _SHOWN = 10_000
-#: What ended an operation that nobody answered for, by the name of the error: its title and its sentence.
+#: Time-outs by the name of the error: the title and the sentence.
 _LATE = {
     "States.Timeout": ("timed out", "It exceeded its time limit."),
     "States.HeartbeatTimeout": ("lost its heartbeat", "Its runner sent no heartbeat for 1 minute."),
@@ -27,7 +27,7 @@ _LATE = {
 
 
 def applied(deployment: Deployment, _: View) -> Presentation:
-    """Return how an apply looks that went well, whatever became of the steps after it."""
+    """Return the text of a successful apply, whatever became of later steps."""
     after = deployment.outcome.last_lines.rpartition(STEP_FAILED)
     if after[1]:
         return Presentation(
@@ -46,7 +46,7 @@ def applied(deployment: Deployment, _: View) -> Presentation:
 
 
 def no_changes(deployment: Deployment, _: View) -> Presentation:
-    """Return how a deployment looks that found nothing to do, or whose changes were applied before their merge."""
+    """Return the text of a deployment without changes, or whose changes were applied before the merge."""
     if was_applied_before(deployment):
         return Presentation(
             "Applied before the merge",
@@ -61,7 +61,7 @@ def no_changes(deployment: Deployment, _: View) -> Presentation:
 
 
 def plan_failed(deployment: Deployment, _: View) -> Presentation:
-    """Return how a failed plan looks, or one that policies do not let pass."""
+    """Return the text of a failed plan, or of one that policies refuse."""
     if deployment.error == POLICIES_REFUSED:
         return _held_up(deployment)
     how, why = _LATE.get(deployment.error, ("failed", ""))
@@ -97,7 +97,7 @@ def _held_up(deployment: Deployment) -> Presentation:
 
 
 def apply_failed(deployment: Deployment, _: View) -> Presentation:
-    """Return how a failed apply looks: parts of it may be in effect."""
+    """Return the text of a failed apply: parts of it may be in effect."""
     return Presentation(
         "The apply failed",
         (
@@ -112,7 +112,7 @@ def apply_failed(deployment: Deployment, _: View) -> Presentation:
 
 
 def rejected(deployment: Deployment, _: View) -> Presentation:
-    """Return how a rejected deployment looks: who rejected it, and when; or that its pull request was closed."""
+    """Return the text of a rejected deployment: who rejected it, and when; or that its pull request was closed."""
     if deployment.outcome.withdrawn:
         return _cancelled(deployment)
     if deployment.error == CommitLeftBranch.__name__:
@@ -137,7 +137,7 @@ def _cancelled(deployment: Deployment) -> Presentation:
 
 
 def review_expired(deployment: Deployment, _: View) -> Presentation:
-    """Return how a review looks that nobody decided in time."""
+    """Return the text of an expired review."""
     review = deployment.review
     asked = f", requested on {moment(review.asked_at)}," if review else ""
     late = f" {escaped(deployment.reason)}" if deployment.reason else ""
@@ -156,7 +156,7 @@ def review_expired(deployment: Deployment, _: View) -> Presentation:
 
 
 def refused(deployment: Deployment, _: View) -> Presentation:
-    """Return how a deployment looks that was not admitted."""
+    """Return the text of a deployment that was not admitted."""
     if deployment.outcome.withdrawn:
         return _cancelled(deployment)
     return Presentation(
@@ -167,7 +167,7 @@ def refused(deployment: Deployment, _: View) -> Presentation:
 
 
 def superseded(deployment: Deployment, _: View) -> Presentation:
-    """Return how a deployment looks whose changes a newer one brought."""
+    """Return the text of a superseded deployment."""
     return Presentation(
         "Superseded by a newer revision",
         (
@@ -179,7 +179,7 @@ def superseded(deployment: Deployment, _: View) -> Presentation:
 
 
 def cancelled(deployment: Deployment, _: View) -> Presentation:
-    """Return how a deployment looks that somebody cancelled before anything of it was applied."""
+    """Return the text of a deployment that was cancelled before its apply."""
     by = deployment.outcome.cancelled
     told = f" by {code(by.by)} on {moment(by.at)}" if by else ""
     return Presentation(
@@ -193,7 +193,7 @@ def cancelled(deployment: Deployment, _: View) -> Presentation:
 
 
 def outcome_unknown(deployment: Deployment, view: View) -> Presentation:
-    """Return how an apply looks that ended without an answer."""
+    """Return the text of an apply whose outcome is unknown."""
     how, why = _LATE.get(deployment.error, ("", ""))
     about = f": the apply {how}" if how else ""
     steps = (
@@ -231,7 +231,7 @@ def _steps(deployment: Deployment, view: View, *, is_free: bool) -> str:
 
 
 def engine_fault(deployment: Deployment, _: View) -> Presentation:
-    """Return how a deployment looks that Tidegate itself failed at."""
+    """Return the text of a deployment that ended with an internal error."""
     how, why = _LATE.get(deployment.error, ("", ""))
     if how:
         return Presentation(
@@ -261,5 +261,5 @@ def _below(deployment: Deployment) -> str:
 
 
 def _why(deployment: Deployment, otherwise: str) -> str:
-    """Return the reason that was recorded, or what is known of errors of this name."""
+    """Return the recorded reason, or the known explanation of this error."""
     return escaped(deployment.reason) or otherwise

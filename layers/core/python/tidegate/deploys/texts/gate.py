@@ -1,4 +1,4 @@
-"""How deployments look that wait at a gate for others of their change: waiting, blocked, and given up."""
+"""Texts of deployments at a dependency gate: waiting, blocked, and expired."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ _DOES = {
 
 
 def gated(deployment: Deployment, view: View) -> Presentation:
-    """Return how a deployment looks that waits for others of its change.
+    """Return the text of a deployment that waits for dependencies.
 
-    It is under way, so it has no buttons: the forge shows these on completed check runs only, and nothing is asked
-    of anybody. One whose place another takes is shown as ended at once: a new check run of it, made beside the other's,
-    could come after that and hide it, as the forge shows the newest of a name.
+    It is in progress, so it has no buttons: the VCS provider shows them on completed check runs only. A deployment that
+    is about to be superseded is shown as ended immediately: a new check run of it could come after the newer one's and
+    hide it, because the newest of a name is shown.
     """
     if _gives_way(deployment):
         return Presentation("Superseded", _ending(deployment), conclusion=Conclusion.SKIPPED)
@@ -97,7 +97,7 @@ def gated(deployment: Deployment, view: View) -> Presentation:
 
 
 def blocked(deployment: Deployment, view: View) -> Presentation:
-    """Return how a deployment looks when others that it waits for failed."""
+    """Return the text of a deployment whose dependencies failed."""
     ending = _ending(deployment)
     if not ending and deployment.gate is not None and deployment.gate.cycle:
         return _in_a_cycle(deployment, view)
@@ -130,7 +130,7 @@ def _can_retry(deployment: Deployment) -> bool:
 
 
 def gate_expired(deployment: Deployment, _: View) -> Presentation:
-    """Return how a deployment looks that stopped waiting."""
+    """Return the text of a deployment whose wait at the gate expired."""
     if deployment.error == GateBlocked.__name__:
         return Presentation(
             "Waited too many times", (f"**{escaped(deployment.reason)}**",), conclusion=Conclusion.TIMED_OUT

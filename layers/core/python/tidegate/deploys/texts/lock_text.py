@@ -1,4 +1,4 @@
-"""Who keeps whom out of a locked queue, and what ends that, in words."""
+"""Who keeps whom out of a locked queue, and what ends the lock, as text."""
 
 from __future__ import annotations
 

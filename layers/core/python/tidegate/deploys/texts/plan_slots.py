@@ -1,4 +1,4 @@
-"""What people read of plans that wait for a free place: how many, and behind what."""
+"""Texts about plans that wait for a slot: how many, and behind what."""
 
 from __future__ import annotations
 

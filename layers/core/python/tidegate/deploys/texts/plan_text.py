@@ -1,4 +1,4 @@
-"""What the engine prints, made readable in a check run: coloured as a diff, and cut to what fits."""
+"""The engine's output for check runs: coloured as a diff, and shortened."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the forge shows of policy sets: the check run of each, and what comments say of a layer's verdicts.
+"""Texts about policy sets: the check run of each, and the verdicts on a layer in comments.
 
-Messages of policies are data: nothing of them is read as markup. What does not fit is counted, never just missing.
+Messages of policies are data: they are never markup. What does not fit is counted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What check runs of every state are made of: what they show besides the deployment, and their common sentences."""
+"""Common parts of check-run texts: the view, and shared sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How deployments look that wait for what their root requires before an apply, or waited for it too long."""
+"""Texts of deployments that wait for their apply requirements, or whose wait expired."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How deployments look that are under way: planning, waiting for a review, and applying."""
+"""Texts of deployments in progress: planning, in review, and applying."""
 
 from __future__ import annotations
 

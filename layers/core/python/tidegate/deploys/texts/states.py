@@ -1,4 +1,4 @@
-"""How each state of a deployment looks on its check run: what is so, what happens next, what people may do."""
+"""Check-run texts by state: what is true, what happens next, what people may do."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def _with_interrupt(face: Presentation, deployment: Deployment) -> Presentation:
 
 
 def _with_lock(face: Presentation, deployment: Deployment, view: View) -> Presentation:
-    """Add what the deployment has to do with its queue's lock, and the button that takes it away where one can be.
+    """Add the deployment's relation to its queue's lock, and the unlock button if the lock can be removed.
 
-    The forge shows buttons on completed check runs only.
+    The VCS provider shows buttons on completed check runs only.
     """
     if deployment.outcome.unlocked and not view.locks:
         unlocked = (

@@ -1,8 +1,7 @@
-"""What a check run says about a deployment: where it is, what happens next, and what people may do.
+"""The check run of a deployment: its state, the next step, and what people may do.
 
-``summary`` holds what everybody should read, ``text`` the plan and the engine's last words. Both stay
-within the forge's limit; what is cut is the least important first, and the text says how much is
-missing and where the whole is.
+``summary`` holds what everybody should read, ``text`` the plan and the engine's last lines. Both stay within the VCS
+provider's limit; the least important part is cut first, and the text says how much is missing and where the whole is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How deployments look that are queued: next to go, behind others, or held back by the queue's lock."""
+"""Texts of queued deployments: next, behind others, or blocked by the queue's lock."""
 
 from __future__ import annotations
 
