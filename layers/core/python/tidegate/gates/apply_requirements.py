@@ -1,7 +1,7 @@
-"""Tell what is missing, of all that its root requires, before a deployment is applied.
+"""Check the apply requirements of a deployment's root.
 
-What a merge deploys is judged on the pull requests that its commits came with. A plan that policy sets refuse needs
-the approval of their owners, besides what the root requires.
+A merge is checked on the pull requests that its commits came with. A plan that policy sets refuse needs the approval of
+their owners as well.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from tidegate.texts.markdown import code
 from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.push import Pushed
 
-#: Characters of why the forge could not be asked.
+#: Characters of an error of the VCS provider that are shown.
 _CHARACTERS = 500
 
 
 def missing_requirements(ports: Ports, deployment: Deployment) -> MissingBeforeApply:
     """Return what is missing. Raise ForgeUnavailable.
 
-    What is withdrawn is not applied, whatever is there.
+    A withdrawn deployment is not applied in any case.
     """
     if deployment.outcome.withdrawn and deployment.state is State.AWAITING_REQUIREMENTS:
         return MissingBeforeApply((deployment.outcome.withdrawn,))
@@ -73,9 +73,9 @@ def _origin(ports: Ports, deployment: Deployment, wanted: Sequence[Requirements]
 
 
 def _same(ports: Ports, deployment: Deployment, origin: Origin) -> Collection[int]:
-    """Return the pull requests that showed the very plan of a deployment, at the heads that were merged.
+    """Return the pull requests that showed exactly this plan at the merged heads.
 
-    A head that is deployed by itself is what its owners approve, whatever its plan comes to.
+    For a deployed head, owners approve the head itself, whatever its plan.
     """
     if is_of_head(deployment):
         return (deployment.request.pull_request or 0,)
@@ -91,14 +91,16 @@ def _head(
     deployment: Deployment,
     wanted: Sequence[Requirements],
 ) -> Merged:
-    """Return a pull request whose head is deployed. Its checks were read when somebody asked for that."""
+    """Return the pull request of a deployed head. Its checks were read at the request."""
     head, base, number = deployment.revision.sha, deployment.request.base_sha, deployment.request.pull_request or 0
     found = checker.of_merged(repository, number, base, wanted, head=head)
     return replace(found, pull_request=replace(found.pull_request, failing_checks=()))
 
 
 def approving_here(deployment: Deployment) -> tuple[str, ...]:
-    """Return who approved the deployment itself, by its plan's review or in place of a pull request's, each once."""
+    """Return who approved the deployment itself, in its plan's review or instead of a pull request's approval, each
+    once.
+    """
     reviews = deployment.review.approvals if deployment.review is not None else ()
     return tuple({each.by.casefold(): each.by for each in (*reviews, *deployment.requirements.approved_here)}.values())
 
@@ -110,5 +112,5 @@ def _pushes(deployment: Deployment) -> tuple[Pushed, ...]:
 
 
 def _before(push: Pushed) -> str:
-    """Return the commit before a push, empty if it brought none after one that is known."""
+    """Return the commit before a push, empty if unknown."""
     return push.before if push.before.strip("0") and push.before != push.after else ""

@@ -1,4 +1,4 @@
-"""Look up what a deployment at a gate waits for, in few reads, however large its change is."""
+"""Read the pending dependencies of a deployment at a gate, in few reads, however large its change is."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tidegate.deploys.texts.dependencies import are_enough, waited_for
 from tidegate.deploys.texts.presentation import PendingDependency, WaitedFor
 from tidegate.ports import ChangeSets, CheckRuns, Deployments, ForgeUrls
 
-#: Records in one read, and reads at most: further ones are counted only.
+#: Records in one read, and reads at most: further dependencies are only counted.
 _AT_ONCE = 100
 _READS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class GateChecker:
-    """Looks at gates. The change is read once; then as many records as fill the list: mostly one read."""
+    """Reads dependencies at gates: the change once, then as many records as fill the list, mostly in one read."""
 
     change_sets: ChangeSets
     deployments: Deployments
@@ -25,7 +25,7 @@ class GateChecker:
     addresses: ForgeUrls
 
     def look(self, deployment: Deployment) -> WaitedFor | None:
-        """Return what the deployment waits for now, with links; None when it is at no gate."""
+        """Return the deployment's pending dependencies, with links; None if it is at no gate."""
         if deployment.state not in WAITING or not deployment.change.id:
             return None
         members = self.change_sets.deployments(deployment.change.id)

@@ -1,4 +1,4 @@
-"""Look whether a pull request fulfils what is required before it is applied: who approves it, who these are."""
+"""Check a pull request against apply requirements: its approvals, and the people who gave them."""
 
 from __future__ import annotations
 
@@ -27,18 +27,17 @@ _NOT_SEEN_YET = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class RequirementsChecker:
-    """Asks the forge for reviews only where approvals are required, and of people only what these depend on.
+    """Reads reviews only if approvals are required, and permissions only of people whom these depend on.
 
-    ``records`` tell who pushed to a pull request, and since when it goes to its base branch, if ``merged`` tells that
-    its head is merged with that. Every method raises
-    ForgeUnavailable and ForgeRefused.
+    ``records`` have the pushes to a pull request; if ``merged``, also since when it has its base branch. Every method
+    raises ForgeUnavailable and ForgeRefused.
     """
 
     ports: Ports
     merged: bool = True
 
     def for_all(self, repository: str, pull_request: PullRequest, wanted: Requirements) -> tuple[str, ...]:
-        """Return what is missing, in Markdown, where the same is required of every root."""
+        """Return what is missing, in Markdown, if all roots have the same requirements."""
         seen, approving = self._looked_at(repository, pull_request, [wanted])
         return missing_for_all(seen, approving, wanted)
 
@@ -51,9 +50,9 @@ class RequirementsChecker:
     def of_merged(
         self, repository: str, number: int, base: str, wanted: Iterable[Requirements], *, head: str = ""
     ) -> Merged:
-        """Return a pull request with who approves it. ``base`` is the commit that its branch was merged into, if known.
+        """Return a pull request with its approvals. ``base`` is the commit into which it was merged, if known.
 
-        Approvals are of ``head``, or else of the head that it has, which was merged.
+        Approvals are of ``head``, or else of the pull request's own head, which was merged.
         """
         found = self.ports.pull_request_reader.pull_request(repository, number)
         found = replace(found, head_sha=head or found.head_sha)
@@ -68,14 +67,14 @@ class RequirementsChecker:
         return Merged(seen, self.people(repository, logins, asking))
 
     def people(self, repository: str, logins: Iterable[str], wanted: Iterable[Requirements]) -> tuple[Person, ...]:
-        """Return what the forge says of people, as far as requirements depend on it."""
+        """Return the permissions and teams of people, as far as requirements depend on them."""
         teams = teams_among([grantee for each in wanted for grantee in each.grantees])
         return tuple(self._person(repository, login, teams) for login in logins)
 
     def _looked_at(
         self, repository: str, pull_request: PullRequest, wanted: Iterable[Requirements]
     ) -> tuple[PullRequest, list[Person]]:
-        """Return the pull request with all that the requirements depend on, and who approves it."""
+        """Return the pull request with all that the requirements depend on, and its approvals."""
         compared = self._compared(repository, pull_request, wanted)
         asking = [each for each in wanted if each.asks_people]
         return self._approved(repository, compared, asking) if asking else (compared, [])
@@ -99,7 +98,7 @@ class RequirementsChecker:
         return seen, list(self.people(repository, approvers(seen, reviews), tuple(asking)))
 
     def _record(self, repository: str, number: int) -> PullRequestSpec | None:
-        """Return what the record says; None of a pull request that opened before Tidegate came."""
+        """Return the record; None for a pull request older than the installation."""
         found = self.ports.pull_requests.many([(repository, number)])
         return found[0].spec if found else None
 
@@ -110,7 +109,7 @@ class RequirementsChecker:
         return record.base_since if record.base == pull_request.base_branch else _NOT_SEEN_YET
 
     def _person(self, repository: str, login: str, teams: Iterable[str]) -> Person:
-        """Return what the forge says of somebody. Who cannot read the repository counts nowhere."""
+        """Return a person's permissions. A person without read access counts nowhere."""
         permission = self.ports.people.permission(repository, login)
         if permission < Permission.READ:
             return Person(login, permission)

@@ -1,6 +1,6 @@
-"""Decide about a deployment that waits for others of its change: the one way for buttons, pages and the API.
+"""Decide about a deployment at a dependency gate. Buttons, pages and the API all call this verb.
 
-Who may decide at all, the caller has looked up before.
+The caller has checked that the person may decide.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from tidegate.rules.decision import Decision
 def decide_gate(ports: Ports, deployment: str, answer: GateAnswer, by: str, at: datetime, reason: str = "") -> Decision:
     """Do what ``by`` asked for at ``at``; ``reason`` is why they override what is required.
 
-    The same again is done again, and changes nothing. Raise NotFound; Conflict, CloudUnavailable,
-    ForgeUnavailable or ExceptionGroup: call it again with the same ``at`` then.
+    A repeated call changes nothing. Raise NotFound. On Conflict, CloudUnavailable, ForgeUnavailable or ExceptionGroup,
+    call again with the same ``at``.
     """
     if answer in {GateAnswer.APPROVE, GateAnswer.OVERRIDE}:
         return decide_requirements(ports, deployment, answer, by, at, reason)
@@ -61,7 +61,7 @@ def retry_gate(ports: Ports, deployment: str, by: str, at: datetime) -> Decision
     again, told = [], []
     for old in _to_blame(ports, blocked):
         if repeated(Retry(blocked, (), by, at), old, old.revision.branch).id == old.id:
-            continue  # This demand comes again, and what it began has failed meanwhile.
+            continue  # A repeated request: its re-run has failed meanwhile.
         reason = _retry_refusal(ports, old, by)
         told.append(f"{_name(old)}: {reason or 'runs again.'}")
         if reason is None:
@@ -80,7 +80,7 @@ def _retry_refusal(ports: Ports, old: Deployment, by: str) -> str | None:
     if reason is not None:
         return reason
     if old.request.pull_request is not None:
-        # What is run again must be on the default branch: it would be refused, and block this anew.
+        # A re-run must be of the default branch: otherwise it would be refused, and block this again.
         return f"deploy it again from {ports.terms.reference(old.request.pull_request)}, or merge that."
     allowed = may_act(ports, old, Action.APPLY, by)
     return None if allowed.done else allowed.reason
@@ -104,7 +104,7 @@ def _rejected(ports: Ports, deployment: Deployment) -> Decision:
 
 
 def _to_blame(ports: Ports, blocked: Deployment) -> Sequence[Deployment]:
-    """Return what failed of all that a deployment waits for, also by way of others that are blocked."""
+    """Return the failed deployments that block a deployment, also through others that are blocked."""
     members = ports.change_sets.deployments(blocked.change.id)
     records = ports.deployments.many([each.deployment for each in members])
     seen, todo = {blocked.id}, [blocked]
@@ -124,7 +124,7 @@ def _to_blame(ports: Ports, blocked: Deployment) -> Sequence[Deployment]:
 
 
 def _refusal(deployment: Deployment) -> str | None:
-    """Return why there is nothing to decide about at the deployment's gate; None when there is."""
+    """Return why nothing can be decided at the deployment's gate; None if it can."""
     gate = deployment.gate
     if deployment.state not in WAITING or gate is None:
         told = f"This deployment {where_it_is(deployment.state)} and does not wait for dependencies."

@@ -1,6 +1,6 @@
-"""Decide about a deployment that waits for its requirements: approve it, override what is missing, or reject it.
+"""Decide about a deployment that waits for its requirements: approve, override, or reject it.
 
-Who may reject, and who is an operator, the caller has looked up before.
+The caller has checked who may reject, and who is an operator.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def decide_requirements(
 ) -> Decision:
     """Do what ``by`` asked for at ``at``.
 
-    The same again is done again, and changes nothing. Raise NotFound; Conflict, CloudUnavailable or
-    ForgeUnavailable: call it again with the same ``at`` then.
+    A repeated call changes nothing. Raise NotFound. On Conflict, CloudUnavailable or ForgeUnavailable, call again with
+    the same ``at``.
     """
     act = {GateAnswer.APPROVE: partial(_approve, ports), GateAnswer.REJECT: partial(_reject, ports)}.get(answer)
     if act is None:
@@ -63,7 +63,7 @@ def _approve(ports: Ports, deployment: Deployment, by: str, at: datetime) -> Dec
 
 
 def _who_may_not(ports: Ports, deployment: Deployment, by: str) -> str:
-    """Return why somebody's approval would not count; an empty text if it may."""
+    """Return why the person's approval would not count; an empty text if it would."""
     if deployment.requirements.frozen:
         told = "No approval is needed: it continues automatically. An operator can override the freeze."
         return f"{deployment.requirements.frozen}. {told}"
@@ -123,7 +123,7 @@ def _gone_on(ports: Ports, deployment: Deployment, told: str) -> Decision:
 
 
 def _refusal(deployment: Deployment, *, to_go_on: bool = True) -> str:
-    """Return why there is nothing to decide about; an empty text when there is."""
+    """Return why nothing can be decided; an empty text if it can."""
     if waits(deployment):
         return (
             f"{deployment.outcome.withdrawn} This plan can no longer be applied."

@@ -1,4 +1,4 @@
-"""Read what a deployment waits for at its gate."""
+"""Read the dependencies of a deployment at its gate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidegate.ports import Ports
 
 
 def dependencies(ports: Ports, deployment: Deployment) -> Sequence[Dependency]:
-    """Return all that the deployment waits for at the gate that it is at, as it is now."""
+    """Return all dependencies of the deployment at its current gate, as they are now."""
     members = ports.change_sets.deployments(deployment.change.id) if deployment.change.id else ()
     awaited = [each for each in members if waits_for(deployment, each.root, each.stack)]
     records = ports.deployments.many([each.deployment for each in awaited])
@@ -19,7 +19,7 @@ def dependencies(ports: Ports, deployment: Deployment) -> Sequence[Dependency]:
 
 
 def is_blocked(ports: Ports, deployment: Deployment) -> bool:
-    """Tell whether a deployment that is about to be applied must wait once more; nothing is read for most."""
+    """Tell whether an approved deployment must wait at its gate again; for most this reads nothing."""
     if not deployment.change.waits.any:
         return False
     return is_shut(deployment, dependencies(ports, deployment))

@@ -1,4 +1,4 @@
-"""Find the pull requests that the commits of pushes came with."""
+"""Find the pull requests that brought the commits of pushes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from tidegate.rules.errors import NotFound
 from tidegate.vcs.rules.pull_request import SeenPullRequest
 from tidegate.vcs.rules.push import Pushed
 
-#: Commits whose pull requests are asked for, each with a call: a merge takes one or two, a rebase one for each commit.
+#: Commits whose pull requests are requested, with one call each: a merge needs one or two, a rebase one for each
+#: commit.
 _MOST_ASKED = 50
 
 
 @dataclass(slots=True)
 class MergedSearch:
-    """Searches for the pull requests that were merged into the branch of pushes.
+    """Searches the pull requests that were merged into the branch of pushes.
 
-    ``without`` are the commits that came with none; ``complete`` tells whether all commits are known and were asked
-    for.
+    ``without`` are the commits without a pull request; ``complete`` tells whether all commits are known and were
+    searched.
     """
 
     ports: Ports
@@ -30,15 +31,14 @@ class MergedSearch:
     _asked: int = 0
 
     def look(self, push: Pushed) -> Sequence[SeenPullRequest]:
-        """Return the pull requests that were merged with a push, without those of pushes before it.
+        """Return the pull requests that were merged with a push, without those of earlier pushes.
 
-        What one that is found was reviewed with is not asked for again. Raise NotFound, ForgeUnavailable and
-        ForgeRefused.
+        Commits that a found pull request contains are not searched. Raise NotFound, ForgeUnavailable and ForgeRefused.
         """
         return self.look_through(push, self.commits(push.before, push.after))
 
     def look_through(self, push: Pushed, commits: Sequence[str] | None) -> Sequence[SeenPullRequest]:
-        """Return what ``look`` does for a push of these commits, None where not all are known. Raise as it does."""
+        """Return ``look`` for a push of these commits, None if not all are known. Raise as it does."""
         self.complete &= commits is not None
         left = dict.fromkeys((push.after, *reversed(commits or ())))
         merged: list[SeenPullRequest] = []
@@ -54,7 +54,7 @@ class MergedSearch:
         return merged
 
     def commits(self, before: str, after: str) -> Sequence[str] | None:
-        """Return the commits that come after another, oldest first; None where not all are known.
+        """Return the commits after another one, oldest first; None if not all are known.
 
         Raise ForgeUnavailable and ForgeRefused.
         """
@@ -68,7 +68,7 @@ class MergedSearch:
             return None
 
     def _came_with(self, branch: str, sha: str) -> Sequence[SeenPullRequest]:
-        """Return what a commit came with, without what was known before."""
+        """Return the pull requests of a commit, without known ones."""
         self._asked += 1
         every = self.ports.pull_request_reader.pull_requests_of(self.repository, sha)
         here = [each for each in every if each.merged and each.spec.base == branch]

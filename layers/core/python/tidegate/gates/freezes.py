@@ -1,8 +1,8 @@
-"""Freeze windows: kept when the default branch's file changes, and looked up before an apply.
+"""Freeze windows: stored when the default branch's configuration changes, and read before an apply.
 
-Once more is harmless.
+A repeated call is harmless.
 
-It is one read.
+It takes one read.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from tidegate.ports import KnownRepository, Ports
 
 
 def keep_freezes(ports: Ports, known: KnownRepository, windows: tuple[Freeze, ...]) -> None:
-    """Keep what the file of a commit says. If a newer one was seen, that one's file says it instead."""
+    """Store the freeze windows of a commit's configuration, or those of a newer known commit."""
     stored = ports.queues.freezes(known.name)
     if stored.windows != windows and ports.repository_index.repository(known.name).seen == known.seen:
         ports.queues.keep_freezes(FreezeWindows(known.name, windows))
 
 
 def held_freezes(ports: Ports, deployment: Deployment) -> tuple[Hold, ...]:
-    """Return the windows that hold.
+    """Return the active windows.
 
-    A root that only a pull request has may be any of the default branch's, renamed or moved: each window holds.
+    A root that only a pull request has may be a renamed or moved one of the default branch: every window applies.
     """
     windows = ports.queues.freezes(deployment.repository).windows
     now, judged = ports.clock.now(), frozen_tags(deployment)

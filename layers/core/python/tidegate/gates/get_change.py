@@ -1,4 +1,4 @@
-"""Look at a change: its deployments, and what one of them waits for. Nothing is changed."""
+"""Read a change: its deployments, and the dependencies of one of them. Read-only."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tidegate.deploys.rules.summary import DeploymentSummary
 from tidegate.ports import Enrolled, Ports
 from tidegate.rules.errors import NotFound
 
-#: Members that are looked up: ten reads.
+#: Members that are read: ten reads.
 SHOWN_MEMBERS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeView:
-    """The newest deployment of each root in each stack of a change; ``left_out`` more are too many to be shown.
+    """The newest deployment of each root in each stack of a change; ``left_out`` more are not shown.
 
-    ``replacements`` are, by the id of a member that was not applied itself, the deployment of a newer revision that
-    contains it and is applied.
+    ``replacements`` are, by the id of a member that was not applied itself, the applied deployment of a newer revision
+    that contains it.
     """
 
     id: str
@@ -35,7 +35,7 @@ class ChangeView:
 
 
 def get_change(ports: Ports, change: str) -> ChangeView:
-    """Return a change as it is now. Raise NotFound when none has this id, or none of it is enqueued yet."""
+    """Return a change as it is now. Raise NotFound for an unknown id, or if none of its deployments is enqueued yet."""
     enrolled = ports.change_sets.deployments(change)
     found = _records(ports, enrolled)
     if not found:
@@ -44,19 +44,19 @@ def get_change(ports: Ports, change: str) -> ChangeView:
 
 
 def replacement_of(ports: Ports, deployment: Deployment) -> Deployment | None:
-    """Return the deployment of a newer revision that contains this one and is applied; None if none is known."""
+    """Return the applied deployment of a newer revision that contains this one; None if none is known."""
     return _replacements(ports, [deployment]).get(deployment.id) if deployment.lineage.contained_by else None
 
 
 def replaced_by(ports: Ports, listed: Iterable[DeploymentSummary]) -> dict[str, Deployment]:
-    """Return, by id, what of a list a newer revision replaced: one read, none where all was applied or goes on."""
+    """Return, by id, the deployments that a newer revision replaced: in one read, or none if nothing needs it."""
     ended = {one.id for one in listed if is_final(one.state) and one.state not in DONE}
     known = ports.deployments.many(ended) if ended else {}
     return {name: one for name, one in known.items() if one.lineage.contained_by is not None}
 
 
 def awaited_by(ports: Ports, deployment: Deployment) -> tuple[DependencyMember, ...]:
-    """Return what a deployment still waits for of its change."""
+    """Return the pending dependencies of a deployment in its change."""
     waits = deployment.change.waits
     stacks = {*waits.plan_after, *waits.apply_after, *((deployment.stack,) if waits.roots else ())}
     if not deployment.change.id or not stacks or is_final(deployment.state):
@@ -66,7 +66,7 @@ def awaited_by(ports: Ports, deployment: Deployment) -> tuple[DependencyMember, 
 
 
 def _replacements(ports: Ports, members: Iterable[Deployment]) -> dict[str, Deployment]:
-    """Return what replaced members: at most as many reads as these took, and mostly none."""
+    """Return the replacements of members: at most as many reads as the members took, usually none."""
     newer = {one.id: one.lineage.contained_by for one in members if one.lineage.contained_by is not None}
     known = ports.deployments.many(set(newer.values()))
     return {replaced: known[identifier] for replaced, identifier in newer.items() if identifier in known}

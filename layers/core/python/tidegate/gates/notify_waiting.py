@@ -1,7 +1,7 @@
-"""Have check runs say anew what their deployments wait for, when one of these moved on.
+"""Update check runs that list a deployment as a dependency after it changed its state.
 
-A longer list is drawn anew when its length has halved, as the deployment's own record changes then. So a check run is
-drawn a few times for each of its ten lines at most, however large the change.
+For a longer list, the deployment's own record changes each time the list's length has halved. So a check run is updated
+a few times for each of its ten lines at most, however large the change.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from tidegate.deploys.rules.state import State, is_final
 from tidegate.deploys.texts.dependencies import is_listed_whole
 from tidegate.ports import Ports
 
-#: Members of a change that are looked at: in a larger one, nobody reads a list of ten line by line.
+#: Members of a change that are read: in a larger one, nobody follows a list of ten line by line.
 _MOST = 1000
-#: What a line of the list tells for long, or tells people to do.
+#: States that a dependency keeps for long, or that need a person.
 _TOLD = frozenset({State.AWAITING_REVIEW, State.AWAITING_REQUIREMENTS, State.APPLYING})
 
 
 def notify_waiting(ports: Ports, deployment: Deployment) -> None:
-    """Ask for those that are to say something else of ``deployment`` now. More than once is harmless."""
+    """Request updates of the check runs that now show ``deployment`` differently. A repeated call is harmless."""
     if not deployment.change.id or not (deployment.state in _TOLD or is_final(deployment.state)):
         return
     members = ports.change_sets.deployments(deployment.change.id)

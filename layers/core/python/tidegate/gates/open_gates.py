@@ -1,6 +1,6 @@
-"""Look at the gates of a change: open those whose deployments need not wait any more, and block others.
+"""Evaluate the gates of a change: let deployments continue whose dependencies are done, and block others.
 
-Done once more, it changes nothing, and carries out again what was decided before.
+A repeated call changes nothing, and carries out earlier decisions again.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from tidegate.rules.errors import Conflict
 
 
 def open_gates(ports: Ports, change_set: str, replaced: Collection[str] = ()) -> int:
-    """Look at all gates of a change at which somebody waits. Return how many deployments this changed.
+    """Evaluate all gates of a change at which deployments wait. Return how many deployments this changed.
 
-    The change knows the newest deployment of each root; ``replaced`` names others that wait as well: two people ran
-    the same root again at once. What is blocked, or is not any more, may be waited for by others: then these are
-    looked at again. Raise ExceptionGroup when some could not be looked at; all others are then.
+    The change knows the newest deployment of each root; ``replaced`` names others that wait as well, after two people
+    ran the same root again at once. A deployment that becomes blocked or unblocked may itself be a dependency: then its
+    dependents are evaluated again. Raise ExceptionGroup if some failed; all others are evaluated then.
     """
     members = ports.change_sets.deployments(change_set)
     records = ports.deployments.many([each.deployment for each in members])
@@ -90,9 +90,9 @@ def _successor(ports: Ports, blocked: Deployment) -> Deployment | None:
 
 
 def _carry_out(ports: Ports, deployment: Deployment) -> None:
-    """Go on with what was decided: the newer one says whose place it takes before the older one ends.
+    """Carry out the decision: the newer deployment records what it supersedes before the older one ends.
 
-    What yields is part of the change until all else is done: so this is found again after a death.
+    A yielding deployment stays in the change until all else is done, so a repeated call finds it.
     """
     again = run_after(deployment) if yielded(deployment) else None
     if again is not None:
@@ -106,7 +106,7 @@ def _carry_out(ports: Ports, deployment: Deployment) -> None:
 
 
 def _link(ports: Ports, old: Deployment) -> None:
-    """Let the newer one say whose place it takes. Whether people look at its plan is decided when it is admitted."""
+    """Record at the newer deployment what it supersedes. Whether it needs a review is decided at its admission."""
     newer = ports.deployments.get(old.lineage.superseded_by or "")
     if newer.lineage.supersedes != old.id:
         ports.event_publisher.changed(

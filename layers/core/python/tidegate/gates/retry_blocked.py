@@ -1,10 +1,8 @@
-"""Run again what blocks deployments at a gate, under the rules of now: they are in git, so a queue carries the request.
+"""Run again what blocks deployments at a gate. A queue carries the request, because the current rules are in git.
 
-The source of the rule is decision 210.
+Decision 210 has the source of the rules.
 
-The same retry once more is handed over once more, and carried out once.
-
-Asked once more, it does nothing more.
+A repeated request is queued again and carried out once.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ def repeated(retry: Retry, old: Deployment, branch: str) -> Deployment:
 
 
 def hand_over_retry(ports: Ports, retry: Retry) -> None:
-    """Store the retry as a delivery, and queue it. Raise CloudUnavailable; the reconciler queues what is stored."""
+    """Store the retry as a delivery, and queue it. On CloudUnavailable, the reconciler queues the stored delivery."""
     fields = {
         "repository": retry.blocked.repository,
         "blocked": retry.blocked.id,
@@ -64,7 +62,7 @@ def hand_over_retry(ports: Ports, retry: Retry) -> None:
 
 
 def retry_blocked(ports: Ports, delivery: Delivery) -> str:
-    """Run again what was asked for. Return, and store with the delivery, what became of it."""
+    """Carry out the retry. Return the result, and store it with the delivery."""
     return conclude(ports.deliveries, delivery.id, lambda: _retry(ports, delivery))
 
 
@@ -93,7 +91,7 @@ def _retry(ports: Ports, delivery: Delivery) -> DeliveryOutcome:
 
 
 def _judged(ports: Ports, repository: str, by: str, made: Sequence[Deployment]) -> Mapping[str, Deployment | str]:
-    """Return by their ids what runs again, or why not. What is known was made by this retry before."""
+    """Return by id what is run again, or why not. Known deployments come from an earlier call of this retry."""
     before = ports.deployments.many([each.id for each in made])
     asking = person_asking(ports, repository, by)
     ruled = under_current_rules(ports, repository, [each for each in made if each.id not in before])
@@ -101,7 +99,7 @@ def _judged(ports: Ports, repository: str, by: str, made: Sequence[Deployment]) 
 
 
 def _run(ports: Ports, change_set: str, again: Sequence[tuple[Deployment, Deployment]]) -> None:
-    """Enqueue what runs again, and only then let it stand for the root: who dies before is asked once more."""
+    """Enqueue the re-run, and only then add it to the change: after a crash in between, the request is repeated."""
     enqueue_all([new for _, new in again], partial(enqueue, ports))
     ports.change_sets.enroll(
         change_set, [Enrolled(new.root.name, new.stack, new.id, new.request.at) for _, new in again]

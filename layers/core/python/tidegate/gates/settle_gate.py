@@ -1,4 +1,4 @@
-"""Answer the token of a gate with what follows from it, as the deployment's record says."""
+"""Settle a gate's token with the decision from the deployment's record."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from tidegate.rules.errors import NotFound, TooLate
 
 
 def settle_gate(deployment: Deployment, deployments: Deployments, workflows: Workflows) -> None:
-    """Answer the token of the deployment's gate; again is harmless. Do nothing where nothing was decided.
+    """Settle the token of the deployment's gate; a repeated call is harmless. Without a decision, do nothing.
 
-    Nobody may wait any more: this was answered before, or the gate's time ran out. Or nobody waits yet: who
-    comes then reads the decision.
+    The token may have expired or been settled before. If nobody waits yet, the next waiter reads the decision.
     """
     gate = deployment.gate
     if gate is None or gate.next is None:

@@ -1,7 +1,7 @@
-"""Let a deployment wait for others of its change: keep the token that waits, and look whether it has to.
+"""Let a deployment wait for dependencies: store its token, and check whether it has to wait.
 
-A retried state has a new token. The token is kept, and the deployment waits, before what it waits for is read;
-whoever ends a deployment saves it before the gates of its change are looked at. So one of the two sees the other.
+A retried state has a new token. The token and the waiting state are stored before the dependencies are read; a
+deployment's end is saved before the gates of its change are evaluated. So one of the two sees the other.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from tidegate.rules.errors import GateBlocked, WrongState
 
 
 def wait_at_gate(ports: Ports, message: WaitAtGate) -> None:
-    """Wait with ``message.token``; go on at once when the gate is open.
+    """Wait with ``message.token``; continue immediately if the gate is open.
 
-    Raise WrongState when the deployment is not at this gate, DeploymentCancelled, GateBlocked when it has waited
-    too often, whatever it waits for, or Conflict when others keep writing. A late copy of an earlier attempt, with
-    which nobody waits any more, does nothing.
+    Raise WrongState if the deployment is not at this gate, DeploymentCancelled, GateBlocked if it has waited too often,
+    or Conflict after repeated concurrent writes. A late copy of an earlier attempt, whose token has expired, does
+    nothing.
     """
     gate = message.job or BEFORE_PLAN
     _check(not_cancelled(ports.deployments.get(message.deployment)), gate)
     if message.before >= WAITS_PER_EXECUTION:
-        deciding_again(lambda: _enter(ports, message.deployment, gate))  # It expires at its gate, as others do.
+        deciding_again(lambda: _enter(ports, message.deployment, gate))  # Its wait at the gate expires as usual.
         raise GateBlocked(message.deployment, message.before)
     if not ports.deployments.keep_gate_token(message.deployment, gate, message.token, message.attempt):
         return
@@ -41,7 +41,7 @@ def wait_at_gate(ports: Ports, message: WaitAtGate) -> None:
     ports.event_publisher.changed(deployment)
     ports.event_publisher.queue_changed(deployment.queue)
     if deployment.state is State.BLOCKED or _may_hold_up_what_it_waits_for(deployment):
-        # Others may wait for this one, and a newer one for its place.
+        # It may be a dependency of others, and a newer one may supersede it.
         ports.event_publisher.change_moved(deployment.change.id)
 
 
@@ -61,7 +61,7 @@ def _look(ports: Ports, identifier: str) -> Deployment:
 
 
 def _may_hold_up_what_it_waits_for(deployment: Deployment) -> bool:
-    """Tell whether what the deployment waits for may stand behind it in line: so it is for a root in several stacks."""
+    """Tell whether a dependency may be queued behind the deployment: possible for a root in several stacks."""
     return deployment.shared and deployment.gate is not None and deployment.gate.next is None
 
 
@@ -73,7 +73,7 @@ def _check(deployment: Deployment, gate: str) -> None:
 
 
 def _comes_to(deployment: Deployment, gate: str) -> bool:
-    """Tell whether a deployment is at a gate that it has not passed: a late call must not hold it back there."""
+    """Tell whether a deployment has not passed the gate yet: a late call must not send it back."""
     if deployment.state is not State.PLANNING:
         return False
     if gate == BEFORE_PLAN:

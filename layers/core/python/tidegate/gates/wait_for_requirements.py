@@ -1,9 +1,9 @@
-"""Let a deployment wait for what its root requires: keep the token that waits, and look at what is missing.
+"""Let a deployment wait for its requirements: store its token, and check what is missing.
 
-Once more is harmless.
+A repeated call is harmless.
 
-The token is kept before what is missing is looked at, and whoever decides writes that before reading the token: so
-one of the two sees the other.
+The token is stored before the requirements are checked, and a decision is written before the token is read: so one of
+the two sees the other.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from tidegate.rules.errors import GateBlocked, WrongState
 
 
 def wait_for_requirements(ports: Ports, message: WaitForRequirements) -> None:
-    """Wait with ``message.token``; go on at once if nothing is missing any more.
+    """Wait with ``message.token``; continue immediately if nothing is missing.
 
-    Raise WrongState when the deployment is not at this gate, DeploymentCancelled, GateBlocked when it has waited
-    too often, and ForgeUnavailable. A late copy of an earlier attempt, with which nobody waits any more, does
-    nothing.
+    Raise WrongState if the deployment is not at this gate, DeploymentCancelled, GateBlocked if it has waited too often,
+    and ForgeUnavailable. A late copy of an earlier attempt, whose token has expired, does nothing.
     """
     deployment = not_cancelled(ports.deployments.get(message.deployment))
     if deployment.state is not State.AWAITING_REQUIREMENTS:
@@ -40,7 +39,7 @@ def wait_for_requirements(ports: Ports, message: WaitForRequirements) -> None:
 
 
 def check_requirements(ports: Ports, identifier: str) -> bool:
-    """Look at what is missing now, and let the check run say it; tell whether the deployment goes on."""
+    """Check what is missing and update the check run; tell whether the deployment continues."""
     before = ports.deployments.get(identifier)
     looked = _check(ports, before)
     if looked.version != before.version:
@@ -64,7 +63,7 @@ def _checked(ports: Ports, identifier: str) -> Deployment:
 
 
 def check_all_requirements(ports: Ports, repository: str) -> int:
-    """Look at all deployments of a repository that wait for their requirements; return how many go on."""
+    """Check all deployments of a repository that wait for requirements; return how many continue."""
     open_ = ports.deployments.many(sorted(ports.deployments.unshown())).values()
     found = [each.id for each in open_ if each.repository == repository and waits(each)]
     return sum(check_requirements(ports, each) for each in found)

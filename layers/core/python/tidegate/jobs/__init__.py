@@ -1,1 +1,1 @@
-"""Steps of jobs: begun, dispatched, recorded, and the identity that they get."""
+"""Jobs: begin, dispatch and record them, and issue their identity tokens."""

@@ -1,9 +1,9 @@
-"""Begin a plan or an apply: take a concurrency slot, create the job that a runner takes, and show that it begins.
+"""Begin a plan or an apply: take a concurrency slot, create the job for the runner, and publish the new state.
 
-Called again with the same message, it changes nothing more and answers the same.
+A repeated call with the same message changes nothing and returns the same.
 
-A slot is taken last, when all else lets the job begin: who waits at a gate or for people has none, nor has a plan on
-Lambda. Who waited for one is looked at as if it came anew.
+The slot is taken last, when everything else allows the job: a deployment that waits at a gate or for people has none,
+nor has a plan on Lambda. After a wait for a slot, all checks run again.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ from tidegate.rules.errors import (
 
 #: Attempts to plan in all; the number is the Terraform machine's.
 PLAN_ATTEMPTS = 3
-#: After these the same is tried again, or the deployment waits for its slot: it keeps what it has.
+#: After these errors the step is retried, or the deployment waits for its slot: it keeps its job and slot.
 _TRIED_AGAIN = (Conflict, ForgeUnavailable, CloudUnavailable, NoFreeSlot)
 
 
 def begin_job(ports: Ports, message: BeginJob) -> JobBegun:
     """Create the job and move the deployment on.
 
-    Raise WrongState, DeploymentCancelled, AuditUnavailable, ApplyAlreadyStarted, CommitLeftBranch,
-    RequirementsMissing, GateShut if an apply must wait at its gate once more, or NoFreeSlot if it must wait for a
-    runner: then no job was begun. Raise Conflict when somebody else changed the deployment meanwhile,
-    ForgeUnavailable, and RunnerNotOffered when the root asks for more than the installation allows.
+    Raise WrongState, DeploymentCancelled, AuditUnavailable, ApplyAlreadyStarted, CommitLeftBranch, RequirementsMissing,
+    GateShut if an apply must wait at its gate again, or NoFreeSlot if it must wait for a runner: no job has begun then.
+    Raise Conflict after a concurrent change of the deployment, ForgeUnavailable, and RunnerNotOffered if the root
+    requests more than the installation allows.
     """
     try:
         return _begin(ports, message)
@@ -74,7 +74,7 @@ def _begin(ports: Ports, message: BeginJob) -> JobBegun:
     try:
         job = _job(ports, deployment, kind, job_id(deployment.id, kind, message.attempt))
     except RunnerNotOffered:
-        if kind is JobKind.PLAN:  # It ends as a plan that failed.
+        if kind is JobKind.PLAN:  # It ends as a failed plan.
             ports.deployments.save(_planning(ports, deployment, message.tries))
         raise
     if kind is JobKind.PLAN:
@@ -99,7 +99,7 @@ def _begin_plan(ports: Ports, deployment: Deployment, job: Job, tries: int) -> N
 
 
 def _planning(ports: Ports, deployment: Deployment, tries: int, note: str = "") -> Deployment:
-    """Return the deployment as it plans. Raise WrongState."""
+    """Return the deployment in state planning. Raise WrongState."""
     at = ports.clock.now()
     reason = "" if tries == 1 else note or _again(tries)
     if deployment.state is State.PLANNING:
@@ -111,9 +111,9 @@ def _planning(ports: Ports, deployment: Deployment, tries: int, note: str = "") 
 
 
 def _begin_apply(ports: Ports, deployment: Deployment, job: Job) -> None:
-    """Create the job, audit, move on: no runner is started for a job that this did not answer.
+    """Create the job, audit, move on: a runner starts only for a job that this returned.
 
-    So no apply starts without its audit message, and where there is no job, there was no message.
+    So no apply starts without its audit message, and without a job there was no message.
     """
     if deployment.apply.job is not None:
         if deployment.state is not State.APPLYING or deployment.apply.job != job.id:
@@ -131,7 +131,7 @@ def _begin_apply(ports: Ports, deployment: Deployment, job: Job) -> None:
 
 
 def _with_slot(ports: Ports, known: Deployment, approved: Deployment) -> Deployment:
-    """Take a slot for an approved deployment. Raise NoFreeSlot, once it is saved as one that nothing else holds."""
+    """Take a slot for an approved deployment. Raise NoFreeSlot after saving that only the slot is missing."""
     try:
         take_slot(ports, approved.id)
     except NoFreeSlot:
@@ -144,8 +144,7 @@ def _with_slot(ports: Ports, known: Deployment, approved: Deployment) -> Deploym
 def _passed(ports: Ports, deployment: Deployment, at: datetime) -> Deployment:
     """Return the approved deployment; a gate that leads here was looked at a moment ago.
 
-    Raise GateShut, with the deployment back at its gate, when what it waited for was run again while it was
-    reviewed.
+    Raise GateShut, with the deployment back at its gate, if a dependency was run again during the review.
     """
     if _goes_on(deployment, AfterGate.APPLY):
         return replace(deployment.moved(State.APPROVED, at, deployment.reason), gate=None)
@@ -187,7 +186,7 @@ def _fulfilled(ports: Ports, approved: Deployment, at: datetime) -> Deployment:
 
 
 def _size_of_plan(ports: Ports, deployment: Deployment, size: RunnerSize) -> RunnerSize:
-    """Return the runner's size, or that of the plan's job if it had more memory: the apply needs that as well."""
+    """Return the runner's size, or that of the plan's job if it had more memory, which the apply needs as well."""
     try:
         planned = ports.jobs.get(deployment.planned.plan.job).size if deployment.planned.plan else size
     except NotFound:
@@ -225,7 +224,7 @@ def _again(tries: int) -> str:
 
 
 def _anew(deployment: Deployment) -> Deployment:
-    """Return a deployment without what was said of its plan: that is not what will be applied."""
+    """Return a deployment without the data of its plan, which will not be applied."""
     return replace(
         deployment,
         planned=replace(deployment.planned, plan=None, digest=""),
@@ -237,11 +236,11 @@ def _anew(deployment: Deployment) -> Deployment:
 
 
 def _goes_on(deployment: Deployment, *ways: AfterGate) -> bool:
-    """Tell whether the deployment's gate is open, and this is what follows."""
+    """Tell whether the deployment's gate decided this next step."""
     return deployment.state is State.GATED and deployment.gate is not None and deployment.gate.next in ways
 
 
 def _goes_on_waiting(deployment: Deployment) -> bool:
-    """Tell whether the deployment was sent back to the gate before its apply, and this comes again."""
+    """Tell whether this is a repeated call for a deployment that returned to the gate before its apply."""
     waits = deployment.gate is not None and deployment.gate.next is None
     return waits and deployment.state in WAITING and deployment.planned.plan is not None

@@ -1,4 +1,4 @@
-"""Dispatch a job to its runner: leave the task token, a token to clone with and its identity in the job's record."""
+"""Dispatch a job to its runner: store the task token, a clone token and identity tokens in the job's record."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from tidegate.rules.errors import JobGone
 
 
 def dispatch_job(ports: Ports, message: DispatchJob) -> None:
-    """Leave the tokens for the runner.
+    """Store the tokens for the runner.
 
-    Raise ForgeUnavailable and ForgeRefused before anything was left: the same can then be tried again. Raise
-    JobGone when a runner has taken the job before, as then nobody would answer this token; DeploymentCancelled if
-    it was closed for that.
+    Raise ForgeUnavailable and ForgeRefused before anything is stored: call again then. Raise JobGone if a runner has
+    taken the job before, because it would not answer this token; DeploymentCancelled if the job was closed for that.
     """
     job = ports.jobs.get(message.job)
     clone_token = ports.clone_tokens.clone_token(job.repository, job.other_repositories)

@@ -1,6 +1,6 @@
-"""Judge the plan of a deployment that was evaluated by policy sets: may it be reviewed and applied?
+"""Evaluate the policy verdicts on a deployment's plan: may it be reviewed and applied?
 
-Once more answers the same.
+A repeated call returns the same.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from tidegate.pull_requests.evaluate_policies import evaluate_policies
 from tidegate.rules.errors import WrongState
 from tidegate.vcs.rules.pull_request import PullRequestSpec
 
-#: The Terraform machine's word for a plan that policies do not let pass.
+#: The Terraform machine's word for a plan that policies refuse.
 REFUSED = "refused"
 
 
 def evaluate_plan(ports: Ports, message: EvaluatePlan) -> PlanRecorded:
     """Return, and store, what the plan needs; or that it is refused, and why.
 
-    A set that refuses the plan lets it pass once enough of its owners approve the commit that is applied. Raise
-    WrongState where there is no plan, DeploymentCancelled, ForgeUnavailable and ForgeRefused.
+    A set that refuses the plan lets it pass once enough of its owners approve the applied commit. Raise WrongState
+    without a plan, DeploymentCancelled, ForgeUnavailable and ForgeRefused.
     """
     deployment = not_cancelled(ports.deployments.get(message.deployment))
     if deployment.planned.plan is None:
         raise WrongState(deployment.id, deployment.state, "evaluating policies")
-    # What is no pull request's waits before its apply for the approvals that it lacks. What is not planned any
-    # more was let pass before, and this call comes again.
+    # A deployment without a pull request waits for missing approvals before its apply. One that is past planning passed
+    # earlier; this call is a repetition.
     if deployment.state is State.PLANNING and deployment.request.pull_request is not None:
         blocking = [each for each in _standings(ports, deployment) if each.blocks]
         if blocking:
@@ -43,9 +43,9 @@ def evaluate_plan(ports: Ports, message: EvaluatePlan) -> PlanRecorded:
 
 
 def _standings(ports: Ports, deployment: Deployment) -> Sequence[Standing]:
-    """Return where the sets stand: the pull request may have another head by now, and be of another base branch.
+    """Return the status of the sets: the pull request may have another head or base branch by now.
 
-    What a head is not merged with is told by the branch that it goes to.
+    If the head is not merged with its base, the base branch decides.
     """
     found = _spec(ports, deployment)
     base = deployment.request.base_sha or found.base
@@ -54,7 +54,7 @@ def _standings(ports: Ports, deployment: Deployment) -> Sequence[Standing]:
 
 
 def _spec(ports: Ports, deployment: Deployment) -> PullRequestSpec:
-    """Return the pull request as its record has it. One that opened before Tidegate came may have none."""
+    """Return the pull request from its record, which may be missing if it is older than the installation."""
     number = deployment.request.pull_request or 0
     found = ports.pull_requests.many([(deployment.repository, number)])
     if found:

@@ -1,4 +1,4 @@
-"""Make the tokens of a job when it is handed to its runner."""
+"""Issue the identity tokens of a job when it is dispatched."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _ALTERED = (
 
 
 def issue_tokens(ports: Ports, job: Job, digest: str) -> Issued:
-    """Return the tokens that a job needs, or why it gets none: the runner tells that, which ends the job.
+    """Return the tokens that a job needs, or why it gets none, which the runner reports as the job's failure.
 
-    ``digest`` is that of the job as it was begun. It comes through the state machine, the job from the table, to
-    which runners write: nobody gets a token for what only the table says.
+    ``digest`` is that of the job as it was begun. It comes through the state machine, the job from the table, to which
+    runners can write: so a job that exists only in the table gets no tokens.
     """
     wanted = audiences(job.run, ports.identity.audience)
     if not wanted:

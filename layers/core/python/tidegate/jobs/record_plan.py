@@ -1,6 +1,6 @@
-"""Record a plan, and decide what it needs: nothing, policies, to wait for other stacks, a review, or the apply.
+"""Record a plan, and decide its next step: nothing to do, policy checks, a dependency gate, a review, or the apply.
 
-Called again with the same plan, it changes nothing more and answers the same.
+A repeated call with the same plan changes nothing and returns the same.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from tidegate.plans.rules.plan import Plan
 from tidegate.ports import Ports
 from tidegate.rules.errors import WrongState
 
-#: The Terraform machine's word for a plan that waits for other stacks before anything else. An empty one need not.
+#: The Terraform machine's word for a plan that first waits for dependencies. A plan without changes need not.
 GATE = "gate"
-#: Its word for a plan that policy sets hold for. They have nothing to say of an empty one.
+#: Its word for a plan that policy sets must evaluate. They do not evaluate plans without changes.
 POLICIES = "policies"
 _STATES = {Need.NOTHING: State.NO_CHANGES, Need.APPLY: State.APPROVED}
 
 
 def record_plan(ports: Ports, message: RecordPlan) -> PlanRecorded:
-    """Store the plan and the decision, and give the runner's slot back.
+    """Store the plan and the decision, and release the runner's slot.
 
-    Raise WrongState when the deployment is not being planned, and DeploymentCancelled.
+    Raise WrongState if the deployment is not planning, and DeploymentCancelled.
     """
     recorded = _record(ports, message)
     release_slot(ports, message.deployment)
@@ -52,14 +52,14 @@ def _record(ports: Ports, message: RecordPlan) -> PlanRecorded:
 
 
 def decide_plan(ports: Ports, deployment: Deployment, plan: Plan) -> PlanRecorded:
-    """Store and return what the deployment's plan needs, whatever policies say. Raise as ``record``."""
+    """Store and return the plan's next step, apart from policies. Raise as ``record_plan``."""
     verdict = evaluate_plan(deployment, plan)
     is_gated = bool(deployment.change.waits.apply_after) and verdict.next is not Need.NOTHING
     if deployment.state is State.PLANNING:
         deployment = ports.deployments.save(_planned(ports, deployment, plan, verdict, is_gated=is_gated))
     elif deployment.planned.plan != plan:
         raise WrongState(deployment.id, deployment.state, "recording a plan")
-    if is_gated:  # The wait at the gate, which follows at once, is shown by itself.
+    if is_gated:  # The wait at the gate follows immediately and is published there.
         return PlanRecorded(next=GATE, reason="Other stacks must be applied first.")
     ports.event_publisher.changed(deployment)
     if verdict.next is Need.REVIEW:

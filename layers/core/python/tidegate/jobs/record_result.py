@@ -1,6 +1,6 @@
-"""Record how a deployment ended, show it, and audit it if an apply had begun.
+"""Record how a deployment ended, publish it, and audit it if an apply had begun.
 
-A deployment that has ended stays as it is, and is shown again.
+A deployment that has ended stays unchanged, and is published again.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from tidegate.messages import RecordResult, ResultRecorded
 from tidegate.ports import Ports
 from tidegate.rules.errors import GateBlocked
 
-#: Nothing reports a result any more in these: what ended depends on whether a runner took the apply.
+#: States in which no result arrives any more: the ending depends on whether a runner took the apply.
 _WITHOUT_RESULT = frozenset({State.ENGINE_FAULT, State.OUTCOME_UNKNOWN})
-#: What the state machine follows in the place of an unknown outcome or a fault.
+#: What the state machine follows instead of an unknown outcome or an internal error.
 _ENDS: Mapping[State, Literal["cancelled", "apply failed"]] = {
     State.CANCELLED: "cancelled",
     State.APPLY_FAILED: "apply failed",
@@ -32,9 +32,9 @@ _ENDS: Mapping[State, Literal["cancelled", "apply failed"]] = {
 
 
 def record_result(ports: Ports, message: RecordResult) -> ResultRecorded:
-    """End the deployment, as was decided first.
+    """End the deployment, as first decided.
 
-    Raise Conflict, or CloudUnavailable when the audit topic does not take the message: try again.
+    Raise Conflict, or CloudUnavailable if the audit topic does not accept the message: try again.
     """
     deployment = ports.deployments.get(message.deployment)
     if not is_final(deployment.state):
@@ -48,7 +48,7 @@ def record_result(ports: Ports, message: RecordResult) -> ResultRecorded:
 
 
 def _stop_runner(ports: Ports, deployment: Deployment, error: str | None) -> None:
-    """Stop a plan that was given up. An apply has its hour: without heartbeats its engine may be at work."""
+    """Stop an abandoned plan. An apply runs until its time limit: without heartbeats its engine may still work."""
     if deployment.state is State.PLANNING and error in GIVEN_UP:
         stop_runner(ports, deployment.planned.job)
     if deployment.state is State.APPLYING and error == "States.Timeout":
@@ -61,7 +61,7 @@ def _ending(ports: Ports, deployment: Deployment, message: RecordResult) -> Endi
     if state in _WITHOUT_RESULT:
         taken = deployment.apply.job is not None and ports.jobs.close(deployment.apply.job)
         state = ends_without_result(deployment.state, apply_was_taken=taken)
-        if deployment.outcome.cancelled and failure.ended:  # It said so itself, and stored its state.
+        if deployment.outcome.cancelled and failure.ended:  # The runner said so itself, and stored its state.
             state = State.APPLY_FAILED
     last_lines = (message.last_lines or failure.last_lines)[-KEPT_LAST_LINES:]
     reason = _reason(deployment, state, message, _in_time(ports, deployment, state, message, failure))
@@ -69,7 +69,7 @@ def _ending(ports: Ports, deployment: Deployment, message: RecordResult) -> Endi
 
 
 def _in_time(ports: Ports, deployment: Deployment, state: State, message: RecordResult, failure: Failure) -> Failure:
-    """Return the failure; of an apply that took too long, with the limit that it had, and what to do."""
+    """Return the failure; for an apply that exceeded its time limit, with the limit and what to do."""
     if state is not State.OUTCOME_UNKNOWN or message.error != "States.Timeout" or deployment.apply.job is None:
         return failure
     return replace(failure, message=took_too_long(ports.jobs.get(deployment.apply.job).seconds))
@@ -88,7 +88,7 @@ def _reason(deployment: Deployment, state: State, message: RecordResult, failure
 
 
 def _expired(deployment: Deployment) -> str:
-    """Return what there is to say of a review whose time ran out: who answered nevertheless, and too late."""
+    """Return the text for an expired review: who answered, but too late."""
     review = deployment.review
     if review is not None and review.approved is not None:
         return f"The decision by {review.by} came after the review had expired."

@@ -1,6 +1,6 @@
-"""Tell a waiting execution at once that its runner has stopped, and why, instead of after a missing heartbeat.
+"""Fail a waiting execution when its runner stops, with the reason, instead of after a missing heartbeat.
 
-A runner that answered before it stopped is too late to fail: nothing happens.
+If the runner answered before it stopped, nothing happens.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from tidegate.rules.errors import NotFound, NotItsJob, TooLate
 
 @dataclass(frozen=True, slots=True)
 class StoppedRunner:
-    """A task that has stopped: its ARN, the job and start token that it was given, and why it stopped.
+    """A stopped task: its ARN, its job and start token, and why it stopped.
 
-    ``out_of_memory`` tells that the kernel killed it, as it needed more than it has.
-    On Lambda it is an invocation, with the runner's name for it; ``limit`` is that of Lambda's which has ended it.
+    ``out_of_memory`` tells that the kernel killed it. On Lambda it is an invocation, with the runner's name for it;
+    ``limit`` is the limit of Lambda that ended it.
     """
 
     task: str
@@ -35,10 +35,10 @@ class StoppedRunner:
 
 
 def report_stopped_runner(ports: Ports, stopped: StoppedRunner) -> None:
-    """Fail what waits for this task: the job's result if this very task took the job, or else its start.
+    """Fail the token that waits for this task: the job's result if this task took the job, otherwise its start.
 
-    Whoever took the job answered its start before. An earlier task of the same job, whose start came too late, must
-    not fail the task that took it, and its limit is none of that one's.
+    A runner that took the job has answered its start. An earlier task of the same job, whose start came too late, must
+    not fail the task that took it, and its limit does not apply to that one.
     """
     token = ports.jobs.token_of(stopped.job, stopped.task) or stopped.start_token
     if token and stopped.limit is not None and ports.jobs.runner(stopped.job) in {None, stopped.task}:
@@ -50,7 +50,7 @@ def report_stopped_runner(ports: Ports, stopped: StoppedRunner) -> None:
 
 
 def _give_back_slot(ports: Ports, job: str) -> None:
-    """Give back the slot of a deployment that ended before its runner did. Layers give theirs back themselves."""
+    """Release the slot of a deployment that ended before its runner. Layers release theirs themselves."""
     with suppress(NotFound):
         owner, kind, _ = job_parts(job)
         if kind is not JobKind.SPECULATE:
@@ -58,10 +58,10 @@ def _give_back_slot(ports: Ports, job: str) -> None:
 
 
 def report_failed_call(ports: Ports, stopped: StoppedRunner, digest: str) -> None:
-    """Fail what waits for a call of Lambda, which was made for the job with this digest.
+    """Fail the token that waits for a call of Lambda for the job with this digest.
 
-    Whatever has the function's role can report one: it must be of a plan that was begun on Lambda, and know its
-    digest, which reaches only the runner of this job. Raise NotItsJob otherwise.
+    Anything with the function's role can report one: it must be of a plan that was started on Lambda, and know its
+    digest, which only this job's runner receives. Raise NotItsJob otherwise.
     """
     try:
         job = ports.jobs.get(stopped.job)
@@ -73,7 +73,7 @@ def report_failed_call(ports: Ports, stopped: StoppedRunner, digest: str) -> Non
 
 
 def _explained(ports: Ports, stopped: StoppedRunner) -> str:
-    """Return the reason, and what to do if it is known: of its image, its network or its memory."""
+    """Return the reason, and what to do if that is known: about the image, the network or the memory."""
     if not stopped.out_of_memory:
         advice = stop_advice(stopped.reason)
         return f"{stopped.reason.rstrip('.')}. {advice}" if advice else stopped.reason

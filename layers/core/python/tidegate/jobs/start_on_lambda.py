@@ -1,6 +1,6 @@
 """Start the runner of a plan on Lambda.
 
-Started twice, the second finds that nobody waits for it, and does nothing.
+Of two starts, the second finds that its job is taken, and does nothing.
 """
 
 from __future__ import annotations
@@ -10,5 +10,5 @@ from tidegate.ports import Ports
 
 
 def start_on_lambda(ports: Ports, message: StartOnLambda) -> None:
-    """Have the function called soon. Raise CloudUnavailable."""
+    """Request the function call. Raise CloudUnavailable."""
     ports.plan_functions.start(message.function, message.job, message.digest, message.token)
