@@ -1,4 +1,4 @@
-"""Which roots a pull request affects, each as a speculative plan: by git, and by what the default branch grants."""
+"""Find the roots that a pull request affects, by git and by the default branch's configuration, as layers."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from tidegate.rules.errors import CyclicChange, InvalidConfiguration, NotFound, 
 from tidegate.texts.markdown import one_line
 from tidegate.vcs.rules.pull_request import PullRequestSpec
 
-#: Layers of one pull request: an execution's history has 25,000 events, and each layer takes up to 60 of them,
-#: and 11 more where it waits for a place.
+#: Layers of one pull request at most: an execution's history has 25,000 events, and each layer takes up to 60, and 11
+#: more if it waits for a slot.
 MOST_LAYERS = 400
-#: Sentences that a record keeps of one kind, and letters of each: comments show fewer, and a directory may be long.
+#: Sentences of one kind in a record, and characters of each: comments show fewer, and a directory may be long.
 MOST_LINES, MOST_LETTERS = 200, 400
 
 _DRAFT = "It is a draft: it is planned once it is ready for review. To plan it now, comment `tidegate plan`."
@@ -76,8 +76,8 @@ def find_affected(
 ) -> Affected:
     """Return what a pull request affects as of ``at``. ``layers`` are those that it has had.
 
-    Of these, what somebody did not ask for stays if it is of the same commits and has ended. Raise NotFound when
-    the forge does not have its head any more, ForgeUnavailable and ForgeRefused.
+    Automatic ones stay if they are of the same commits and have ended. Raise NotFound if the VCS provider no longer has
+    its head, ForgeUnavailable and ForgeRefused.
     """
     try:
         if record.spec.from_fork:
@@ -137,7 +137,7 @@ def _granted(ports: Ports, record: PullRequestRecord, at: datetime, layers: Sequ
 
 
 def _plannable(ports: Ports, record: PullRequestRecord, granted: Granted) -> Plannable | None:
-    """Return what can be planned, None if head and base are none of one history."""
+    """Return what can be planned, None if head and base have no common history."""
     spec = record.spec
     try:
         change = ports.commits.change(spec.repository, spec.base_sha, spec.head_sha)
@@ -169,14 +169,14 @@ def _mistakes(lead: str, error: InvalidConfiguration) -> str:
 
 
 def _kept_lines(sentences: Sequence[str]) -> str:
-    """Return the first sentences, a line each, and how many there are more."""
+    """Return the first sentences, one per line, and how many more there are."""
     lines = [one_line(each, MOST_LETTERS) for each in sentences[:MOST_LINES]]
     more = len(sentences) - len(lines)
     return "\n".join([*lines, f"There are {more} more of these."] if more else lines)
 
 
 def _kept(record: PullRequestRecord, layers: Sequence[SpeculativePlan]) -> dict[Key, SpeculativePlan]:
-    """Return what stays of the layers: what has ended of the same commits, if only some roots are asked for."""
+    """Return the layers that stay: ended ones of the same commits, if only some roots are requested."""
     if record.request is None or not record.request.is_partial:
         return {}
     spec = record.spec
@@ -190,14 +190,14 @@ def _kept(record: PullRequestRecord, layers: Sequence[SpeculativePlan]) -> dict[
 
 
 def _rule_changes(granted: Granted, changes: tuple[str, ...]) -> RuleChanges:
-    """Return what changes of the rules, and which of the default branch's policy sets somebody must approve it for."""
+    """Return the changes to rules, and the default branch's policy sets whose owners must approve them."""
     sets = granted.configuration.policy_sets if changes else ()
     asked = (PolicySetStatus(each.name, owners=each.owners, approvals=each.approvals) for each in sets if each.owners)
     return RuleChanges(changes, tuple(asked))
 
 
 def _fitting(plannable: Plannable, known: Collection[Key]) -> tuple[Plannable, str]:
-    """Return it with so much of the preview as can be planned at once, and what is said of the rest."""
+    """Return it with as much of the preview as fits one execution, and a notice about the rest."""
     others = {*known, *(each.member.key for each in (*plannable.found.members, *plannable.hidden, *plannable.gone))}
     room = max(0, MOST_LAYERS - len(others))
     shown, more = plannable.preview[:room], len(plannable.preview) - room
@@ -205,14 +205,14 @@ def _fitting(plannable: Plannable, known: Collection[Key]) -> tuple[Plannable, s
 
 
 def _wanted(record: PullRequestRecord, plannable: Plannable, known: Collection[Key]) -> Sequence[Deployable]:
-    """Return what is to be planned: what somebody asks for, and what is planned by itself and not known."""
+    """Return what to plan: requested roots, and automatic ones without a plan."""
     chosen = {each.member.key for each in plannable.chosen(record.request)} if record.request else set()
     by_itself = {each.member.key for each in plannable.by_itself}.difference(known)
     return [each for each in plannable.members if each.member.key in chosen | by_itself]
 
 
 def _in_order(layers: Mapping[Key, SpeculativePlan], plannable: Plannable) -> tuple[SpeculativePlan, ...]:
-    """Return layers in the order in which a merge deploys them; what was named earlier, and stays, comes last."""
+    """Return layers in the order in which a merge deploys them; earlier requested ones come last."""
     order = dict.fromkeys((*(each.member.key for each in plannable.members), *layers))
     return tuple(layers[key] for key in order if key in layers)
 

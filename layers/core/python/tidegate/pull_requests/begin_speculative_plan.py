@@ -1,6 +1,6 @@
 """Begin a speculative plan: take its concurrency slots, and create the job that a runner claims.
 
-Called again with the same message, it changes nothing more and answers the same.
+A repeated call with the same message changes nothing and returns the same.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ SPECULATIVE_ATTEMPTS = 2
 
 
 def begin_speculative_plan(ports: Ports, message: BeginSpeculativePlan) -> JobBegun:
-    """Take a place and a slot, create the job and move the layer on. It keeps both from one attempt to the next.
+    """Take both concurrency slots, create the job and move the layer on. It keeps the slots between attempts.
 
-    Raise NotFound when the layer is gone, WrongState when it has ended, and NoFreePlanSlot or NoFreeSlot when it has
-    to wait: then no job was begun. Who waits for a place has no slot, so that nobody waits for each other.
-    Raise Conflict when somebody else changed the layer meanwhile, and RunnerNotOffered when the root asks for more
-    than the installation allows.
+    Raise NotFound if the layer is gone, WrongState if it has ended, and NoFreePlanSlot or NoFreeSlot if it has to wait:
+    no job has begun then. A layer that waits for the repository's slot has none of the installation, so there is no
+    deadlock. Raise Conflict after a concurrent change of the layer, and RunnerNotOffered if the root requests more than
+    the installation allows.
     """
     layer = _undone(ports, message.layer)
     places = ports.plan_slots.take(layer.repository, layer.id, ports.place_limit)
@@ -54,7 +54,7 @@ def _undone(ports: Ports, identifier: str) -> SpeculativePlan:
 
 
 def _give_back(ports: Ports, layer: SpeculativePlan) -> None:
-    """Give the place back if the layer was cancelled while it took one: who cancelled it could not know."""
+    """Release the slot if the layer was cancelled while it took one: the canceller could not know."""
     try:
         _undone(ports, layer.id)
     except (NotFound, WrongState):

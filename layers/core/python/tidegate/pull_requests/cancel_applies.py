@@ -1,6 +1,6 @@
-"""Cancel what is not applied yet of a pull request that was closed without being merged.
+"""Cancel unapplied deployments of a pull request that was closed without a merge.
 
-Idempotent. What is approved or applying goes on.
+Idempotent. Approved and applying deployments continue.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tidegate.rules.errors import NotFound
 
 
 def cancel_applies(ports: Ports, record: PullRequestRecord) -> None:
-    """Cancel what ``tidegate apply`` asked for and is not applied yet. Raise Conflict or CloudUnavailable."""
+    """Cancel the deployments of ``tidegate apply`` that are not applied yet. Raise Conflict or CloudUnavailable."""
     reason = withdrawal(ports.terms.reference(record.spec.number))
     for each in record.applies:
         deciding_again(partial(_withdraw, ports, each.deployment, reason))
@@ -32,7 +32,7 @@ def cancel_applies(ports: Ports, record: PullRequestRecord) -> None:
 
 
 def go_on_withdrawing(ports: Ports, identifier: str) -> bool:
-    """Reject a withdrawn deployment that waits for people or others; return whether it did."""
+    """Reject a withdrawn deployment that waits for people or dependencies; return whether it did."""
     deployment = _known(ports, identifier)
     if deployment is None or not is_waiting_for_people(deployment):
         return False
@@ -44,7 +44,7 @@ def go_on_withdrawing(ports: Ports, identifier: str) -> bool:
 
 
 def _known(ports: Ports, identifier: str) -> Deployment | None:
-    """Return the record; whoever died while asking for an apply may have left none."""
+    """Return the record; an interrupted apply request may have left none."""
     try:
         return ports.deployments.get(identifier)
     except NotFound:
@@ -52,7 +52,7 @@ def _known(ports: Ports, identifier: str) -> Deployment | None:
 
 
 def _withdraw(ports: Ports, identifier: str, reason: str) -> None:
-    """Take a deployment out of the line, or let its record say that it is to end where it waits next."""
+    """Remove a deployment from its queue, or record that it ends at its next wait."""
     deployment = _known(ports, identifier)
     if deployment is None or not may_be_withdrawn(deployment):
         return

@@ -1,6 +1,6 @@
-"""Cancel the plans of a pull request that wait or run, as somebody asks for.
+"""Cancel the waiting and running plans of a pull request on request.
 
-Whoever dies in between does it all again: the record is last.
+The record is saved last, so an interrupted call is repeated as a whole.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _NOT_KNOWN = (
 def cancel_plans(ports: Ports, repository: str, number: int, by: str, *, whole: bool) -> Decision | None:
     """Return what became of the plans of a pull request, None if none waits or runs.
 
-    Who may ask for the plan of each root may cancel them. What has ended by then stays; the verdict is that not
-    all could be planned. Nothing is cancelled unless the ``whole`` is meant.
-    Raise ForgeUnavailable and ForgeRefused, and Conflict when others write all the time.
+    A person who may request the plan of each root may cancel them. Ended plans stay; the verdict is that not all were
+    planned. Nothing is cancelled unless the ``whole`` is meant. Raise ForgeUnavailable and ForgeRefused, and Conflict
+    after repeated concurrent writes.
     """
     return deciding_again(partial(_cancel, ports, repository, number, by, whole=whole))
 
@@ -58,7 +58,7 @@ def _cancel(ports: Ports, repository: str, number: int, by: str, *, whole: bool)
 
 
 def _refusal(ports: Ports, repository: str, layers: Iterable[SpeculativePlan], by: str, state: PullRequestState) -> str:
-    """Return why somebody cancels nothing, or an empty text."""
+    """Return why the person may not cancel, or an empty text."""
     if state is PullRequestState.DISCOVERY_NEEDED:
         return _NOT_KNOWN
     meant = [each for each in layers if not each.is_done or each.state is LayerState.CANCELLED]
@@ -73,7 +73,7 @@ def _stop(ports: Ports, record: PullRequestRecord, reason: str, notice: str) -> 
 
 
 def _accesses(layers: Iterable[SpeculativePlan]) -> dict[str, Access | None]:
-    """Return the rules of who may do what with roots, by these, in words."""
+    """Return the access rules of roots, grouped, as text."""
     return {
         f"root {each.root.name}" + ("" if each.stack == DEFAULT_STACK else f" in stack {each.stack}"): each.access
         for each in layers

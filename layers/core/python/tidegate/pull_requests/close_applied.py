@@ -1,5 +1,5 @@
-"""Close a pull request that is to be applied: a merge unlocks its queues; else what waits is cancelled, and it is said
-what of it stays.
+"""Finish a pull request with applies before the merge: unlock its queues after a merge; otherwise cancel what waits,
+and comment what stays applied.
 
 Idempotent.
 """
@@ -23,7 +23,7 @@ from tidegate.rules.errors import ForgeRefused
 
 
 def close_applied(ports: Ports, record: PullRequestRecord, *, merged: bool) -> None:
-    """Do what is to be done once a pull request is closed. Raise ForgeUnavailable, Conflict or CloudUnavailable."""
+    """Finish a closed pull request. Raise ForgeUnavailable, Conflict or CloudUnavailable."""
     if merged:
         _unlock(ports, record)
     else:
@@ -32,7 +32,7 @@ def close_applied(ports: Ports, record: PullRequestRecord, *, merged: bool) -> N
 
 
 def _unlock(ports: Ports, record: PullRequestRecord) -> None:
-    """Unlock what it locked: the branch has what was tried by now."""
+    """Unlock its queues: the branch contains what was applied."""
     for queue in dict.fromkeys(queue_id(record.spec.repository, each.root) for each in record.applies):
         lock = ports.queues.read(queue)[0].lock
         if lock is not None and lock.pull_request == record.spec.number:
@@ -40,9 +40,9 @@ def _unlock(ports: Ports, record: PullRequestRecord) -> None:
 
 
 def _tell(ports: Ports, record: PullRequestRecord) -> None:
-    """Say once what stays, and what does not come any more.
+    """Comment once what stays applied, and what is cancelled.
 
-    That it cannot be said, as the conversation is locked, is no reason to go on trying.
+    If the conversation is locked, the comment is skipped, not retried.
     """
     spec, found = record.spec, list(ports.deployments.many([each.deployment for each in record.applies]).values())
     kinds = (
@@ -62,11 +62,11 @@ def _tell(ports: Ports, record: PullRequestRecord) -> None:
 
 
 def _stays(ports: Ports, found: Iterable[Deployment]) -> Iterator[Deployment]:
-    """Yield what it applied, as far as nothing else was deployed since."""
+    """Yield what it applied, unless something else was deployed since."""
     for deployment in found:
         head = ports.queues.read(deployment.queue)[0]
         deployed = status_of(head, deployment).deployed
-        # What has just ended is in flight until its queue says that it is deployed.
+        # A deployment that has just ended is in flight until its queue records it.
         is_there = head.in_flight == deployment.id or (deployed is not None and deployed.deployment == deployment.id)
         if is_there and moves_baseline(deployment.state):
             yield deployment

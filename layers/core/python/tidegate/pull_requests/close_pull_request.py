@@ -1,10 +1,10 @@
-"""Close a pull request: stop what works on it, and delete its speculative plans and their artifacts.
+"""Close a pull request: stop its executions, and delete its speculative plans and their artifacts.
 
 Idempotent.
 
-A runner hears of it at its next heartbeat, and stops its engine: a plan has nothing to lose.
+A runner learns of it at its next heartbeat, and stops its engine: a plan has nothing to lose.
 
-Whoever dies in between does it all again: the record is saved last.
+The record is saved last, so an interrupted call is repeated as a whole.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tidegate.pull_requests.rules.record import Applying, PullRequestRecord, Pul
 
 
 def stop_pull_request(ports: Ports, record: PullRequestRecord, reason: str) -> Sequence[SpeculativePlan]:
-    """Stop the execution, and what of the layers goes on; return all layers. Raise Conflict when one ends now.
+    """Stop the execution and the running layers; return all layers. Raise Conflict if one ends now.
 
-    ``reason`` is a sentence, which the layers and the check runs show.
+    ``reason`` is a sentence for the layers and check runs.
     """
     if record.state is not PullRequestState.IDLE:
         ports.workflows.stop_pull_request(record.execution, reason)
@@ -43,9 +43,9 @@ def _cancelled(ports: Ports, layer: SpeculativePlan, reason: str) -> Speculative
 def close_pull_request(
     ports: Ports, record: PullRequestRecord, *, merged: bool, merge_sha: str = ""
 ) -> PullRequestRecord:
-    """Close a record that is open, and return it as it is saved. Raise Conflict when somebody else wrote first.
+    """Close an open record, and return it as saved. Raise Conflict after a concurrent write.
 
-    ``merge_sha`` is the commit that its merge made, if one did.
+    ``merge_sha`` is the commit of its merge, if any.
     """
     reason = f"{ports.terms.reference(record.spec.number)} was {'merged' if merged else 'closed'}."
     layers = stop_pull_request(ports, record, reason)
@@ -59,19 +59,19 @@ def close_pull_request(
 
 
 def _keep(ports: Ports, record: PullRequestRecord, layers: Sequence[SpeculativePlan]) -> PullRequestRecord:
-    """Save what the merge deploys before its layers go: whoever closes it once more finds them gone."""
+    """Save what the merge deploys before its layers are removed: a repeated call no longer finds them."""
     deploys = tuple(Applying(each.root.name, each.stack, "") for each in layers if not each.is_extra)
     kept = replace(record, deploys=record.deploys or deploys, plans=record.plans or evaluated_plans(layers))
     return record if kept == record else ports.pull_requests.save(kept)
 
 
 def remove_layers(ports: Ports, layers: Iterable[SpeculativePlan]) -> None:
-    """Remove the plans of layers: they hold secrets in clear."""
+    """Remove the plans of layers: they hold secrets in clear text."""
     remove_plans(ports.artifacts, layers)
 
 
 def remove_plans(artifacts: Artifacts, layers: Iterable[SpeculativePlan]) -> None:
-    """Remove what the plans of layers left."""
+    """Remove the artifacts of layers' plans."""
     keys = [key for layer in layers for key in _stored(layer)]
     if keys:
         artifacts.remove(keys)

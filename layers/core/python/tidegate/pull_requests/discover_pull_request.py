@@ -1,6 +1,6 @@
-"""Find what a revision of a pull request changes, and store a speculative plan for each root that it affects.
+"""Find what a revision of a pull request changes, and store a speculative plan for each affected root.
 
-Idempotent: layers have the same ids, and the record is saved last.
+Idempotent: layer ids are derived, and the record is saved last.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from tidegate.rules.errors import NotFound
 #: What the pull request's machine does next.
 Next = Literal["plan", "comment", "nothing", "stop"]
 _STOP: tuple[Next, tuple[str, ...]] = ("stop", ())
-#: Names of layers that a record may have room for: many pushes in a hurry may each leave some that were removed.
+#: Names of layers in a record at most: quick successive pushes may each leave some that were removed.
 _MOST_NAMED = 2000
 
 
 def discover_pull_request(ports: Ports, pull_request: str, revision: str) -> tuple[Next, tuple[str, ...]]:
-    """Return what is to be done about a revision of ``OWNER/REPO#NUMBER``, and the layers to be planned.
+    """Return the next step for a revision of ``OWNER/REPO#NUMBER``, and the layers to plan.
 
-    ``plan``: plan these layers; ``comment``: only show what is known; ``nothing``: everything is shown, as the
-    pull request changes no root; ``stop``: it is closed, or at another revision by now. Raise ForgeUnavailable and
+    ``plan``: plan these layers; ``comment``: only publish what is known; ``nothing``: the pull request changes no root,
+    and everything is published; ``stop``: it is closed, or has another revision. Raise ForgeUnavailable and
     ForgeRefused.
     """
     record = _record(ports, pull_request, revision)
@@ -41,7 +41,7 @@ def discover_pull_request(ports: Ports, pull_request: str, revision: str) -> tup
     try:
         affected = find_affected(ports, record, ports.clock.now(), ports.speculative_plans.many(record.layers))
     except NotFound:
-        return _STOP  # A forced push took the commit away: an event tells of the one that took its place.
+        return _STOP  # A force push removed the commit: another event announces the new one.
     if affected.examined:
         show_configuration(ports, record, affected.mistakes, affected.warnings)
     ids = tuple(layer.id for layer in affected.layers)
@@ -56,14 +56,14 @@ def discover_pull_request(ports: Ports, pull_request: str, revision: str) -> tup
 
 
 def _record(ports: Ports, pull_request: str, revision: str) -> PullRequestRecord | None:
-    """Return the record if it is open, and still at this revision."""
+    """Return the record if it is open and still at this revision."""
     repository, _, number = pull_request.rpartition("#")
     record = ports.pull_requests.get(repository, int(number))
     return record if record.is_open and record.spec.revision == revision else None
 
 
 def _expect(ports: Ports, pull_request: str, revision: str, layers: tuple[str, ...]) -> bool:
-    """Let the record name layers before there are any: so whoever overtakes or closes it finds and removes them."""
+    """Add layers to the record before they exist, so that a newer revision or a close finds and removes them."""
     record = _record(ports, pull_request, revision)
     if record is None:
         return False
@@ -77,7 +77,7 @@ def _expect(ports: Ports, pull_request: str, revision: str, layers: tuple[str, .
 
 
 def _save(ports: Ports, pull_request: str, revision: str, affected: Affected) -> PullRequestRecord | None:
-    """Save what is affected; the layers of an older revision, which have all ended, go before."""
+    """Save what is affected; first remove the layers of an older revision, which have all ended."""
     record = _record(ports, pull_request, revision)
     if record is None:
         return None

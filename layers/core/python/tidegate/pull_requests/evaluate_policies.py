@@ -1,4 +1,4 @@
-"""Judge where the policy sets of a pull request stand, by its reviews and who their authors are."""
+"""Evaluate the status of a pull request's policy sets, by its reviews and their authors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tidegate.vcs.rules.pull_request import PullRequestReview, PullRequestSpec
 def evaluate_policies(
     ports: Ports, spec: PullRequestSpec, layers: Sequence[SpeculativePlan], rules: RuleChanges = SAME_RULES
 ) -> tuple[Standing, ...]:
-    """Return where each set stands that the layers are checked against, or whose owners must approve ``rules``.
+    """Return the status of each set that evaluates the layers, or whose owners must approve ``rules``.
 
     Raise ForgeUnavailable and ForgeRefused.
     """
@@ -35,16 +35,16 @@ def evaluate_policies(
 
 
 def _given(ports: Ports, spec: PullRequestSpec) -> Approvals:
-    """Return who approves. Who made the commits says how many must, also before anybody does."""
+    """Return the approvals. The commits' authors decide how many are needed, even before the first."""
     made_by = makers(ports.commits, spec.repository, spec.base_sha, spec.head_sha, spec.pushes)
     wanted = replace(_to_approve(spec), made_by=made_by)
     return approvals(ports.reviews.reviews(spec.repository, spec.number), wanted)
 
 
 def dismiss_outdated(ports: Ports, spec: PullRequestSpec, policy_statuses: Sequence[Standing]) -> None:
-    """Dismiss approvals by owners of a set that waits for one, if they are of earlier commits or of another base.
+    """Dismiss approvals by owners of a waiting set if they are of earlier commits or another base.
 
-    Where the forge refuses, they stay: they are named as what does not count. Raise ForgeUnavailable.
+    If the VCS provider refuses, they stay, and are shown as not counting. Raise ForgeUnavailable.
     """
     sets = [each.policy_set for each in policy_statuses if each.state is SetState.FAILED and each.policy_set.owners]
     if not sets:
@@ -65,7 +65,7 @@ def _dismiss(ports: Ports, spec: PullRequestSpec, review: PullRequestReview, nam
 
 
 def _person(ports: Ports, repository: str, login: str, sets: Sequence[PolicySetStatus]) -> Person:
-    """Return what the forge says of somebody. Who cannot read the repository counts nowhere."""
+    """Return a person's permissions. A person without read access counts nowhere."""
     permission = ports.people.permission(repository, login)
     if permission < Permission.READ:
         return Person(login, permission)
@@ -74,7 +74,7 @@ def _person(ports: Ports, repository: str, login: str, sets: Sequence[PolicySetS
 
 
 def _is_member(ports: Ports, repository: str, team: str, login: str) -> bool:
-    """Ask who is in a team. Where the App may not know, nobody is."""
+    """Return whether a person is in a team; no if the App may not read members."""
     try:
         return ports.people.is_team_member(repository, team, login)
     except AppLacksPermission:

@@ -1,4 +1,4 @@
-"""Look at pull requests: those that are open, and one with its layers. Nothing is changed."""
+"""Read pull requests: the open ones, and one with its layers. Read-only."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tidegate.rules.timestamp import LONG_AGO
 
 @dataclass(frozen=True, slots=True)
 class PullRequestView:
-    """A pull request, and those of its layers that exist, in the order in which a merge would deploy them.
+    """A pull request with its existing layers, in the order in which a merge would deploy them.
 
-    An open one has its conditions as they are by its layers now, and layers that wait for a place say behind what.
+    An open one has conditions by its current layers; layers that wait for a slot name what they wait behind.
     """
 
     record: PullRequestRecord
@@ -28,7 +28,7 @@ class PullRequestView:
 
 @dataclass(frozen=True, slots=True)
 class FoundPullRequests:
-    """Pull requests that match, newest first; where none does, ``hint`` tells of a stack or tag that none has."""
+    """Matching pull requests, newest first; if none matches, ``hint`` names unknown stacks and tags."""
 
     records: list[PullRequestRecord]
     hint: str = ""
@@ -42,7 +42,7 @@ def open_pull_requests(ports: Ports, repositories: Collection[str]) -> Sequence[
 
 
 def search_pull_requests(ports: Ports, repositories: Collection[str], query: TagQuery) -> FoundPullRequests:
-    """Return those of the open ones that match: it takes a read for each hundred roots that they affect."""
+    """Return the open ones that match: one read for each hundred roots that they affect."""
     known, found = Searched(pull_request_vocabulary(ports.terms)), []
     opened = open_pull_requests(ports, repositories)
     layers = {
@@ -58,7 +58,7 @@ def search_pull_requests(ports: Ports, repositories: Collection[str], query: Tag
 
 
 def get_pull_request(ports: Ports, repository: str, number: int) -> PullRequestView:
-    """Return a pull request as it is now, also for some time after it was closed. Raise NotFound."""
+    """Return a pull request as it is now, also for some time after it closed. Raise NotFound."""
     record = ports.pull_requests.get(repository, number)
     known = {layer.id: layer for layer in ports.speculative_plans.many(record.layers)}
     layers = tuple(known[each] for each in record.layers if each in known)

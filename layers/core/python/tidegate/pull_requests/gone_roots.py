@@ -1,4 +1,4 @@
-"""Find the roots that a pull request takes away: what they made stays behind, unless they are moved."""
+"""Find the roots that a pull request removes: their resources remain, unless they are moved."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tidegate.roots.rules.discovery import directory_of, is_module_file
 from tidegate.roots.rules.module_file import read_module_file
 
 _GONE = "The branch removes this root."
-#: The state is read as it is: nothing is asked of what it describes.
+#: The state is only read; its providers are not called.
 _READING = ("-refresh=false",)
 
 
 def gone_roots(
     trees: PushedTrees, found: Discovery, granted: Granted, known: Iterable[Deployable]
 ) -> tuple[Deployable, ...]:
-    """Return the default branch's roots whose directories hold nothing any more in what was ``found``.
+    """Return the default branch's roots whose directories are empty in ``found``.
 
-    One whose name a root of the ``known`` has in its stack is not gone: the merge deploys that from another directory.
+    A root is not gone if one of ``known`` has its name in its stack: the merge deploys it from another directory.
     """
     places = found.gone.difference(found.index.modules.places) if found.gone else ()
     gone = [root for root in granted.roots if root.dir in places]
@@ -51,7 +51,7 @@ def _why(place: str | None) -> str:
 
 
 def _moved(trees: PushedTrees, places: Collection[str]) -> Mapping[str, str]:
-    """Return where directories seem to be moved: to where a file with their backend is added as it was."""
+    """Return where directories seem to have moved: where a file with their backend is added unchanged."""
     files = [change for change in trees.changes if is_module_file(change.path)]
     deleted = {each.path: each.before for each in files if each.before and directory_of(each.path) in places}
     contents = trees.read(set(deleted.values()))

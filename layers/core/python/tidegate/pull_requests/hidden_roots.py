@@ -1,4 +1,4 @@
-"""Find the roots that a pull request changes, and keeps out of what is planned by its own file."""
+"""Find roots that a pull request changes, but excludes from planning by its own configuration."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ _HIDDEN = "This commit changes it by the default branch's tidegate.yaml. By the 
 def hidden_roots(
     trees: PushedTrees, repository: str, granted: Granted, known: Iterable[Deployable]
 ) -> tuple[Deployable, ...]:
-    """Return what changes by the default branch's file and is none of the ``known``, each by its place and stack.
+    """Return changed roots by the default branch's configuration that are not ``known``, by directory and stack.
 
-    Policies are asked of it all the same: nobody leaves them behind by a file that only the pull request has. Raise
-    CyclicChange.
+    Policies evaluate them all the same: a pull request's configuration must not bypass policies. Raise CyclicChange.
     """
     if granted.dest_branch == granted.main and all(change.path != FILE for change in trees.changes):
         return ()

@@ -1,8 +1,8 @@
-"""Keep a check run of a pull request as it should be: made once, changed in place, in as few calls as that takes.
+"""Create a pull request's check run once, and update it in place, with few calls.
 
-What is shown already costs no call.
+An unchanged check run costs no call.
 
-That one is about to be made is stored before: only who finds this, but not which one it became, has to look for it.
+The intent to create one is stored before: only if that is found without an id, the check run is searched.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def show_check_run(ports: Ports, repository: str, check_run: CheckRun) -> None:
 
 
 def is_check_run_open(ports: Ports, key: str) -> bool:
-    """Tell whether a check run was made, or was about to be, and does not say yet how it ended."""
+    """Tell whether a check run was or may have been created, and has not completed yet."""
     shown = ports.pull_check_runs.published(key)
     return shown is not None and not shown.closed
 
 
 def made_check_run(ports: Ports, keys: Collection[str]) -> Collection[str]:
-    """Return those of these keys of which a check run was made, or was about to be."""
+    """Return those of these keys whose check run was or may have been created."""
     return ports.pull_check_runs.many(keys).keys()
 
 
@@ -57,7 +57,7 @@ def _again(ports: Ports, repository: str, shown: PublishedCheckRun, check_run: C
 
 
 def _batches(check_run: CheckRun, noted: Collection[str]) -> list[CheckRun]:
-    """Return the check run as often as it takes to add the annotations that it does not have yet, at least once."""
+    """Return the check run once for each batch of missing annotations, at least once."""
     new = [each for each in check_run.annotations if _digest(each) not in noted]
     parts = [new[at : at + MAXIMUM_ANNOTATIONS] for at in range(0, len(new), MAXIMUM_ANNOTATIONS)]
     return [replace(check_run, annotations=tuple(part)) for part in parts or [[]]]

@@ -1,4 +1,4 @@
-"""Go on after something of a pull request was applied: show how far it is, and merge it once all is applied.
+"""Continue after something of a pull request was applied: publish the progress, and merge once all is applied.
 
 Idempotent.
 """
@@ -21,9 +21,9 @@ from tidegate.vcs.rules.pull_request import MergeMethod
 
 
 def merge_applied(ports: Ports, pull_request: str) -> None:
-    """Show how far ``OWNER/REPO#NUMBER`` is applied, and merge it if that is configured and nothing is left.
+    """Publish the apply progress of ``OWNER/REPO#NUMBER``, and merge it if configured and complete.
 
-    A refusal of the forge is told in a comment, once for all that was applied. Raise ForgeUnavailable and
+    If the VCS provider refuses, a comment says so, once for each complete apply. Raise ForgeUnavailable and
     ForgeRefused.
     """
     record = record_of(ports, pull_request)
@@ -34,7 +34,7 @@ def merge_applied(ports: Ports, pull_request: str) -> None:
         return
     applied = ports.deployments.many([each.deployment for each in record.applies])
     is_complete = apply_progress(record, ports.speculative_plans.many(record.layers), applied).is_complete
-    # A head that only does not change what an earlier one applied was approved by nobody.
+    # Nobody approved a head that merely does not change what an earlier one applied.
     if is_complete and is_head_applied(record, applied.values()):
         _merge(ports, record, record.rules.merge_after)
 
@@ -46,7 +46,7 @@ def _merge(ports: Ports, record: PullRequestRecord, method: MergeMethod) -> None
     try:
         ports.pull_request_merger.merge_pull_request(spec.repository, spec.number, spec.head_sha, method)
     except ForgeRefused as refusal:
-        # One that is merged already, by an earlier call or a person, is refused as well.
+        # A pull request that is already merged, by an earlier call or a person, is refused as well.
         if ports.pull_request_reader.seen_pull_request(spec.repository, spec.number).is_open:
             _tell(ports, record, refusal)
 

@@ -1,6 +1,6 @@
-"""Tell pull requests that their base branch moved on, and changed roots of theirs: their plans are older than it.
+"""Mark pull requests whose base branch changed roots of theirs: their plans are outdated.
 
-The same push once more changes nothing.
+The same push again changes nothing.
 """
 
 from __future__ import annotations
@@ -21,21 +21,20 @@ from tidegate.pull_requests.rules.record import PullRequestRecord, PullRequestSt
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import NotFound
 
-#: What a delivery says that asks for pull requests to be planned again.
+#: The kind of delivery that requests new plans.
 BASE_MOVED = "base_moved"
-#: Pull requests that one push has planned again; the others only say that they are older.
+#: Pull requests that one push plans again; the others only show that their plans are outdated.
 REPLANNED = 20
 
 
 def notify_base_moved(
     ports: Ports, repository: KnownRepository, touched: Collection[str] | None, rules: ApplyRules, *, replans: bool
 ) -> None:
-    """Tell the open pull requests that go to the default branch, which moved to the newest commit ``seen``.
+    """Mark the open pull requests to the default branch, which moved to the newest commit ``seen``.
 
-    ``touched`` are the names of the roots that this changed, None for all; ``rules`` say where pull requests are
-    applied now. ``replans`` asks for another plan, too: not at once, but with the next run of the reconciler, so
-    that many pushes are one plan.
-    Raise ForgeUnavailable and ForgeRefused.
+    ``touched`` are the names of the changed roots, None for all; ``rules`` say where pull requests are applied now.
+    ``replans`` requests new plans at the next run of the reconciler, so that many pushes cause one plan. Raise
+    ForgeUnavailable and ForgeRefused.
     """
     numbers = [number for name, number in ports.pull_requests.opened() if name == repository.name]
     marked = [
@@ -54,7 +53,7 @@ def notify_base_moved(
 def _marked(
     ports: Ports, repository: KnownRepository, number: int, touched: Collection[str] | None, rules: ApplyRules
 ) -> PullRequestRecord | None:
-    """Return the record as it is saved, None if it has nothing new to say."""
+    """Return the saved record, None if it is unchanged."""
     try:
         record = ports.pull_requests.get(repository.name, number)
     except NotFound:
@@ -68,7 +67,7 @@ def _marked(
     if (overtaken, rules) == (record.overtaken, record.rules):
         return None
     if not _is_open(ports, record):
-        return None  # Its own merge moved the branch, and nobody has told of its end yet.
+        return None  # Its own merge moved the branch; the close event is still to come.
     older = replace(record, overtaken=overtaken, base_now=repository.seen, rules=rules, commented="")
     return ports.pull_requests.save(judged(older, layers, ports.clock.now()))
 

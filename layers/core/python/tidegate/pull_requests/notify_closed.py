@@ -1,4 +1,4 @@
-"""Say in the comments of a pull request that it is closed: their next steps are none any more.
+"""Update the comments of a closed pull request: there are no next steps.
 
 Idempotent.
 """
@@ -15,8 +15,8 @@ from tidegate.rules.errors import ForgeRefused, NotFound
 
 
 def notify_closed(ports: Ports, record: PullRequestRecord, *, merged: bool) -> None:
-    """Change our comments in place. What somebody deleted or locked stays as it is. Raise ForgeUnavailable."""
-    if record.is_deploying:  # Whoever shows that writes the whole end: two would overwrite each other's.
+    """Update our comments in place. Deleted or locked ones stay as they are. Raise ForgeUnavailable."""
+    if record.is_deploying:  # The deploys' update writes the whole end: two writers would overwrite each other.
         ports.event_publisher.pull_request_deployed(record.spec.id)
     elif record.comments:
         _end(ports, record, merged=merged)

@@ -1,4 +1,4 @@
-"""Which roots can be planned for a pull request: by themselves, and for those who ask."""
+"""Which roots can be planned for a pull request, automatically and on request."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _MERGE = "Merge the base branch into this branch, resolve the conflict and push"
 
 @dataclass(frozen=True, slots=True)
 class Plannable:
-    """What can be planned. ``found`` is what a merge would deploy, ``extra`` what else a request may mean.
+    """What can be planned. ``found`` is what a merge would deploy, ``extra`` what a request may also mean.
 
     ``extra`` are roots that the pull request changes and no merge deploys, and those that the request names.
-    ``unknown`` are the names of the request that no root has, ``names`` those that there are if one is unknown;
-    ``problems`` say in sentences what is wrong with others of these. ``hidden`` are roots that it changes, and keeps
-    out by its own file: they are planned by themselves all the same, and so is ``preview``, which no merge deploys.
-    ``gone`` are roots that it takes away, and ``fork_sha`` is as layers have it.
+    ``unknown`` are requested names that no root has, ``names`` the existing ones if one is unknown; ``problems`` are
+    sentences about other requested names. ``hidden`` are changed roots that its own configuration excludes: they are
+    planned automatically all the same, and so is ``preview``, which no merge deploys. ``gone`` are removed roots, and
+    ``fork_sha`` is as for layers.
     """
 
     found: Discovery
@@ -46,12 +46,12 @@ class Plannable:
 
     @property
     def members(self) -> tuple[Deployable, ...]:
-        """All of them, in the order in which a merge would deploy them; what it does not deploy comes last."""
+        """All of them, in the order in which a merge would deploy them; those that it does not deploy come last."""
         return (*self.found.members, *self.extra, *self.hidden, *self.preview, *self.gone)
 
     @property
     def by_itself(self) -> tuple[Deployable, ...]:
-        """What is planned without being asked for."""
+        """What is planned automatically."""
         return (*self.found.members, *self.hidden, *self.preview, *self.gone)
 
     def chosen(self, request: PlanRequest) -> tuple[Deployable, ...]:
@@ -61,20 +61,20 @@ class Plannable:
 
 @dataclass(frozen=True, slots=True)
 class PlannableFinder:
-    """Finds what can be planned: what the merge would deploy, as the default branch grants it."""
+    """Finds what can be planned: what the merge would deploy, as the default branch's configuration allows."""
 
     ports: Ports
     granted: Granted
 
     def find(self, spec: PullRequestSpec, common: str, request: PlanRequest | None) -> Plannable:
-        """Return what can be planned of a head. ``common`` is the commit that it and its base come after.
+        """Return what can be planned of a head. ``common`` is the merge base.
 
-        Raise NotFound when the forge does not have these commits, InvalidConfiguration and CyclicChange.
+        Raise NotFound if the VCS provider lacks these commits, InvalidConfiguration and CyclicChange.
         """
         with merge_commits(self.ports, spec.repository, spec.base_sha, spec.head_sha, common) as merged:
             if FILE in merged.conflicts:
                 raise InvalidConfiguration(FILE, 1, _CONFLICT, _MERGE)
-            # As a push to the base branch finds them.
+            # Found as for a push to the base branch.
             configuring = partial(configure, branch=spec.base, dest_branch=spec.base)
             reading = reading_of(self.ports, spec.repository, configuring)
             found = discover_roots(merged.trees, reading)
@@ -87,7 +87,7 @@ class PlannableFinder:
 
 
 def _granted(plannable: Plannable, granted: Granted) -> Plannable:
-    """Return what can be planned under all that the default branch's file says. What that refuses is refused."""
+    """Return what the default branch's configuration allows; what it refuses stays refused."""
     members, own = plannable.members, plannable.found.configuration
     configured = granted.propose(own, dict.fromkeys(each.member.root for each in members))
     by_key = {each.key: each for each in configured.roots}
@@ -111,7 +111,7 @@ def _granted(plannable: Plannable, granted: Granted) -> Plannable:
 
 
 def _preview(trees: PushedTrees, reading: Reading, known: Iterable[Deployable]) -> tuple[Deployable, ...]:
-    """Return all other roots where the file is the first one: whoever writes it sees what it makes of them."""
+    """Return all other roots if the file is the repository's first: its author sees the result."""
     if all(change.path != FILE or change.before is not None for change in trees.changes):
         return ()
     everything = all_roots(trees, reading)
@@ -122,7 +122,9 @@ def _preview(trees: PushedTrees, reading: Reading, known: Iterable[Deployable]) 
 
 
 def _with_extra(trees: PushedTrees, reading: Reading, found: Discovery, request: PlanRequest) -> Plannable:
-    """Look at the same commit again for what only people ask for; what is named needs a look at all roots."""
+    """Search the same commit again for roots that are planned only on request; a named root needs a search of all
+    roots.
+    """
     by_hand = discover_roots(trees, reading, by_hand=True) if found.kept else found
     plannable = Plannable(found, _besides(by_hand.members, found.members))
     missing = set(request.roots) - {each.member.root.name for each in (*found.members, *plannable.extra)}

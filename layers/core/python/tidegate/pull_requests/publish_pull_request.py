@@ -1,7 +1,7 @@
-"""Show in a pull request what the merge would do: one comment for each stack, and the check runs.
+"""Publish what a pull request's merge would do: one comment for each stack, and the check runs.
 
-Only the newest revision is shown. Whoever dies in between, or is put off by the forge, does it again: what is shown
-already is changed in place, and the record says that all is shown once it is.
+Only the newest revision is published. An interrupted call is repeated: what is published is updated in place, and the
+record is marked at the end.
 """
 
 from __future__ import annotations
@@ -47,15 +47,13 @@ from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import ForgeRefused, NotFound
 from tidegate.vcs.rules.pull_request import PullRequestSpec
 
-#: The place of a comment that was written while no stack was known: the first stack takes it over.
+#: The key of a comment written before any stack was known: the first stack takes it over.
 NO_STACK = ""
 Outcome = Literal["shown", "overtaken"]
 
 
 def ask_for_publication(ports: Ports, pull_request: str, revision: str, error: str = "", cause: str = "") -> Outcome:
-    """Ask, unless the revision is not the newest any more. ``error`` and ``cause`` tell that there was an internal
-    error.
-    """
+    """Request publication, unless the revision is outdated. ``error`` and ``cause`` describe an internal error."""
     if newest(ports, pull_request, revision) is None:
         return "overtaken"
     ports.event_publisher.pull_request_ended(pull_request, revision, error, cause)
@@ -63,10 +61,10 @@ def ask_for_publication(ports: Ports, pull_request: str, revision: str, error: s
 
 
 def show_again(ports: Ports, pull_request: str) -> None:
-    """Bring the comments of a pull request up to date with what is applied, if it shows its newest revision.
+    """Update the comments of a pull request with its apply progress, if they show its newest revision.
 
-    It is asked for as often as something ends, so what comments say already is not written once more. What the
-    forge refuses of that is left. Raise ForgeUnavailable.
+    It is requested at each end of a deployment, so unchanged comments are not written again. Refused updates are
+    skipped. Raise ForgeUnavailable.
     """
     record = record_of(ports, pull_request)
     if record is not None and record.is_open and record.commented == record.spec.revision:
@@ -79,9 +77,9 @@ def show_again(ports: Ports, pull_request: str) -> None:
 
 
 def publish_pull_request(ports: Ports, pull_request: str, revision: str, error: str = "", cause: str = "") -> Outcome:
-    """Show all that is known of a revision. Raise ForgeUnavailable and ForgeRefused.
+    """Publish all that is known of a revision. Raise ForgeUnavailable and ForgeRefused.
 
-    Comments that the forge refuses, as somebody locked the conversation, hold up no check run: these say so.
+    If comments are refused because the conversation is locked, the check runs are still published, and say so.
     """
     outcome = _publish(ports, pull_request, revision, error, cause)
     if outcome == "overtaken":
@@ -90,7 +88,7 @@ def publish_pull_request(ports: Ports, pull_request: str, revision: str, error: 
 
 
 def _end_closed(ports: Ports, pull_request: str) -> None:
-    """Tell the end of a pull request that closed as its comments were written: whoever closed it came before."""
+    """Update the comments of a pull request that closed while they were written."""
     record = record_of(ports, pull_request)
     if record is not None and not record.is_open:
         notify_closed(ports, record, merged=record.merged)
@@ -105,10 +103,10 @@ def _publish(ports: Ports, pull_request: str, revision: str, error: str, cause: 
     fault = in_words(error, read_cause(cause)) if error else ""
     layers = ports.speculative_plans.many(record.layers) if record.discovered == revision else ()
     if not error and not all(each.is_done for each in layers):
-        return "overtaken"  # An execution of the same commit asked, in whose place another plans it again.
+        return "overtaken"  # An older execution of the same commit asked; a newer one plans it again.
     policy_statuses = get_policy_statuses(ports, record, layers)
     dismiss_outdated(ports, record.spec, policy_statuses)
-    # Everybody may open forks' pull requests and have them planned, and what they get is mostly the same.
+    # Anybody may open pull requests from forks, and most get the same text.
     unwritten, there = "", _ours(ports, record.spec) if record.spec.from_fork and record.comments else {}
     for stack, text in _comments(ports, record, layers, fault, policy_statuses).items():
         try:
@@ -129,7 +127,7 @@ def _checks(
     *,
     unwritten: str,
 ) -> Outcome:
-    """Show the check runs, then record that all is shown. What Tidegate could not find out is not shown."""
+    """Publish the check runs, then record that. What Tidegate could not find out is left out."""
     record = newest(ports, pull_request, revision)
     if record is None:
         return "overtaken"
@@ -143,7 +141,7 @@ def _checks(
 
 
 def _ask_for(ports: Ports, layers: Sequence[SpeculativePlan]) -> None:
-    """Ask for the check runs of layers that nobody asked for, such as those that were refused at once."""
+    """Request the check runs of layers without one, such as refused ones."""
     shown = made_check_run(ports, [each.id for each in layers])
     for each in layers:
         if each.is_done and each.state is not LayerState.CANCELLED and each.id not in shown:
@@ -157,9 +155,9 @@ def _comments(
     fault: str,
     policy_statuses: Sequence[Standing],
 ) -> Mapping[str, str]:
-    """Return the text of each comment that there is to be, by its stack."""
+    """Return the text of each comment, by stack."""
     commented = [stack for stack, _ in record.comments]
-    # Outsiders push to forks as often as they like: what says the same of each commit is written once.
+    # Outsiders may push to forks as often as they like: the same text for each commit is written once.
     sha = "" if record.spec.from_fork else record.spec.head_sha
     notice = record.notice or (f"Internal error: {fault}" if fault else "")
     why = "" if fault else conflict(layers)
@@ -201,7 +199,7 @@ def _view(
 
 
 def _ahead(ports: Ports, record: PullRequestRecord, layers: Sequence[SpeculativePlan]) -> Ahead:
-    """Return how the queues of its roots are. What it has itself applied is not before its merge."""
+    """Return the state of its roots' queues, without its own applies."""
     spec, own = record.spec, {each.root for each in record.applies}
     heads = ports.queues.many({queue_id(spec.repository, each.root.name) for each in layers})
     locks, busy = {}, {}
@@ -216,7 +214,7 @@ def _ahead(ports: Ports, record: PullRequestRecord, layers: Sequence[Speculative
 def _applied(
     ports: Ports, record: PullRequestRecord, stacks: Mapping[str, Sequence[SpeculativePlan]]
 ) -> ApplyView | None:
-    """Return how far it is applied, where that is done in pull requests."""
+    """Return the apply progress, where pull requests are applied before the merge."""
     if not record.rules.in_pull_request:
         return None
     deployments = ports.deployments.many([each.deployment for each in record.applies])
@@ -226,7 +224,7 @@ def _applied(
 
 
 def _comment(ports: Ports, pull_request: str, revision: str, stack: str, text: str, there: Mapping[int, str]) -> bool:
-    """Write a stack's comment unless it is ``there``; return False if a newer revision has come before it."""
+    """Write a stack's comment unless it is ``there``; return False if a newer revision came first."""
     record = newest(ports, pull_request, revision)
     if record is None:
         return False
@@ -239,7 +237,7 @@ def _comment(ports: Ports, pull_request: str, revision: str, stack: str, text: s
 
 
 def _upsert(ports: Ports, record: PullRequestRecord, stack: str, text: str) -> int:
-    """Show the text in the comment that is remembered, or else in one that was written and not remembered."""
+    """Write the text to the recorded comment, or to an unrecorded one of ours."""
     comment = _own(dict(record.comments), stack)
     if comment is not None and _is_updated(ports, record, comment, text):
         return comment
@@ -250,7 +248,7 @@ def _upsert(ports: Ports, record: PullRequestRecord, stack: str, text: str) -> i
 
 
 def _is_updated(ports: Ports, record: PullRequestRecord, comment: int, text: str) -> bool:
-    """Update a comment; return False if somebody deleted it."""
+    """Update a comment; return False if it was deleted."""
     try:
         ports.comments.update_comment(record.spec.repository, record.spec.number, comment, text)
     except NotFound:
@@ -259,7 +257,7 @@ def _is_updated(ports: Ports, record: PullRequestRecord, comment: int, text: str
 
 
 def _written(ports: Ports, record: PullRequestRecord) -> Mapping[str, int]:
-    """Return comments of ours that are not remembered, by their stacks; of several the oldest."""
+    """Return our unrecorded comments by stack; of several the oldest."""
     written = ((stack_of(text), comment) for comment, text in sorted(_ours(ports, record.spec).items(), reverse=True))
     return {stack: comment for stack, comment in written if stack is not None}
 
@@ -269,7 +267,7 @@ def _ours(ports: Ports, spec: PullRequestSpec) -> Mapping[int, str]:
 
 
 def _remember(ports: Ports, spec: PullRequestSpec, stack: str, comment: int) -> None:
-    """Remember which comment is a stack's, also for revisions that came meanwhile."""
+    """Record the comment of a stack, also for newer revisions."""
     record = ports.pull_requests.get(spec.repository, spec.number)
     others = {name: number for name, number in record.comments if number != comment}
     _save(ports, replace(record, comments=tuple(sorted({**others, stack: comment}.items()))))
@@ -296,11 +294,11 @@ def _save(
 
 
 def _own(comments: Mapping[str, int], stack: str) -> int | None:
-    """Return the comment of a stack, or else the one that is no stack's."""
+    """Return the comment of a stack, or else the one of no stack."""
     return comments.get(stack, comments.get(NO_STACK))
 
 
 def newest(ports: Ports, pull_request: str, revision: str) -> PullRequestRecord | None:
-    """Return the record if the pull request is open, and this is its newest revision."""
+    """Return the record if the pull request is open and this is its newest revision."""
     record = record_of(ports, pull_request)
     return record if record is not None and record.is_open and record.spec.revision == revision else None

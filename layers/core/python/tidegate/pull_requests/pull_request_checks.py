@@ -1,4 +1,4 @@
-"""Show a pull request by its check runs: on the whole, on each layer, and on each policy set.
+"""Publish the check runs of a pull request: of the whole, of each layer, and of each policy set.
 
 Raises ForgeUnavailable and ForgeRefused.
 """
@@ -41,9 +41,9 @@ def show_pull_request(
     policy_statuses: Sequence[Standing] | None = None,
     unwritten: str = "",
 ) -> None:
-    """Bring them to what the record says. ``fault`` is why Tidegate itself failed.
+    """Update the check runs from the record. ``fault`` is the internal error, if any.
 
-    ``standings`` are those of the policy sets, for callers who know, ``unwritten`` is why comments are missing.
+    ``standings`` are the policy sets' statuses if the caller knows them, ``unwritten`` is why comments are missing.
     """
     for check_run in _all(ports, record, layers, fault, policy_statuses, unwritten):
         show_check_run(ports, record.spec.repository, check_run)
@@ -52,7 +52,7 @@ def show_pull_request(
 def show_configuration(
     ports: Ports, record: PullRequestRecord, mistakes: InvalidConfiguration | None, warnings: Sequence[str] = ()
 ) -> None:
-    """Show them as a push to the default branch has them shown, in a check run of their own."""
+    """Publish configuration problems in their own check run, as for a push to the default branch."""
     sha = record.spec.head_sha
     if mistakes is not None:
         show_check_run(ports, record.spec.repository, render_invalid(sha, mistakes, proposed=True))
@@ -69,7 +69,7 @@ def show_verdict(
     fault: str,
     policy_statuses: Sequence[Standing],
 ) -> PullRequestVerdict | None:
-    """Return what they say of the whole, None while it goes on."""
+    """Return the verdict on the whole, None while it is in progress."""
     whole = next(iter(_all(ports, record, layers, fault, policy_statuses)))
     blocking = tuple(each.policy_set.name for each in policy_statuses if each.blocks)
     if whole.conclusion is None:
@@ -89,7 +89,7 @@ def get_policy_statuses(
 
 
 def stop_checks(ports: Ports, record: PullRequestRecord, reason: str) -> None:
-    """End what goes on. Those of layers are made once these have ended, so they never do."""
+    """Complete the check runs in progress. Those of layers are created at the layers' end."""
     if is_check_run_open(ports, record.execution):
         show_check_run(
             ports, record.spec.repository, render_stopped(record, reason, pull_request_page(ports, record.spec))
@@ -99,7 +99,7 @@ def stop_checks(ports: Ports, record: PullRequestRecord, reason: str) -> None:
 def repeat_verdict(
     ports: Ports, record: PullRequestRecord, layers: Sequence[SpeculativePlan], sha: str, fault: str = ""
 ) -> None:
-    """Say the same on another commit."""
+    """Publish the same verdict on another commit."""
     for check_run in _all(ports, record, layers, fault):
         there = replace(check_run, sha=sha, external_id=f"{check_run.external_id}@{sha[:12]}", annotations=())
         show_check_run(ports, record.spec.repository, there)
@@ -123,7 +123,7 @@ def _all(
 
 
 def show_progress(ports: Ports, pull_request: str, not_before: float) -> None:
-    """Bring the check run of the whole up to date while layers are planned.
+    """Update the check run of the whole while layers are planned.
 
     Raise NotYet before ``not_before`` (seconds since 1970), as well as ForgeUnavailable and ForgeRefused.
     """
@@ -143,7 +143,7 @@ def show_progress(ports: Ports, pull_request: str, not_before: float) -> None:
 
 
 def show_layer(ports: Ports, layer_id: str) -> None:
-    """Show how a layer ended; one that was cancelled, or is gone, has nothing to show."""
+    """Publish how a layer ended; nothing for a cancelled or removed one."""
     try:
         layer = ports.speculative_plans.get(layer_id)
     except NotFound:

@@ -1,11 +1,9 @@
-"""Receive what happens to a pull request: keep its record, and see that an execution works on its newest commit.
+"""Process an event of a pull request: update its record, and ensure an execution for its newest commit.
 
 Idempotent.
 
-What an older commit left is ended before the record is saved, what the newer one needs is begun after: whoever dies
-in between finds by the record where to go on.
-
-Receiving one again is harmless.
+Work on an older commit ends before the record is saved, work on the newer one begins after: an interrupted call
+continues from the record.
 """
 
 from __future__ import annotations
@@ -51,25 +49,25 @@ from tidegate.vcs.conclude import conclude
 from tidegate.vcs.rules.pull_request import PullRequestSpec, SeenPullRequest
 from tidegate.vcs.rules.pushers import HeadPush, and_pushes
 
-#: Why what works on the same commit is stopped.
+#: Why the execution of the same commit is stopped.
 _AGAIN = "Replanning started."
 
 
 @dataclass(frozen=True, slots=True)
 class _Wish:
-    """What is wanted besides that the record follows the forge."""
+    """The wish besides updating the record."""
 
     again: bool = False
     request: PlanRequest | None = None
     pushes: Sequence[HeadPush] = ()
 
     def of(self, record: PullRequestRecord) -> _Wish:
-        """Return what is still to be done: a request that the record has was received before."""
+        """Return what is still to be done: a request in the record was processed before."""
         is_known = self.request is not None and record.request is not None and record.request.id == self.request.id
         return _Wish() if is_known else self
 
     def moves(self, record: PullRequestRecord) -> bool:
-        """Whether it takes the base branch as it is now: not if plans are kept, which are of an older commit of it."""
+        """Whether it takes the base branch's current commit: not if plans are kept, which are of an older one."""
         if self.request is None:
             return self.again
         return not (self.request.is_partial and record.layers)
@@ -84,17 +82,17 @@ def follow_pull_request(
     request: PlanRequest | None = None,
     pushes: Sequence[HeadPush] = (),
 ) -> str:
-    """Return in sentences what became of it. ``again`` plans the commit once more, with the base branch as it is.
+    """Return the result in sentences. ``again`` plans the commit once more, with the base branch's current commit.
 
-    A ``request`` asks for that, too, once; of only some roots, as long as others have plans, on the same commit of
-    the base branch. ``pushes`` are those of its head that were told of.
-    Raise ForgeUnavailable and ForgeRefused, and Conflict when others write all the time.
+    So does a ``request``, once; if it is for only some roots and others have plans, on the same base commit. ``pushes``
+    are known pushes of its head. Raise ForgeUnavailable and ForgeRefused, and Conflict after repeated concurrent
+    writes.
     """
     return deciding_again(partial(_follow, ports, repository, number, _Wish(again, request, pushes)))
 
 
 def _follow(ports: Ports, repository: str, number: int, wish: _Wish) -> str:
-    """Look at the record first, then at the forge: if the record can be saved, nobody saw anything newer."""
+    """Read the record before the VCS provider: if the record can be saved, nobody has seen anything newer."""
     record = known_record(ports, repository, number)
     try:
         seen = ports.pull_request_reader.seen_pull_request(repository, number)
@@ -132,7 +130,7 @@ def _opened(ports: Ports, record: PullRequestRecord | None, seen: SeenPullReques
 
 
 def _remember(ports: Ports, spec: PullRequestSpec) -> None:
-    """Let the catalog know the repository, if it does not: whatever push is received counts as newer."""
+    """Add an unknown repository to the index; any later push counts as newer."""
     try:
         ports.repository_index.repository(spec.repository)
     except NotFound:
@@ -153,7 +151,7 @@ def _wanted(ports: Ports, record: PullRequestRecord | None, seen: SeenPullReques
 
 
 def _base(ports: Ports, seen: SeenPullRequest) -> str:
-    """Return where the base branch is: what the pull request itself tells may be an older commit of it."""
+    """Return the base branch's head: the pull request itself may name an older commit."""
     try:
         return ports.commits.branch_head(seen.spec.repository, seen.spec.base)
     except NotFound:
@@ -161,22 +159,22 @@ def _base(ports: Ports, seen: SeenPullRequest) -> str:
 
 
 def _keep(ports: Ports, record: PullRequestRecord, wanted: PullRequestRecord) -> None:
-    """Keep what changed beside the commits, and see that the execution was started."""
+    """Save changes apart from the commits, and ensure that the execution was started."""
     saved = record if wanted == record else save_record(ports, wanted)
     if saved.state is not PullRequestState.IDLE:
         _begin(ports, saved)
 
 
 def save_record(ports: Ports, record: PullRequestRecord) -> PullRequestRecord:
-    """Save a record as judged by its layers now. Raise Conflict."""
+    """Save a record with conditions by its current layers. Raise Conflict."""
     layers = ports.speculative_plans.many(record.layers)
     return ports.pull_requests.save(judged(record, layers, ports.clock.now()))
 
 
 def _begin(ports: Ports, record: PullRequestRecord) -> None:
-    """Show that planning begins, and start the execution, before it shows anything itself: in any case.
+    """Publish that planning begins, then start the execution, before that publishes anything itself.
 
-    Nothing of a fork is planned, and outsiders push there as often as they like: each commit gets its verdict only.
+    Forks are not planned, and outsiders may push there often: each commit only gets its verdict.
     """
     try:
         if record.discovered != record.spec.revision and not record.spec.from_fork:
@@ -186,13 +184,13 @@ def _begin(ports: Ports, record: PullRequestRecord) -> None:
 
 
 def _reason(record: PullRequestRecord, wanted: PullRequestRecord) -> str:
-    """Return why what works on a record is stopped."""
+    """Return why the executions of a record are stopped."""
     newer = wanted.spec.head_sha
     return _AGAIN if newer == record.spec.head_sha else f"Superseded by {newer[:7]}."
 
 
 def receive_pull_request(ports: Ports, delivery: Delivery) -> str:
-    """Return, and store with the delivery, what became of the event. Raise as for pushes."""
+    """Return the result of the event, and store it with the delivery. Raise as for pushes."""
     match delivery.event:
         case "pull_request":
             work = partial(_follow_event, ports)
@@ -211,7 +209,7 @@ def _follow_event(ports: Ports, delivery: Delivery) -> str:
 
 
 def _told(ports: Ports, fields: Mapping[str, Any]) -> Sequence[HeadPush]:
-    """Return the push that an event tells of, if it does."""
+    """Return the push in an event, if any."""
     if "after" not in fields:
         return ()
     told = HeadPush(fields["before"], fields["after"], fields["sender"])
@@ -226,7 +224,7 @@ def _is_older(ports: Ports, repository: str, number: int) -> bool:
 
 
 def _review(ports: Ports, delivery: Delivery) -> str:
-    """Look again at what depends on reviews: what these say is read from the forge, not from their event."""
+    """Update what depends on reviews; these are read from the VCS provider, not from the event."""
     going = check_all_requirements(ports, delivery.fields["repository"])
     said = _policies(ports, delivery)
     return f"{said} {going} deployments that waited for apply requirements continue." if going else said
@@ -248,7 +246,7 @@ def _policies(ports: Ports, delivery: Delivery) -> str:
 
 
 def _reviewed(ports: Ports, seen: PullRequestRecord) -> PullRequestRecord | None:
-    """Let the record say that what is shown may be older than its reviews; one at another commit says so anyway."""
+    """Record that the published reviews may be outdated; a newer commit is published anyway."""
     record = known_record(ports, seen.spec.repository, seen.spec.number)
     if record is None or not record.is_open or record.execution != seen.execution:
         return None
@@ -256,7 +254,7 @@ def _reviewed(ports: Ports, seen: PullRequestRecord) -> PullRequestRecord | None
 
 
 def _queue(ports: Ports, delivery: Delivery) -> str:
-    """Say on the queue's commit what the checks of the pull request say, now and once that is known."""
+    """Publish the pull request's checks on the queue's commit, now and once they are known."""
     fields, sha = delivery.fields, delivery.fields["sha"]
     where = fields["repository"], fields["pull_request"]
     if known_record(ports, *where) is None:

@@ -1,6 +1,6 @@
 """Record the result of a speculative plan: a plan, or why there is none.
 
-Called again with the same message, it changes nothing more and answers the same.
+A repeated call with the same message changes nothing and returns the same.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from tidegate.plans.rules.plan import Plan
 from tidegate.ports import Ports
 from tidegate.rules.errors import NotFound
 
-#: A fault after the plan leaves nothing to rely on: what was not judged must not pass.
+#: An internal error after the plan: a plan without evaluation must not pass.
 _MAY_FAIL = frozenset({LayerState.WAITING, LayerState.PLANNING, LayerState.PLANNED, LayerState.NO_CHANGES})
 
 
 def record_speculative_plan(ports: Ports, message: RecordSpeculativePlan) -> SpeculativePlanRecorded:
-    """Store the outcome. A layer that was cancelled stays so; one that is gone counts as cancelled.
+    """Store the outcome. A cancelled layer stays so; a removed one counts as cancelled.
 
-    Raise Conflict when somebody else changed the layer meanwhile.
+    Raise Conflict after a concurrent change of the layer.
     """
     try:
         layer = ports.speculative_plans.get(message.layer)
@@ -53,7 +53,7 @@ def _failed(layer: SpeculativePlan, message: RecordSpeculativePlan) -> Speculati
         return layer
     failure = read_cause(message.cause)
     reason = in_words(message.error or "", failure)
-    if layer.gone:  # The merge needs no plan of it: what cannot be counted is told, and holds up nothing.
+    if layer.gone:  # The merge needs no plan of it: an error is shown, but blocks nothing.
         return replace(layer, state=LayerState.NO_CHANGES, reason=reason, last_lines=failure.last_lines)
     if _is_refused(layer, failure):
         return replace(layer, state=LayerState.REFUSED, reason=reason, last_lines="")
@@ -62,5 +62,5 @@ def _failed(layer: SpeculativePlan, message: RecordSpeculativePlan) -> Speculati
 
 
 def _is_refused(layer: SpeculativePlan, failure: Failure) -> bool:
-    """Tell whether a pull request's code may not be run. Plans of drift detection are never skipped like this."""
+    """Tell whether a pull request's code may not be run. This never skips plans of drift detection."""
     return failure.refused and layer.plan is None and not layer.schedule

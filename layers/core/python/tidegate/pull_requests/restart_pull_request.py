@@ -1,6 +1,6 @@
-"""Put another execution in place of one that ended without a result, once.
+"""Replace an execution that ended without a result, once.
 
-Whoever dies in between does it all again.
+An interrupted call is repeated as a whole.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _GIVEN_UP = (
 
 
 def restart_pull_request(ports: Ports, record: PullRequestRecord) -> bool:
-    """See to it that something works on a record, if there is something to be done. Return whether nothing did."""
+    """Ensure that an execution works on a record that needs one. Return whether none did."""
     if record.state is PullRequestState.IDLE or _runs(ports, record):
         return False
     try:
@@ -56,7 +56,7 @@ def _restart(ports: Ports, record: PullRequestRecord) -> None:
 
 
 def _give_up(ports: Ports, record: PullRequestRecord) -> None:
-    """Show what there is, and that there will be no more."""
+    """Publish what there is, and that no more will come."""
     layers = stop_pull_request(ports, record, _GIVEN_UP)
     revision = record.spec.revision
     known = record.layers if record.discovered == revision else ()
@@ -72,7 +72,7 @@ def _start(ports: Ports, record: PullRequestRecord) -> None:
 def as_now(record: PullRequestRecord, layers: Collection[SpeculativePlan], at: datetime) -> PullRequestRecord:
     """Return the record as its layers are now, ``at``.
 
-    One that was cancelled has no plan to be shown: whoever cancelled it died before the record was saved.
+    A cancelled layer has no plan to show: its canceller died before the record was saved.
     """
     if any(layer.state is LayerState.CANCELLED for layer in layers):
         return record

@@ -1,4 +1,4 @@
-"""Show in the comments of a merged pull request what became of its roots, until all is deployed."""
+"""Update the comments of a merged pull request with its deployments, until all have ended."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from tidegate.rules.errors import ForgeRefused, NotFound, NotYet
 from tidegate.rules.timestamp import LONG_AGO
 from tidegate.vcs.rules.comparison import Comparison
 
-#: Microseconds that a push may be known before the merge is: an hour.
+#: Microseconds by which a push may be known before the merge: an hour.
 _BEFORE = 3_600_000_000
 _OF_MERGES = frozenset({Trigger.MERGE, Trigger.RERUN})
 _CONTAINS = frozenset({Comparison.AHEAD, Comparison.IDENTICAL})
 
 
 def deploys_changed(ports: Ports, deployment: Deployment) -> None:
-    """Ask for the comments of merged pull requests that wait for the root of a deployment."""
+    """Request updates of merged pull requests' comments that wait for a deployment's root."""
     if deployment.request.trigger not in _OF_MERGES:
         return
     merged = [each for each in ports.pull_requests.deploying() if each[0] == deployment.repository]
@@ -46,7 +46,7 @@ def deploys_changed(ports: Ports, deployment: Deployment) -> None:
 
 
 def show_deploys(ports: Ports, pull_request: str, not_before: float) -> None:
-    """Say what became of the roots. What comments say already costs no call.
+    """Publish the results of the roots. Unchanged comments cost no call.
 
     Raise NotYet before ``not_before`` (seconds since 1970), and ForgeUnavailable.
     """
@@ -61,7 +61,7 @@ def show_deploys(ports: Ports, pull_request: str, not_before: float) -> None:
     texts = {stack: _text(ports, record, stack, roots) for stack, _ in record.comments}
     digests = tuple((stack, hashlib.sha256(text.encode()).hexdigest()) for stack, text in texts.items())
     if digests != record.told:
-        with suppress(ForgeRefused):  # A conversation may be locked: check runs show it all the same.
+        with suppress(ForgeRefused):  # A conversation may be locked: check runs show the results all the same.
             _write(ports, record, texts)
     settled = is_settled(roots, record.closed_at, ports.clock.now())
     deploys = tuple(replace(each, deployment=_id(own.get(each.key))) for each in record.deploys)
@@ -82,7 +82,7 @@ def _text(ports: Ports, record: PullRequestRecord, stack: str, roots: Sequence[M
 
 
 def _write(ports: Ports, record: PullRequestRecord, texts: Mapping[str, str]) -> None:
-    """Change the comments that say something else. What somebody deleted stays deleted."""
+    """Update the comments that changed. Deleted ones stay deleted."""
     spec, applied = record.spec, bool(record.applies)
     page = pull_request_page(ports, spec)
     there = ports.comments.our_comments(spec.repository, spec.number, MARKER)
@@ -109,7 +109,7 @@ def _roots(ports: Ports, record: PullRequestRecord, own: Mapping[Key, Deployment
 
 
 def _locks(ports: Ports, repository: str, found: Mapping[Key, Deployment]) -> dict[Key, Lock | None]:
-    """Return what may hold back those that are queued: the lock of the queue, or else of the stack."""
+    """Return the locks that may block queued ones: of the queue, or of the stack."""
     queued = {key: each for key, each in found.items() if each.state is State.QUEUED}
     if not queued:
         return {}
@@ -119,7 +119,7 @@ def _locks(ports: Ports, repository: str, found: Mapping[Key, Deployment]) -> di
 
 
 def _own(ports: Ports, record: PullRequestRecord) -> dict[Key, Deployment]:
-    """Return the first deployment of each root that has the merge: of its commit, or of one that contains it."""
+    """Return the first deployment of each root that contains the merge: of its commit or a later one."""
     asked = {each.key: [each.deployment] if each.deployment else _ids(record, each) for each in record.deploys}
     found = ports.deployments.many([one for ids in asked.values() for one in ids])
     own = {key: found[one] for key, ids in asked.items() for one in ids if one in found}
@@ -128,7 +128,7 @@ def _own(ports: Ports, record: PullRequestRecord) -> dict[Key, Deployment]:
 
 
 def _later(ports: Ports, record: PullRequestRecord, missing: Sequence[Applying]) -> dict[Key, Deployment]:
-    """Return those that a later push asked for, as a merge queue's of several pull requests does."""
+    """Return the deployments of a later push, as of a merge queue with several pull requests."""
     queues = {each.key: queue_id(record.spec.repository, each.root) for each in missing}
     heads = ports.queues.many(set(queues.values()))
     candidates = {key: _around(heads[queue]) for key, queue in queues.items() if queue in heads}
@@ -145,14 +145,14 @@ def _later(ports: Ports, record: PullRequestRecord, missing: Sequence[Applying])
 
 
 def _contains(ports: Ports, record: PullRequestRecord, sha: str, known: dict[str, bool]) -> bool:
-    """Tell whether a commit contains the merge; what was asked is ``known``."""
+    """Tell whether a commit contains the merge; ``known`` caches the answers."""
     if sha not in known:
         known[sha] = ports.commits.compare(record.spec.repository, record.merge_sha, sha) in _CONTAINS
     return known[sha]
 
 
 def _newest(ports: Ports, first: Iterable[Deployment]) -> dict[str, Deployment]:
-    """Return, by their ids, what came in the place of deployments: others of a newer commit, or run again."""
+    """Return, by id, the deployments that replaced others: of a newer commit, or re-runs."""
     newest = {each.id: each for each in first}
     seen = set(newest)
     while moved := _successors(ports, newest, seen):
@@ -185,13 +185,13 @@ def _successor(deployment: Deployment, shown: PublishedCheckRun | None) -> str:
 
 
 def _ids(record: PullRequestRecord, each: Applying) -> list[str]:
-    """Return the ids that the deployment of its merge may have: of a root in several stacks they name the stack."""
+    """Return the possible ids of the merge's deployment: for a root in several stacks they name the stack."""
     merge = record.spec.repository, each.root, record.merge_sha, Trigger.MERGE
     return [deployment_id(*merge), deployment_id(*merge, each.stack)]
 
 
 def _around(head: QueueHead) -> list[str]:
-    """Return the deployments that a queue's head tells of."""
+    """Return the deployments that a queue's head names."""
     stands = [(head.deployed, head.attempted, head.undone)]
     stands += [(each.deployed, each.attempted, each.undone) for each in head.by_stack]
     ended = [one.deployment for three in stands for one in three if one is not None]

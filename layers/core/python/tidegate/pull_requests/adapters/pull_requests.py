@@ -14,13 +14,13 @@ from tidegate.pull_requests.rules.record import PullRequestRecord
 from tidegate.rules.errors import CloudUnavailable, Conflict, NotFound
 from tidegate.rules.timestamp import LONG_AGO, timestamp_text
 
-#: The place of open pull requests in the index of what is not done yet.
+#: Partition of open pull requests in the index of open work.
 OPEN_PULL_REQUESTS = "pull_request"
-#: The place of merged ones there, while their comments follow what is deployed.
+#: Partition of merged ones there, while their comments show deployments.
 MERGED_PULL_REQUESTS = "merged_pull_request"
-#: Closed pull requests, and layers that nobody touches, are kept as long as the jobs of their plans.
+#: Closed pull requests and unchanged layers expire with the jobs of their plans.
 _KEPT_SECONDS = 90 * 24 * 3600
-#: Layers that are written at once: with the steps of a workflow one may have 40 KB, and DynamoDB takes 4 MB.
+#: Layers in one transaction: with a workflow's steps one may have 40 KB, and DynamoDB takes 4 MB.
 _BATCH = 25
 _TRIES = 5
 _REFUSED = "ConditionalCheckFailed"
@@ -65,7 +65,7 @@ class DynamoPullRequests:
         return sorted(found, key=lambda record: (record.spec.repository, record.spec.number))
 
     def _place(self, record: PullRequestRecord) -> Mapping[str, Any]:
-        """Return what keeps an open one in the index, and lets a closed one expire."""
+        """Return the attributes that index an open one and expire a closed one."""
         if record.is_open:
             return {"open": OPEN_PULL_REQUESTS, "open_since": timestamp_text(record.opened_at or LONG_AGO)}
         kept = {"expires_at": int(self._now()) + _KEPT_SECONDS}
@@ -113,7 +113,7 @@ class DynamoSpeculativePlans:
         return {**pack(layer), "pk": _layer(layer.id), "sk": RECORD, "expires_at": expires_at}
 
     def _create(self, wanted: Sequence[SpeculativePlan]) -> None:
-        """Write those that are not stored. One that is cancels its transaction: then without it."""
+        """Write those that are not stored. A stored one cancels its transaction, which is repeated without it."""
         for _ in range(_TRIES):
             if not wanted:
                 return
@@ -125,7 +125,7 @@ class DynamoSpeculativePlans:
             raise CloudUnavailable("DynamoDB", f"{len(wanted)} layers were not written")
 
     def _attempt(self, wanted: Sequence[SpeculativePlan]) -> Sequence[SpeculativePlan]:
-        """Return what is still to be written. Raise Conflict when another transaction crossed."""
+        """Return what is still to be written. Raise Conflict if another transaction interfered."""
         try:
             with refusals_of("Layers"):
                 self._client.transact_write_items(TransactItems=[{"Put": self._put(layer)} for layer in wanted])

@@ -1,4 +1,4 @@
-"""What a merge finds in the queues of its roots: locks behind which it waits, and deploys that go before it."""
+"""The queues of a pull request's roots: locks that block its merge, and deployments that go first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidegate.pull_requests.rules.blocks import link
 from tidegate.texts.markdown import code, escaped
 from tidegate.texts.sentences import listed
 
-#: Locks that are told one by one, and roots that a sentence names.
+#: Locks that are listed, and roots that a sentence names.
 _MOST = 10
 _NAME = 60
 _NOW = "As of this comment"
@@ -32,7 +32,7 @@ class Ahead:
     busy: Mapping[str, str] = field(default_factory=dict)
 
     def is_locked(self, layers: Iterable[SpeculativePlan]) -> bool:
-        """Tell whether the merge of one of these layers waits behind a lock."""
+        """Tell whether a lock blocks the merge of one of these layers."""
         return not self.locks.keys().isdisjoint(_roots(layers))
 
     def sentences(self, layers: Collection[SpeculativePlan]) -> Iterator[str]:

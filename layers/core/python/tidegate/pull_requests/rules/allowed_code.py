@@ -17,8 +17,7 @@ from tidegate.roots.rules.root import EngineName
 PROVIDERS_KEY = "pull_requests.allowed_providers"
 MODULES_KEY = "pull_requests.allowed_modules"
 DEFAULT_PROVIDERS = ("hashicorp/*",)
-#: Providers that start programs, or call addresses, which the configuration names: only a list that has them by
-#: their whole name allows them.
+#: Providers that start programs, or call URLs, from the configuration: only a list with their whole name allows them.
 NEVER_BY_DEFAULT = frozenset(
     {
         "alekc/kubectl",
@@ -55,7 +54,7 @@ def engine_problem(engine: EngineName, version: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is refused. ``line`` is 0 where it is not known; ``what`` and ``remedy`` are sentences."""
+    """Something refused. ``line`` is 0 if unknown; ``what`` and ``remedy`` are sentences."""
 
     line: int
     what: str
@@ -64,7 +63,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a pull request's plan may use. None stands for the defaults, which ``locked`` adds to.
+    """What a pull request's plan may use. None stands for the defaults, to which ``locked`` adds.
 
     ``locked`` are the addresses of providers that the base commit's lock file names.
     """
@@ -87,7 +86,7 @@ class Allowed:
         return provider in map(_short, self.providers or ())
 
     def module(self, source: str) -> bool:
-        """Tell whether a module may be fetched. Those of the repository itself are none of these."""
+        """Tell whether a module may be fetched. Modules of the repository itself are not checked here."""
         if ".." in source or "%2e" in source.lower():
             return False
         return any(fnmatchcase(form, pattern) for form in _forms(source) for pattern in self.modules or ())
@@ -130,7 +129,7 @@ def allow_by_name(provider: str) -> str:
 
 
 def _short(address: str) -> str:
-    """Return a provider's address as written as a rule: in lowercase letters, without the public registries' host."""
+    """Return a provider's address in the form of rules: lowercase, without the public registries' host."""
     name = address.strip().lower()
     for registry in _REGISTRIES:
         name = name.removeprefix(registry)
@@ -138,7 +137,7 @@ def _short(address: str) -> str:
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Tell whether a pattern matches part by part; ``*`` does not reach from one part to the next."""
+    """Tell whether a pattern matches part by part; ``*`` stays within one part."""
     parts, wanted = name.split("/"), pattern.split("/")
     return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
 

@@ -1,4 +1,4 @@
-"""How a pull request is applied before its merge, as its comments tell it: how far it is, and what to do next."""
+"""Applying a pull request before its merge, in comments: the progress and the next steps."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _ON_MERGE = (
 
 @dataclass(frozen=True, slots=True)
 class ApplyView:
-    """What comments show where pull requests are applied: by which rules, and how far it is, all stacks together.
+    """View for pull requests that are applied before the merge: the rules, and the progress over all stacks.
 
-    ``of_head`` tells that something was applied at the very head, which alone is merged by itself.
+    ``of_head`` tells that something was applied at the very head; only such a head is merged automatically.
     """
 
     rules: ApplyRules
@@ -42,9 +42,9 @@ def how_applied(view: ApplyView) -> Sequence[str]:
 
 
 def apply_steps(view: ApplyView, *, ready: bool, look: str, is_draft: bool = False) -> Iterator[str]:
-    """Yield what is to be done next, a sentence each.
+    """Yield the next steps, a sentence each.
 
-    ``ready`` tells that nothing holds an apply up, ``look`` what to look at before. Nobody can merge a draft.
+    ``ready`` tells that nothing blocks an apply, ``look`` what to check before. A draft cannot be merged.
     """
     progress = view.progress
     if progress.is_complete:

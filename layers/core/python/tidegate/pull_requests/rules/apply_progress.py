@@ -1,4 +1,4 @@
-"""How far a pull request is applied, and whether it is to be merged."""
+"""How far a pull request is applied, and whether to merge it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tidegate.pull_requests.rules.record import PullRequestRecord
 
 @dataclass(frozen=True, slots=True)
 class ApplyProgress:
-    """How far the head is applied, root by root. ``bad`` ended badly, ``older`` were applied from an earlier head.
+    """How far the head is applied, root by root. ``bad`` failed, ``older`` were applied from an earlier head.
 
-    ``left`` are still to be applied. Those that would not change count as applied.
+    ``left`` are still to be applied. Roots without changes count as applied.
     """
 
     done: tuple[Key, ...] = ()
@@ -48,12 +48,12 @@ def apply_progress(
 
 
 def is_head_applied(record: PullRequestRecord, deployments: Collection[Deployment]) -> bool:
-    """Return whether something was applied at the very head: only such a head had all that an apply requires."""
+    """Return whether something was applied at the very head: only such a head met all apply requirements."""
     return any(each.revision.sha == record.spec.head_sha and each.state in DONE for each in deployments)
 
 
 def applied_digest(record: PullRequestRecord) -> str:
-    """Return what tells one complete apply of a pull request from another, in hexadecimal."""
+    """Return a digest that identifies a complete apply of a pull request, in hexadecimal."""
     parts = [record.spec.head_sha, *sorted(each.deployment for each in record.applies)]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""What is replied under pull requests about applying them, in Markdown."""
+"""Replies about applying pull requests, in Markdown."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tidegate.deploys.texts.presentation import many, people
 from tidegate.texts.markdown import code, escaped
 from tidegate.vcs.rules.pull_request import PullRequest
 
-#: Lines of one kind that a reply lists; more would not be read.
+#: Lines of one kind in a reply at most.
 _LISTED = 50
 
 
 def applied_on_merge(prefix: str, *, from_fork: bool = False) -> str:
-    """Return how changes are applied where that is not asked for in pull requests; nothing of a fork is before."""
+    """Return how changes are applied if pull requests are not applied before the merge; forks never are."""
     base = (
         "**Nothing was applied**: here, changes are applied once they are merged. Each root is planned again then, "
         "and applied as its review says."
@@ -29,7 +29,7 @@ def applied_on_merge(prefix: str, *, from_fork: bool = False) -> str:
 
 
 def apply_missing(pull_request: PullRequest, missing: Sequence[str], prefix: str) -> str:
-    """Return the one reply that names everything that an apply lacks; ``missing`` are sentences in Markdown."""
+    """Return the reply that lists everything that an apply lacks; ``missing`` are sentences in Markdown."""
     return (
         f"**{code(pull_request.head_sha[:7])} is not applied**, because these requirements are missing:\n\n"
         f"{_list(missing)}\n\nComment {code(f'{prefix} apply')} again once that is done."
@@ -37,13 +37,13 @@ def apply_missing(pull_request: PullRequest, missing: Sequence[str], prefix: str
 
 
 def not_planned_yet(pull_request: PullRequest) -> str:
-    """Return that the policies do not know the head yet."""
+    """Return that the head's policy verdicts are still missing."""
     head = code(pull_request.head_sha[:7])
     return f"The policy results for {head} are not known yet. Wait for the check `tidegate/plan`."
 
 
 def without_plan(root: str, prefix: str) -> str:
-    """Return that the policies do not know the plan of a root."""
+    """Return that the policy verdict on a root's plan is missing."""
     return (
         f"There is no policy result for {code(root)}, because it has no complete plan here. Comment "
         f"{code(f'{prefix} plan -p {root}')} first."
@@ -51,7 +51,7 @@ def without_plan(root: str, prefix: str) -> str:
 
 
 def held_up(standing: Standing) -> str:
-    """Return why a policy set holds an apply up."""
+    """Return why a policy set blocks an apply."""
     name = code(standing.policy_set.name)
     if standing.state is SetState.WAITING:
         return f"The result of policy set {name} is not known yet. Wait for its check."
@@ -69,7 +69,7 @@ def held_up(standing: Standing) -> str:
 
 
 def merge_refused(head: str, problem: str, lacks: Sequence[str] = ()) -> str:
-    """Return that all is applied, and the forge does not merge. ``lacks`` are permissions that the App has not."""
+    """Return that all is applied, but the VCS provider refuses to merge. ``lacks`` are permissions missing."""
     what = (
         f"Grant the Tidegate App {' and '.join(code(each) for each in lacks)} (in its settings under *Permissions & "
         "events*), or merge it yourself."
@@ -88,10 +88,10 @@ def closed_unmerged(
     cancelled: Sequence[tuple[str, str]] = (),
     going_on: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """Return what is so once a pull request is closed that is to be applied: pairs of a root and a commit.
+    """Return the comment for a pull request with applies that closed without a merge: pairs of a root and a commit.
 
-    What waited is ``cancelled``; what is being applied is ``going_on``, and stays as what is applied does. The first
-    line is a marker by which it is found again.
+    Waiting ones are ``cancelled``; those being applied are ``going_on``, and stay like applied ones. The first line is
+    a marker by which it is found again.
     """
     closed = "Closed without a merge"
     parts = [_stays(f"**{closed}, and what it applied stays:**", applied)] if applied else []
@@ -134,7 +134,7 @@ def _list(lines: Iterable[str]) -> str:
 
 
 def otherwise_shown(root: str) -> str:
-    """Return that a root would not be applied as it is shown."""
+    """Return that a root would be applied otherwise than its plan shows."""
     return (
         f"The branch's tidegate.yaml changes how {code(root)} runs: the plan that is shown has its engine and "
         "variables, but before the merge those of the default branch hold. Merge it, and the merge deploys that."

@@ -1,4 +1,4 @@
-"""What a comment shows of each root: its plan or its failure, at length, or one row of a table when there are many."""
+"""Each root in a comment: its plan or failure in full, or one row of a table if there are many."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tidegate.deploys.texts.presentation import counts, many
 from tidegate.pull_requests.rules.tally import tally
 from tidegate.texts.markdown import bounded, code, escaped, fenced, folded, size, tagged_code
 
-#: Bytes that a plan or an engine's last words are worth showing in; with less for each, there is a table.
+#: Bytes for a plan or an engine's last lines at least; with less for each, there is a table.
 LEAST = 500
 #: Bytes of an engine's last words that are shown at most.
 LAST_LINES = 6_000
-#: Rows of a table, and roots of which something is shown: nobody reads more, and the page has all.
+#: Rows of a table, and roots with details: the page has all.
 ROWS = 100
 #: Failures whose last lines are shown without a fold.
 OPENED = 3
@@ -42,7 +42,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class LayerView:
-    """A layer as a comment shows it.
+    """A layer in a comment.
 
     ``plan_text`` begins the engine's text of the plan, which has ``plan_size`` bytes in all. ``log_url`` is the log
     of its job.
@@ -55,10 +55,10 @@ class LayerView:
 
 
 def blocks(views: Sequence[LayerView], room: int, everything: str) -> tuple[str, str]:
-    """Return what there is of those without a plan, and of those with one, in order, together in ``room`` bytes.
+    """Return the blocks of layers without a plan, then of those with one, together in ``room`` bytes.
 
-    If there is not enough room to show something of each, there is a table, and of failures what has room.
-    ``everything`` is a link to the whole, or empty.
+    If they do not all fit, there is a table, and as many failures as fit. ``everything`` is a link to the page, or
+    empty.
     """
     is_bad = [each.layer.state is not LayerState.PLANNED for each in views]
     if len(views) <= ROWS and sum(_least(each) + _GLUE for each in views) <= room:
@@ -74,7 +74,7 @@ def _together(parts: Iterable[str]) -> str:
 
 
 def result(layer: SpeculativePlan) -> str:
-    """Return how a layer ended, in few words."""
+    """Return how a layer ended, in a few words."""
     if layer.state is LayerState.PLANNED:
         return counts(layer.plan.changes) if layer.plan else "planned"
     if layer.is_gone:
@@ -83,12 +83,12 @@ def result(layer: SpeculativePlan) -> str:
 
 
 def link(name: str, url: str | None) -> str:
-    """Return a link, or nothing without an address, or with one that is longer than any of ours."""
+    """Return a link, or nothing if the URL is empty or too long."""
     return f"[{name}]({url})" if url and size(url) <= _LINK else ""
 
 
 def _shared(views: Sequence[LayerView], room: int) -> Iterator[str]:
-    """Yield a block for each: short ones whole, what they leave is for the long ones."""
+    """Yield a block for each: short ones whole; long ones share the rest."""
     left = room - sum(_least(each) + _GLUE for each in views)
     extra = {each.layer.id: _wants(each) - min(_wants(each), LEAST) for each in views}
     for count, name in enumerate(sorted(extra, key=lambda name: (extra[name], name))):
@@ -99,7 +99,7 @@ def _shared(views: Sequence[LayerView], room: int) -> Iterator[str]:
 
 
 def _is_open(view: LayerView, views: Sequence[LayerView]) -> bool:
-    """Tell whether it is to be read at once: one of few failures, or the only plan."""
+    """Tell whether to show it unfolded: one of few failures, or the only plan."""
     if view.layer.state is LayerState.PLANNED:
         return len(views) == 1
     return sum(1 for each in views if each.layer.state is not LayerState.PLANNED) <= OPENED
@@ -111,14 +111,14 @@ def _least(view: LayerView) -> int:
 
 
 def _wants(view: LayerView) -> int:
-    """Return the bytes that the whole body takes: also what makes it harmless, as far as that can be told."""
+    """Return the bytes of the whole body, with an estimate for escaping."""
     if view.layer.state is LayerState.PLANNED:
         return max(view.plan_size, size(view.plan_text)) * 5 // 4 + LEAST if view.plan_text else 0
     return min(size(view.layer.last_lines) * 5 // 4, LAST_LINES) + LEAST if view.layer.last_lines else 0
 
 
 def _block(view: LayerView, room: int, *, opened: bool) -> str:
-    """Return a block whose body takes at most ``room`` bytes. A long plan is not opened."""
+    """Return a block whose body takes at most ``room`` bytes. A long plan is folded."""
     if view.layer.state is LayerState.PLANNED and view.plan_text:
         body = fenced_plan(view.plan_text, view.plan_size, room)
         is_short = body.count("\n") <= UNFOLDED and size(body) <= UNFOLDED_BYTES
@@ -127,7 +127,7 @@ def _block(view: LayerView, room: int, *, opened: bool) -> str:
 
 
 def _frame(view: LayerView, body: str, *, opened: bool = False) -> str:
-    """Return the block with its body: what is known of the root besides, around it."""
+    """Return the block with its body and the root's other data."""
     layer = view.layer
     if layer.state is not LayerState.PLANNED:
         how = {LayerState.FAILED: "failed", LayerState.REFUSED: "was refused and not run"}.get(
@@ -173,9 +173,9 @@ def _last_lines(layer: SpeculativePlan, room: int) -> str:
 
 
 def table(views: Sequence[LayerView], room: int, everything: str) -> str:
-    """Return the first roots and how they ended, in ``room`` bytes, and how many there are more.
+    """Return a table of the first roots and their results in ``room`` bytes, and the number of further ones.
 
-    Those of several stacks say which.
+    With several stacks, each row names its stack.
     """
 
     def more(count: int) -> str:
@@ -199,7 +199,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _failures(views: Sequence[LayerView], room: int) -> Iterator[str]:
-    """Yield of those without a plan what has room, and how many have not."""
+    """Yield as many failures as fit, and the number of the others."""
     room -= LEAST
     for count, each in enumerate(views):
         block = _block(each, min(_wants(each), 2 * LEAST), opened=_is_open(each, views))
@@ -219,7 +219,7 @@ def names(views: Sequence[LayerView], room: int) -> str:
 
 
 def alarms(layers: Sequence[SpeculativePlan], room: int) -> Iterator[str]:
-    """Yield what is destroyed and replaced, by address, where nobody overlooks it, if anything is."""
+    """Yield destroyed and replaced resources by address, in a prominent place."""
     found = tally(layers).changes
     lines = [line for each in layers for line in _destroyed(each)]
     if lines:

@@ -1,4 +1,4 @@
-"""What the check runs of a pull request say: ``tidegate/plan`` on the whole, ``tidegate/plan: ROOT`` on each layer."""
+"""The check runs of a pull request: ``tidegate/plan`` for the whole, ``tidegate/plan: ROOT`` for each layer."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def render_whole(
     waiting: WaitingPlans = NOBODY_WAITS,
     unwritten: str = "",
 ) -> CheckRun:
-    """Return what the check run of the whole says. ``page_url`` lists all of the pull request.
+    """Return the check run of the whole. ``page_url`` lists all of the pull request.
 
-    ``blocking`` are the policy sets that hold up the merge, ``fault`` is why Tidegate itself failed, if it did,
-    ``waiting`` are the plans that wait for a place. ``unwritten`` is why the comments could not be written, if so.
+    ``blocking`` are the policy sets that block the merge, ``fault`` is the internal error, if any, ``waiting`` are the
+    plans that wait for a slot. ``unwritten`` is why the comments could not be written, if so.
     """
     title, summary, conclusion = _whole(record, views, link("this page", page_url), blocking, fault, waiting=waiting)
     if unwritten:
@@ -64,7 +64,7 @@ def render_whole(
 def verdict_kind(
     record: PullRequestRecord, layers: Sequence[SpeculativePlan], blocking: Sequence[str], fault: str
 ) -> VerdictKind:
-    """Return what the verdict on a pull request comes to whose layers have ended. The rest is as for the check run."""
+    """Return the kind of verdict on a pull request whose layers have ended. Arguments are as for the check run."""
     found = tally(layers)
     is_so = (
         (VerdictKind.CONFLICT, bool(conflict(layers)) and not fault),
@@ -80,7 +80,7 @@ def verdict_kind(
 
 
 def render_layer(view: LayerView) -> CheckRun:
-    """Return what the check run of one layer says, once it has ended."""
+    """Return the check run of a layer that has ended."""
     layer = view.layer
     title, conclusion = _CONFLICT if layer.conflict else _ENDED[layer.state]
     if layer.state is LayerState.PLANNED and layer.plan:
@@ -102,7 +102,7 @@ def render_layer(view: LayerView) -> CheckRun:
 
 
 def render_stopped(record: PullRequestRecord, reason: str, page_url: str) -> CheckRun:
-    """Return what the check run of the whole says when nothing works on this commit any more: why."""
+    """Return the check run of the whole for a commit without further work, with the reason."""
     return CheckRun(
         WHOLE,
         record.spec.head_sha,
@@ -130,7 +130,7 @@ def _whole(
     *,
     waiting: WaitingPlans,
 ) -> tuple[str, str, Conclusion | None]:
-    """Return title, summary and conclusion; without one it goes on."""
+    """Return title, summary and conclusion; None while in progress."""
     if fault:
         again = f"Operators have been alerted. {AGAIN}"
         why = f"Planning stopped with an internal error: {escaped(fault, 500)} {again}"
@@ -143,7 +143,7 @@ def _whole(
 
 
 def _unplanned(record: PullRequestRecord, blocking: Sequence[str]) -> tuple[str, str, Conclusion]:
-    """Return what is said of a pull request without layers."""
+    """Return the text for a pull request without layers."""
     if record.notice:
         lines = [f"{prose(line, 2000)}\n" for line in record.notice.splitlines()]
         why = bounded(lines, _NOTICE, lambda count: f"… and {count} more lines.").rstrip()
@@ -166,10 +166,10 @@ def _held_up(blocking: Sequence[str]) -> str:
 
 
 def _of_unplanned(record: PullRequestRecord) -> Conclusion:
-    """Return the verdict on what is not planned on purpose, or cannot be.
+    """Return the verdict on a pull request that is not planned, on purpose or of necessity.
 
-    Checks are of commits. A neutral one counts as passed, also for another pull request of the same commit: where
-    policy sets judge, nobody gets one for what they refused.
+    Check runs belong to commits. A neutral one counts as passed, also for another pull request of the same commit: so
+    it must not be given where policy sets would block.
     """
     if not (record.spec.from_fork or record.skipped):
         return Conclusion.FAILURE
@@ -225,7 +225,9 @@ def _title(record: PullRequestRecord, found: Tally, layers: Sequence[Speculative
 def _conclusion(
     record: PullRequestRecord, found: Tally, layers: Sequence[SpeculativePlan], blocking: Sequence[str]
 ) -> Conclusion:
-    """Return the verdict. Plans with options are a look, and none: who chooses what is planned would decide it."""
+    """Return the verdict. Plans with options are informational: otherwise whoever chooses what is planned would decide
+    it.
+    """
     if found.failed or found.refused or found.unplanned or blocking or record.notice:
         return Conclusion.FAILURE
     return Conclusion.ACTION_REQUIRED if any(each.options for each in layers) else Conclusion.SUCCESS
@@ -260,7 +262,7 @@ def _layer_summary(view: LayerView) -> str:
 
 
 def _why_not(layer: SpeculativePlan) -> str:
-    """Return why there is no plan: of several reasons as a list."""
+    """Return why there is no plan; several reasons as a list."""
     if len(layer.reason.splitlines()) < _SEVERAL:
         return escaped(layer.reason)
     return because(layer.reason).removeprefix(":").strip()

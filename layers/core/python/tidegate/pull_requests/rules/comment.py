@@ -1,7 +1,7 @@
-"""The comment that a pull request gets for each stack: what the merge would change there, within the forge's limit.
+"""The comment of a pull request for each stack: what the merge would change there, within the provider's limit.
 
-What is least important is folded away first: unchanged roots are one line, long plans are cut, then there is a table
-instead of plans, of which the first hundred rows are shown. Whatever is left out is counted and linked.
+The least important parts are shortened first: unchanged roots become one line, long plans are cut, then a table of the
+first hundred rows replaces the plans. Whatever is left out is counted and linked.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from tidegate.texts.markdown import bounded, code, escaped, prose, size
 
 #: GitHub's limit is in characters; bytes are never fewer.
 MAXIMUM_COMMENT = 65_536
-#: How each of our comments begins, so that it is found again.
+#: The beginning of each of our comments, by which it is found again.
 MARKER = "<!-- tidegate:plan "
-#: In place of the stack's name, in hexadecimal, where there is none.
+#: Replaces the stack's name, in hexadecimal, if there is none.
 NO_STACK = "none"
-#: The heading of the end of a merged pull request's comment, by which that is found: the invisible character in it is
-#: taken out of all text from outside, so that no plan has it.
+#: The heading of the final part of a merged pull request's comment, by which it is found. Text from outside is stripped
+#: of the invisible character in it, so no plan contains the heading.
 MERGED = "### Merged\u200b"
 _NAME = 100
-#: Bytes of each part that is shown whatever else there is. Plans and failures share what these leave.
+#: Bytes of each part that is always shown. Plans and failures share the rest.
 _DESTROYED, _POLICIES, _UNCHANGED, _MERGE, _NEXT, _NOTICE = 8_000, 10_000, 3_000, 6_000, 6_000, 10_000
 _LEFT = 4_000
 _MISSING = 3_000
@@ -45,14 +45,13 @@ _GLUE = 40
 
 @dataclass(frozen=True, slots=True)
 class CommentView:
-    """What one stack's comment shows. ``layers`` are those of the stack, ``stacks`` all of the pull request.
+    """The view of one stack's comment. ``layers`` are those of the stack, ``stacks`` all of the pull request.
 
-    ``base`` is the branch that it goes to, ``page_url`` lists all of it, and ``fault`` why
-    Tidegate itself failed, if it did. ``notice`` and ``notes`` say what is not planned, ``older`` that plans are
-    older than the base branch. A draft cannot be merged. ``applied`` is how far it is applied, where that is done in
-    pull requests.
-    ``standings`` say where the policy sets stand by the approvals of the head, ``ahead`` how the roots' queues are.
-    ``rule_changes`` are what it changes of what runs or grants something.
+    ``base`` is the base branch, ``page_url`` lists the whole pull request, and ``fault`` is the internal error, if any.
+    ``notice`` and ``notes`` say what is not planned, ``older`` which plans are outdated. A draft cannot be merged.
+    ``applied`` is the apply progress, where pull requests are applied before the merge. ``standings`` are the policy
+    sets' statuses by the approvals of the head, ``ahead`` the state of the roots' queues. ``rule_changes`` are its
+    changes to what runs or grants something.
     """
 
     stack: str
@@ -72,14 +71,14 @@ class CommentView:
 
 
 def marker(stack: str) -> str:
-    """Return the line that the comment of a stack begins with. The readers of the comment do not see it."""
+    """Return the first line of a stack's comment, which readers do not see."""
     return f"{MARKER}{stack.encode().hex() or NO_STACK} -->"
 
 
 def stack_of(comment: str) -> str | None:
-    """Return the stack whose comment begins so, None if it is no stack's any more.
+    """Return the stack whose comment begins like this, None if there is no such stack.
 
-    Only comments that our App wrote are read, but who may write to the repository may edit these.
+    Only our App's comments are read, but everybody with write access may edit them.
     """
     name = comment.removeprefix(MARKER).partition(" ")[0]
     try:
@@ -105,13 +104,13 @@ def render_comment(view: CommentView) -> str:
 
 
 def render_nothing(stack: str, sha: str) -> str:
-    """Return the comment of a stack that a newer commit does not change any more."""
+    """Return the comment of a stack that a newer commit no longer changes."""
     where = f" of stack {code(stack, _NAME)}" if _is_named(stack) else ""
     return f"{marker(stack)}\n{_heading(stack)}\n\nAs of commit {code(sha[:7])}, nothing{where} would change."
 
 
 def render_notice(stack: str, sha: str, notice: str, page_url: str = "") -> str:
-    """Return the comment that tells why nothing is planned of a commit, or without ``sha`` of whichever comes.
+    """Return the comment that tells why a commit is not planned; without ``sha`` it is for any commit.
 
     Lines of ``notice`` are paragraphs. ``page_url`` lists all of the pull request.
     """
@@ -123,11 +122,11 @@ def render_notice(stack: str, sha: str, notice: str, page_url: str = "") -> str:
 
 
 def render_closed(text: str, page_url: str, *, merged: bool, applied: bool) -> str:
-    """Return a comment of a stack with the end of the pull request in place of what comes next.
+    """Return a stack's comment with the pull request's end instead of next steps.
 
     ``applied`` tells that something was applied, or was to be, before the merge. A comment without next steps stays.
     """
-    # Plans come before these two headings, whatever a plan says.
+    # Plans precede these two headings, whatever a plan contains.
     now = text.rfind("\n\n### ")
     outlook = text.rfind("\n\n### What happens on ", 0, max(now, 0))
     if outlook < 0 or not text.startswith(f"\n\n### {_NOW}\n\n", now):
@@ -155,7 +154,7 @@ def _heading(stack: str, place: str = "") -> str:
 
 
 def _head(view: CommentView) -> str:
-    """Return marker and heading, the line of counts, what was planned, and whether there was an internal error."""
+    """Return marker and heading, counts, the planned commit, and the internal error, if any."""
     layers = [each.layer for each in view.layers]
     found = _held_up(tally(layers), view.policy_statuses)
     sets = f" **{many(len(found.failing), 'policy set')} {'fails' if len(found.failing) == 1 else 'fail'}.**"
@@ -176,7 +175,7 @@ def _head(view: CommentView) -> str:
 
 
 def _older(view: CommentView) -> Overtaken | None:
-    """Return which of the stack's own plans are older than the base branch, if any are."""
+    """Return which of the stack's own plans are outdated, if any."""
     return view.older.among({each.layer.root.name for each in view.layers}) if view.older else None
 
 
@@ -194,18 +193,18 @@ def _planned_from(layer: SpeculativePlan, base: str) -> str:
 
 
 def _held_up(found: Tally, policy_statuses: Sequence[Standing]) -> Tally:
-    """Return the tally without the sets that their owners let pass."""
+    """Return the tally without the sets that owners approved."""
     passed = _let_pass(policy_statuses)
     return replace(found, failing=tuple(name for name in found.failing if name not in passed))
 
 
 def _let_pass(policy_statuses: Sequence[Standing]) -> Collection[str]:
-    """Return the sets that their owners let pass."""
+    """Return the sets that owners approved."""
     return {each.policy_set.name for each in policy_statuses if each.state is SetState.APPROVED}
 
 
 def _holding(layers: Sequence[SpeculativePlan], policy_statuses: Sequence[Standing]) -> Sequence[Standing]:
-    """Return the sets that hold up the merge, with other rules or with what they do not judge of some layers."""
+    """Return the sets that block the merge by changed rules, or by layers without a verdict."""
     shown = {each.id for each in layers}
     return [
         each
@@ -216,19 +215,19 @@ def _holding(layers: Sequence[SpeculativePlan], policy_statuses: Sequence[Standi
 
 
 def _is_unjudged(standing: Standing) -> bool:
-    """Tell whether a set has no verdict on something that is planned: planning again may bring it."""
+    """Tell whether a set has no verdict on a planned layer: another plan may bring it."""
     return any(not each.options and each.plan is not None for each in standing.missing)
 
 
 def _stuck(view: CommentView) -> tuple[str, ...]:
-    """Return the other stacks in which something holds up the merge."""
+    """Return the other stacks in which something blocks the merge."""
     others = {name: layers for name, layers in view.stacks.items() if name != view.stack}
     found = {name: _held_up(tally(layers), view.policy_statuses) for name, layers in others.items()}
     return tuple(name for name, each in found.items() if each.failed or each.refused or each.unplanned or each.failing)
 
 
 def _policies(views: Sequence[LayerView], policy_statuses: Sequence[Standing]) -> Iterator[str]:
-    """Yield who approved, and what the policy sets say of each root, those that refuse it first."""
+    """Yield the approvals, and the policy verdicts on each root, refusals first."""
     layers = [each.layer for each in views]
     found = tally(layers)
     spoken = {verdict.policy_set for each in layers if not each.options for verdict in each.verdicts}

@@ -1,4 +1,4 @@
-"""What happens on merge, as a comment tells it: who waits for whom, who reviews, and what is to be done before."""
+"""What happens on merge: which stacks wait, who reviews, and what to do before."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tidegate.pull_requests.rules.tally import Tally, awaited
 from tidegate.rules.access import EVERYBODY, Action, spelled
 from tidegate.texts.markdown import code, escaped
 
-#: Sentences of one kind: beyond these nobody reads, and roots have their own on the deployment's check run.
+#: Sentences of one kind at most; roots have their own on the deployment's check run.
 _SENTENCES = 10
 _NAME = 60
 _READ = "Read the plans."
@@ -50,7 +50,7 @@ def on_merge(
 ) -> Sequence[str]:
     """Return what happens to a stack's roots on merge, a sentence each. ``stacks`` are all of the pull request.
 
-    ``applied`` is how far it is applied, where that is done before, ``ahead`` how the queues of its roots are.
+    ``applied`` is the apply progress, if any, ``ahead`` the state of the roots' queues.
     """
     layers = [each for each in stacks[stack] if not each.is_extra]
     extra = tuple(each.root.name for each in stacks[stack] if each.is_extra and not each.gone)
@@ -77,9 +77,9 @@ def next_steps(
     stuck: tuple[str, ...] = (),
     now: Circumstances = Circumstances(),
 ) -> Sequence[str]:
-    """Return what is to be done now, a sentence each. ``found`` are the counts; ``applied`` is as for ``on_merge``.
+    """Return the next steps, a sentence each. ``found`` are the counts; ``applied`` is as for ``on_merge``.
 
-    ``stuck`` are the other stacks in which something holds up the merge.
+    ``stuck`` are the other stacks in which something blocks the merge.
     """
     rules = [each for each in now.unapproved if each.name not in found.failing]
     lines = [*_corrections(found), *_approvals(layers, found), *map(_of_rules, rules[:_SENTENCES])]
@@ -161,7 +161,7 @@ def _grouped(
 
 
 def _first(sentences: Sequence[str], others: str) -> Sequence[str]:
-    """Return the first sentences of one kind, and how many there are besides; ``others`` says of what."""
+    """Return the first sentences of one kind, and how many more there are; ``others`` names what they are about."""
     more = len(sentences) - _SENTENCES
     return [*sentences[:_SENTENCES], *([f"{more} more {others}."] if more > 0 else [])]
 
@@ -176,7 +176,7 @@ def _reviews(layers: Sequence[SpeculativePlan]) -> Sequence[str]:
 
 
 def _required(layers: Sequence[SpeculativePlan]) -> Sequence[str]:
-    """Return what is required of applies after the merge."""
+    """Return the requirements of applies after the merge."""
     sentences = [
         f"{people(roots)}: applied only with {'; and '.join(map(code, words))} of the head (`apply_requirements`)."
         for words, roots in _grouped(layers, _words).items()
@@ -199,7 +199,7 @@ def _words(layer: SpeculativePlan) -> Sequence[tuple[str, ...]]:
 
 
 def _frozen(layers: Sequence[SpeculativePlan]) -> Sequence[str]:
-    """Return in which times what is not applied."""
+    """Return which roots freeze windows block, and when."""
     sentences = [
         f"{people(roots)}: frozen {code(window.words)}{f': {escaped(window.reason)}' if window.reason else ''}. "
         "Waiting deployments are applied automatically when the freeze ends."
@@ -260,7 +260,7 @@ def _merge(look: str, stuck: tuple[str, ...], *, is_draft: bool) -> str:
     if stuck:
         look = look or "Nothing would change here."
         return f"{look} {_begins(_stacks(stuck))} {'blocks' if len(stuck) == 1 else 'block'} the merge."
-    # Nothing tells this comment that a draft became ready: it must be true then, too.
+    # No event updates this comment when a draft becomes ready: the text must be true then, too.
     ready = " once it is no longer a draft" if is_draft else ""
     if not look:
         return f"Nothing would change. Merge it{ready}." if is_draft else "Nothing would change. You can merge."
@@ -268,7 +268,7 @@ def _merge(look: str, stuck: tuple[str, ...], *, is_draft: bool) -> str:
 
 
 def _look(found: Tally, *, stays: bool) -> str:
-    """Return what to look at before the merge, an empty text if nothing would change. ``stays``: resources may."""
+    """Return what to check before the merge, empty without changes. ``stays``: resources may."""
     if found.changes.destroy or found.changes.replace:
         look = "Check what is destroyed and replaced."
     else:

@@ -1,4 +1,4 @@
-"""What became of the roots of a merged pull request, as the comments of its stacks tell it."""
+"""The results of a merged pull request's roots in its comments."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tidegate.pull_requests.rules.blocks import LAST_LINES, link
 from tidegate.pull_requests.rules.comment import MAXIMUM_COMMENT, MERGED
 from tidegate.texts.markdown import bounded, code, escaped, fenced, folded, prose, size, tagged_code
 
-#: How long the comments of a merged pull request follow what is not applied: a plan waits for its review and its
-#: requirements, and what failed is mostly run again soon.
+#: How long the comments of a merged pull request are updated: a plan waits for its review and its requirements, and
+#: failures are usually run again soon.
 FOLLOWED = timedelta(days=REVIEW_DAYS + REQUIREMENTS_DAYS)
-#: How long a root may have no deployment: a push that no webhook told of is found within minutes.
+#: How long a root may have no deployment: missed pushes are found within minutes.
 UNKNOWN = timedelta(days=1)
 #: Bytes of rows and of last lines at most, and those that are kept free whatever the comment has before.
 _ROWS, _LINES, _GLUE = 8_000, 20_000, 100
@@ -50,16 +50,16 @@ _WORDS = {
     State.ENGINE_FAULT: "**internal error**",
 }
 _FAILED = frozenset({State.PLAN_FAILED, State.APPLY_FAILED, State.OUTCOME_UNKNOWN, State.ENGINE_FAULT, State.BLOCKED})
-#: What says why besides its state.
+#: States whose reason is shown.
 _EXPLAINED = frozenset({*_FAILED, State.REFUSED, State.GATED, State.AWAITING_REQUIREMENTS})
 
 
 @dataclass(frozen=True, slots=True)
 class MergedRoot:
-    """A root in its stack, and the deployment that deploys the merge there; None as long as there is none.
+    """A root in its stack, and the deployment of the merge there; None as long as there is none.
 
-    ``of`` is the commit that the merge made. ``url`` shows the deployment, empty if nothing does. ``lock`` is the one
-    of its queue or of its stack.
+    ``of`` is the merge commit. ``url`` shows the deployment, empty if nothing does. ``lock`` is the one of its queue or
+    of its stack.
     """
 
     root: str
@@ -71,12 +71,12 @@ class MergedRoot:
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing is left to be done."""
+        """Whether nothing is left to do."""
         return self.deployment is not None and self.deployment.state in DONE
 
     @property
     def has_failed(self) -> bool:
-        """Whether somebody has to do something about it."""
+        """Whether a person must act."""
         return self.deployment is not None and self.deployment.state in _FAILED
 
 
@@ -89,7 +89,7 @@ def is_settled(roots: Sequence[MergedRoot], closed_at: datetime, now: datetime) 
 
 
 def render_merged(roots: Sequence[MergedRoot], page_url: str) -> str:
-    """Return the end of the comment of a merged pull request's stack: what became of its roots."""
+    """Return the final part of a merged pull request's comment: the results of the stack's roots."""
     ordered = sorted(roots, key=lambda each: (not each.has_failed, each.is_done, each.root))
     rows = bounded([*map(_row, ordered)], _ROWS, lambda count: f"| … and {count} more | |")
     parts = (
@@ -103,7 +103,7 @@ def render_merged(roots: Sequence[MergedRoot], page_url: str) -> str:
 
 
 def with_end(comment: str, end: str) -> str:
-    """Return a comment with another end; where there is no room for both, the last lines of failures go."""
+    """Return a comment with another final part; if it does not fit, without the last lines of failures."""
     start = comment.rfind(f"\n\n{MERGED}\n\n")
     plans = comment if start < 0 else comment[:start]
     room = MAXIMUM_COMMENT - size(plans) - _GLUE
@@ -141,7 +141,7 @@ def _state(each: MergedRoot) -> str:
 
 
 def _behind(root: str, lock: Lock) -> str:
-    """Return who locked what holds a deployment back, until when, why, and what takes the lock away."""
+    """Return who locked what blocks a deployment, until when, why, and how to unlock it."""
     what = named(lock.scope) if lock.scope else "its queue"
     end = f" until {moment(lock.expires_at)}" if lock.expires_at else ""
     about = "--all" if lock.scope == WHOLE else f"--stack {lock.scope}" if lock.scope else f"-p {root}"

@@ -1,4 +1,4 @@
-"""Tag queries about pull requests: one is found by any of the roots that it affects."""
+"""Tag queries about pull requests: any of its roots may match."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def parse_pull_request_query(text: str, terms: ForgeTerms) -> TagQuery:
 
 
 def is_found(record: PullRequestRecord, layers: Iterable[SpeculativePlan], query: TagQuery) -> bool:
-    """Tell whether a pull request matches: a root that it affects does, or it does itself if it affects none."""
+    """Tell whether a pull request matches: by one of its roots, or by itself if it has none."""
     spec = record.spec
     revisions = [f"revision:{spec.head_sha[:length]}" for length in range(7, len(spec.head_sha) + 1)]
     own = (f"repository:{spec.repository}", f"by:{spec.author}", *revisions)

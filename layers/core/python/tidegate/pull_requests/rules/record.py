@@ -1,4 +1,4 @@
-"""The record of a pull (or merge) request: what it is, three conditions, and the state that follows from them."""
+"""The record of a pull (or merge) request: its data, three conditions, and the state that follows from them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _NAMED = 10
 
 @dataclass(frozen=True, slots=True)
 class Overtaken:
-    """That the base branch moved on since something was planned on its commit ``planned_on``, and changed ``roots``.
+    """The base branch changed ``roots`` after something was planned on its commit ``planned_on``.
 
-    ``now`` is its commit that did so the last time.
+    ``now`` is the latest such commit.
     """
 
     base: str
@@ -35,12 +35,12 @@ class Overtaken:
     roots: tuple[str, ...]
 
     def among(self, roots: Collection[str]) -> Overtaken | None:
-        """Return it as far as it is about some roots, None if it is about none of them."""
+        """Return it reduced to some roots, None if it concerns none of them."""
         found = tuple(name for name in self.roots if name in roots)
         return replace(self, roots=found) if found else None
 
     def sentence(self, base: str, named: Sequence[str]) -> str:
-        """Return what happened, with the branch and the roots as they are to be written."""
+        """Return the text, with the formatted names of the branch and the roots."""
         since = f"since this was planned on {self.planned_on[:7]}"
         what = f"{listed(named, _NAMED)}, or what holds for {'it' if len(named) == 1 else 'them'}"
         return f"{base} has moved on to {self.now[:7]} {since}, and changed {what}."
@@ -80,7 +80,7 @@ class Condition:
 
 
 class PullRequestState(StrEnum):
-    """What is to be done next for a pull request."""
+    """The next step for a pull request."""
 
     IDLE = "Idle"
     DISCOVERY_NEEDED = "DiscoveryNeeded"
@@ -90,7 +90,7 @@ class PullRequestState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Applying:
-    """The newest deployment that ``tidegate apply`` asked for of a root in a stack, or the one of its merge."""
+    """The newest deployment of a root in a stack by ``tidegate apply``, or the one of its merge."""
 
     root: str
     stack: str
@@ -102,12 +102,11 @@ class Applying:
 
 
 class VerdictKind(StrEnum):
-    """What a verdict comes to: the first of these that is so.
+    """The kind of a verdict: the first that applies.
 
-    ``conflict``: head and base cannot be merged. ``failed``: Tidegate or a plan did.
-    ``refused``: a root was not run, such as for a provider that is not allowed.
-    ``held_up``: policy sets refuse plans. ``incomplete``: not all could be planned. ``not_planned``: nothing was, as
-    for a draft. ``with_options``: the plans are a look only.
+    ``conflict``: head and base cannot be merged. ``failed``: an internal error, or a plan failed. ``refused``: a root
+    was not run, such as for a provider that is not allowed. ``held_up``: policy sets refuse plans. ``incomplete``: not
+    all could be planned. ``not_planned``: nothing was, as for a draft. ``with_options``: the plans are informational.
     """
 
     CONFLICT = "conflict"
@@ -122,7 +121,7 @@ class VerdictKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LetPass:
-    """A policy set that refuses plans, and by whose approvals it lets them pass."""
+    """A policy set that refuses plans, and whose approvals let them pass."""
 
     policy_set: str
     by: tuple[str, ...]
@@ -130,10 +129,10 @@ class LetPass:
 
 @dataclass(frozen=True, slots=True)
 class PullRequestVerdict:
-    """What the check run of the whole says of a pull request: its title, and how it ended.
+    """The check run of the whole pull request: its title, and its conclusion.
 
-    ``kind`` tells what it comes to, ``blocking`` are the policy sets that hold up the merge, ``passed`` those that
-    would if their owners did not approve.
+    ``kind`` is the verdict's kind, ``blocking`` are the policy sets that block the merge, ``passed`` those that owners
+    approved.
     """
 
     title: str
@@ -213,64 +212,64 @@ class PullRequestRecord:
 
     @property
     def older(self) -> Overtaken | None:
-        """How the plans are older than their base branch, if that changed what they are about."""
+        """The outdated plans, if the base branch changed their roots."""
         if not self.overtaken:
             return None
         return Overtaken(self.spec.base, self.spec.base_sha, self.base_now, self.overtaken)
 
     @property
     def state(self) -> PullRequestState:
-        """What is to be done next, by the conditions as they were judged last."""
+        """The next step, by the last evaluated conditions."""
         return state(self.conditions)
 
 
 def stands_where(record: PullRequestRecord, seen: SeenPullRequest) -> bool:
-    """Tell whether the forge has the pull request at the head, and for the base branch, that the record has."""
+    """Tell whether the VCS provider has the same head and base branch as the record."""
     known, now = record.spec, seen.spec
     return (known.head_sha, known.base) == (now.head_sha, now.base)
 
 
 def first_record(seen: SeenPullRequest, base_sha: str) -> PullRequestRecord:
-    """Return the record of a pull request that is seen first. ``base_sha`` is where its base branch is now."""
+    """Return the record of a new pull request. ``base_sha`` is the base branch's current commit."""
     return PullRequestRecord(replace(seen.spec, base_sha=base_sha), opened_at=seen.opened_at)
 
 
 def followed(record: PullRequestRecord, seen: SeenPullRequest, base_sha: str, at: datetime) -> PullRequestRecord:
     """Return the record of a pull request that is open, as it is seen ``at``.
 
-    Another revision is worked on by another execution, and so is one that was closed, or a draft that was not planned.
+    Another revision needs a new execution, and so does a reopened pull request, or a draft that becomes ready.
     """
-    if seen.spec.head_sha != record.spec.head_sha:  # The forge takes what is pushed to out of its merge queue.
+    if seen.spec.head_sha != record.spec.head_sha:  # A push removes it from the merge queue.
         record = replace(record, queued="")
     since = record.spec.base_since if seen.spec.base == record.spec.base else at
     spec = replace(seen.spec, base_sha=base_sha, base_since=since, pushes=record.spec.pushes)
     ready = record.skipped and not spec.is_draft
     if record.is_open and spec.revision == record.spec.revision and not ready:
         return replace(record, spec=spec)
-    # What is known of a head that comes back is of layers that were stopped when it went.
+    # A head that comes back had its layers stopped when it went.
     if record.is_open and not ready and spec.revision != record.discovered:
         return _next_attempt(replace(record, spec=spec))
     return anew(replace(record, spec=spec, closed_at=None, merged=False, merge_sha="", deploys=(), plans=()))
 
 
 def anew(record: PullRequestRecord) -> PullRequestRecord:
-    """Return the record as if nothing of its revision were known: another execution finds it out."""
+    """Return the record without knowledge of its revision: another execution discovers it."""
     return _next_attempt(replace(record, discovered="", commented=""))
 
 
 def asked(record: PullRequestRecord, before: PullRequestRecord | None, request: PlanRequest) -> PullRequestRecord:
-    """Return the record for an execution that does what somebody asks for; ``before`` is the record until now."""
+    """Return the record for an execution that does what was requested; ``before`` is the record until now."""
     stays = before is not None and before.execution == record.execution
     return replace(anew(record) if stays else record, request=request)
 
 
 def restarted(record: PullRequestRecord) -> PullRequestRecord:
-    """Return the record with another execution in place of one that ended without a result."""
+    """Return the record with a new execution instead of one that ended without a result."""
     return replace(anew(record), restarted=True, request=record.request)
 
 
 def _next_attempt(record: PullRequestRecord) -> PullRequestRecord:
-    """Return the record for its next execution. Attempts never begin again: a head may come back by a forced push."""
+    """Return the record for its next execution. Attempts only grow: a force push may restore an old head."""
     return replace(
         record,
         attempt=record.attempt + 1,
@@ -299,7 +298,7 @@ def conditions(record: PullRequestRecord, layers: Collection[SpeculativePlan], a
 
 
 def state(conditions: Collection[Condition]) -> PullRequestState:
-    """Return what is to be done next; the first that applies. A condition that is missing counts as unknown."""
+    """Return the next step; the first that applies. A missing condition counts as unknown."""
     status = {each.type: each.status for each in conditions}
     if status.get(ConditionType.IS_LAST_COMMIT_DISCOVERED) is not Status.TRUE:
         return PullRequestState.DISCOVERY_NEEDED

@@ -1,4 +1,4 @@
-"""What is said of a pull request's plans besides themselves: what is missing, older, or planned with options."""
+"""Remarks on a pull request's plans: missing, outdated, or with options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidegate.pull_requests.rules.record import Overtaken
 from tidegate.texts.markdown import bounded, code, escaped, prose
 from tidegate.texts.sentences import listed
 
-#: What a comment asks for who wants all of a pull request planned once more.
+#: The comment that plans all of the pull request again.
 PLAN = "`tidegate plan`"
 AGAIN = f"Comment {PLAN} to plan again."
 #: Groups of roots, and options of one, that are named.
@@ -22,7 +22,7 @@ _NAME, _WHY = 100, 400
 
 
 def older(overtaken: Overtaken | None) -> str:
-    """Return that plans are older than their base branch, and what helps; or nothing."""
+    """Return which plans are outdated, and what to do; or nothing."""
     if overtaken is None:
         return ""
     names = [code(name, _NAME) for name in overtaken.roots]
@@ -31,7 +31,7 @@ def older(overtaken: Overtaken | None) -> str:
 
 
 def conflict(layers: Collection[SpeculativePlan]) -> str:
-    """Return why head and base cannot be merged, if a plan failed of that, in plain words. It is the same for all."""
+    """Return why head and base cannot be merged, if a plan failed for that reason, in plain text."""
     return next((each.reason for each in layers if each.conflict), "")
 
 
@@ -50,7 +50,7 @@ def with_options(layers: Sequence[SpeculativePlan]) -> str:
 
 
 def rules(changes: Sequence[str]) -> str:
-    """Return what the pull request changes of what runs or grants something, and what follows; or nothing."""
+    """Return the pull request's changes to what runs or grants something, and the consequences; or nothing."""
     if not changes:
         return ""
     names = listed([code(each, _NAME) for each in changes], _RULES)
@@ -61,7 +61,7 @@ def rules(changes: Sequence[str]) -> str:
 
 
 def left_behind(layers: Sequence[SpeculativePlan], room: int) -> str:
-    """Return what stays behind of roots that the merge takes away, and what destroys it; or nothing."""
+    """Return which resources of removed roots remain, and how to destroy them; or nothing."""
     left = [each for each in layers if each.leaves_resources]
     if not left:
         return ""
@@ -80,7 +80,7 @@ def _about(layer: SpeculativePlan) -> str:
 
 
 def not_planned(notice: str, notes: str, room: int) -> str:
-    """Return what is not planned, a line for each line of these, in ``room`` bytes: what holds up the merge first."""
+    """Return what is not planned, one line each, in ``room`` bytes: what blocks the merge first."""
     lines = [f"* {prose(line)}" for text in (notice, notes) for line in text.splitlines() if line.strip()]
     return f"### Not planned\n\n{bounded(lines, room, lambda count: f'* … and {count} more.')}" if lines else ""
 

@@ -1,4 +1,4 @@
-"""What the layers of a pull request come to: counts, their order by importance, and which stack goes after which."""
+"""Counts of a pull request's layers, their order by importance, and the order of stacks."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ _WITHOUT_PLAN = (LayerState.FAILED, LayerState.REFUSED)
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many layers there are of each kind; ``gone`` are those that the merge takes away, ``left`` the
-    resources that stay behind of these.
+    """How many layers there are of each kind; ``gone`` are removed by the merge, ``left`` their remaining resources.
 
     ``changes`` is the sum of their plans, without addresses. ``failing`` are the names of the policy sets that fail,
     ``warning`` those that only warn.
@@ -75,9 +74,9 @@ def tally(layers: Collection[SpeculativePlan]) -> Tally:
 
 
 def by_importance(layers: Iterable[SpeculativePlan]) -> Sequence[SpeculativePlan]:
-    """Return the layers: failed ones first, then what destroys, what replaces, what changes; unchanged ones last.
+    """Return the layers: failed ones first, then destroying, replacing, changing, and unchanged ones.
 
-    Those of one kind stand in the order in which a merge deploys them, what it does not deploy after them.
+    Within a kind they have the merge's order, those that it does not deploy last.
     """
     found = list(layers)
     place = {stack: number for number, stack in enumerate(stacks_of(found))}
@@ -104,7 +103,7 @@ def _names(verdicts: Iterable[PolicyVerdict]) -> tuple[str, ...]:
 
 
 def stacks_of(layers: Iterable[SpeculativePlan]) -> Mapping[str, Sequence[SpeculativePlan]]:
-    """Return the layers of each stack, by name; stacks that others wait for come first."""
+    """Return the layers of each stack, by name; stacks that others depend on come first."""
     found: dict[str, list[SpeculativePlan]] = {}
     for layer in layers:
         found.setdefault(layer.stack, []).append(layer)
@@ -113,5 +112,5 @@ def stacks_of(layers: Iterable[SpeculativePlan]) -> Mapping[str, Sequence[Specul
 
 
 def awaited(layers: Iterable[SpeculativePlan]) -> frozenset[str]:
-    """Return the stacks that layers of one stack wait for."""
+    """Return the stacks that one stack's layers depend on."""
     return frozenset(name for each in layers for name in (*each.waits.plan_after, *each.waits.apply_after))

@@ -1,8 +1,8 @@
-"""What the files of a pull request's root may not say: that its plan runs programs, or fetches code from elsewhere.
+"""Check a pull request's root files: its plan must not run programs or fetch code from elsewhere.
 
-It reads the words of a file as the engine reads them, and most of them count wherever they stand: an engine that meets
-an error guesses where the next block begins, and begins it. What cannot be read is refused (docs/decisions/0179, 0119).
-No pydantic here: the runner imports this module.
+This reads the tokens of a file as the engine does, and most of them count wherever they are: after an error, the engine
+guesses where the next block begins. An unreadable file is refused (docs/decisions/0179, 0119). No pydantic here: the
+runner imports this module.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from tidegate.pull_requests.rules.allowed_code import Allowed, Finding, allow_by
 from tidegate.roots.rules.hcl import Argument, Block, Body, HclFile
 from tidegate.roots.rules.hcl_tokens import Kind, Token, decoded
 
-#: Data sources that need their provider allowed by its own name: what each does, and its provider.
+#: Data sources that need their provider allowed by its own name: the effect of each, and its provider.
 _DATA = {
     "external": ("runs a program", "hashicorp/external"),
     "http": ("calls a URL", "hashicorp/http"),
     "local_command": ("runs a program", "hashicorp/local"),
 }
 
-#: Of AWS, and of those that do as it does: a file in the repository could name a program that gives credentials.
+#: AWS and similar providers: a file in the repository could name a program that gives credentials.
 _FILES_OF_CREDENTIALS = re.compile(r"shared_config_files?|shared_credentials_files?|credential_process")
-#: Another state is read by a backend of the file's choice, with settings of its choice: both are to be read here.
+#: Another state is read by a backend with settings of the file's choice: both must be literal here.
 _REMOTE_STATE = "terraform_remote_state"
 _OWN_TEXT = "Nothing allows it before the merge. Write it out."
 
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What a file has: what is refused in it, the directories of modules that it uses, and whether it uses modules."""
+    """The result for a file: refusals, directories of local modules, and whether it uses modules."""
 
     findings: tuple[Finding, ...] = ()
     local_modules: frozenset[str] = frozenset()
@@ -41,7 +41,7 @@ class Examined:
 
 
 def examine(name: str, content: bytes, allowed: Allowed) -> Examined:
-    """Examine one file of a module, or one of settings for its backend, in either form of the language."""
+    """Examine one file of a module, or one with backend settings, in either syntax of the language."""
     if name.endswith(".json"):
         return _examine_json(content.decode("utf-8", "replace"), allowed)
     file = HclFile(content)
@@ -76,12 +76,12 @@ def is_local(source: str) -> bool:
 
 
 def locked_providers(lock_file: str) -> frozenset[str]:
-    """Return the addresses of the providers in a dependency lock file; none of one that cannot be read."""
+    """Return the addresses of the providers in a dependency lock file; none if it is unreadable."""
     file = HclFile(lock_file.encode())
     return frozenset() if file.problem else frozenset(block.labels[0] for block in file.body.all_of("provider"))
 
 
-#: Labels that are refused behind a keyword: what they mean.
+#: Labels that are refused behind a keyword, and their meaning.
 _LABELLED = {
     ("backend", "kubernetes"): "the backend 'kubernetes' runs a program that its settings name.",
     ("key_provider", "external"): "the key provider 'external' runs a program.",
@@ -90,7 +90,7 @@ _LABELLED = {
 
 
 def _unsafe_words(file: HclFile, allowed: Allowed) -> Iterator[Finding]:
-    """Yield what is refused wherever it stands."""
+    """Yield tokens that are refused anywhere."""
     for number, (kind, text, at) in enumerate(file.tokens):
         if kind is Kind.NAME:
             if named := _FILES_OF_CREDENTIALS.search(text):
@@ -121,7 +121,7 @@ def _judged_label(keyword: str, label: str, line: int, allowed: Allowed) -> Iter
 
 
 def _unsafe_block(file: HclFile, block: Block, allowed: Allowed) -> Iterator[Finding]:
-    """Yield what is refused in a block because of what the block is."""
+    """Yield refusals that depend on the type of a block."""
     for each in block.body.arguments:
         line = file.line(each.at)
         if block.kind == "module" and each.name == "source":
@@ -148,7 +148,7 @@ def _judged_requirement(file: HclFile, requirement: Argument, allowed: Allowed) 
 
 
 def _judged_remote_state(argument: Argument, line: int) -> Iterator[Finding]:
-    """Yield what leaves open which backend reads another state, and by which settings."""
+    """Yield why it is open which backend reads another state, or with which settings."""
     value = argument.value
     if argument.name == "backend" and argument.text is None:
         yield Finding(
@@ -165,7 +165,7 @@ def _judged_remote_state(argument: Argument, line: int) -> Iterator[Finding]:
 
 
 def _is_written_out(value: Sequence[Token]) -> bool:
-    """Tell whether a value is one object, and nothing is done with it."""
+    """Tell whether a value is one literal object."""
     if value[0][:2] != (Kind.OPEN, "{"):
         return False
     first = next((token for token in value[1:] if token[0] is not Kind.NEWLINE), value[0])

@@ -1,4 +1,4 @@
-"""Deployments that are not to be applied any more, as their pull request was closed without being merged."""
+"""Deployments that are withdrawn because their pull request closed without a merge."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tidegate.deploys.rules.requirements_gate import waits
 from tidegate.deploys.rules.state import State
 from tidegate.deploys.rules.waiting import AfterGate
 
-#: Where a deployment can be withdrawn: nobody has decided to apply it yet.
+#: States in which a deployment can be withdrawn: nobody has approved it yet.
 _BEFORE = frozenset({State.QUEUED, State.PLANNING, State.AWAITING_REVIEW, *WAITING})
 
 
@@ -18,7 +18,7 @@ def withdrawal(reference: str) -> str:
 
 
 def may_be_withdrawn(deployment: Deployment) -> bool:
-    """Tell whether a deployment is neither withdrawn nor applied yet, nor was it decided to apply it."""
+    """Tell whether a deployment is neither withdrawn nor approved nor applied."""
     gate, review = deployment.gate, deployment.review
     if waits(deployment):
         return not deployment.outcome.withdrawn
