@@ -1,10 +1,9 @@
-"""What verbs need from outside, as protocols, and `Ports`, which makes and keeps it. Adapters fulfil these.
+"""Ports: protocols for what verbs need from outside, and `Ports`, which creates and caches their adapters.
 
-Every method may raise what its adapter's service raises when that service is down; what is named
-at it is what callers are meant to handle.
+Every method may raise its adapter's service errors; the docstrings name errors that callers must handle.
 
-A module is loaded when one of its names is asked for: making all of these classes takes longer than the work of some
-functions. What counts its start imports the module itself.
+A module is loaded when one of its names is first used: creating all of these classes takes longer than the work of some
+functions. Start-critical code imports the module itself.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ _MODULES = {
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
-if not TYPE_CHECKING:  # Type checkers would take it for any name.
+if not TYPE_CHECKING:  # Type checkers would accept any name.
 
     def __getattr__(name: str) -> Any:
         if name not in _MODULE_OF:

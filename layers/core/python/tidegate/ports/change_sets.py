@@ -1,4 +1,4 @@
-"""Which deployments belong to one change."""
+"""Deployments of one change."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class ChangeSets(Protocol):
     """The change sets: one record for each root in a stack, as a change may have thousands."""
 
     def enroll(self, change_set: str, deployments: Sequence[Enrolled]) -> None:
-        """Add deployments, all before the first of them is enqueued. One that is newer takes an older one's place.
+        """Add deployments, all before the first of them is enqueued. A newer one replaces an older one.
 
-        The same again, or an older one, changes nothing.
+        A repeated or older one changes nothing.
         """
 
     def deployments(self, change_set: str) -> Sequence[Enrolled]:
-        """Return all, by stack and root, as they are now (no stale read)."""
+        """Return all, by stack and root, with a consistent read."""

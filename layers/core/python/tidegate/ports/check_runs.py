@@ -1,4 +1,4 @@
-"""What check runs show, and what those of a line were asked to show."""
+"""Check runs, and the positions that they show."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ if TYPE_CHECKING:  # Functions import this, and their starts count.
 
 @dataclass(frozen=True, slots=True)
 class PublishedCheckRun:
-    """The check run on the forge that shows a deployment now, and what it shows.
+    """The current check run of a deployment at the VCS provider, and its content.
 
-    ``closed`` tells that the forge shows it as completed: to show progress again, a new one is made.
-    ``digest`` is of all that it shows, and ``repeated_by`` the deployment that runs this one again. ``answer`` says why
-    what somebody asked for had no effect, in the state ``answered_in``: later ones do not show it. ``noted`` are
-    digests of the annotations that it has.
+    ``closed`` tells that it is completed: to show progress again, a new one is created. ``digest`` is of its content,
+    and ``repeated_by`` the deployment that runs this one again. ``answer`` says why a request had no effect, in the
+    state ``answered_in``: later states do not show it. ``noted`` are digests of its annotations.
     """
 
     deployment: str
@@ -34,27 +33,27 @@ class PublishedCheckRun:
 
 @dataclass(frozen=True, slots=True)
 class QueueSnapshot:
-    """What check runs were asked to show of a queue's line, by deployment, and when somebody looks at it again."""
+    """What check runs of a queue were asked to show, by deployment, and when the next refresh is."""
 
     shown: Mapping[str, Shown]
     again: datetime | None = None
 
 
 class CheckRuns(Protocol):
-    """Which check run shows which deployment."""
+    """The check run of each deployment."""
 
     def published(self, deployment: str) -> PublishedCheckRun | None:
-        """Return what is shown, or None when nothing was shown yet."""
+        """Return what is shown, or None if nothing is yet."""
 
     def remember(self, published: PublishedCheckRun) -> None:
         """Store what is shown now."""
 
     def many(self, deployments: Collection[str]) -> Mapping[str, PublishedCheckRun]:
-        """Return what is shown of each of these of which anything is, by deployment, in one read for each hundred."""
+        """Return what is shown of each of these, by deployment, in one read for each hundred."""
 
 
 class QueueSnapshots(Protocol):
-    """What the check runs of a queue were asked to show of its line."""
+    """What check runs of a queue were asked to show."""
 
     def read(self, queue: str) -> QueueSnapshot:
         """Return all of a queue, in one read."""
@@ -63,7 +62,7 @@ class QueueSnapshots(Protocol):
         """Return what one check run was asked to show."""
 
     def write(self, queue: str, shown: Mapping[str, Shown], gone: Collection[str]) -> None:
-        """Store what these deployments' check runs were asked to show, and forget those that are gone."""
+        """Store what these deployments' check runs were asked to show, and delete those that are gone."""
 
     def expect(self, queue: str, again: datetime) -> None:
         """Remember when somebody looks at the line again."""

@@ -1,4 +1,4 @@
-"""The state machines, the runners' tasks, and stored objects."""
+"""State machines, runner tasks, plan functions, and stored objects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # Functions import this, and their starts count.
 
 @dataclass(frozen=True, slots=True)
 class ObjectStart:
-    """The first bytes of a stored object, and of the whole the size in bytes and the SHA-256 in hexadecimal."""
+    """The first bytes of a stored object; size in bytes and SHA-256 in hexadecimal of the whole."""
 
     content: bytes
     size: int
@@ -21,16 +21,16 @@ class ObjectStart:
 
 class Workflows(Protocol):
     def start_deploy(self, execution: str, queue: str) -> None:
-        """Start the deploy machine under this execution name. Started before is success."""
+        """Start the deploy machine under this execution name. An existing execution counts as success."""
 
     def ending(self, execution: str) -> str | None:
-        """Return how a deploy execution ended, in Step Functions' word; None while it runs.
+        """Return a deploy execution's final status in Step Functions; None while it runs.
 
-        Raise NotFound when there is none of this name (any more: they are kept for 90 days).
+        Raise NotFound if there is none of this name (any more: they are kept for 90 days).
         """
 
     def start_pull_request(self, execution: str, pull_request: str, revision: str) -> None:
-        """Start the pull-request machine under this execution name. Started before, and ended by now, is success.
+        """Start the pull-request machine under this execution name. An existing or ended one counts as success.
 
         Its input is ``{"pull_request": "OWNER/REPO#NUMBER", "revision": …}``.
         """
@@ -39,18 +39,18 @@ class Workflows(Protocol):
         """Stop an execution of the pull-request machine. One that has ended, or never was, counts as stopped."""
 
     def pull_request_ending(self, execution: str) -> str | None:
-        """Return how an execution of the pull-request machine ended, as ``ending`` does. Raise NotFound."""
+        """Return a pull-request execution's final status, as ``ending`` does. Raise NotFound."""
 
     def settle(self, token: str, output: Mapping[str, Any]) -> None:
-        """Answer a task token. Raise TooLate when nobody waits for it any more."""
+        """Settle a task token. Raise TooLate if it has expired."""
 
     def fail(self, token: str, error: str, cause: str) -> None:
-        """Fail a task token. Raise TooLate when nobody waits for it any more."""
+        """Fail a task token. Raise TooLate if it has expired."""
 
 
 class Runners(Protocol):
     def running(self) -> Sequence[RunnerTask]:
-        """Return the tasks that runners run in, or are about to."""
+        """Return the running and starting tasks of runners."""
 
     def stop(self, task: str, reason: str) -> None:
         """Interrupt a task, which is killed two minutes later. One that has ended, or never was, counts as stopped."""
@@ -60,7 +60,7 @@ class PlanFunctions(Protocol):
     """The functions that run plans, where plans begin on Lambda."""
 
     def start(self, function: str, job: str, digest: str, token: str) -> None:
-        """Have the function (its ARN) called soon, in an environment that no other job ever gets."""
+        """Request a call of the function (its ARN), in an execution environment that no other job ever gets."""
 
 
 class Artifacts(Protocol):

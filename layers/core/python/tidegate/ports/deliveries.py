@@ -1,4 +1,4 @@
-"""Webhook deliveries: stored, queued, verified, and asked for again."""
+"""Webhook deliveries: stored, queued, verified, and redelivered."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A stored webhook delivery: the event's kind and the few fields of it that are used."""
+    """A stored webhook delivery: the event's kind and its used fields."""
 
     id: str
     event: str
@@ -20,7 +20,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryOutcome:
-    """What became of a delivery, in sentences, and the deployments that it asked for (by id)."""
+    """The result of a delivery, in sentences, and the deployments that it requested (by id)."""
 
     text: str
     deployments: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Asked:
 
 class Deliveries(Protocol):
     def store(self, delivery: Delivery) -> bool:
-        """Store a delivery. Return False, and change nothing, when its id was stored before."""
+        """Store a delivery. Return False, and change nothing, if its id was stored before."""
 
     def get(self, delivery: str) -> Delivery:
         """Return a stored delivery. Raise NotFound."""
@@ -47,43 +47,43 @@ class Deliveries(Protocol):
     def take_over(self, delivery: str, now: datetime, before: datetime) -> Delivery | None:
         """Take over the queueing of a delivery from who stored it, or took it over, before ``before``; return it.
 
-        One caller gets it, until ``now`` is before the next one's ``before``. Return None when it is queued, or when
-        somebody else is queueing it.
+        One caller gets it, until ``now`` is before the next one's ``before``. Return None if it is queued, or somebody
+        else is queueing it.
         """
 
     def mark_queued(self, delivery: str) -> None:
-        """Remember that the delivery is on its event queue."""
+        """Record that the delivery is on its event queue."""
 
     def unqueued(self, before: datetime) -> Iterable[Delivery]:
         """Return deliveries that were received before ``before`` and never queued (for the reconciler)."""
 
     def conclude(self, delivery: str, outcome: str, deployments: Sequence[str] = ()) -> None:
-        """Remember what became of the delivery, in sentences, and the ids of the deployments that it asked for.
+        """Store the delivery's result, in sentences, and the ids of the deployments that it requested.
 
-        The last one stands. Raise NotFound.
+        The last one counts. Raise NotFound.
         """
 
     def outcome(self, delivery: str) -> DeliveryOutcome | None:
-        """Return what became of the delivery, None while it is not done. Raise NotFound."""
+        """Return the delivery's result, None while it is in progress. Raise NotFound."""
 
     def bind(self, delivery: str, commit: str) -> str:
-        """Bind the delivery to a commit, once and for all; return the one that it is bound to. Raise NotFound."""
+        """Bind the delivery to a commit, once; return the bound commit. Raise NotFound."""
 
     def claim(self, turn: str, delivery: str) -> bool:
-        """Tell whether ``turn``, of which there is one for all deliveries, is this delivery's: the first to claim it.
+        """Tell whether ``turn``, which is unique among all deliveries, belongs to this delivery: the first to claim it.
 
-        Who has it is remembered for a week.
+        Claims are stored for a week.
         """
 
 
 class WebhookSecrets(Protocol):
-    """The secrets that webhooks may be signed with; more than one while they are rotated."""
+    """The secrets with which webhooks may be signed; more than one during a rotation."""
 
     def current(self) -> tuple[str, ...]:
-        """Return the secrets as read some minutes ago at most; none when none is configured."""
+        """Return the secrets, cached for some minutes; none if none is configured."""
 
     def refreshed(self) -> tuple[str, ...]:
-        """Return the secrets as they are now, or ``current()`` when they were read a moment ago."""
+        """Return the secrets as they are now, or ``current()`` if they were just read."""
 
 
 class EventQueue(Protocol):
@@ -92,10 +92,10 @@ class EventQueue(Protocol):
 
 
 class Redeliveries(Protocol):
-    """Which webhooks the forge was asked to deliver once more, by GUID; for a week."""
+    """Requested redeliveries of webhooks by GUID; kept for a week."""
 
     def asked(self, guid: str) -> Asked | None:
-        """Return how often and when, or None when it was not."""
+        """Return how often and when, or None."""
 
     def remember(self, guid: str, asked: Asked) -> None:
-        """Replace what is remembered."""
+        """Replace what is stored."""

@@ -1,4 +1,4 @@
-"""The schedules on which repositories are checked for drift, and what was found."""
+"""Schedules of drift detection, and their results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # Functions import this, and their starts count.
 
 
 class Drifts(Protocol):
-    """The records: one for each schedule of a repository, by its name. One that was never written has version 0."""
+    """The records: one for each schedule of a repository, by its name. An unwritten one has version 0."""
 
     def get(self, repository: str, schedule: str) -> DriftRecord:
         """Return a record. Raise NotFound."""
@@ -19,7 +19,7 @@ class Drifts(Protocol):
         """Return the records of a repository, by name."""
 
     def listed(self) -> Iterable[tuple[str, str]]:
-        """Return repository and name of all records. It may be behind by a second."""
+        """Return repository and name of all records. May be stale by a second."""
 
     def many(self, schedules: Collection[tuple[str, str]]) -> Sequence[DriftRecord]:
         """Return those that exist, by repository and name."""
@@ -35,7 +35,7 @@ class Drifts(Protocol):
 
 
 class Schedules(Protocol):
-    """The cloud's schedules: each starts a drift detection run. Raises CloudUnavailable."""
+    """Schedules of EventBridge: each starts a drift detection run. Raises CloudUnavailable."""
 
     def put(self, record: DriftRecord) -> None:
         """Create or replace the schedule of a record. Raise ScheduleRefused."""
@@ -48,14 +48,14 @@ class DriftRuns(Protocol):
     """Executions of the drift machine. Raises CloudUnavailable."""
 
     def start(self, execution: str, repository: str, schedule: str) -> None:
-        """Start an execution of this name; one that exists already is left as it is."""
+        """Start an execution of this name; an existing one is left alone."""
 
     def ending(self, execution: str) -> str | None:
-        """Return how an execution ended, None while it goes on. Raise NotFound."""
+        """Return an execution's final status, None while it runs. Raise NotFound."""
 
 
 class DriftEvents(Protocol):
-    """Telling others what was found. It may be told twice, or, when nobody listens, not at all."""
+    """Publishes results of drift detection. An event may be repeated, or lost if the bus fails."""
 
     def looked_for(self, record: DriftRecord) -> None:
-        """Put what a run found on the event bus."""
+        """Put a run's result on the event bus."""

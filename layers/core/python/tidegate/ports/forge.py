@@ -1,4 +1,4 @@
-"""The forge's API, and who somebody is there."""
+"""The VCS provider's API, and identities there."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ if TYPE_CHECKING:  # Functions import this, and their starts count.
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Commits of a branch: the commit that they come after, who made them, and who committed what others made.
+    """Commits of a branch: their merge base, their authors, and the committers of others' commits.
 
-    Neither are known where the forge knows nobody by an address, or not all commits were read. ``authors`` are also
-    those whom the messages name besides. The forge itself, which commits what people edit on its pages, is nobody.
-    ``forks_once`` tells that they are known to come after no other commit of the other branch. ``commits`` are all of
-    them, None where there are more than are read.
+    Both are incomplete if the VCS provider knows no user for an email address, or not all commits were read.
+    ``authors`` include co-authors in messages. The provider itself, which commits edits on its pages, is excluded.
+    ``forks_once`` tells that there is only one merge base. ``commits`` are all of them, None if there are too many.
     """
 
     after: str
@@ -34,13 +33,13 @@ class Change:
 
     @property
     def fork_sha(self) -> str:
-        """The one commit that both branches come after; empty where there may be several."""
+        """The only merge base; empty if there may be several."""
         return self.after if self.forks_once else ""
 
 
 @dataclass(frozen=True, slots=True)
 class FailedDelivery:
-    """A webhook delivery of the App that the forge could not hand over: its number and its GUID."""
+    """A failed webhook delivery of the App: its number and its GUID."""
 
     id: int
     guid: str
@@ -49,78 +48,78 @@ class FailedDelivery:
 
 
 class ForgeUrls(Protocol):
-    """Where things are on the forge."""
+    """URLs at the VCS provider."""
 
     def check_run_url(self, repository: str, check_run_id: int) -> str:
-        """Return the address of a check run's page."""
+        """Return the URL of a check run's page."""
 
     def pull_request_checks_url(self, repository: str, number: int) -> str:
-        """Return the address of the list of all check runs of a pull request."""
+        """Return the URL of the list of a pull request's check runs."""
 
     def pull_request_url(self, repository: str, number: int) -> str:
-        """Return the address of a pull request's page."""
+        """Return the URL of a pull request's page."""
 
     def pull_request_ref(self, number: int) -> str:
-        """Return what git calls the head of a pull request."""
+        """Return git's ref of a pull request's head."""
 
     def issue_url(self, repository: str, number: int) -> str:
-        """Return the address of an issue's page."""
+        """Return the URL of an issue's page."""
 
     def commit_url(self, repository: str, sha: str) -> str:
-        """Return the address of a commit's page."""
+        """Return the URL of a commit's page."""
 
     def clone_url(self, repository: str) -> str:
-        """Return the repository's HTTPS address for git."""
+        """Return the repository's HTTPS URL for git."""
 
 
 class Commits(Protocol):
-    """Commits and branches. Raises ForgeUnavailable and ForgeRefused, as all ports of the forge's API do."""
+    """Commits and branches. Raises ForgeUnavailable and ForgeRefused, as all ports of the VCS provider's API do."""
 
     def compare(self, repository: str, base: str, head: str) -> Comparison:
-        """Tell how ``head`` relates to ``base``."""
+        """Return how ``head`` relates to ``base``."""
 
     def change(self, repository: str, base: str, head: str) -> Change:
-        """Return what ``head`` changes that ``base`` (branches or commits) does not have.
+        """Return the changes of ``head`` that ``base`` (branches or commits) does not have.
 
-        Raise NotFound when they have no commit in common.
+        Raise NotFound if they have no common commit.
         """
 
     def authors(self, repository: str, head: str) -> Authors:
-        """Return who made all that a commit has, from the first of its repository on. Raise NotFound."""
+        """Return the authors of a commit and all its ancestors. Raise NotFound."""
 
     def branch_head(self, repository: str, branch: str) -> str:
-        """Return the commit that a branch is at. Raise NotFound when there is no such branch."""
+        """Return a branch's head commit. Raise NotFound if there is no such branch."""
 
     def default_branch(self, repository: str) -> str:
         """Return the name of the default branch."""
 
 
 class CloneTokens(Protocol):
-    """What git reads repositories with."""
+    """Tokens for git."""
 
     def clone_token(self, repository: str, others: Collection[str] = ()) -> str:
         """Return a token that can read the contents of this repository and of ``others``, for an hour.
 
-        On GitHub it can read nothing else. Raise RepositoriesUnreadable where one of the others cannot be read.
+        On GitHub it can read nothing else. Raise RepositoriesUnreadable if another repository cannot be read.
         """
 
 
 class PullRequestReader(Protocol):
-    """Pull requests, as the forge has them."""
+    """Pull requests at the VCS provider."""
 
     def pull_request(self, repository: str, number: int) -> PullRequest:
         """Return a pull request as it is now. Raise NotFound."""
 
     def seen_pull_request(self, repository: str, number: int) -> SeenPullRequest:
-        """Return what a record holds of a pull request, as it is now, in one call. Raise NotFound."""
+        """Return a pull request's data for a record, as it is now, in one call. Raise NotFound."""
 
     def open_pull_requests(self, repository: str) -> Sequence[SeenPullRequest]:
         """Return all open pull requests, by number, in one call for each hundred."""
 
     def pull_requests_of(self, repository: str, sha: str) -> Sequence[SeenPullRequest]:
-        """Return the pull requests that a commit came with, or is a part of, merged or not.
+        """Return the pull requests that contain a commit, merged or not.
 
-        Raise NotFound when there is no such commit.
+        Raise NotFound if there is no such commit.
         """
 
 
@@ -130,8 +129,8 @@ class PullRequestMerger(Protocol):
     def merge_pull_request(self, repository: str, number: int, sha: str, method: MergeMethod) -> None:
         """Merge an open pull request, if its head is still ``sha``.
 
-        Raise ForgeRefused with the forge's own words when it cannot be merged: branch protection, conflicts, another
-        head; AppLacksPermission when the App may not write contents.
+        Raise ForgeRefused with the VCS provider's message if it cannot be merged: branch protection, conflicts, another
+        head; AppLacksPermission if the App may not write contents.
         """
 
 
@@ -142,7 +141,7 @@ class Reviews(Protocol):
         """Return the reviews of a pull request, oldest first."""
 
     def dismiss_review(self, repository: str, number: int, review: int, reason: str) -> None:
-        """Take an approval away, and show the reason. Raise ForgeRefused where that is not allowed, or not known."""
+        """Dismiss an approval with a reason. Raise ForgeRefused if that is not allowed, or not supported."""
 
 
 class Comments(Protocol):
@@ -152,12 +151,12 @@ class Comments(Protocol):
         """Write a comment (Markdown) under a pull request and return its id."""
 
     def update_comment(self, repository: str, number: int, comment: int, text: str) -> None:
-        """Replace the text of a comment under a pull request. Raise NotFound when it is gone."""
+        """Replace the text of a comment under a pull request. Raise NotFound if it is gone."""
 
     def our_comments(self, repository: str, number: int, marker: str) -> Mapping[int, str]:
-        """Return the comments of our App under a pull request whose text begins with ``marker``, by id, oldest first.
+        """Return our App's comments under a pull request that begin with ``marker``, by id, oldest first.
 
-        Those of others are none of ours, whatever their text.
+        Others' comments never count, whatever their text.
         """
 
     def react(self, repository: str, number: int, comment: int, reaction: str) -> None:
@@ -165,20 +164,20 @@ class Comments(Protocol):
 
 
 class People(Protocol):
-    """What people may do."""
+    """Permissions of people."""
 
     def permission(self, repository: str, user: str) -> Permission:
-        """Return what ``user`` may do in the repository; NONE also when there is no such user."""
+        """Return the permission of ``user`` in the repository; NONE also for an unknown user."""
 
     def is_team_member(self, repository: str, team: str, user: str) -> bool:
-        """Tell whether ``user`` is an active member of a team (its slug) of the organization that has the repository.
+        """Tell whether ``user`` is an active member of a team (its slug) of the repository's organization.
 
-        Raise AppLacksPermission when the App may not read members.
+        Raise AppLacksPermission if the App may not read members.
         """
 
 
 class CheckRunPublisher(Protocol):
-    """Check runs of our App, on the forge."""
+    """Check runs of our App at the VCS provider."""
 
     def create_check_run(self, repository: str, check_run: CheckRun) -> int:
         """Create a check run and return its id."""
@@ -194,13 +193,13 @@ class CheckRunPublisher(Protocol):
 
 
 class ForgeIssues(Protocol):
-    """Issues of our own on the forge."""
+    """Issues of our App at the VCS provider."""
 
     def open_issue(self, repository: str, title: str, text: str) -> int:
         """Open an issue (Markdown) and return its number."""
 
     def write_issue(self, repository: str, issue: int, text: str, *, is_open: bool) -> None:
-        """Replace the text of an issue, and open or close it. Raise NotFound when it is gone."""
+        """Replace the text of an issue, and open or close it. Raise NotFound if it is gone."""
 
     def our_issues(self, repository: str, marker: str) -> Sequence[int]:
         """Return the open issues of our App whose text begins with ``marker``, oldest first."""
@@ -218,27 +217,27 @@ class Forge(
     ForgeIssues,
     Protocol,
 ):
-    """The forge's whole API, which one adapter has. Verbs take the part that they need, from ``Ports``."""
+    """The VCS provider's whole API in one adapter. Verbs take the part that they need, from ``Ports``."""
 
 
 class ForgeDeliveries(Protocol):
-    """The App's own webhook deliveries, as the forge recorded them."""
+    """The App's webhook deliveries, as the VCS provider recorded them."""
 
     def failed(self, since: datetime) -> Sequence[FailedDelivery]:
         """Return deliveries since then of which no attempt has succeeded."""
 
     def redeliver(self, delivery: int) -> None:
-        """Ask the forge to deliver once more."""
+        """Request a redelivery."""
 
 
 class Accounts(Protocol):
-    """Who somebody is at the forge."""
+    """Identities at the VCS provider."""
 
     def login_of(self, token: str) -> str | None:
-        """Return the login of a token's owner; None for a token that is not valid."""
+        """Return the login of a token's owner; None if the token is invalid."""
 
     def exchange(self, code: str, redirect_uri: str) -> str | None:
-        """Return the token that an OAuth code stands for; None for a code that is not valid."""
+        """Return the token for an OAuth code; None if the code is invalid."""
 
     def authorize_url(self, state: str, redirect_uri: str) -> str:
-        """Return the address where a person signs in."""
+        """Return the sign-in URL."""

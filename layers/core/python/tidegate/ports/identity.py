@@ -14,12 +14,12 @@ class TokenSigner(Protocol):
         """The name of the key that signs, as in ``PublicKey``."""
 
     def sign(self, content: bytes) -> bytes:
-        """Return a signature of RS256. Raise SigningRefused, or CloudUnavailable for what may pass."""
+        """Return an RS256 signature. Raise SigningRefused, or CloudUnavailable for a temporary failure."""
 
 
 class PublicKeys(Protocol):
     def usable(self) -> Sequence[PublicKey]:
-        """Return the keys that tokens may be verified with: those that are not disabled or about to be deleted.
+        """Return the keys for verifying tokens: not disabled, and not scheduled for deletion.
 
-        Raise CloudUnavailable where that cannot be told.
+        Raise CloudUnavailable if that is unknown.
         """

@@ -23,60 +23,60 @@ class LogChunk:
 
 class Jobs(Protocol):
     def create(self, job: Job) -> None:
-        """Store the job. Creating it again with the same content changes nothing."""
+        """Create the job. A repeated call with the same content changes nothing."""
 
     def get(self, job: str) -> Job:
         """Return the job. Raise NotFound."""
 
     def hand_over(self, job: str, token: str, clone_token: str, identity: Issued = NOTHING) -> bool:
-        """Leave the tokens for the runner. Return False when a runner has taken the job, or it is closed."""
+        """Store the tokens for the runner. Return False if a runner has taken the job, or it is closed."""
 
     def take(self, job: str, runner: str) -> TakenJob | None:
-        """Take the job for ``runner`` (a task ARN), once and for all; None while nothing was dispatched.
+        """Take the job for ``runner`` (a task ARN), once; None while nothing is dispatched.
 
-        Raise ApplyAlreadyStarted when another runner has taken it, or it was closed.
+        Raise ApplyAlreadyStarted if another runner has taken it, or it is closed.
         """
 
     def token(self, job: str) -> str | None:
         """Return the task token that waits for the job's result, if one was dispatched."""
 
     def runner(self, job: str) -> str | None:
-        """Return the runner that took the job (as it gave itself to ``take``), if one did."""
+        """Return the runner that took the job (its name in ``take``), if any."""
 
     def token_of(self, job: str, runner: str) -> str | None:
         """Return the task token that waits for the job's result if ``runner`` took the job, otherwise None."""
 
     def report_stopped(self, job: str, runner: str) -> None:
-        """Remember that ``runner`` has stopped, if it is the one that took the job."""
+        """Record that ``runner`` has stopped, if it took the job."""
 
     def at_large(self, job: str) -> str | None:
         """Return the runner that took the job if it is not known to have stopped."""
 
     def close(self, job: str) -> bool:
-        """Make sure that nobody takes the job any more. Return whether a runner had taken it."""
+        """Close the job, so that no runner takes it. Return whether one had taken it."""
 
     def report_limit(self, job: str, limit: Limit) -> None:
-        """Remember which limit of Lambda the job has met."""
+        """Record which limit of Lambda the job exceeded."""
 
     def limit(self, job: str) -> Limit | None:
-        """Return the limit of Lambda that the job has met, if it has met one."""
+        """Return the limit of Lambda that the job exceeded, if any."""
 
 
 class PlanRunners(Protocol):
-    """Which roots' plans run on Fargate, as one of them was too large for Lambda. Roots are named by their queues."""
+    """Roots whose plans run on Fargate because one was too large for Lambda. Roots are named by their queues."""
 
     def keep(self, queue: str, why: OnFargate) -> None:
-        """Remember this of the root's plans of this form: a pull request may have another one than the branch."""
+        """Store this for the root's plans of this form: a pull request's may differ from the branch's."""
 
     def kept(self, queue: str, form: str) -> OnFargate | None:
-        """Return what is remembered of the root's plans of this form, if anything is."""
+        """Return what is stored for the root's plans of this form, if anything."""
 
 
 class JobLogs(Protocol):
-    """The lines of running jobs. They expire a day after they were written."""
+    """The lines of running jobs. They expire after a day."""
 
     def append(self, job: str, chunk: LogChunk) -> None:
-        """Store lines at their position. The same chunk again changes nothing."""
+        """Store lines at their position. A repeated chunk changes nothing."""
 
     def read(self, job: str, position: int, limit: int | None = None) -> Sequence[LogChunk]:
         """Return the stored chunks that begin at ``position`` or later, at most the first ``limit`` of them."""

@@ -11,14 +11,14 @@ if TYPE_CHECKING:  # Functions import this, and their starts count.
 
 
 class PolicyEngine(Protocol):
-    """Evaluates Rego. Policies are code of others: whatever they do, an answer comes within a time limit."""
+    """Evaluates Rego. Policies are untrusted code: whatever they do, an answer comes within a time limit."""
 
     def check(
         self, policy_set: str, files: Mapping[str, bytes], namespaces: Sequence[str], plan: bytes, seconds: int
     ) -> PolicyVerdict:
-        """Return what a set says of a plan, the engine's JSON. ``files`` are its policies and data by their paths.
+        """Return a set's verdict on a plan, the engine's JSON. ``files`` are its policies and data by path.
 
-        What cannot be evaluated, within ``seconds``, is a verdict with an ``error``.
+        If it cannot be evaluated within ``seconds``, the verdict has an ``error``.
         """
 
     def test(self, files: Mapping[str, bytes], seconds: int) -> TestedPolicies:
@@ -29,7 +29,7 @@ class OrganizationPolicies(Protocol):
     """The policy sets that the organization stored for all repositories."""
 
     def read(self, policy_set: str) -> Mapping[str, bytes | None]:
-        """Return the files of a set by their paths in it; empty when there are none. Raise CloudUnavailable.
+        """Return the files of a set by path; empty if there are none. Raise CloudUnavailable.
 
-        None stands for what is larger than 1 MiB.
+        None stands for a file larger than 1 MiB.
         """

@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # Functions import this, and their starts count.
 
 
 class PullRequests(Protocol):
-    """The records. One that was never written has version 0."""
+    """The records. An unwritten one has version 0."""
 
     def get(self, repository: str, number: int) -> PullRequestRecord:
         """Return the record. Raise NotFound."""
@@ -23,10 +23,10 @@ class PullRequests(Protocol):
         """
 
     def opened(self) -> Iterable[tuple[str, int]]:
-        """Return repository and number of all that are open (for the reconciler and lists), oldest first."""
+        """Return repository and number of all open ones (for the reconciler and lists), oldest first."""
 
     def deploying(self) -> Iterable[tuple[str, int]]:
-        """Return repository and number of those that are merged, and whose comments follow what is deployed."""
+        """Return repository and number of merged ones whose comments still show deployments."""
 
     def many(self, pull_requests: Collection[tuple[str, int]]) -> Sequence[PullRequestRecord]:
         """Return those that exist, by repository and number."""
@@ -36,7 +36,7 @@ class SpeculativePlans(Protocol):
     """The speculative plans."""
 
     def create(self, layers: Sequence[SpeculativePlan]) -> None:
-        """Store layers; those whose ids are stored already stay as they are."""
+        """Store layers; existing ids stay unchanged."""
 
     def get(self, layer: str) -> SpeculativePlan:
         """Return a layer. Raise NotFound."""

@@ -13,28 +13,28 @@ if TYPE_CHECKING:  # Functions import this, and their starts count.
 
 
 class DeployQueues(Protocol):
-    """The deploy queues. A head that was never written reads as version 0.
+    """The deploy queues. An unwritten head has version 0.
 
-    ``read`` and ``line`` return a head with the lock that holds back the first queued, which may be one of its
-    repository; ``commit`` stores the queue's own only. Such a lock is read after the head: who takes it away does that
-    first, and then raises the head's version.
+    ``read`` and ``line`` return a head with the lock that blocks the first deployment, which may be one of its
+    repository; ``commit`` stores the queue's own only. The repository's locks are read after the head: an unlock
+    removes the lock first, and then raises the head's version.
     """
 
     def enqueue(self, deployment: Deployment, seen: QueueHead | None = None) -> bool:
         """Store the deployment, enqueue it and raise the head's version by one, all or nothing.
 
-        Return False, and change nothing, when a deployment with this id was stored before. With ``seen``, raise
-        Conflict if the head has another version: otherwise whoever asks knows the queue without reading it again.
+        Return False, and change nothing, if a deployment with this id was stored before. With ``seen``, raise Conflict
+        if the head has another version: otherwise the caller knows the queue without reading it again.
         """
 
     def read(self, queue: str) -> tuple[QueueHead, Waiting | None]:
-        """Return the head and the first queued, consistently."""
+        """Return the head and the first deployment, consistently."""
 
     def read_with(self, queue: str, deployment: str) -> tuple[QueueHead, Deployment]:
-        """Return the head and a deployment's record as they are at one moment. Raise NotFound, or Conflict."""
+        """Return the head and a deployment's record from one transaction. Raise NotFound, or Conflict."""
 
     def many(self, queues: Collection[str]) -> Mapping[str, QueueHead]:
-        """Return the heads of those that were ever written, by queue, in one read for each hundred."""
+        """Return the existing heads by queue, in one read for each hundred."""
 
     def waiting(self, queue: str) -> Sequence[Waiting]:
         """Return all that are queued, first first."""
@@ -53,15 +53,15 @@ class DeployQueues(Protocol):
     ) -> QueueHead:
         """Replace the head if it still has ``before``'s version, and return it with its new version.
 
-        In the same transaction ``take`` leaves the line, ``put_back`` returns to it, and
-        ``deployment`` is saved as ``Deployments.save`` does. Raise Conflict when anything of it changed.
+        The same transaction removes ``take`` from the queue, returns ``put_back`` to it, and saves ``deployment`` as
+        ``Deployments.save`` does. Raise Conflict if anything of it changed.
         """
 
     def unfinished(self) -> Iterable[str]:
         """Return the queues with waiting deployments, one in flight, or a lock that expires (for the reconciler)."""
 
     def locks(self, repository: str) -> RepositoryLocks:
-        """Return the locks of a repository and its stacks, consistently. Never written, they have version 0."""
+        """Return the locks of a repository and its stacks, consistently. Unwritten ones have version 0."""
 
     def keep_locks(self, locks: RepositoryLocks) -> RepositoryLocks:
         """Replace them if they still have this version; return them with their new one. Raise Conflict."""
@@ -73,7 +73,7 @@ class DeployQueues(Protocol):
         """Replace them."""
 
     def expiring(self) -> Iterable[str]:
-        """Return the repositories with locks that expire. It may be behind by a second."""
+        """Return the repositories with locks that expire. May be stale by a second."""
 
 
 class Deployments(Protocol):
@@ -87,25 +87,25 @@ class Deployments(Protocol):
         """
 
     def many(self, deployments: Collection[str]) -> Mapping[str, Deployment]:
-        """Return the records of those that exist, by id, in one read for each hundred."""
+        """Return the existing records by id, in one read for each hundred."""
 
     def unshown(self) -> Iterable[str]:
-        """Return the deployments that have not ended, or whose end is not shown yet (for the reconciler)."""
+        """Return the deployments that have not ended, or whose end is not published yet (for the reconciler)."""
 
     def shown(self, deployment: str) -> None:
-        """Remember that the deployment's end is shown: ``unshown`` leaves it out from now on."""
+        """Record that the deployment's end is published, which removes it from ``unshown``."""
 
     def keep_review_token(self, deployment: str, review: str, token: str, attempt: str = "") -> bool:
-        """Keep the task token that waits for ``review``; it replaces the token of an earlier attempt.
+        """Store the task token that waits for ``review``; it replaces the token of an earlier attempt.
 
-        ``attempt`` sorts after that of earlier ones. Return False, and keep what there is, if that is of a later one.
+        ``attempt`` sorts after earlier ones. Return False, and change nothing, if the stored one is of a later attempt.
         """
 
     def review_token(self, deployment: str, review: str) -> str:
         """Return the token that waits for ``review``. Raise NotFound."""
 
     def keep_gate_token(self, deployment: str, gate: str, token: str, attempt: str = "") -> bool:
-        """Keep the task token that waits at ``gate``; as for reviews, it replaces that of another gate as well."""
+        """Store the task token that waits at ``gate``, as for reviews; it also replaces that of another gate."""
 
     def gate_token(self, deployment: str, gate: str) -> str:
         """Return the token that waits at ``gate``. Raise NotFound."""

@@ -1,4 +1,4 @@
-"""What there is to look at: repositories, their roots, and the deployments of each."""
+"""The repository index: repositories, their roots, and the deployments of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # Functions import this, and their starts count.
 
 @dataclass(frozen=True, slots=True)
 class KnownRepository:
-    """A repository that Tidegate was told of, and the newest commit it was told of.
+    """A known repository, and its newest known commit.
 
     ``seen_at`` is when that was.
     """
@@ -27,17 +27,17 @@ class KnownRepository:
 
 @dataclass(frozen=True, slots=True)
 class HistoryPage:
-    """Deployments, newest first, and what to ask the next page with (None: there is none)."""
+    """Deployments, newest first, and the key of the next page (None: there is none)."""
 
     deployments: tuple[DeploymentSummary, ...]
     next: str | None = None
 
 
 class RepositoryIndex(Protocol):
-    """What there is to look at: repositories, their roots, and the deployments of each, newest first."""
+    """Repositories, their roots, and the deployments of each, newest first."""
 
     def remember(self, repository: KnownRepository) -> None:
-        """Store what is known of a repository; what was told later (``seen_at``) stands."""
+        """Store what is known of a repository; the later ``seen_at`` wins."""
 
     def repositories(self) -> Sequence[KnownRepository]:
         """Return all repositories by name."""
@@ -46,13 +46,13 @@ class RepositoryIndex(Protocol):
         """Return one repository. Raise NotFound."""
 
     def roots(self, repository: str) -> Sequence[QueueHead]:
-        """Return the heads of all queues of a repository, by root name. It may be behind by a second."""
+        """Return the heads of all queues of a repository, by root name. May be stale by a second."""
 
     def of_queue(self, queue: str, limit: int, after: str | None = None) -> HistoryPage:
-        """Return deployments of one root. ``after`` is a page's ``next``; one that is not raises NotFound."""
+        """Return deployments of one root. ``after`` is a page's ``next``; any other value raises NotFound."""
 
     def of_repository(self, repository: str, limit: int, after: str | None = None) -> HistoryPage:
         """Return deployments of all roots of a repository. ``after`` is a page's ``next``."""
 
     def after(self, history: str, deployment: DeploymentSummary) -> str:
-        """Return what asks for the deployments before this one. ``history`` is a queue's or a repository's name."""
+        """Return the page key for the deployments before this one. ``history`` is a queue's or a repository's name."""

@@ -1,4 +1,4 @@
-"""What a push changed, by git."""
+"""The changes of a push, read by git."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file that differs between two commits: its content's id before and after, None where it is not.
+    """A file that differs between two commits: its content's id before and after, None if it is missing.
 
     A renamed file is two changes. Bytes of a path that are not UTF-8 are lone surrogates. ``link`` tells that it is,
     or was, a symbolic link.
@@ -23,22 +23,22 @@ class FileChange:
 
 
 class OrganizationFile(Protocol):
-    """The organization-wide configuration file, which operators put there."""
+    """The organization-wide configuration file, which operators provide."""
 
     def read(self) -> bytes | None:
-        """Return what it holds now, None when there is none. Raise CloudUnavailable."""
+        """Return its current content, None if there is none. Raise CloudUnavailable."""
 
 
 class PushedTrees(Protocol):
-    """What a push changed. When the commit before it is not known any more, every file counts as new."""
+    """The changes of a push. If the previous commit is unknown, every file counts as new."""
 
     @property
     def files(self) -> Mapping[str, str]:
-        """All files after the push: path to the id of its content."""
+        """All files after the push: path to content id."""
 
     @property
     def links(self) -> Collection[str]:
-        """Those of the files that are symbolic links: what they hold is where they lead."""
+        """Those of the files that are symbolic links: their content is the target."""
 
     @property
     def changes(self) -> Sequence[FileChange]:
@@ -54,9 +54,9 @@ class PushedTrees(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What the merge of a head into its base would push.
+    """The push that a merge of a head into its base would make.
 
-    ``conflicts`` are files that nobody can merge by themselves: then ``trees`` are what the head changed.
+    ``conflicts`` are files that need a manual merge: then ``trees`` are the head's changes.
     """
 
     trees: PushedTrees
@@ -67,12 +67,12 @@ class SourceHistory(Protocol):
     def fetch(self, url: str, token: str, before: str, after: str) -> AbstractContextManager[PushedTrees]:
         """Fetch two commits of the repository at ``url``.
 
-        Zeros as ``before`` stand for none: everything is new. Against itself a commit changes nothing.
-        Raise NotFound when the forge does not have ``after``, ForgeUnavailable and ForgeRefused.
+        Zeros as ``before`` stand for none: everything is new. A commit against itself changes nothing. Raise NotFound
+        if ``after`` does not exist, ForgeUnavailable and ForgeRefused.
         """
 
     def merge(self, url: str, token: str, base: str, head: str, common: str) -> AbstractContextManager[Merged]:
-        """Fetch a base and a head, and merge them; ``common`` is a commit that both come after.
+        """Fetch a base and a head, and merge them; ``common`` is a common ancestor.
 
-        Raise NotFound when the forge does not have one of them, ForgeUnavailable and ForgeRefused.
+        Raise NotFound if one of them does not exist, ForgeUnavailable and ForgeRefused.
         """

@@ -1,4 +1,4 @@
-"""What the forge itself says of what a webhook told, where nothing in the webhook shows that the forge sent it."""
+"""Verification of unsigned webhooks through the VCS provider's API."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class WrittenComment:
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """A commit that is on a branch: who pushed it there, and where the branch was before.
+    """A commit on a branch: who pushed it, and the branch's previous commit.
 
-    Both are None when the forge does not tell, the latter also when there was no branch before.
+    Both are None if unknown, the latter also if the branch is new.
     """
 
     by: str | None
@@ -31,16 +31,16 @@ class Pushed:
 class WebhookVerifier(Protocol):
     """Raises ForgeUnavailable and ForgeRefused.
 
-    ``project`` is the number that the webhook told: at one path there may have been several projects.
+    ``project`` is the number in the webhook: several projects may have had one path.
     """
 
     def written_comment(self, project: int, repository: str, pull_request: int, comment: int) -> WrittenComment | None:
-        """Return what a person wrote under a pull request, in one call; None when there is no such comment there."""
+        """Return a person's comment on a pull request, in one call; None if there is no such comment."""
 
     def pushed(self, project: int, repository: str, branch: str, commit: str) -> Pushed | None:
         """Return who pushed a commit to the default branch.
 
-        None when the repository is not called so, the branch is not its default branch, or does not have the commit.
+        None if the repository has another name, the branch is not its default branch, or lacks the commit.
         """
 
     def pusher(self, project: int, repository: str, commit: str) -> str | None:

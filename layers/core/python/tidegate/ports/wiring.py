@@ -1,6 +1,6 @@
-"""The one wiring: every port, made when it is first used and kept while the process lives.
+"""The only wiring: every port, created at its first use and kept while the process lives.
 
-A function so reads only its own settings, and imports only its own adapters. Tests pass the same class with fakes.
+So a function reads only its own settings, and imports only its own adapters. Tests use the same class with fakes.
 """
 
 # ruff: noqa: PLC0415  # Imports stay with what needs them: PyGithub alone takes as long as all the rest.
@@ -105,9 +105,9 @@ if TYPE_CHECKING:
 
 
 class Ports:
-    """What verbs reach the world through: ``given`` ports stand in for those on AWS and the forge.
+    """The ports of verbs: ``given`` ports replace those of AWS and the VCS provider.
 
-    Nothing can be set afterwards. A port that needs a setting which is not there raises MissingSettingError.
+    Nothing can be set afterwards. A port whose setting is missing raises MissingSettingError.
     """
 
     def __init__(self, environ: Mapping[str, str] = os.environ, **given: Any) -> None:
@@ -302,7 +302,7 @@ class Ports:
 
     @cached_property
     def token_signer(self) -> TokenSigner | None:
-        """What signs tokens of jobs, None where the installation has no key for that."""
+        """The signer of jobs' tokens, None if the installation has no key for that."""
         key = IdentitySettings.from_env(self.environ).key
         if not key:
             return None
@@ -312,7 +312,7 @@ class Ports:
 
     @cached_property
     def public_keys(self) -> PublicKeys | None:
-        """The keys that tokens are verified with, None where the installation has none."""
+        """The public keys for verifying tokens, None if the installation has none."""
         keys = IdentitySettings.from_env(self.environ).keys
         if not keys:
             return None
@@ -335,14 +335,14 @@ class Ports:
 
     @cached_property
     def terms(self) -> ForgeTerms:
-        """What the VCS provider calls things."""
+        """The VCS provider's terms."""
         from tidegate.vcs.rules.forge_terms import GITHUB_TERMS, GITLAB_TERMS
 
         return GITLAB_TERMS if UrlSettings.from_env(self.environ).is_gitlab else GITHUB_TERMS
 
     @cached_property
     def gitlab(self) -> GitLabForge | None:
-        """GitLab's API, None where GitHub is served."""
+        """GitLab's API, None on GitHub."""
         if not UrlSettings.from_env(self.environ).is_gitlab:
             return None
         from tidegate.vcs.gitlab.forge import GitLabForge
@@ -353,12 +353,12 @@ class Ports:
 
     @cached_property
     def webhook_verifier(self) -> WebhookVerifier | None:
-        """Who confirms what webhooks told; None where these are signed."""
+        """Verifies unsigned webhooks; None if webhooks are signed."""
         return self.gitlab
 
     @cached_property
     def forge(self) -> Forge:
-        """The one adapter of the forge's API. Verbs take a part of it, by the names below."""
+        """The only adapter of the VCS provider's API. Verbs take parts of it, by the names below."""
         if self.gitlab is not None:
             return self.gitlab
         settings = ForgeSettings.from_env(self.environ)
@@ -487,7 +487,7 @@ class Ports:
 
     @property
     def oauth_client(self) -> OAuthClient:
-        """The App as browsers meet it. Raise NoSignIn when its secret is not stored."""
+        """The App's OAuth client. Raise NoSignIn if its secret is not stored."""
         from tidegate.vcs.adapters.accounts import OAuthClient
         from tidegate.web.refusals import NoSignIn
 
@@ -499,7 +499,7 @@ class Ports:
 
     @property
     def sessions(self) -> Sessions:
-        """What signs sessions: with the client secret as it is now, so that a changed one ends them."""
+        """Signs sessions with the current client secret, so that a new secret ends them."""
         from tidegate.web.session import Sessions
 
         return Sessions(self.oauth_client.client_secret, self.seconds)
@@ -518,42 +518,42 @@ class Ports:
 
     @cached_property
     def rounds(self) -> int:
-        """Claims of one execution of the deploy machine."""
+        """Claims of one execution of the deploy machine at most."""
         return MachineSettings.from_env(self.environ).rounds
 
     @cached_property
     def slot_limit(self) -> int:
-        """Runners that the installation may have at once."""
+        """Concurrent runners of the installation at most."""
         return SlotSettings.from_env(self.environ).limit
 
     @cached_property
     def place_limit(self) -> int:
-        """Speculative plans that a repository may have at once."""
+        """Concurrent speculative plans of a repository at most."""
         return PlanSlotSettings.from_env(self.environ).limit
 
     @cached_property
     def runner_offer(self) -> RunnerOffer:
-        """The sizes of runners that roots may ask for."""
+        """The runner sizes that roots may request."""
         return RunnerOfferSettings.from_env(self.environ).offer
 
     @cached_property
     def plan_runner(self) -> PlanRunnerSettings:
-        """The function that plans run on; without one, they run on Fargate."""
+        """The function that runs plans; without one, they run on Fargate."""
         return PlanRunnerSettings.from_env(self.environ)
 
     @cached_property
     def identity(self) -> IdentitySettings:
-        """Who issues the tokens of jobs, and for whom."""
+        """The issuer of jobs' tokens, and their audiences."""
         return IdentitySettings.from_env(self.environ)
 
     @cached_property
     def web_url(self) -> str:
-        """Where browsers reach the pages, without a slash at the end; empty where there are none."""
+        """The base URL of the pages, without a slash at the end; empty without pages."""
         return LinkSettings.from_env(self.environ).web.rstrip("/")
 
     @cached_property
     def links(self) -> Links:
-        """Where check runs lead to."""
+        """URLs in check runs."""
         from tidegate.check_runs.check_run_view import Links
 
         bucket = ArtifactSettings.from_env(self.environ).bucket
@@ -561,7 +561,7 @@ class Ports:
 
     @cached_property
     def web_links(self) -> WebLinks:
-        """Where pages lead to."""
+        """URLs in pages."""
         from tidegate.web.parts import WebLinks
 
         return WebLinks(self.addresses, LinkSettings.from_env(self.environ).execution, self.terms)
@@ -573,21 +573,21 @@ class Ports:
 
     @cached_property
     def organization(self) -> OrganizationReader:
-        """What holds around the files of repositories, read again when it changes."""
+        """The organization's configuration, read again when it changes."""
         from tidegate.discovery.read_organization import OrganizationReader
 
         return OrganizationReader(self.organization_file, ReviewSettings.from_env(self.environ).plan_review)
 
     @cached_property
     def root_indexes(self) -> RootIndexes:
-        """The roots of commits that were read before."""
+        """Cached indexes of commits' roots."""
         from tidegate.discovery.root_index import RootIndexes
 
         return RootIndexes()
 
     @cached_property
     def kept_logs(self) -> dict[str, tuple[str, ...]]:
-        """The log that was read last, by its job."""
+        """The last read log, by its job."""
         return {}
 
     @cached_property
@@ -601,5 +601,5 @@ class Ports:
         return time.monotonic
 
     def new_id(self) -> str:
-        """Return an id that nothing else has."""
+        """Return a unique id."""
         return str(uuid.uuid4())

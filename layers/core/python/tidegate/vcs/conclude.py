@@ -1,4 +1,4 @@
-"""Remember with a delivery what became of it, also when it is received again."""
+"""Store the result of a delivery, also when it is received again."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from tidegate.rules.errors import ForgeRefused, ForgeUnavailable, NotFound
 
 #: Characters of an outcome that are stored with the delivery.
 _LONGEST_OUTCOME = 2000
-#: Ids of deployments that are stored with it: with 64 characters each they leave room in an item of 400 KB.
+#: Ids of deployments in a delivery at most: with 64 characters each they fit an item of 400 KB.
 _MOST_DEPLOYMENTS = 4000
 _AGAIN = "Tidegate retries the event."
 
 
 def conclude(deliveries: Deliveries, delivery: str, work: Callable[[], DeliveryOutcome]) -> str:
-    """Do the work that a delivery asks for; store with it, and return, what became of it.
+    """Do a delivery's work; return its result, and store it with the delivery.
 
-    ForgeUnavailable and ForgeRefused (a permission may be given, so that is tried again, too) are stored and
-    pass through, as does whatever else ``work`` raises.
+    ForgeUnavailable and ForgeRefused are stored and raised, as is whatever else ``work`` raises; a refusal is retried,
+    because a permission may be given.
     """
     try:
         outcome = work()
@@ -31,7 +31,7 @@ def conclude(deliveries: Deliveries, delivery: str, work: Callable[[], DeliveryO
 
 
 def is_concluded(deliveries: Deliveries, delivery: str) -> bool:
-    """Tell whether the work for a delivery was done to its end before."""
+    """Tell whether a delivery's work was completed before."""
     try:
         outcome = deliveries.outcome(delivery)
     except NotFound:
@@ -40,5 +40,5 @@ def is_concluded(deliveries: Deliveries, delivery: str) -> bool:
 
 
 def _store(deliveries: Deliveries, delivery: str, outcome: DeliveryOutcome) -> None:
-    with suppress(NotFound):  # Deliveries expire; what was to be done for this one is done.
+    with suppress(NotFound):  # Deliveries expire; the work for this one is done.
         deliveries.conclude(delivery, outcome.text[:_LONGEST_OUTCOME], outcome.deployments[:_MOST_DEPLOYMENTS])

@@ -1,4 +1,4 @@
-"""Find out who made or pushed the commits of a pull request: their approvals do not count."""
+"""Find who made or pushed the commits of a pull request: their approvals do not count."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from tidegate.vcs.rules.pushers import HeadPush, pushers
 
 
 def pushed_by(records: PullRequests, repository: str, number: int, head: str) -> Authors:
-    """Return who pushed to a pull request, until it had this head."""
+    """Return who pushed to a pull request, up to this head."""
     found = records.many([(repository, number)])
     return pushers(found[0].spec.pushes if found else (), head)
 
 
 def makers(commits: Commits, repository: str, base: str, head: str, pushes: Sequence[HeadPush]) -> Authors:
-    """Return who made, committed or pushed what ``head`` has and ``base`` (commits or branches) has not.
+    """Return who authored, committed or pushed what ``head`` has and ``base`` (commits or branches) has not.
 
-    Not all are known if the forge knows nobody by an address, or nobody was told of a push. ``pushes`` are those of the
-    pull request's head. Raise ForgeUnavailable and
-    ForgeRefused.
+    The result is incomplete if the VCS provider knows no user for an email address, or a push is unknown. ``pushes``
+    are known pushes of the pull request's head. Raise ForgeUnavailable and ForgeRefused.
     """
     try:
         change = commits.change(repository, base, head)

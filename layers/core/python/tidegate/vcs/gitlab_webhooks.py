@@ -1,4 +1,4 @@
-"""How GitLab sends webhooks: with a token, and with numbers that several events may share."""
+"""GitLab's webhooks: they have a token, and numbers that several events may share."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def _delivery(request: WebhookRequest) -> str:
 
 
 def _identify(delivery: str, accepted: Accepted) -> str:
-    """Return a command's id: the same note once more, under whichever number, is the same command.
+    """Return a command's id: the same note again, under any number, is the same command.
 
-    What of it is not asked for at GitLab, as the project's number may not be, makes no other one of it.
+    Unverifiable fields, such as the project's number, do not change it.
     """
     if accepted.event != "issue_comment":
         return delivery

@@ -1,4 +1,4 @@
-"""Receive a webhook: verify it, store what is used of it, queue it, and only then acknowledge it."""
+"""Receive a webhook: verify it, store the used fields, queue it, and only then acknowledge it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tidegate.vcs.rules.decision import Accepted, Decision, Refused
 from tidegate.vcs.rules.events import COMMENT_PREFIXES, read_event
 from tidegate.vcs.rules.webhook import check_signature, check_size, delivery_id, parse_payload
 
-#: How long whoever stored a delivery may take to queue it: longer than the function's time limit of 9 s.
+#: Seconds that queueing a stored delivery may take: longer than the function's time limit of 9 s.
 QUEUEING_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookRequest:
-    """A request as it came; the headers are None when absent.
+    """A received request; missing headers are None.
 
-    ``signature`` is what shows that the forge sent it, ``event`` names its kind, ``delivery`` numbers it.
+    ``signature`` authenticates it, ``event`` is its kind, ``delivery`` its number.
     """
 
     body: bytes
@@ -33,11 +33,11 @@ class WebhookRequest:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a forge sends webhooks.
+    """The webhook format of a VCS provider.
 
-    ``check`` raises UnverifiedWebhook for a body and a signature that no secret stands for; ``delivery`` returns a
-    request's id, and ``read`` decides about an event of a kind: both raise InvalidWebhook. ``identify`` returns the
-    id that what is accepted is stored under.
+    ``check`` raises UnverifiedWebhook for a body and a signature that match no secret; ``delivery`` returns a request's
+    id, and ``read`` decides about an event of a kind: both raise InvalidWebhook. ``identify`` returns the id under
+    which an accepted event is stored.
     """
 
     check: Callable[[bytes, str | None, Sequence[str]], None]
@@ -52,7 +52,7 @@ GITHUB = Dialect(check_signature, lambda request: delivery_id(request.delivery),
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the forge is told: an HTTP status, a word for the result, and why."""
+    """The HTTP response: a status, a word for the result, and why."""
 
     status: int
     result: str
@@ -64,7 +64,7 @@ class Answer:
 class WebhookReceiver:
     """Receives webhooks with the given secrets, store, queue and clock.
 
-    ``prefixes`` are the words that comments for Tidegate begin with, ``dialect`` is the forge's.
+    ``prefixes`` are the first words of commands in comments, ``dialect`` is the VCS provider's.
     """
 
     secrets: WebhookSecrets
@@ -75,7 +75,7 @@ class WebhookReceiver:
     dialect: Dialect = GITHUB
 
     def receive(self, request: WebhookRequest) -> Answer:
-        """Answer one request. What the store or the queue raises passes through: nothing was acknowledged."""
+        """Answer one request. Errors of the store or the queue are raised: nothing is acknowledged then."""
         try:
             check_size(len(request.body))
             if not self.secrets.current():
@@ -97,7 +97,7 @@ class WebhookReceiver:
             return Answer(400, "refused", str(error))
 
     def _verify(self, request: WebhookRequest) -> None:
-        """Check the signature; if it does not hold, once more with secrets that may just have been rotated."""
+        """Check the signature; if it is invalid, once more with refreshed secrets, which may just have been rotated."""
         known = self.secrets.current()
         try:
             self.dialect.check(request.body, request.signature, known)
@@ -116,7 +116,7 @@ class WebhookReceiver:
         return self._store(Delivery(stored, decision.event, decision.fields, self.clock.now()))
 
     def _store(self, delivery: Delivery) -> Answer:
-        """Store, queue, mark as queued. A copy that finds it stored and long not queued goes on from there."""
+        """Store, queue, mark as queued. A repeated webhook continues from there if queueing took too long."""
         repository = delivery.fields["repository"]
         if not self.deliveries.store(delivery):
             now = delivery.received_at

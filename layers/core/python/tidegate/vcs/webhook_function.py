@@ -1,4 +1,4 @@
-"""The function behind the HTTP API that receives the forge's webhooks. Imports little, because its start counts."""
+"""The Lambda function that receives webhooks. It imports little, because its cold start counts."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tidegate.vcs.receive_webhook import GITHUB, Answer, Dialect, WebhookReceive
 from tidegate.vcs.rules.events import COMMENT_PREFIXES
 from tidegate.vcs.rules.webhook import MAXIMUM_BODY
 
-#: Seconds for one attempt of an AWS call and how often it is tried: forges wait for 10 s in all.
+#: Seconds for one attempt of an AWS call, and the number of attempts: VCS providers wait 10 s in all.
 _TIMEOUT, _ATTEMPTS = 2.0, 2
-#: The headers of each forge: what shows that it sent a webhook, the event's kind, and its number (the first that is
-#: there: older versions of GitLab have no key that stays the same when a webhook is sent again).
+#: The headers of each VCS provider: the authentication, the event's kind, and its number (the first that exists: older
+#: versions of GitLab have no key that stays the same when a webhook is sent again).
 _HEADERS = {
     "github": ("x-hub-signature-256", "x-github-event", ("x-github-delivery",)),
     "gitlab": ("x-gitlab-token", "x-gitlab-event", ("idempotency-key", "x-gitlab-event-uuid")),
@@ -29,7 +29,7 @@ _HEADERS = {
 
 
 class WebhookFunction:
-    """Answers requests of API Gateway. What it needs is made at the first one and kept while the function is warm."""
+    """Answers requests of API Gateway. Dependencies are created at the first one and kept while it is warm."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
@@ -90,7 +90,7 @@ class WebhookFunction:
         )
 
     def _log(self, headers: Mapping[str, str], answer: Answer, started: float, **more: str) -> None:
-        """Write one line of JSON: neither payload nor secrets, and names from outside only escaped and cut."""
+        """Write one line of JSON, without payload or secrets; names from outside are escaped and cut."""
         _, kind, _ = self._headers
         line = {
             "level": "ERROR" if answer.status >= 500 else "INFO",  # noqa: PLR2004  # HTTP's own.
@@ -116,7 +116,7 @@ def _dialect(forge: str) -> Dialect:
 
 
 def _body(event: Mapping[str, Any]) -> bytes:
-    """Return the raw bytes; of a body that is much too large, only what shows that it is."""
+    """Return the raw bytes; of an oversized body, only enough to detect that."""
     text: str = event.get("body") or ""
     if event.get("isBase64Encoded"):
         return base64.b64decode(text[: (MAXIMUM_BODY // 3 + 2) * 4], validate=True)

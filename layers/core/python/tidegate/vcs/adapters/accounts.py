@@ -1,4 +1,4 @@
-"""Who somebody is at the forge (OAuth's flow for web applications). Tokens are used once and never kept."""
+"""Find a person's identity at the VCS provider (OAuth web application flow). Tokens are used once and never stored."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any
 
 from tidegate.rules.errors import ForgeUnavailable
 
-#: Seconds for the forge to answer.
+#: Time-out of the VCS provider in seconds.
 TIMEOUT = 10
 _LONGEST_ANSWER = 200_000
 _LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\[\]-]{0,98}")
-#: A token of the forge has no other characters: anything else never leaves for a header.
+#: The characters of tokens: anything else is never sent in a header.
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{1,2000}")
-#: How the forge says that a token is none, or is not a person's.
+#: Statuses for a token that is invalid, or not a person's.
 _NOT_A_PERSON = frozenset({401, 403, 404})
-#: How GitLab says that a code is none.
+#: GitLab's statuses for an invalid code.
 _NOT_A_CODE = frozenset({400, 401})
 
 
@@ -34,9 +34,9 @@ class OAuthClient:
 
 
 class _Accounts:
-    """What forges have in common. ``client`` is asked when somebody signs in."""
+    """Common code of both VCS providers. ``client`` is called when somebody signs in."""
 
-    #: The field of a person in which their login stands.
+    #: The field of a person's login.
     _login_field = "login"
     _accepts = "application/json"
 
@@ -45,7 +45,7 @@ class _Accounts:
         self._url, self._api_url = url.rstrip("/"), api_url.rstrip("/")
 
     def login_of(self, token: str) -> str | None:
-        """Return the login of a token's owner; None for a token that is not valid, or does not tell of a person."""
+        """Return the login of a token's owner; None if the token is invalid or not a person's."""
         if not _TOKEN.fullmatch(token):
             return None
         headers = {"Authorization": f"Bearer {token}", "Accept": self._accepts}
@@ -54,7 +54,7 @@ class _Accounts:
         return login if isinstance(login, str) and _LOGIN.fullmatch(login) else None
 
     def _exchanged(self, path: str, code: str, no: frozenset[int], **more: str) -> str | None:
-        """Return the token that a code stands for, None if the forge answers with one of the statuses in ``no``."""
+        """Return the token for a code, None if the answer has one of the statuses in ``no``."""
         client = self._client()
         form = {"client_id": client.client_id, "client_secret": client.client_secret, "code": code, **more}
         request = urllib.request.Request(  # noqa: S310  # From the settings.
@@ -67,7 +67,7 @@ class _Accounts:
         return token if isinstance(token, str) else None
 
     def _sign_in(self, path: str, **query: str) -> str:
-        """Return the address where a person signs in."""
+        """Return the sign-in URL."""
         return f"{self._url}{path}?{urllib.parse.urlencode({'client_id': self._client().client_id, **query})}"
 
 
@@ -77,11 +77,11 @@ class GitHubAccounts(_Accounts):
     _accepts = "application/vnd.github+json"
 
     def exchange(self, code: str, redirect_uri: str) -> str | None:
-        """Return the token that an OAuth code stands for; None for a code that is not valid."""
+        """Return the token for an OAuth code; None if the code is invalid."""
         return self._exchanged("/login/oauth/access_token", code, _NOT_A_PERSON, redirect_uri=redirect_uri)
 
     def authorize_url(self, state: str, redirect_uri: str) -> str:
-        """Return the address where a person signs in."""
+        """Return the sign-in URL."""
         return self._sign_in("/login/oauth/authorize", redirect_uri=redirect_uri, state=state)
 
 
@@ -91,18 +91,18 @@ class GitLabAccounts(_Accounts):
     _login_field = "username"
 
     def exchange(self, code: str, redirect_uri: str) -> str | None:
-        """Return the token that an OAuth code stands for; None for a code that is not valid."""
+        """Return the token for an OAuth code; None if the code is invalid."""
         more = {"grant_type": "authorization_code", "redirect_uri": redirect_uri}
         return self._exchanged("/oauth/token", code, _NOT_A_CODE, **more)
 
     def authorize_url(self, state: str, redirect_uri: str) -> str:
-        """Return the address where a person signs in, who lets Tidegate know who they are and nothing else."""
+        """Return the sign-in URL, which requests nothing but the person's identity."""
         asked = {"redirect_uri": redirect_uri, "response_type": "code", "scope": "read_user", "state": state}
         return self._sign_in("/oauth/authorize", **asked)
 
 
 def _ask(request: urllib.request.Request, no: frozenset[int] = _NOT_A_PERSON) -> Any:
-    """Return the JSON of an answer, None for one whose status says no. Raise ForgeUnavailable."""
+    """Return the JSON of an answer, None for a refusing status. Raise ForgeUnavailable."""
     request.add_header("User-Agent", "tidegate")
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:  # noqa: S310  # From the settings.

@@ -1,10 +1,10 @@
-"""Where things are on the forge, for those who need an address only: no call is made."""
+"""URLs at the VCS provider, computed without a call."""
 
 from __future__ import annotations
 
 
 class GitHubUrls:
-    """The port ``ForgeUrls`` below the forge's own address, such as ``https://github.com``."""
+    """The port ``ForgeUrls`` below GitHub's URL, such as ``https://github.com``."""
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
@@ -32,7 +32,7 @@ class GitHubUrls:
 
 
 class GitLabUrls:
-    """The port ``ForgeUrls`` below the forge's own address, such as ``https://gitlab.com``."""
+    """The port ``ForgeUrls`` below GitLab's URL, such as ``https://gitlab.com``."""
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
@@ -42,7 +42,7 @@ class GitLabUrls:
         return self._url
 
     def check_run_url(self, repository: str, check_run_id: int) -> str:
-        """Return where the project's statuses are listed, newest first: a single one has no page."""
+        """Return the list of the project's statuses, newest first: a single one has no page."""
         return f"{self._url}/{repository}/-/pipelines"
 
     def pull_request_checks_url(self, repository: str, number: int) -> str:

@@ -1,4 +1,4 @@
-"""The secret of the App (Secrets Manager): its id, its private key, and the OAuth client that people sign in with."""
+"""The App's secret (Secrets Manager): its id, its private key, and the OAuth client for signing in."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 from tidegate.aws.boto import cloud_errors
 from tidegate.rules.errors import CloudUnavailable
 
-#: Seconds after which a changed secret is noticed: what was signed with the old one holds no longer.
+#: Seconds after which a changed secret is noticed: signatures with the old one become invalid.
 SECRET_SECONDS = 300.0
 
 
 class StoredAppSecret:
-    """Reads the secret, and reads it again every five minutes. ``parse`` makes fields of its name and text.
+    """Reads the secret, and reads it again every five minutes. ``parse`` gets its name and text, and returns fields.
 
-    When Secrets Manager does not answer, what was read before is used on; without that, what it raised passes through.
+    If Secrets Manager does not answer, the cached value is used; without one, the error is raised.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Webhook deliveries in DynamoDB and on their queues, and the webhook's secrets, without boto3.
 
-The webhook function answers every event of every repository, so its start and its work are kept small.
+The webhook function handles every event of every repository, so its start and work are kept small.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from tidegate.ports.deliveries import Delivery, DeliveryOutcome
 from tidegate.rules.errors import NotFound
 from tidegate.rules.timestamp import timestamp_from, timestamp_text
 
-#: Deliveries are kept for a week: GitHub lets one redeliver for three days.
+#: Deliveries expire after a week: GitHub redelivers for three days.
 KEEP_SECONDS = 7 * 24 * 3600
-#: The index that lists what is not done yet, and the key under which deliveries stand in it.
+#: The index of open work, and the partition of deliveries in it.
 OPEN_INDEX = "open"
 OPEN_DELIVERIES = "delivery"
 
-#: Secrets are read again after five minutes, and at most every 30 s when a signature does not hold:
-#: enough for a rotation, too little to let strangers use up the quota of Secrets Manager.
+#: Secrets are read again after five minutes, and at most every 30 s after an invalid signature: enough for a rotation,
+#: and strangers cannot use up the quota of Secrets Manager.
 SECRETS_SECONDS = 300.0
 REFRESH_SECONDS = 30.0
 
@@ -31,7 +31,7 @@ _COMPACT = json.JSONEncoder(separators=(",", ":"))
 
 
 def to_message(delivery: Delivery) -> str:
-    """Return the message that carries a delivery on its queue: ``tidegate.messages.queues.Event``, without pydantic."""
+    """Return a delivery's queue message: ``tidegate.messages.queues.Event``, without pydantic."""
     content = {
         "kind": delivery.event,
         "delivery": delivery.id,
@@ -220,8 +220,8 @@ class SqsEventQueue:
 class StoredWebhookSecrets:
     """The port ``WebhookSecrets`` on a secret of Secrets Manager: ``{"secrets": ["current", "previous"]}``.
 
-    A secret that does not exist, or has another form, counts as none. When Secrets Manager does not
-    answer, what was read before is used on; without that, what it raised passes through.
+    A missing or malformed secret counts as none. If Secrets Manager does not answer, the cached value is used; without
+    one, the error is raised.
     """
 
     def __init__(self, aws: Aws, name: str, now: Callable[[], float] = time.monotonic) -> None:

@@ -1,4 +1,4 @@
-"""Which webhooks the forge was asked to deliver once more: the items ``delivery#GUID`` / ``asked``."""
+"""Webhooks whose redelivery was requested: items ``delivery#GUID`` / ``asked``."""
 
 from __future__ import annotations
 

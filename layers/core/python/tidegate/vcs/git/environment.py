@@ -1,8 +1,7 @@
-"""The environment in which git reads a repository that nobody here trusts.
+"""git's environment for untrusted repositories.
 
-git reads no configuration but the settings made here, runs no hooks, asks nobody anything and speaks no
-protocol but the address's own. The token travels in the environment, for the addresses of the repositories
-that it is for: it shows in no argument list, no URL and no file.
+git reads only the configuration set here, runs no hooks, never prompts, and uses only the URL's protocol. The token is
+in the environment, limited to its repositories' URLs: it is in no argument list, no URL and no file.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
-#: What of the program's own environment git needs: its place, certificates, and the way out.
+#: Environment variables that git inherits: its path, certificates, and proxies.
 PASSED_ON = (
     "PATH",
     "LD_LIBRARY_PATH",
@@ -48,9 +47,9 @@ _SETTINGS = MappingProxyType(
 
 
 def refusal(url: str, protocols: Collection[str] = ("https",)) -> str | None:
-    """Return why a token must not be sent to ``url``, as a sentence; None when it may.
+    """Return why a token must not be sent to ``url``, as a sentence; None if it may.
 
-    On the loopback interface plain HTTP does as well.
+    Plain HTTP is allowed on the loopback interface.
     """
     parts = urlsplit(url)
     if parts.scheme not in protocols and not (parts.scheme == "http" and _LOOPBACK.fullmatch(parts.hostname or "")):
@@ -74,8 +73,8 @@ def git_environment(
 ) -> dict[str, str]:
     """Return the whole environment of git for the repository at the first of ``urls``.
 
-    git sends the token to all of these, and takes their SSH addresses for the same repositories. ``settings`` are added
-    to those that always hold. ``helper`` is a credential helper, which git asks where there is no token.
+    git sends the token to all of these, and rewrites their SSH URLs. ``settings`` are added to the fixed ones.
+    ``helper`` is a credential helper for URLs without a token.
     """
     parts = urlsplit(urls[0])
     pairs = [*settings.items(), *_SETTINGS.items()]
@@ -100,17 +99,17 @@ def git_environment(
 
 
 def authorization(token: str) -> str:
-    """Return what git sends as ``Authorization`` for a forge's token."""
+    """Return the ``Authorization`` header for a token."""
     return "Basic " + base64.b64encode(f"x-access-token:{token}".encode()).decode()
 
 
 def _forms(url: str) -> tuple[str, str]:
-    """Return the two ways in which the address of a repository is written: git compares whole segments of paths."""
+    """Return both forms of a repository's URL: git compares whole path segments."""
     return url.removesuffix(".git"), f"{url.removesuffix('.git')}.git"
 
 
 def _instead_of_ssh(url: str) -> Iterator[tuple[str, str]]:
-    """Yield the settings that let SSH addresses of a repository mean this one. git compares their beginnings."""
+    """Yield the settings that rewrite a repository's SSH URLs to this one. git compares prefixes."""
     parts, plain = urlsplit(url), url.removesuffix(".git")
     path = urlsplit(plain).path.lstrip("/")
     for ssh in (f"ssh://git@{parts.hostname}/{path}", f"git@{parts.hostname}:{path}"):

@@ -1,7 +1,7 @@
-"""Two commits of a repository, fetched with git without their files (docs/decisions/0010, 0011).
+"""Fetch two commits of a repository with git, without their files (docs/decisions/0010, 0011).
 
-git runs with argument lists, an environment of its own and a time limit. Only object ids reach it as
-arguments: no name of a branch, no path, and the token travels in the environment.
+git runs with argument lists, its own environment and a time limit. Its only variable arguments are object ids: no
+branch name, no path; the token is in the environment.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tidegate.vcs.git.environment import git_environment, refusal
 
 #: Seconds for everything that one push needs. The largest repositories take a few.
 TIME_LIMIT = 120.0
-#: Bytes of a file that are read; a larger one counts as empty. Module files have a few kilobytes.
+#: Bytes of a file at most; a larger one counts as empty. Module files have a few kilobytes.
 MAXIMUM_FILE = 1024 * 1024
 PROTOCOLS = frozenset({"https"})
 
@@ -33,7 +33,7 @@ _MISSING = re.compile(r"not our ref|unadvertised object|couldn't find remote ref
 _REFUSED = re.compile(r"requested URL returned error: (4\d\d)|repository '[^']*' not found|could not read Username")
 _TOO_MANY_REQUESTS = 429
 _SUBMODULE, _SYMBOLIC_LINK = "160000", "120000"
-#: git asks who makes a commit, also of those that nobody will ever see.
+#: git requires a committer, also for temporary commits.
 _NOBODY = {
     f"GIT_{role}_{what}": value
     for role in ("AUTHOR", "COMMITTER")
@@ -42,11 +42,11 @@ _NOBODY = {
 
 
 class GitFailedError(Exception):
-    """git ended with an error, or ran into the time limit. The message is its last words."""
+    """git failed or exceeded the time limit. The message is its last output."""
 
 
 class GitSource:
-    """The port ``SourceHistory`` on the system's git. ``protocols`` are those that addresses may have."""
+    """The port ``SourceHistory`` on the system's git. ``protocols`` are the allowed ones."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class GitSource:
 
     @contextmanager
     def fetch(self, url: str, token: str, before: str, after: str) -> Iterator[PushedTrees]:
-        """Fetch both commits into a directory that lives as long as the context."""
+        """Fetch both commits into a directory that exists as long as the context."""
         if refused := refusal(url, self._protocols):
             raise ForgeRefused(0, refused)
         with tempfile.TemporaryDirectory(prefix="push-") as home:
@@ -70,7 +70,7 @@ class GitSource:
 
     @contextmanager
     def merge(self, url: str, token: str, base: str, head: str, common: str) -> Iterator[Merged]:
-        """Fetch the commits into a directory that lives as long as the context, and merge them there."""
+        """Fetch the commits into a directory that exists as long as the context, and merge them there."""
         if refused := refusal(url, self._protocols):
             raise ForgeRefused(0, refused)
         with tempfile.TemporaryDirectory(prefix="merge-") as home:
@@ -79,9 +79,9 @@ class GitSource:
 
 
 def trees_in(home: Path, url: str, before: str, after: str, environ: Mapping[str, str] = os.environ) -> PushedTrees:
-    """Return what changed between two commits of ``home``/repository.git, which holds them; zeros stand for none.
+    """Return what changed between two commits in ``home``/repository.git; zeros stand for no commit.
 
-    Contents that it lacks are fetched from ``url``, without a token.
+    Missing contents are fetched from ``url``, without a token.
     """
     git = _Git(home, url, "", environ, time.monotonic() + TIME_LIMIT)
     return _Trees(git, None if _ZEROS.fullmatch(before) else commit_sha(before), commit_sha(after))
@@ -107,7 +107,7 @@ class _Git:
         self.run("init", "--bare", "--quiet", "--template=", f"--object-format={object_format}")
 
     def fetch_commits(self, commits: Sequence[str]) -> None:
-        """Fetch commits with their trees and nothing else. Raise NotFound when the forge lacks one of them."""
+        """Fetch commits with their trees and nothing else. Raise NotFound if one is missing."""
         try:
             self._fetch("--depth=1", "--filter=blob:none", "--end-of-options", "origin", *commits)
         except GitFailedError as error:
@@ -121,7 +121,7 @@ class _Git:
             raise _refusal(str(error), ["file"]) from error
 
     def run(self, *arguments: str, stdin: bytes = b"", no: int = 0) -> bytes:
-        """Run git and return what it printed. ``no`` is a code by which it answers no. Raise GitFailedError."""
+        """Run git and return its output. ``no`` is an exit code that means no. Raise GitFailedError."""
         with subprocess.Popen(
             ["git", "--no-replace-objects", "--no-optional-locks", *arguments],
             cwd=self._directory,
@@ -134,7 +134,7 @@ class _Git:
             try:
                 output, errors = process.communicate(stdin, timeout=max(0.0, self._deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
-                # git's helpers hold the pipes open: the whole group must go.
+                # git's helpers keep the pipes open, so the whole process group is killed.
                 os.killpg(process.pid, signal.SIGKILL)
                 raise GitFailedError("it took too long") from None
         if process.returncode not in {0, no}:
@@ -159,9 +159,9 @@ class _Git:
 
 
 class _Trees:
-    """The port ``PushedTrees`` on a bare repository that holds the commits and their trees.
+    """The port ``PushedTrees`` on a bare repository with the commits and their trees.
 
-    ``made`` are contents that were made here, which no forge has.
+    ``made`` are contents created here, which the VCS provider lacks.
     """
 
     def __init__(self, git: _Git, before: str | None, after: str, made: Collection[str] = ()) -> None:
@@ -171,7 +171,7 @@ class _Trees:
 
     @cached_property
     def files(self) -> Mapping[str, str]:
-        """All files, listed when they are asked for first: who knows the commit before may not need them."""
+        """All files, listed on first use: a caller that knows the previous commit may not need them."""
         return {path: blob for path, (_, blob) in self._entries.items()}
 
     @cached_property
@@ -204,7 +204,7 @@ def _fetched(git: _Git, before: str, after: str) -> PushedTrees:
         try:
             git.fetch_commits([before, after] if before != after else [after])
         except NotFound:
-            pass  # Mostly the old commit, gone from the forge after a forced push.
+            pass  # Usually the old commit, which a force push removed.
         else:
             return _Trees(git, before, after)
     git.fetch_commits([after])
@@ -216,7 +216,7 @@ def _merged(git: _Git, base: str, head: str, common: str) -> Merged:
     git.fetch_commits(sorted({base, head, common}))
     if common in {base, head}:
         return Merged(_Trees(git, base, head if common == base else base))
-    # The commits that were fetched know no parents. These have the same files, and what is common to both as theirs.
+    # Fetched commits are shallow. These have the same trees, and the merge base as their parent.
     ours, theirs = (_line(git.run("commit-tree", "-p", common, "-m", "-", f"{each}^{{tree}}")) for each in (base, head))
     options = ("--write-tree", "--name-only", "--no-messages", "-z")
     tree, *files = (_path(part) for part in git.run("merge-tree", *options, ours, theirs, no=1).split(b"\0") if part)

@@ -1,8 +1,8 @@
-"""Access to GitHub's API: the App's own token, installation tokens, and what GitHub's refusals mean.
+"""Access to GitHub's API: the App's token, installation tokens, and GitHub's errors.
 
-Every call uses a token that is limited to the one repository (or, for teams, to the organization) and to
-the permissions that the call needs. Nothing here sleeps or tries again: a call that GitHub does not take
-for now raises ForgeUnavailable with the time to wait, and what is around it waits at no cost.
+Each call's token is limited to the one repository (for teams, to the organization) and to the permissions that the call
+needs. Nothing here sleeps or retries: a call that GitHub refuses for now raises ForgeUnavailable with the time to wait,
+and the caller waits at no cost.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Result = TypeVar("Result")
 
 #: Seconds for GitHub to answer; its own limit is 10.
 TIMEOUT = 15
-#: Seconds before its end that a token is not used any more, for clocks that differ.
+#: Seconds before its expiry at which a token is no longer used, for clock differences.
 TOKEN_MARGIN = 300
-#: Seconds that the App's own token is backdated by, and good for. GitHub allows 600 by its own clock.
+#: Seconds by which the App's token is backdated, and its lifetime. GitHub allows 600 by its own clock.
 BACKDATED, JWT_SECONDS = 60, 300
-#: Seconds to wait after a secondary limit that names no time: GitHub asks for "at least one minute".
+#: Seconds to wait after a secondary limit without a time: GitHub asks for "at least one minute".
 SECONDARY_LIMIT_PAUSE = 60
 
 UNAUTHORIZED, FORBIDDEN, NOT_FOUND, UNPROCESSABLE, TOO_MANY, SERVER_ERROR = 401, 403, 404, 422, 429, 500
@@ -36,16 +36,16 @@ READ_METADATA = {"metadata": "read"}
 #: The key of tokens that are for a whole organization.
 _ALL_REPOSITORIES: tuple[str, ...] = ()
 
-#: What may be given of each permission, from nothing on.
+#: Levels of each permission, from none on.
 _LEVELS = ("none", "read", "write", "admin")
 
-#: A repository, all that a token is for, and with which permissions.
+#: A token's repository, all of its repositories, and its permissions.
 _Key = tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class AppCredentials:
-    """The GitHub App: its id, its private key (PEM), and the token of a user who comments in its place, if any."""
+    """The GitHub App: its id, its private key (PEM), and the token of a user who comments instead of it, if any."""
 
     app_id: str
     private_key: str = field(repr=False)
@@ -54,7 +54,7 @@ class AppCredentials:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """An installation token, when it ends (seconds since the epoch), and a client that uses it."""
+    """An installation token, its expiry (seconds since the epoch), and a client that uses it."""
 
     token: str = field(repr=False)
     ends: float
@@ -62,7 +62,7 @@ class Access:
 
 
 class GitHubApp:
-    """Calls as the App itself. ``credentials`` is asked when they are first needed."""
+    """Calls as the App itself. ``credentials`` is called on first use."""
 
     def __init__(
         self, credentials: Callable[[], AppCredentials], *, api_url: str, now: Callable[[], float] = time.time
@@ -79,7 +79,7 @@ class GitHubApp:
 
     @property
     def slug(self) -> str:
-        """Return the name that its comments are signed with, before ``[bot]``. Raise as ``request`` does."""
+        """Return the App's login without ``[bot]``. Raise as ``request`` does."""
         if not self._slug:
             self._slug = self.request("GET", "/app")[1]["slug"]
         return self._slug
@@ -97,14 +97,14 @@ class GitHubApp:
         return Github(auth=Auth.Token(token), **self._options())
 
     def call_as(self, token: str, call: Callable[[Github], Result]) -> Result:
-        """Return what ``call`` makes of a client with somebody's token. Raise ForgeUnavailable and ForgeRefused."""
+        """Return the result of ``call`` with somebody's token. Raise ForgeUnavailable and ForgeRefused."""
         try:
             return call(self.client(token))
         except (GithubException, RequestException) as error:
             raise self.translated(error) from error
 
     def translated(self, error: GithubException | RequestException) -> ForgeUnavailable | ForgeRefused:
-        """Return the refusal that a failure of PyGithub or requests means."""
+        """Return the error for a failure of PyGithub or requests."""
         if isinstance(error, RequestException):
             return ForgeUnavailable(f"no answer ({type(error).__name__})")
         problem = _problem(error)
@@ -126,7 +126,7 @@ class GitHubApp:
         }
 
     def _wait(self, error: GithubException) -> int | None:
-        """Return the seconds that GitHub asks to wait, if this is one of its limits."""
+        """Return the seconds to wait if this is a rate limit of GitHub."""
         headers = {name.lower(): value for name, value in (error.headers or {}).items()}
         retry_after = str(headers.get("retry-after", ""))
         if retry_after.isdigit():
@@ -139,9 +139,9 @@ class GitHubApp:
 
 
 class GitHubAccess:
-    """Calls with installation tokens, which are kept and used again until shortly before their end.
+    """Calls with installation tokens, which are cached until shortly before their expiry.
 
-    An installation is that of an account, so its number is kept for all of the account's repositories.
+    An installation belongs to an account, so its number is cached for all of the account's repositories.
     """
 
     def __init__(self, app: GitHubApp, now: Callable[[], float] = time.time) -> None:
@@ -151,27 +151,27 @@ class GitHubAccess:
         self._installations: dict[str, int] = {}
 
     def call(self, repository: str, permissions: Mapping[str, str], call: Callable[[Repository], Result]) -> Result:
-        """Return what ``call`` makes of the repository. Raise ForgeUnavailable and ForgeRefused."""
+        """Return the result of ``call`` on the repository. Raise ForgeUnavailable and ForgeRefused."""
         key = _key(repository, (repository,), permissions)
         return self._call(key, lambda client: call(client.get_repo(repository)))
 
     def call_organization(
         self, repository: str, permissions: Mapping[str, str], call: Callable[[Github], Result]
     ) -> Result:
-        """Return what ``call`` makes of a client for all that the repository's account has. Raise as ``call`` does."""
+        """Return the result of ``call`` with a client for the repository's organization. Raise as ``call`` does."""
         return self._call(_key(repository, _ALL_REPOSITORIES, permissions), call)
 
     def token(
         self, repository: str, permissions: Mapping[str, str], margin: float, others: Collection[str] = ()
     ) -> str:
-        """Return a token that is good for ``margin`` seconds at least, also for ``others``. Raise as ``call`` does."""
+        """Return a token that is valid for at least ``margin`` seconds, also for ``others``. Raise as ``call`` does."""
         try:
             return self._access(_key(repository, (repository, *sorted(others)), permissions), margin).token
         except (GithubException, RequestException) as error:
             raise self.app.translated(error) from error
 
     def _call(self, key: _Key, call: Callable[[Github], Result]) -> Result:
-        """Call with a token; once more with a new one when GitHub does not know the token any more."""
+        """Call with a token; once more with a new one if GitHub rejects it."""
         try:
             try:
                 return call(self._access(key, TOKEN_MARGIN).client)
@@ -191,7 +191,7 @@ class GitHubAccess:
         return access
 
     def _new_access(self, key: _Key) -> Access:
-        """Return a new token. An App that was installed anew has another number, which is asked for once more."""
+        """Return a new token. A reinstalled App has another installation number, which is looked up again."""
         repository = key[0]
         owner = repository.partition("/")[0]
         known = self._installations.get(owner)
@@ -206,9 +206,9 @@ class GitHubAccess:
         return self._access_of(found, key)
 
     def _find(self, repository: str) -> int:
-        """Return the number of the App's installation that has a repository.
+        """Return the number of the App's installation for a repository.
 
-        GitHub redirects a name that a repository had before: to what another account has, this one gives no access.
+        GitHub redirects former names: if the repository moved to another account, access is refused.
         """
         found = self.app.request("GET", f"/repos/{repository}/installation")[1]
         owner = repository.partition("/")[0]
@@ -233,7 +233,7 @@ class GitHubAccess:
         return Access(answer["token"], ends, self.app.client(answer["token"]))
 
     def _lacking(self, installation: str, wanted: Mapping[str, str]) -> tuple[str, ...]:
-        """Return which of the wanted permissions the installation's owner did not give."""
+        """Return which of the wanted permissions the installation lacks."""
         given = self.app.request("GET", installation)[1]["permissions"]
         level = _LEVELS.index
         lacks = {name for name, need in wanted.items() if level(given.get(name, "none")) < level(need)}
@@ -245,6 +245,6 @@ def _key(repository: str, repositories: tuple[str, ...], permissions: Mapping[st
 
 
 def _problem(error: GithubException) -> str:
-    """Return GitHub's own words, in one short line."""
+    """Return GitHub's message, in one short line."""
     words = error.data.get("message") if isinstance(error.data, dict) else error.data
     return " ".join(str(words or "no reason given").split())[:300]

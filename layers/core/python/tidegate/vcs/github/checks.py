@@ -47,12 +47,12 @@ class GitHubChecks:
 
 
 def is_of(check_run: GitHubCheckRun, app_id: str) -> bool:
-    """Tell whether our App made the check run: another's may have any external id. An App's id may be its client id."""
+    """Tell whether our App created the check run: others may use any external id. An App's id may be its client id."""
     return not app_id.isdigit() or check_run.app.id == int(app_id)
 
 
 def shown(check_run: CheckRun) -> dict[str, Any]:
-    """Return what a check run shows as PyGithub takes it; what is empty takes away what was shown before."""
+    """Return a check run's content for PyGithub; empty parts remove what was shown before."""
     content: dict[str, Any] = {
         "name": check_run.name,
         "external_id": check_run.external_id,
@@ -75,7 +75,7 @@ def shown(check_run: CheckRun) -> dict[str, Any]:
 
 
 def notes_of(check_run: CheckRun) -> list[dict[str, Any]]:
-    """Return the notes on lines as GitHub takes them, as many as it takes at once."""
+    """Return annotations for GitHub, as many as one call takes."""
     return [
         {
             "path": each.path,

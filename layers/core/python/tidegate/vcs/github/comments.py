@@ -97,7 +97,7 @@ class GitHubComments:
 
 
 def _is_marked(comment: Mapping[str, Any], ours: tuple[str, str], marker: str) -> bool:
-    """Tell whether our App wrote it, and with this marker. Nobody else can have a login with brackets."""
+    """Tell whether our App wrote it, with this marker. Nobody else can have a login with brackets."""
     user = comment["user"] or {}
     is_ours = (user.get("login"), user.get("type")) == ours
     return is_ours and (comment["body"] or "").startswith(marker)

@@ -16,15 +16,15 @@ from tidegate.vcs.github.access import NOT_FOUND, READ_CONTENTS, READ_METADATA, 
 from tidegate.vcs.rules.authors import UNKNOWN, Authors, co_authors, nobody_at, private_login
 from tidegate.vcs.rules.comparison import Comparison
 
-#: Seconds that a token for cloning is good for at least: an engine may fetch modules late in its init.
+#: Seconds for which a clone token is valid at least: an engine may fetch modules late in its init.
 CLONE_MARGIN = 1800
-#: Commits of a change whose authors are looked up: so many pages of as many as GitHub gives at once.
+#: Commits of a change whose authors are read: this many pages of GitHub's maximum size.
 _COMMITS_PER_PAGE, _PAGES = 100, 10
 
-#: How a comparison tells that both sides have commits of their own.
+#: The comparison's status if both sides have commits of their own.
 _DIVERGED = "diverged"
 
-#: Who commits what people edit and merge on GitHub's pages.
+#: The committer of edits and merges on GitHub's pages.
 _ITSELF = "web-flow"
 
 _Json = Mapping[str, Any]
@@ -116,7 +116,7 @@ def _compared(repo: Repository, base: str, head: str) -> tuple[_Json, Sequence[_
 
 
 def _history(repo: Repository, head: str) -> Sequence[_Json] | None:
-    """Return a commit and all that it comes after, None if those are more than are read."""
+    """Return a commit and its ancestors, None if there are too many."""
     commits: list[_Json] = []
     for page in range(1, _PAGES + 1):
         path = f"{repo.url}/commits?sha={quote(head)}&per_page={_COMMITS_PER_PAGE}&page={page}"
@@ -128,7 +128,7 @@ def _history(repo: Repository, head: str) -> Sequence[_Json] | None:
 
 
 def _people(commits: Sequence[_Json], total: int) -> tuple[Authors, Authors]:
-    """Return who made and who committed the commits, as far as GitHub knows whose their addresses are."""
+    """Return the authors and committers, as far as GitHub knows their email addresses."""
     known = {
         str(commit["commit"][role]["email"]).lower(): str(commit[role]["login"])
         for commit in commits
@@ -160,19 +160,21 @@ def _whoever(commit: _Json, role: str) -> Authors:
 
 
 def _is_by_github(commit: _Json) -> bool:
-    """Tell whether GitHub committed what somebody did on its pages. Anybody may write its address: it signs them."""
+    """Tell whether GitHub committed a change made on its pages. Anybody may write its address, but it signs its
+    commits.
+    """
     return _login(commit, "committer") == _ITSELF and commit["commit"]["verification"]["verified"] is True
 
 
 def _forks_once(compared: _Json, commits: Sequence[_Json]) -> bool:
-    """Tell whether these are all commits, and come after one: each has another of them, or that one, as its parent."""
+    """Tell whether these are all commits, with one fork point: each has another of them, or that one, as its parent."""
     made = {commit["sha"] for commit in commits}
     before = {parent["sha"] for commit in commits for parent in commit["parents"]} - made
     return len(commits) >= compared["total_commits"] and before == {compared["merge_base_commit"]["sha"]}
 
 
 def _has_commit(repo: Repository, sha: str) -> bool:
-    """Tell whether the forge has a commit. GitHub answers 422 for a SHA that it does not know, others 404."""
+    """Tell whether a commit exists. GitHub answers 422 for an unknown SHA, others 404."""
     try:
         repo.get_commit(sha).complete()
     except GithubException as error:

@@ -1,4 +1,4 @@
-"""The App's own webhook deliveries on GitHub: which failed, and sending them once more."""
+"""The App's webhook deliveries on GitHub: find failed ones and redeliver them."""
 
 from __future__ import annotations
 

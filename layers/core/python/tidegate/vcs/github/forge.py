@@ -18,9 +18,9 @@ __all__ = ["AppCredentials", "GitHubForge"]
 
 
 class GitHubForge(GitHubUrls, GitHubChecks, GitHubComments, GitHubCommits, GitHubIssues, GitHubPeople, GitHubPulls):
-    """The port ``Forge``. ``credentials`` is asked when the first token is needed.
+    """The port ``Forge``. ``credentials`` is called when the first token is needed.
 
-    With ``comment_token``, or one beside the App's credentials, comments are those of the user that it belongs to.
+    With ``comment_token``, or one in the App's credentials, that token's user writes the comments.
     """
 
     def __init__(

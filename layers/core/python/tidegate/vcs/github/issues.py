@@ -14,12 +14,12 @@ from tidegate.vcs.github.access import NOT_FOUND, GitHubAccess
 
 _WRITE_ISSUES = {"issues": "write", "metadata": "read"}
 _PER_PAGE = 100
-#: GitHub's answer for an issue that was deleted, and for a repository without issues.
+#: GitHub's statuses for a deleted issue, and for a repository without issues.
 _GONE = 410
 
 
 class GitHubIssues:
-    """The part of the adapter for GitHub that is about issues."""
+    """The adapter's part for issues."""
 
     _access: GitHubAccess
 

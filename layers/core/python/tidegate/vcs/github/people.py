@@ -1,4 +1,4 @@
-"""Who may do what on GitHub."""
+"""Permissions and teams on GitHub."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class GitHubPeople:
                 if error.status != NOT_FOUND:
                     raise
                 return Permission.NONE
-            # An organization's own roles have names of their own: they count as the role that they are made from.
+            # Custom organization roles count as the role on which they are based.
             word = answer.get("role_name") if answer.get("role_name") in ROLES else answer.get("permission")
             return ROLES.get(word, Permission.NONE)
 

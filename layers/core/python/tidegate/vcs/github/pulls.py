@@ -1,4 +1,4 @@
-"""Pull requests on GitHub: what they are, and who reviewed them."""
+"""Pull requests and reviews on GitHub."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _WRITE_PULLS = {"pull_requests": "write", "metadata": "read"}
 _READ_WITH_CHECKS = {**_READ_PULLS, "checks": "read", "statuses": "read"}
 #: Statuses of a commit that are read: so many pages of as many as GitHub gives at once.
 _STATUS_PAGES, _PER_PAGE = 10, 100
-#: Conclusions of a check that hold up nothing.
+#: Conclusions of a check that do not block.
 _HARMLESS = frozenset({"success", "neutral", "skipped"})
-#: Whom GitHub names in place of an account that was deleted.
+#: GitHub's placeholder for deleted accounts.
 _NOBODY = "ghost"
 
-#: The name of a check or status, and whether it holds up nothing.
+#: A check or status: its name, and whether it does not block.
 _Check = tuple[str, bool]
 
 
@@ -66,7 +66,7 @@ class GitHubPulls:
         return _read(pull, tuple(sorted(missing | {name for name, is_good in checks if not is_good})))
 
     def _required(self, repository: str, branch: str) -> Sequence[str]:
-        """Return the checks of others that the branch's protection requires, also those that have not begun."""
+        """Return the checks of others that branch protection requires, also those that have not begun."""
 
         def call(repo: Repository) -> Sequence[str]:
             try:
@@ -147,7 +147,7 @@ def _read(pull: GitHubPullRequest, failing: tuple[str, ...]) -> PullRequest:
         base_branch=pull.base.ref,
         author=pull.user.login if pull.user else _NOBODY,
         is_open=pull.state == "open",
-        # The repository of a head is gone once its fork was deleted.
+        # The head repository is None after its fork was deleted.
         from_fork=pull.head.repo is None or pull.head.repo.full_name != pull.base.repo.full_name,
         mergeable=pull.mergeable,
         merged=pull.merged_at is not None,
@@ -156,7 +156,7 @@ def _read(pull: GitHubPullRequest, failing: tuple[str, ...]) -> PullRequest:
 
 
 def _seen(repository: str, pull: Mapping[str, Any]) -> SeenPullRequest:
-    """Return what a pull request's JSON says, of one alone or in a list (which does not tell of merges)."""
+    """Return a pull request from its JSON, single or from a list (which lacks merge data)."""
     head, base = pull["head"], pull["base"]
     spec = PullRequestSpec(
         repository,
@@ -168,18 +168,18 @@ def _seen(repository: str, pull: Mapping[str, Any]) -> SeenPullRequest:
         pull["user"]["login"] if pull["user"] else _NOBODY,
         pull["title"],
         pull.get("draft") is True,
-        # The repository of a head is gone once its fork was deleted.
+        # The head repository is None after its fork was deleted.
         head["repo"] is None or head["repo"]["id"] != base["repo"]["id"],
     )
     opened_at = timestamp_from(pull["created_at"])
     merged = pull["merged_at"] is not None
-    # Of one that is not merged, it is a commit on which GitHub tried to.
+    # If it is not merged, this is GitHub's test merge commit.
     merge_sha = (pull.get("merge_commit_sha") or "") if merged else ""
     return SeenPullRequest(spec, pull["state"] == "open", merged, opened_at, merge_sha)
 
 
 def _checks(commit: Commit, ours: str) -> Iterator[_Check]:
-    """Yield what there is of checks and statuses on a commit, our own check runs left out."""
+    """Yield the checks and statuses on a commit, without our own check runs."""
     for run in commit.get_check_runs(filter="latest"):
         if not is_of(run, ours):
             yield run.name, run.conclusion in _HARMLESS

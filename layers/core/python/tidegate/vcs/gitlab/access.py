@@ -1,7 +1,7 @@
-"""Access to GitLab's API: one token for all projects, and what GitLab's refusals mean.
+"""Access to GitLab's API: one token for all projects, and GitLab's errors.
 
-Nothing here sleeps or tries again: a call that GitLab does not take for now raises ForgeUnavailable with the time to
-wait, and what is around it waits at no cost.
+Nothing here sleeps or retries: a call that GitLab refuses for now raises ForgeUnavailable with the time to wait, and
+the caller waits at no cost.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from tidegate.rules.timestamp import timestamp_from
 
 #: Seconds for GitLab to answer.
 TIMEOUT = 15
-#: Seconds to wait when GitLab limits calls and names no time: its limits are for a minute.
+#: Seconds to wait after a rate limit without a time: GitLab's limits are per minute.
 LIMIT_PAUSE = 60
-#: As many things as GitLab gives at once.
+#: GitLab's maximum page size.
 PER_PAGE = 100
 
 NO_CONTENT, BAD_REQUEST, FORBIDDEN, NOT_FOUND, TOO_MANY, SERVER_ERROR = 204, 400, 403, 404, 429, 500
@@ -37,7 +37,7 @@ Query = Mapping[str, str | int | Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class GitLabCredentials:
-    """The tokens of Tidegate's user: ``token`` for the API, ``clone_token`` to read repositories and nothing else."""
+    """The tokens of Tidegate's user: ``token`` for the API, ``clone_token`` only for reading repositories."""
 
     token: str = field(repr=False)
     clone_token: str = field(repr=False)
@@ -52,7 +52,7 @@ class GitLabUser:
 
 
 class GitLabAccess:
-    """Calls with the token. ``credentials`` is asked for every call: tokens are replaced once a year at least."""
+    """Calls with the token. ``credentials`` is called for every request: tokens are rotated at least once a year."""
 
     def __init__(
         self, credentials: Callable[[], GitLabCredentials], *, api_url: str, now: Callable[[], float] = time.time
@@ -65,7 +65,7 @@ class GitLabAccess:
 
     @property
     def me(self) -> GitLabUser:
-        """The user that the token is of. Raise as ``call`` does."""
+        """The token's user. Raise as ``call`` does."""
         if self._me is None:
             answer = self.call("GET", "/user")
             self._me = GitLabUser(answer["id"], answer["username"])
@@ -87,7 +87,7 @@ class GitLabAccess:
             raise ForgeUnavailable("the response is not JSON") from error
 
     def find(self, path: str, query: Query | None = None) -> Any:
-        """Return the JSON of what is there, None when it is not. Raise as ``call`` does."""
+        """Return the JSON, None if it does not exist. Raise as ``call`` does."""
         try:
             return self.call("GET", path, query)
         except ForgeRefused as error:
@@ -96,7 +96,7 @@ class GitLabAccess:
             raise
 
     def delete(self, path: str) -> None:
-        """Delete what may be gone already. Raise as ``call`` does."""
+        """Delete something, which may be gone already. Raise as ``call`` does."""
         try:
             self.call("DELETE", path)
         except ForgeRefused as error:
@@ -104,7 +104,7 @@ class GitLabAccess:
                 raise
 
     def pages(self, path: str, **query: str | int) -> Iterator[Any]:
-        """Yield everything of a list. Raise as ``call`` does."""
+        """Yield all items of a list. Raise as ``call`` does."""
         for page in itertools.count(1):
             found = self.call("GET", path, {**query, "per_page": PER_PAGE, "page": page})
             yield from found
@@ -112,7 +112,7 @@ class GitLabAccess:
                 return
 
     def _refusal(self, answer: urllib3.BaseHTTPResponse) -> ForgeUnavailable | ForgeRefused:
-        """Return what an answer that is no success means."""
+        """Return the error for an unsuccessful answer."""
         said = _read(answer)
         problem = f"{answer.status} {_problem(said)}"
         if answer.status == TOO_MANY or answer.status >= SERVER_ERROR:
@@ -122,7 +122,7 @@ class GitLabAccess:
         return ForgeRefused(answer.status, _problem(said))
 
     def _wait(self, answer: urllib3.BaseHTTPResponse) -> int | None:
-        """Return the seconds to wait, if GitLab tells, or limits calls."""
+        """Return the seconds to wait for a rate limit."""
         after, reset = answer.headers.get("retry-after", ""), answer.headers.get("ratelimit-reset", "")
         if after.isdigit():
             return int(after)
@@ -149,7 +149,7 @@ def _read(answer: urllib3.BaseHTTPResponse) -> Any:
 
 
 def _problem(said: Any) -> str:
-    """Return GitLab's own words, in one short line."""
+    """Return GitLab's message, in one short line."""
     words = (
         (said.get("message") or said.get("error_description") or said.get("error")) if isinstance(said, dict) else said
     )

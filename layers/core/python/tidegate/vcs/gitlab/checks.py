@@ -1,7 +1,7 @@
 """Check runs on GitLab: commit statuses.
 
-A status has a name, a state and one line of words, and a link. GitLab shows the newest status of a name on a commit: it
-stands for the check run that was created last. The check run that a status shows is named at the end of its link.
+A status has a name, a state, a one-line description, and a link. GitLab shows the newest status of a name on a commit,
+which represents the newest check run. The end of a status' link names its check run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BY_CONCLUSION = {
     Conclusion.FAILURE: _FAILED,
     Conclusion.TIMED_OUT: _FAILED,
     Conclusion.CANCELLED: _CANCELED,
-    # It waits for people, and has not failed.
+    # It waits for people; it has not failed.
     Conclusion.ACTION_REQUIRED: _RUNNING,
 }
 _Json = Mapping[str, Any]
@@ -54,7 +54,7 @@ class GitLabChecks(GitLabUrls):
         return _first_ids(every).get(_named(check_run.external_id), made)
 
     def update_check_run(self, repository: str, check_run_id: int, check_run: CheckRun) -> None:
-        """Replace what is shown, unless a newer check run of the same name is."""
+        """Replace what is shown, unless a newer check run of the same name exists."""
         every = list(self._ours(repository, check_run.sha, name=check_run.name))
         newest = _newest(every)
         named = _named(check_run.external_id)
@@ -70,7 +70,7 @@ class GitLabChecks(GitLabUrls):
         return {number: external_id for external_id, number in _first_ids(self._ours(repository, sha)).items()}
 
     def _ours(self, repository: str, sha: str, **query: str) -> Iterator[Mapping[str, Any]]:
-        """Yield our statuses on a commit, those that were replaced included; of an unknown commit none."""
+        """Yield our statuses on a commit, including replaced ones; none for an unknown commit."""
         path = f"{project(repository)}/repository/commits/{sha}/statuses"
         try:
             for status in self._access.pages(path, all="true", **query):
@@ -81,9 +81,9 @@ class GitLabChecks(GitLabUrls):
                 raise
 
     def _show(self, repository: str, check_run: CheckRun, every: Sequence[_Json]) -> int:
-        """Show it, and return the status' id: 0 where GitLab takes none. ``every`` are ours of its name.
+        """Publish it, and return the status' id: 0 if GitLab refuses. ``every`` are ours of its name.
 
-        A fork's commit is on no branch of this project. The note of its merge request tells all.
+        A fork's commit is on no branch of this project. The note of its merge request has the result.
         """
         state, sha = _state(check_run), check_run.sha
         try:
@@ -99,9 +99,9 @@ class GitLabChecks(GitLabUrls):
         return made
 
     def _replace(self, repository: str, check_run: CheckRun, state: str, every: Sequence[_Json]) -> int:
-        """Show what GitLab does not let follow on what it shows.
+        """Publish a state that GitLab does not allow after the current one.
 
-        New words for what goes on are worth another status where they are about a deployment.
+        A new description of a running state is worth another status only for deployments.
         """
         if state not in {_PENDING, _RUNNING}:
             self._set(repository, check_run, _RUNNING, every)
@@ -112,7 +112,7 @@ class GitLabChecks(GitLabUrls):
         return self._set(repository, check_run, state, every)
 
     def _set(self, repository: str, check_run: CheckRun, state: str, every: Sequence[_Json]) -> int:
-        """Set the status, in the pipeline that it goes on in: GitLab takes the commit's newest one otherwise."""
+        """Set the status in its pipeline: otherwise GitLab uses the commit's newest one."""
         path = f"{project(repository)}/statuses/{check_run.sha}"
         body = {
             "state": state,
@@ -130,9 +130,9 @@ class GitLabChecks(GitLabUrls):
         return int(self._access.call("POST", path, body=body)["id"])
 
     def _link(self, repository: str, check_run: CheckRun) -> str:
-        """Return where it is decided about, or more is to be seen, with its id at the end, by which it is found again.
+        """Return the link to the review or details, ending with the check run's id, by which it is found again.
 
-        GitLab leads to a pipeline where there is no link. It takes none that is too long: then a page above is named.
+        Without a link, GitLab links a pipeline. It refuses long links: then the link is to a parent page.
         """
         home = f"{self.web}/repositories/{quote(repository)}" if self.web else ""
         ours = (check_run.page_url, check_run.details_url, home)
@@ -147,7 +147,7 @@ def _newest(statuses: Iterable[_Json]) -> _Json | None:
 
 
 def _pipeline(statuses: Iterable[_Json]) -> dict[str, Any]:
-    """Return where the newest status goes on, if it does."""
+    """Return the newest status' pipeline, if it is running."""
     newest = _newest(statuses)
     if newest is None or newest.get("status") not in {_PENDING, _RUNNING} or not newest.get("pipeline_id"):
         return {}
@@ -168,7 +168,7 @@ def _external_id(status: Mapping[str, Any]) -> str:
 
 
 def _named(external_id: str) -> str:
-    """Return what an external id is called in a link: itself, or a digest of one that is too long for that."""
+    """Return an external id for a link: itself, or a digest if it is too long."""
     if len(quote(external_id, safe="")) <= MAXIMUM_MARK:
         return external_id
     return f"sha256-{hashlib.sha256(external_id.encode()).hexdigest()[:40]}"

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from tidegate.rules.errors import ForgeRefused, NotFound
 from tidegate.vcs.gitlab.access import NOT_FOUND, GitLabAccess, project
 
-#: GitLab's words for reactions, by GitHub's; the others are the same.
+#: GitLab's names of reactions, by GitHub's; the others are the same.
 _EMOJI = {"+1": "thumbsup", "-1": "thumbsdown", "hooray": "tada", "laugh": "laughing"}
-#: What begins a quick action, such as ``/merge``: Tidegate's user would carry it out. And what makes it none.
+#: The beginning of a quick action, such as ``/merge``, which Tidegate's user would execute, and how to escape it.
 _QUICK_ACTION = re.compile(r"^[^\S\n]*/(?=\S)", re.MULTILINE)
 _INVISIBLE = "\u200b"
 _TAKEN = "already been taken"
@@ -52,10 +52,9 @@ class GitLabComments:
 
 
 def written(text: str) -> str:
-    """Return a text as it is written on GitLab: without quick actions.
+    """Return a text without quick actions for GitLab.
 
-    A line that begins with a slash would have GitLab do something. What is shown looks the same: an invisible
-    character stands before the slash.
+    A line that begins with a slash would be executed. An invisible character before the slash prevents that.
     """
     return _QUICK_ACTION.sub(f"{_INVISIBLE}/", text)
 

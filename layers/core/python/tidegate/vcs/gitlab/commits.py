@@ -14,7 +14,7 @@ from tidegate.vcs.gitlab.access import BAD_REQUEST, NOT_FOUND, GitLabAccess, pro
 from tidegate.vcs.rules.authors import UNKNOWN, Authors, co_authors, nobody_at, private_login
 from tidegate.vcs.rules.comparison import Comparison
 
-#: Commits of a change, and addresses in them, whose authors are looked up.
+#: Commits of a change, and email addresses in them, whose users are looked up at most.
 MAXIMUM_COMMITS, MAXIMUM_ADDRESSES = 1000, 10
 
 
@@ -67,12 +67,12 @@ class GitLabCommits:
         return self._access.credentials().clone_token
 
     def _resolved(self, repository: str, commit: str) -> str | None:
-        """Return the SHA of a commit, or of a branch's; None when there is none."""
+        """Return the SHA of a commit or a branch's head; None if there is none."""
         found = self._access.find(f"{project(repository)}/repository/commits/{quote(commit, safe='')}")
         return None if found is None else commit_sha(found["id"])
 
     def merge_base(self, repository: str, base: str, head: str) -> str | None:
-        """Return the newest commit that both have in common. GitLab answers 400 for a commit that it does not have."""
+        """Return the merge base. GitLab answers 400 for an unknown commit."""
         try:
             path = f"{project(repository)}/repository/merge_base"
             return str(self._access.call("GET", path, {"refs[]": [base, head]})["id"])
@@ -82,7 +82,7 @@ class GitLabCommits:
             raise
 
     def _people(self, commits: list[Any]) -> tuple[Authors, Authors]:
-        """Return who made and who committed the commits, as far as GitLab tells whose their addresses are."""
+        """Return the authors and committers, as far as GitLab knows their email addresses."""
         authors, committers = (_addresses(role, commits) for role in ("author", "committer"))
         authors |= {each: str(it["id"]) for it in commits for each in co_authors(str(it.get("message") or ""))}
         if len(commits) >= MAXIMUM_COMMITS or len(authors | committers) > MAXIMUM_ADDRESSES:

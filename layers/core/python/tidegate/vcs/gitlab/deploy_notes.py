@@ -1,7 +1,7 @@
-"""One note on the merge request that a commit came with: how far the deployments of the commit are.
+"""One note on a commit's merge request: the progress of the commit's deployments.
 
-It is written from the commit's statuses, after they were set. Whoever writes it looks at them once more after that: of
-two who write at a time, one finds that the other's is missing. Two who begin a note at a time leave one.
+It is written from the commit's statuses, after they were set, and the statuses are read once more afterwards: of two
+concurrent writers, one finds what the other missed. Two concurrent first notes leave one.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from tidegate.vcs.gitlab.access import GitLabAccess, project
 from tidegate.vcs.gitlab.comments import notes
 from tidegate.vcs.rules.events import OUR_CHECK_RUNS
 
-#: What names of statuses of deployments begin with.
+#: Prefix of deployments' status names.
 DEPLOYS = f"{OUR_CHECK_RUNS}deploy: "
-#: How often a note is written until it says what the statuses say.
+#: Attempts until the note matches the statuses.
 _ATTEMPTS = 4
 _SIGNS = {"success": "✅", "failed": "❌", "canceled": "⏹️", "running": "🔄", "pending": "⏳"}
 
@@ -25,9 +25,9 @@ _Statuses = Iterable[Mapping[str, Any]]
 
 
 def notify_deployments(access: GitLabAccess, repository: str, sha: str, statuses: Callable[[], _Statuses]) -> None:
-    """Write or update the note. ``statuses`` returns those of ours on the commit, replaced ones included.
+    """Write or update the note. ``statuses`` returns ours on the commit, including replaced ones.
 
-    What GitLab refuses, such as a note in a locked discussion, is left out: the statuses tell the same.
+    If GitLab refuses, as in a locked discussion, the note is skipped: the statuses say the same.
     """
     try:
         number = _merge_request(access, repository, sha)
@@ -48,7 +48,7 @@ def render(sha: str, statuses: _Statuses) -> str:
 
 
 def _merge_request(access: GitLabAccess, repository: str, sha: str) -> int | None:
-    """Return the number of the merge request that has, or was merged with, exactly this commit."""
+    """Return the number of the merge request with exactly this commit as its head or merge."""
     found = access.find(f"{project(repository)}/repository/commits/{sha}/merge_requests") or []
     commits = ("merge_commit_sha", "squash_commit_sha", "sha")
     return next((int(each["iid"]) for each in found if sha in {each.get(name) for name in commits}), None)
@@ -71,7 +71,7 @@ def _write(access: GitLabAccess, repository: str, number: int, sha: str, statuse
 
 
 def _written(access: GitLabAccess, path: str, marker: str) -> Mapping[str, Any] | None:
-    """Return our note, if there is one. Of several, which were begun at the same time, the oldest stays."""
+    """Return our note, if any. Of several concurrent ones, the oldest stays."""
     every, ours = access.pages(path, sort="asc", order_by="created_at"), access.me.id
     found = [each for each in every if each["author"]["id"] == ours and each["body"].startswith(marker)]
     found.sort(key=lambda each: int(each["id"]))

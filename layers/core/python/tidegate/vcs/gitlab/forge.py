@@ -1,4 +1,4 @@
-"""GitLab: the port ``Forge`` on its REST API, with the token of a user of its own."""
+"""GitLab: the port ``Forge`` on its REST API, with the token of Tidegate's user."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["GitLabCredentials", "GitLabDeliveries", "GitLabForge"]
 class GitLabForge(GitLabChecks, GitLabComments, GitLabIssues, GitLabPeople, GitLabPulls, GitLabWebhookVerifier):
     """The ports ``Forge`` and ``WebhookVerifier``.
 
-    ``web`` is the address of Tidegate's pages. ``credentials`` is asked when a token is needed.
+    ``web`` is the URL of Tidegate's pages. ``credentials`` is called when a token is needed.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class GitLabForge(GitLabChecks, GitLabComments, GitLabIssues, GitLabPeople, GitL
 
 
 class GitLabDeliveries:
-    """The port ``ForgeDeliveries``: GitLab keeps the deliveries of each project apart, and they are not looked at."""
+    """The port ``ForgeDeliveries``: GitLab stores deliveries by project, so they are not read."""
 
     def failed(self, since: datetime) -> Sequence[FailedDelivery]:
         """Return none: what was lost is found by where branches and merge requests are."""

@@ -10,7 +10,7 @@ from tidegate.vcs.gitlab.comments import written
 
 
 class GitLabIssues:
-    """The part of the adapter for GitLab that is about issues."""
+    """The adapter's part for issues."""
 
     _access: GitLabAccess
 

@@ -1,4 +1,4 @@
-"""Who may do what on GitLab: access levels in place of roles, groups in place of teams."""
+"""Permissions on GitLab: access levels for roles, groups for teams."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import quote
 from tidegate.rules.permission import Permission
 from tidegate.vcs.gitlab.access import GitLabAccess, project
 
-#: The access levels from which on somebody has a permission. Guests and planners do not read private code.
+#: The lowest access level of each permission. Guests and planners do not read private code.
 _LEVELS = (
     (50, Permission.ADMIN),
     (40, Permission.MAINTAIN),
@@ -28,15 +28,15 @@ class GitLabPeople:
         return found or self._of_everybody(repository)
 
     def is_team_member(self, repository: str, team: str, user: str) -> bool:
-        """Tell whether somebody is a member of the group ``team`` itself, in the repository's topmost group.
+        """Tell whether ``user`` is a direct member of the group ``team`` in the repository's topmost group.
 
-        Who is a member of a group above it only is a member of all groups there: that makes nobody one of a team.
+        Members of a parent group are members of all groups below, which does not make them team members.
         """
         organization = repository.partition("/")[0]
         return self._level(f"/groups/{quote(f'{organization}/{team}', safe='')}/members", user) > 0
 
     def _level(self, members: str, user: str) -> int:
-        """Return somebody's access level among members, 0 for who is none (any more)."""
+        """Return somebody's access level, 0 for non-members."""
         known = self._user(user)
         found = None if known is None else self._access.find(f"{members}/{known['id']}")
         if found is None or found.get("state") != "active" or found.get("membership_state") not in {None, "active"}:
@@ -49,6 +49,6 @@ class GitLabPeople:
         return next((each for each in found if each["username"].casefold() == name.casefold()), None)
 
     def _of_everybody(self, repository: str) -> Permission:
-        """Return what everybody may do who has an account: read what is public."""
+        """Return the permission of every account: read for public projects."""
         found = self._access.find(project(repository))
         return Permission.READ if found is not None and found.get("visibility") == "public" else Permission.NONE

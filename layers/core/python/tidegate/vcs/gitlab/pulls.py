@@ -1,4 +1,4 @@
-"""Merge requests on GitLab: what they are, and who approved them."""
+"""Merge requests and approvals on GitLab."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from tidegate.vcs.rules.pull_request import (
     SeenPullRequest,
 )
 
-#: Whom GitLab names in place of an account that was deleted.
+#: GitLab's placeholder for deleted accounts.
 _NOBODY = "ghost"
-#: States of a commit status that hold up nothing: what waits for somebody to start it has not failed.
+#: Commit statuses that do not block: a manual job has not failed.
 _HARMLESS = frozenset({"success", "skipped", "manual"})
-#: What GitLab writes into a merge request when somebody approves it, or takes that back.
+#: GitLab's system notes for approvals and their withdrawal.
 _APPROVED = "approved this merge request"
-#: The method that makes one commit of all.
+#: The method that squashes.
 _SQUASH = "squash"
 _MERGEABLE = {"can_be_merged": True, "cannot_be_merged": False}
-#: Refusals of a merge whose words do not say why, with what is known of all of that kind.
+#: Refusals of a merge without a reason, with the known causes.
 _UNTOLD = {
     401: "Tidegate's user may not merge into this branch: allow it in the project's protected branches",
     405: "",
     422: "",
 }
-#: What is in the way of a merge, by GitLab's words for it (``detailed_merge_status``).
+#: Reasons that prevent a merge, by GitLab's words (``detailed_merge_status``).
 _IN_THE_WAY = {
     "approvals_syncing": "GitLab is still counting approvals",
     "ci_must_pass": "the pipeline must succeed",
@@ -85,9 +85,9 @@ class GitLabPulls:
         sha: str,
         method: str,
     ) -> None:
-        """Merge it as the project merges; ``method`` decides only whether its commits become one.
+        """Merge it by the project's method; ``method`` decides only about squashing.
 
-        GitLab's refusal says nothing of what is in the way: the merge request does.
+        GitLab's refusal has no reason; the merge request has.
         """
         body = {"sha": sha, "squash": method == _SQUASH}
         try:
@@ -106,7 +106,7 @@ class GitLabPulls:
         return [_seen(repository, each) for each in found]
 
     def reviews(self, repository: str, number: int) -> Sequence[PullRequestReview]:
-        """Return who approves it. GitLab does not tell of which commit: that is the head as it was at that time."""
+        """Return the approvals. GitLab does not store their commit: it is the head at the time of the approval."""
         path = f"{project(repository)}/merge_requests/{number}"
         given = self._access.call("GET", f"{path}/approvals")["approved_by"]
         if not given:
@@ -121,20 +121,20 @@ class GitLabPulls:
         raise ForgeRefused(405, "On GitLab, only the approver can revoke an approval")
 
     def _told(self, repository: str, number: int) -> Mapping[int, str]:
-        """Return when each user approved it last, as it says itself: GitLab tells with approvals since 18 only."""
+        """Return each user's last approval by the system notes: approvals have a time only since GitLab 18."""
         every = self._access.pages(notes(repository, number), sort="asc", order_by="created_at")
         said = (each for each in every if each["system"] and each["body"] == _APPROVED)
         return {each["author"]["id"]: each["created_at"] for each in said}
 
     def _merge_request(self, repository: str, number: int) -> Any:
-        """Return its JSON. GitLab takes a project's path in any case of letters: it is one repository, by its own."""
+        """Return its JSON. GitLab ignores the case of a project's path; the JSON has the real one."""
         found = self._access.find(f"{project(repository)}/merge_requests/{number}")
         if found is None or found["references"]["full"] != f"{repository}!{number}":
             raise NotFound("merge request", f"{repository}!{number}")
         return found
 
     def _failing(self, repository: str, sha: str) -> Iterator[str]:
-        """Yield the names of jobs and statuses of others on a commit that failed or still run."""
+        """Yield the names of failed or running jobs and statuses of others on a commit."""
         ours = self._access.me.id
         for each in self._access.pages(f"{project(repository)}/repository/commits/{sha}/statuses"):
             is_ours = each["name"].startswith(OUR_CHECK_RUNS) and each["author"]["id"] == ours
@@ -143,7 +143,7 @@ class GitLabPulls:
 
 
 def _seen(repository: str, request: _Json) -> SeenPullRequest:
-    """Return what a merge request's JSON says, of one alone or in a list (which does not tell of the base's commit)."""
+    """Return a merge request from its JSON, single or from a list (which lacks the base's commit)."""
     spec = PullRequestSpec(
         repository,
         request["iid"],
@@ -171,7 +171,7 @@ def _is_from_fork(request: _Json) -> bool:
 
 
 def _review(by: str, at: str | None, heads: Iterable[_Json]) -> PullRequestReview:
-    """Return an approval. One of which nobody knows when it was given is of no commit, and so does not count."""
+    """Return an approval. One with an unknown time has no commit, and so does not count."""
     if at is None:
         return PullRequestReview(by, ReviewVerdict.APPROVED, "", None)
     given = moment(at)

@@ -1,4 +1,4 @@
-"""What GitLab itself says of what its webhooks told: their token shows only that somebody knows it."""
+"""Verify GitLab's webhooks through its API: a webhook's token proves only that the sender knows it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tidegate.vcs.gitlab.commits import GitLabCommits
 
 
 class GitLabWebhookVerifier(GitLabCommits):
-    """The port ``WebhookVerifier``. Of several projects at one path, only the one that a webhook named counts."""
+    """The port ``WebhookVerifier``. Of several projects at one path, only the one in the webhook counts."""
 
     def written_comment(self, project: int, repository: str, pull_request: int, comment: int) -> WrittenComment | None:
         found = self._access.find(f"{notes(repository, pull_request)}/{comment}")
@@ -36,16 +36,16 @@ class GitLabWebhookVerifier(GitLabCommits):
         return next((str(event["author_username"]) for event, _ in self._pushes(repository, commit)), None)
 
     def _push(self, repository: str, branch: str, commit: str) -> Pushed:
-        """Return the push that brought it to a branch, if it is among the newest."""
+        """Return the push that brought a commit to a branch, if it is among the newest."""
         for event, push in self._pushes(repository, commit):
             if push.get("ref") == branch:
                 return Pushed(str(event["author_username"]), push.get("commit_from"))
         return Pushed(None)
 
     def _pushes(self, repository: str, commit: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-        """Yield those of the newest pushes that brought a commit to a branch.
+        """Yield the newest pushes that brought a commit to a branch.
 
-        Of one that moved many branches at once, GitLab keeps only how many.
+        For a push of many branches, GitLab stores only their number.
         """
         newest = self._access.call("GET", f"{path_of(repository)}/events", {"action": "pushed", "per_page": PER_PAGE})
         for event in newest:

@@ -1,4 +1,4 @@
-"""Whose approvals of a pull request count: those of its head and base branch, by people who had no part in it."""
+"""Whose approvals of a pull request count: those of its head and base branch, by people who did not contribute."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PERSON = "user:"
 
 @dataclass(frozen=True, slots=True)
 class ToApprove:
-    """What approvals are to be of: a head, and the base branch that it goes to.
+    """What is to be approved: a head, and its base branch.
 
     ``base_since`` is when the pull request was pointed at that branch, None if it always was.
     ``author`` opened it, ``made_by`` are those who made or pushed its commits: theirs do not count.
@@ -32,7 +32,7 @@ class ToApprove:
 
 @dataclass(frozen=True, slots=True)
 class Disregarded:
-    """An approval that does not count, with the reason in words that follow the name."""
+    """An approval that does not count, with the reason as a continuation of the name."""
 
     by: str
     reason: str
@@ -40,9 +40,9 @@ class Disregarded:
 
 @dataclass(frozen=True, slots=True)
 class Approvals:
-    """The approvals of a head: whose count, and whose do not.
+    """The approvals of a head that count, and those that do not.
 
-    ``made_by`` tells whether it is known who made all of its commits; else one of those that count may be by them.
+    ``made_by`` tells whether all authors of its commits are known; otherwise one of the approvals may be by an author.
     """
 
     of_head: tuple[str, ...] = ()
@@ -51,12 +51,12 @@ class Approvals:
 
     @property
     def besides(self) -> int:
-        """How many approvals are needed more than are asked for."""
+        """How many approvals are needed in addition to the configured number."""
         return 0 if self.made_by.known else 1
 
 
 def why_more(made_by: Authors, whom: Sequence[str], needed: int) -> str:
-    """Return why one approval more is needed than is asked for, and what to do, in Markdown.
+    """Return why an additional approval is needed, and what to do, in Markdown.
 
     ``whom`` are the grantees whose approvals count, ``needed`` of which are needed.
     """
@@ -79,7 +79,7 @@ def _too_short(whom: Sequence[str], needed: int) -> str:
 def approvals(reviews: Sequence[PullRequestReview], wanted: ToApprove) -> Approvals:
     """Return who approves the head by their latest verdict. ``reviews`` are the oldest first.
 
-    A mere comment leaves an earlier verdict as it is, as it does on the forge.
+    A plain comment keeps an earlier verdict, as at the VCS provider.
     """
     reasons = [(review, _reason(review, wanted)) for review in _approving(reviews)]
     return Approvals(
@@ -90,13 +90,13 @@ def approvals(reviews: Sequence[PullRequestReview], wanted: ToApprove) -> Approv
 
 
 def outdated(reviews: Sequence[PullRequestReview], wanted: ToApprove) -> tuple[PullRequestReview, ...]:
-    """Return the approvals of other commits, or of another base branch, that are their authors' latest verdicts."""
+    """Return latest verdicts that approve other commits or another base branch."""
     approving = _approving(reviews)
     return tuple(each for each in approving if _is_older(each, wanted) and not _is(each.by, wanted.author))
 
 
 def is_of_other_base(review: PullRequestReview, wanted: ToApprove) -> bool:
-    """Tell whether a review was given when the pull request went to another branch. Forges tell whole seconds."""
+    """Tell whether a review is older than the change of the base branch. VCS providers use whole seconds."""
     if not wanted.base_since:
         return False
     since = wanted.base_since.replace(microsecond=0)

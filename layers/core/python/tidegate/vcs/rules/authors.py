@@ -1,4 +1,4 @@
-"""Who made a change, as far as that is known."""
+"""The known authors of a change."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from dataclasses import dataclass, field
 
 from tidegate.texts.markdown import code
 
-#: Authors of a change that are remembered. Of one that has more, it counts as not known the author.
+#: Authors of a change in a record at most. With more, the list is incomplete.
 MAXIMUM_AUTHORS = 300
 #: What is not known that is told; more would not be read.
 _MOST_GAPS = 3
-#: Characters of an address that are shown: it may be any text.
+#: Characters of an email address that are shown: it may be any text.
 _ADDRESS = 200
-#: What a line of a commit's message begins with that names who else made it, and where forges let who likes to keep
-#: their own address private write from: ``NUMBER+LOGIN@users.noreply.github.com``, on GitLab with a hyphen.
+#: The prefix of a co-author line in a commit's message, and the form of private email addresses:
+#: ``NUMBER+LOGIN@users.noreply.github.com``, on GitLab with a hyphen.
 _CO_AUTHOR, _PRIVATE = "co-authored-by:", "users.noreply."
 
 
 @dataclass(frozen=True, slots=True)
 class Authors:
-    """The logins of people who made a change, each once; ``known`` tells whether these are all.
+    """The logins of a change's authors, each once; ``known`` tells whether these are all.
 
-    ``gaps`` name the unknown authors in Markdown: of many, the first.
+    ``gaps`` describe unknown authors in Markdown, the first few.
     """
 
     logins: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class Authors:
 
 
 def nobody_at(address: str, sha: str) -> Authors:
-    """Return that the forge knows nobody by an address that a commit has."""
+    """Return that the VCS provider knows no user for a commit's email address."""
     whose = f"the owner of the address {code(address, _ADDRESS)}" if address else "the author"
     return Authors(known=False, gaps=(f"{whose} (commit {code(sha[:7])})",))
 
@@ -47,16 +47,16 @@ UNKNOWN = Authors(known=False)
 
 
 def co_authors(message: str) -> tuple[str, ...]:
-    """Return the addresses, in lowercase letters, of whom a commit's message names as its authors besides."""
+    """Return the email addresses of co-authors in a commit's message, in lowercase."""
     lines = (line.strip() for line in message.splitlines())
     named = (line for line in lines if line.lower().startswith(_CO_AUTHOR))
     return tuple(line.partition("<")[2].partition(">")[0].strip().lower() for line in named)
 
 
 def private_login(address: str, separator: str, *, alone: bool = False) -> str:
-    """Return whose a private address of the forge is, an empty text if it is none.
+    """Return the login in a private email address of the VCS provider, an empty text if it is none.
 
-    ``separator`` stands between the number and the login, which may stand ``alone`` on some forges.
+    ``separator`` stands between the number and the login; on some providers the login may be ``alone``.
     """
     name, _, domain = address.rpartition("@")
     number, found, login = name.partition(separator)

@@ -1,4 +1,4 @@
-"""A check run as the forge takes it: what Tidegate shows on a commit, within the forge's limits."""
+"""A check run within the VCS provider's limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAXIMUM_TEXT = 65_535
 MAXIMUM_ACTIONS = 3
 MAXIMUM_TITLE = 250
 MAXIMUM_ANNOTATIONS = 50
-#: Annotations of one check run that are shown at most: each fifty are one call.
+#: Annotations of one check run at most: one call takes fifty.
 MOST_ANNOTATIONS = 200
 
 
@@ -51,7 +51,7 @@ class Action:
 
 
 class Level(StrEnum):
-    """How grave an annotation is, in GitHub's words."""
+    """The severity of an annotation, in GitHub's words."""
 
     NOTICE = "notice"
     WARNING = "warning"
@@ -71,7 +71,7 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class CheckRun:
-    """What a check run shows. ``status`` is queued, in_progress or completed.
+    """The content of a check run. ``status`` is queued, in_progress or completed.
 
     ``summary`` and ``text`` are Markdown of at most 65,535 characters each; ``external_id`` is the
     deployment's id, or empty for one that belongs to a commit only. ``details_url`` is where more is read, such as a

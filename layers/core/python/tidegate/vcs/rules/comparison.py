@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Comparison(StrEnum):
-    """How a commit relates to the one deployed last; the first four are the forge's words."""
+    """How a commit relates to the last deployed one; the first four are the VCS provider's words."""
 
     AHEAD = "ahead"
     IDENTICAL = "identical"

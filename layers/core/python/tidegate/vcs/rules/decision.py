@@ -1,4 +1,4 @@
-"""What is decided about a webhook's event."""
+"""Decisions about webhook events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """An event that is acted on: its kind, and the fields of it that are used."""
+    """An accepted event: its kind, and its used fields."""
 
     event: str
     fields: Mapping[str, Any]
@@ -17,14 +17,14 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """An event that nothing follows from, and why."""
+    """An ignored event, and why."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """An event that would be acted on but for a name in it that is not accepted."""
+    """An event that is refused because of an invalid name."""
 
     reason: str
 

@@ -1,4 +1,4 @@
-"""How the check runs of drift schedules are called."""
+"""Names of the check runs of drift schedules."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ def drift_check_name(schedule: str) -> str:
 
 
 def is_of_drift(name: str) -> bool:
-    """Tell whether a check run of this name shows what a schedule found."""
+    """Tell whether a check run of this name shows the result of a drift schedule."""
     return name.startswith(_DRIFT)
 
 
 def schedule_of(name: str) -> str:
-    """Return the name of the schedule that a check run of this name shows."""
+    """Return the schedule in a check run's name."""
     return name.removeprefix(_DRIFT)

@@ -1,4 +1,4 @@
-"""Which few fields of which webhook events are used."""
+"""The fields of webhook events that are used."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tidegate.vcs.rules.fields import (
 from tidegate.vcs.rules.pull_request_check_names import is_of_pull_request
 from tidegate.vcs.rules.pull_requests import read_merge_group, read_pull_request, read_review
 
-#: Names of our check runs start so; buttons on others are not ours.
+#: Prefix of our check runs' names; buttons on others are not ours.
 OUR_CHECK_RUNS = "tidegate/"
-#: Words that a comment for Tidegate may begin with, unless others are configured.
+#: Default first words of commands in comments.
 COMMENT_PREFIXES = ("tidegate",)
-#: Characters of a comment that may be a command.
+#: Characters of a possible command at most.
 LONGEST_COMMAND = 1000
 #: GitHub lists at most this many commits in a push.
 _MAXIMUM_COMMITS = 2048
@@ -46,9 +46,9 @@ _BLANKS = str.maketrans({"\t": " ", "\xa0": " "})
 
 
 def read_event(event: str, payload: Mapping[str, Any], prefixes: Sequence[str] = COMMENT_PREFIXES) -> Decision:
-    """Choose what follows from an event. ``prefixes`` are the words that comments for Tidegate begin with.
+    """Decide about an event. ``prefixes`` are the first words of commands in comments.
 
-    Raise InvalidWebhook when it lacks what its kind must have.
+    Raise InvalidWebhook if a required field is missing.
     """
     try:
         if event == "issue_comment":
@@ -70,7 +70,7 @@ def _ignored(event: str, payload: Mapping[str, Any]) -> Ignored:
 
 
 def branch_name(text: str) -> str:
-    """Return ``text`` if git would take it as a branch's name; raise InvalidName otherwise."""
+    """Return ``text`` if it is a valid branch name for git; raise InvalidName otherwise."""
     if not text or len(text) > _MAXIMUM_BRANCH or _NOT_IN_BRANCHES.search(text):
         raise InvalidName("branch", text, "not a valid git branch name")
     return text
@@ -99,9 +99,9 @@ def _read_push(payload: Mapping[str, Any]) -> Accepted | Ignored:
 
 
 def _authors(payload: Mapping[str, Any]) -> list[str] | None:
-    """Return the logins of who made the pushed commits, each once.
+    """Return the logins of the pushed commits' authors, each once.
 
-    None when the event does not tell who made all of them, or there are very many authors: the forge is asked then.
+    None if the event does not name them all, or there are very many: then the VCS provider is asked.
     """
     commits = payload.get("commits")
     if not isinstance(commits, list) or not 0 < len(commits) < _MAXIMUM_COMMITS:
@@ -150,7 +150,7 @@ def _read_check_suite(payload: Mapping[str, Any]) -> Accepted | Ignored:
 
 
 def _commit_demand(payload: Mapping[str, Any], checks: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what somebody asks for of a commit, and of which open pull requests of the repository that is the head."""
+    """Return what somebody requests for a commit, and the open pull requests of which that is the head."""
     listed, home = checks.get("pull_requests"), object_in(payload, "repository").get("id")
     pulls = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
     pulls = [each for each in pulls if _goes_to(each) in (None, home)]
@@ -163,7 +163,7 @@ def _commit_demand(payload: Mapping[str, Any], checks: Mapping[str, Any]) -> dic
 
 
 def _goes_to(pull_request: Mapping[str, Any]) -> object:
-    """Return the id of the repository that a pull request goes to, if it is told: of a fork, that may be another."""
+    """Return the id of a pull request's base repository, if present: a fork's head is in another."""
     base = pull_request.get("base")
     repository = base.get("repo") if isinstance(base, dict) else None
     number = repository.get("id") if isinstance(repository, dict) else None
@@ -194,7 +194,7 @@ def _read_comment(payload: Mapping[str, Any], prefixes: Sequence[str]) -> Accept
 
 
 def command_in(text: str, prefixes: Sequence[str]) -> str | Ignored:
-    """Return the command that a comment is, or why it is none. ``prefixes`` are the words that one begins with."""
+    """Return the command in a comment, or why there is none. ``prefixes`` are the first words of commands."""
     command = text.translate(_BLANKS).strip()
     if not _begins_so(command, prefixes):
         return Ignored("The comment is not a command.")

@@ -1,4 +1,4 @@
-"""The fields that events of all kinds have, read and checked. What is missing is InvalidWebhook."""
+"""Fields of all kinds of events, read and validated. A missing one raises InvalidWebhook."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def moment_in(payload: Mapping[str, Any], key: str) -> str:
 
 
 def matching_in(pattern: re.Pattern[str], payload: Mapping[str, Any], key: str) -> str:
-    """Return a text of this pattern. Raise InvalidName."""
+    """Return a text that matches this pattern. Raise InvalidName."""
     text = text_in(payload, key)
     if not pattern.fullmatch(text):
         raise InvalidName(key, text, "Tidegate creates no such id")
@@ -60,13 +60,13 @@ def matching_in(pattern: re.Pattern[str], payload: Mapping[str, Any], key: str) 
 
 
 def check_sent_by_app(payload: Mapping[str, Any]) -> None:
-    """Raise InvalidWebhook where no App sent an event: without one, Tidegate can neither read nor report."""
+    """Raise InvalidWebhook if no App sent an event: without one, Tidegate can neither read nor report."""
     if not isinstance(payload.get("installation"), dict):
         raise InvalidWebhook("The event has no installation. Send webhooks from the GitHub App, not from a repository.")
 
 
 def moved(before: object, after: object) -> dict[str, str]:
-    """Return from where to where a head was moved; nothing if the event does not tell. ``before`` may be empty."""
+    """Return a head's old and new commit; nothing if the event lacks them. ``before`` may be empty."""
     try:
         return {"before": commit_sha(str(before)) if before else "", "after": commit_sha(str(after))}
     except InvalidName:

@@ -1,4 +1,4 @@
-"""What each VCS provider calls things. Texts for people take the words from here where they cannot do without."""
+"""Terms of each VCS provider, for texts that need them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ForgeTerms:
-    """The words of one VCS provider.
+    """The terms of one VCS provider.
 
-    ``sign`` stands before a request's number. ``begin`` is the first step to a repository's first page.
+    ``sign`` precedes a request's number. ``begin`` is the first step on an empty installation's page.
     """
 
     pull_request: str

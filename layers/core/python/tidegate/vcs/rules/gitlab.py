@@ -1,6 +1,7 @@
-"""Which few fields of GitLab's webhooks are used. They become the same events as GitHub's.
+"""The fields of GitLab's webhooks that are used. They become the same events as GitHub's.
 
-The forge is asked for the rest once an event is acted on. A project's number tells it from others that had its path.
+The rest is read from GitLab when an event is processed. A project's number distinguishes it from others that had its
+path.
 """
 
 from __future__ import annotations
@@ -15,19 +16,18 @@ from tidegate.vcs.rules.decision import Accepted, Decision, Ignored, Refused
 from tidegate.vcs.rules.events import COMMENT_PREFIXES, branch_name, command_in
 from tidegate.vcs.rules.fields import LOGIN, matching_in, moment_in, moved, number_in, object_in, text_in
 
-#: What happens to a merge request, by GitLab's words, in the words of pull requests.
+#: GitLab's actions on a merge request, in GitHub's words.
 _ACTIONS = {"open": "opened", "reopen": "reopened", "close": "closed", "merge": "closed"}
 _REVIEWS = frozenset({"approved", "unapproved", "approval", "unapproval"})
-#: The users that GitLab makes for access tokens of projects and groups.
+#: Bot users of project and group access tokens.
 _BOT = re.compile(r"(project|group)_\d+_bot(_[0-9a-z]+|\d*)", re.IGNORECASE)
 _ZEROS = re.compile(r"0+")
 
 
 def read_event(event: str, payload: Mapping[str, Any], prefixes: Sequence[str] = COMMENT_PREFIXES) -> Decision:
-    """Choose what follows from an event, named as ``X-Gitlab-Event`` does.
+    """Decide about an event, named as in ``X-Gitlab-Event``.
 
-    ``prefixes`` are the words that comments for Tidegate begin with. Raise InvalidWebhook when the event lacks what
-    its kind must have.
+    ``prefixes`` are the first words of commands in comments. Raise InvalidWebhook if a required field is missing.
     """
     try:
         if event == "Note Hook":
@@ -53,7 +53,7 @@ def _read_push(payload: Mapping[str, Any]) -> Accepted | Ignored:
         "after": commit_sha(after),
         "branch": branch_name(branch),
         "sender": matching_in(LOGIN, payload, "user_username"),
-        # GitLab tells neither whether a push was forced nor whose the commits' addresses are.
+        # GitLab tells neither whether a push was forced nor whose the email addresses are.
         "forced": None,
         "authors": None,
     }
@@ -74,7 +74,7 @@ def _read_merge_request(payload: Mapping[str, Any]) -> Accepted | Ignored:
 
 
 def _head(action: str, request: Mapping[str, Any]) -> dict[str, str]:
-    """Return from where to where the event moved the merge request's head: who did so is its user."""
+    """Return the merge request head's old and new commit: the event's user pushed."""
     if action not in {"opened", "synchronize"}:
         return {}
     head = request.get("last_commit")
@@ -82,7 +82,7 @@ def _head(action: str, request: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _update(request: Mapping[str, Any], payload: Mapping[str, Any]) -> str | None:
-    """Return in a word what an update changes of what the merge request would do, None if nothing."""
+    """Return in a word what an update changes about the merge, None if nothing."""
     changes = payload.get("changes")
     changes = changes if isinstance(changes, dict) else {}
     if isinstance(request.get("oldrev"), str):

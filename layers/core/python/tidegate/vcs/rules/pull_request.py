@@ -1,4 +1,4 @@
-"""A pull request, as far as deploys by hand look at it."""
+"""A pull request for manual deploys."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from tidegate.vcs.rules.pushers import HeadPush
 
 @dataclass(frozen=True, slots=True)
 class PullRequest:
-    """A pull request of a repository. What is ``merged`` is not open any more.
+    """A pull request of a repository. A ``merged`` one is not open any more.
 
-    ``from_fork`` tells that its head is in another repository. ``mergeable`` is None while the forge does
-    not know. ``failing_checks`` are the names of checks and statuses on its head that failed or still run,
-    Tidegate's own left out. ``lacks`` is the base branch's newest commit if the head does not contain it, ``made_by``
-    who made its commits, and ``base_since`` when it was pointed at its base branch, if it went to another one before:
-    where somebody looked.
+    ``from_fork`` tells that its head is in another repository. ``mergeable`` is None while the VCS provider computes
+    it. ``failing_checks`` are the names of failed or running checks and statuses on its head, without Tidegate's own.
+    These are only set if they were read: ``lacks``, the base branch's newest commit if the head does not contain it,
+    ``made_by``, who made its commits, and ``base_since``, when its base branch was changed, if it was.
     """
 
     number: int
@@ -58,7 +57,7 @@ class PullRequestReview:
 
 @dataclass(frozen=True, slots=True)
 class PullRequestSpec:
-    """What a pull request asks for. ``head_sha`` and ``base_sha`` are the newest commits known of both branches.
+    """A pull request's data. ``head_sha`` and ``base_sha`` are the newest known commits of both branches.
 
     ``base_since`` is when it was seen first to go to another ``base`` than before, None if it never was. ``pushes``
     are those that moved its head, as far as they were told of.
@@ -79,12 +78,12 @@ class PullRequestSpec:
 
     @property
     def id(self) -> str:
-        """Its name everywhere: ``OWNER/REPO#NUMBER``."""
+        """Its id everywhere: ``OWNER/REPO#NUMBER``."""
         return f"{self.repository}#{self.number}"
 
     @property
     def revision(self) -> str:
-        """What one execution is about: the head, and what it is merged with."""
+        """The subject of one execution: the head, and what it is merged with."""
         return f"{self.head_sha}+{self.base_sha}"
 
 
@@ -92,8 +91,8 @@ class PullRequestSpec:
 class SeenPullRequest:
     """A pull request as the forge has it at one moment.
 
-    ``spec.base_sha`` may be an older commit of the base branch. ``merge_sha`` is the commit that its merge brought to
-    the base branch, the newest of several, empty unless it is merged.
+    ``spec.base_sha`` may be an older commit of the base branch. ``merge_sha`` is the newest commit that its merge added
+    to the base branch, empty unless it is merged.
     """
 
     spec: PullRequestSpec
@@ -104,7 +103,7 @@ class SeenPullRequest:
 
 
 class MergeMethod(StrEnum):
-    """How a pull request is merged, in the forge's words."""
+    """A merge method, in the VCS provider's words."""
 
     MERGE = "merge"
     SQUASH = "squash"

@@ -1,4 +1,4 @@
-"""How the check runs of pull requests are called: by these names branches are protected."""
+"""Names of the check runs of pull requests, which branch protection uses."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Which few fields of events about pull requests, their reviews and merge queues are used.
+"""The fields of events about pull requests, reviews and merge queues that are used.
 
-The forge is asked for the rest once an event is acted on: what an event tells may be old by then.
+The rest is read from the VCS provider when an event is processed: an event's data may be outdated by then.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tidegate.vcs.rules.fields import (
     text_in,
 )
 
-#: What changes what a pull request would do. An edit counts only if it changes the base branch.
+#: Actions that change a pull request's merge. An edit counts only if it changes the base branch.
 _FOLLOWED = frozenset(
     {"opened", "reopened", "synchronize", "ready_for_review", "converted_to_draft", "edited", "closed"}
 )
@@ -29,7 +29,7 @@ _QUEUED = re.compile(r"refs/heads/gh-readonly-queue/.{1,1000}/pr-([1-9][0-9]{0,1
 
 
 def read_pull_request(payload: Mapping[str, Any]) -> Accepted | Ignored:
-    """Choose what follows from an event of a pull request. Raise InvalidWebhook and InvalidName."""
+    """Decide about an event of a pull request. Raise InvalidWebhook and InvalidName."""
     action = payload.get("action")
     if not isinstance(action, str) or action not in _FOLLOWED:
         return Ignored("Nothing follows from this change of a pull request.")
@@ -40,14 +40,14 @@ def read_pull_request(payload: Mapping[str, Any]) -> Accepted | Ignored:
 
 
 def read_review(payload: Mapping[str, Any]) -> Accepted | Ignored:
-    """Choose what follows from an event of a pull request's review. Raise InvalidWebhook and InvalidName."""
+    """Decide about an event of a review. Raise InvalidWebhook and InvalidName."""
     if payload.get("action") not in ("submitted", "dismissed"):  # It may be of any type.
         return Ignored("The text of a review was edited, not its verdict.")
     return Accepted("pull_request_review", _pull_request(payload))
 
 
 def read_merge_group(payload: Mapping[str, Any]) -> Accepted | Ignored:
-    """Choose what follows from an event of a merge queue. Raise InvalidWebhook and InvalidName."""
+    """Decide about an event of a merge queue. Raise InvalidWebhook and InvalidName."""
     if payload.get("action") != "checks_requested":
         return Ignored("The merge queue does not request checks.")
     group = object_in(payload, "merge_group")
@@ -69,7 +69,7 @@ def _changes_base(payload: Mapping[str, Any]) -> bool:
 
 
 def _head(action: str, payload: Mapping[str, Any]) -> dict[str, str]:
-    """Return from where to where the event moved the pull request's head: who did so is its sender."""
+    """Return the pull request head's old and new commit: the event's sender pushed."""
     if action == "synchronize":
         return moved(payload.get("before") or "unknown", payload.get("after"))
     head = object_in(payload, "pull_request").get("head")

@@ -10,12 +10,12 @@ from tidegate.rules.actor import TIDEGATE
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """A push to the default branch, as the delivery tells it.
+    """A push to the default branch.
 
-    ``authors`` are the logins of those who made the commits, ``forced`` whether it was forced; None when that is not
-    known yet. ``told`` is whether a webhook told of it, ``sender_known`` whether ``sender`` is who made it. ``lost`` is
-    the commit at which pushes before it begin that nobody told of: what it deploys may contain them. ``project`` is the
-    number that webhooks name the repository by where they are verified, else 0.
+    ``authors`` are the logins of the commits' authors, ``forced`` whether it was forced; None if unknown. ``told`` is
+    whether a webhook announced it, ``sender_known`` whether ``sender`` pushed it. ``lost`` is the commit after which
+    earlier pushes are unknown: this push may contain them. ``project`` is the repository's number in webhooks where
+    these are verified, else 0.
     """
 
     delivery: str
@@ -34,20 +34,20 @@ class Push:
 
     @property
     def pushed(self) -> tuple[Pushed, ...]:
-        """What it brings to the branch, and what was brought before it that nobody told of."""
+        """Its commits, and earlier ones of unknown pushes."""
         lost = (Pushed(self.lost, self.before, self.branch),) if self.lost else ()
         return (*lost, Pushed(self.before, self.after, self.branch))
 
     def by(self, sender: str | None) -> Push:
-        """Return the push as made by somebody, None for nobody knows whom."""
+        """Return the push with its pusher, None if unknown."""
         return replace(self, sender=sender or TIDEGATE, sender_known=sender is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """Commits that came to a branch: all that ``after`` has and ``before`` has not. ``before`` is empty if unknown.
+    """Commits that came to a branch: all in ``after`` and not in ``before``. ``before`` is empty if unknown.
 
-    ``altered`` are those by which pull requests were merged, and that hold more than git makes of branch and head.
+    ``altered`` are merge commits that contain more than git's merge of branch and head.
     """
 
     before: str

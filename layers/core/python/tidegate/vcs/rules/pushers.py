@@ -1,4 +1,4 @@
-"""Who pushed what a pull request holds: the forge vouches for that, unlike for the addresses in commits."""
+"""Who pushed a pull request's commits: unlike commits' email addresses, pushers are authenticated."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from tidegate.texts.markdown import code
 from tidegate.vcs.rules.authors import Authors
 
-#: Pushes that are remembered of a pull request. Of a head that came later, it is not known who pushed it.
+#: Pushes in a pull request's record at most. Later pushers are unknown.
 MAXIMUM_PUSHES = 200
 
 
 @dataclass(frozen=True, slots=True)
 class HeadPush:
-    """That ``by`` moved a pull request's head, ``before`` to ``after``. Who opened it has no ``before``."""
+    """``by`` moved a pull request's head from ``before`` to ``after``. The opening has no ``before``."""
 
     before: str
     after: str
@@ -22,14 +22,14 @@ class HeadPush:
 
 
 def and_pushes(known: Sequence[HeadPush], told: Iterable[HeadPush]) -> tuple[HeadPush, ...]:
-    """Return the known pushes with others added, each once, in any order."""
+    """Return the known pushes with others added, each once."""
     return tuple(dict.fromkeys((*known, *told)))[:MAXIMUM_PUSHES]
 
 
 def pushers(pushes: Sequence[HeadPush], head: str) -> Authors:
-    """Return who pushed. All are known if pushes that were told of lead from the opening to ``head``.
+    """Return who pushed. All are known if known pushes lead from the opening to ``head``.
 
-    One that nobody was told of breaks that: whoever made it may be who approves.
+    An unknown push breaks that: its pusher might also approve.
     """
     reached, left = {""}, list(pushes)
     while following := [each for each in left if each.before in reached]:

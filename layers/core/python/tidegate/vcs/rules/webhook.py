@@ -1,4 +1,4 @@
-"""What a webhook is: its size, its signature, its id and its content."""
+"""A webhook's size, signature, id and content."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 
 from tidegate.rules.errors import InvalidWebhook, OversizedWebhook, UnverifiedWebhook
 
-#: Bytes of a body that are taken. GitHub sends at most 25 MB, Lambda is given at most 6 MB, and the
-#: largest push event (2,048 commits) has about 3 MB.
+#: Bytes of a body at most. GitHub sends at most 25 MB, Lambda takes at most 6 MB, and the largest push event (2,048
+#: commits) has about 3 MB.
 MAXIMUM_BODY = 5 * 1024 * 1024
 _DELIVERY = re.compile(r"[A-Za-z0-9-]{8,64}")
-#: Escapes that two of make one character, and one alone makes none.
+#: Escapes of surrogates: two form one character, a single one is invalid.
 _HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def check_size(size: int) -> None:
-    """Raise OversizedWebhook when a body of ``size`` bytes is larger than Tidegate takes."""
+    """Raise OversizedWebhook if a body of ``size`` bytes is too large."""
     if size > MAXIMUM_BODY:
         raise OversizedWebhook(f"The body exceeds {MAXIMUM_BODY} bytes.")
 
@@ -28,8 +28,8 @@ def check_size(size: int) -> None:
 def check_signature(body: bytes, signature: str | None, secrets: Sequence[str]) -> None:
     """Raise UnverifiedWebhook unless ``signature`` is that of ``body`` under one of ``secrets``.
 
-    ``signature`` is the value of ``X-Hub-Signature-256``. The time taken depends on the body's size
-    and on the number of secrets only.
+    ``signature`` is the value of ``X-Hub-Signature-256``. The time depends only on the body's size and the number of
+    secrets.
     """
     given = (signature or "").encode("utf-8", "replace")
     holds = False
@@ -45,7 +45,7 @@ def check_signature(body: bytes, signature: str | None, secrets: Sequence[str]) 
 def check_token(token: str | None, secrets: Sequence[str]) -> None:
     """Raise UnverifiedWebhook unless ``token``, the value of ``X-Gitlab-Token``, is one of ``secrets``.
 
-    The time taken depends on the token's size and on the number of secrets only.
+    The time depends only on the token's size and the number of secrets.
     """
     given = hashlib.sha256((token or "").encode("utf-8", "replace")).digest()
     holds = False
@@ -56,7 +56,7 @@ def check_token(token: str | None, secrets: Sequence[str]) -> None:
 
 
 def delivery_id(text: str | None, header: str = "X-GitHub-Delivery") -> str:
-    """Return ``text``, the value of ``header``, if it may be the id of a delivery. Raise InvalidWebhook."""
+    """Return ``text``, the value of ``header``, if it is a valid delivery id. Raise InvalidWebhook."""
     if text is None or not _DELIVERY.fullmatch(text):
         raise InvalidWebhook(f"The header {header} is missing or is not a delivery id.")
     return text
@@ -65,7 +65,7 @@ def delivery_id(text: str | None, header: str = "X-GitHub-Delivery") -> str:
 def event_delivery_id(text: str | None, event: str, body: bytes) -> str:
     """Return the id of one delivery of GitLab's event ``text``. Raise InvalidWebhook.
 
-    Several events that one request at GitLab triggers may share its number.
+    Several events of one request at GitLab may share its number.
     """
     number = delivery_id(text, "X-Gitlab-Event-UUID")
     digest = hashlib.sha256(b"\0".join((event.encode("utf-8", "replace"), body))).hexdigest()
@@ -73,7 +73,7 @@ def event_delivery_id(text: str | None, event: str, body: bytes) -> str:
 
 
 def content_delivery_id(fields: Mapping[str, Any]) -> str:
-    """Return the id of a delivery of these fields, whatever the forge calls it."""
+    """Return the id of a delivery by its fields, whatever its number."""
     content = json.dumps(fields, sort_keys=True).encode()
     return f"content-{hashlib.sha256(content).hexdigest()[:40]}"
 
@@ -81,7 +81,7 @@ def content_delivery_id(fields: Mapping[str, Any]) -> str:
 def parse_payload(body: bytes) -> Mapping[str, Any]:
     """Return the JSON object in ``body``. Raise InvalidWebhook.
 
-    Escapes of halves of characters, which no text in UTF-8 can hold, become question marks.
+    Escaped single surrogates, which UTF-8 cannot encode, become question marks.
     """
     try:
         payload = json.loads(body.decode())

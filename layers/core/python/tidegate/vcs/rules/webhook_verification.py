@@ -1,4 +1,4 @@
-"""Whether what a webhook told of a comment is what the forge itself has."""
+"""Whether a comment in a webhook matches the VCS provider's."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from datetime import datetime, timedelta
 
 from tidegate.vcs.rules.events import command_in
 
-#: How long after it was written a comment may still be told of: forges send webhooks again for a while.
+#: How old a comment may be: VCS providers retry webhooks for a while.
 LONGEST_WAY = timedelta(days=1)
-#: A comment that was changed later than this was edited by somebody.
+#: A comment that was changed later than this was edited.
 _SETTLED = timedelta(seconds=5)
 
 
 def comment_mismatch(sender: str, text: str, author: str, written: str, prefixes: Sequence[str]) -> str:
-    """Return why a comment that ``author`` has ``written`` is not the command ``text`` of ``sender``, empty if it is.
+    """Return why a comment ``written`` by ``author`` is not the command ``text`` of ``sender``, empty if it is.
 
-    ``prefixes`` are the words that commands begin with.
+    ``prefixes`` are the first words of commands.
     """
     if author != sender:
         return "The event names another author than the comment has."
