@@ -1,1 +1,1 @@
-"""Which roots a commit has and changes."""
+"""Root discovery: which roots a commit has and changes."""

@@ -1,4 +1,4 @@
-"""Which roots a comment is about: those that the pull request changes, or those that it names."""
+"""Find the roots that a comment means: those that the pull request changes, or those that it names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidegate.roots.rules.plan_request import PlanRequest
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A head of a repository, and the commit that its own commits come after."""
+    """A head of a repository, and the base of its own commits."""
 
     repository: str
     sha: str
@@ -24,11 +24,11 @@ class Head:
 def chosen_roots(
     ports: Ports, head: Head, granted: Granted, request: PlanRequest, *, by_hand: bool
 ) -> tuple[Deployable, ...] | str:
-    """Return what a head deploys, or in Markdown why it is nothing.
+    """Return what a head deploys, or in Markdown why nothing.
 
-    ``request`` names roots, or means some of those that it changes by their directories or tags; all that it changes
-    if it says nothing. ``by_hand`` is as for ``discover_roots``. Raise InvalidConfiguration, CyclicChange, NotFound,
-    ForgeUnavailable and ForgeRefused.
+    ``request`` names roots, or selects changed ones by directory or tag; without either, it means all changed roots.
+    ``by_hand`` is as for ``discover_roots``. Raise InvalidConfiguration, CyclicChange, NotFound, ForgeUnavailable and
+    ForgeRefused.
     """
     reading = reading_of(ports, head.repository, granted)
     with fetch_commit(ports, head.repository, head.sha, head.after) as trees:

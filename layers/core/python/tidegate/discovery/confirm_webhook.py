@@ -1,4 +1,4 @@
-"""Ask the forge itself for what a webhook told in somebody's name, where whoever knows a secret could have told it."""
+"""Verify unsigned webhooks at the VCS provider: anybody with the webhook's token could have sent them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidegate.vcs.rules.pushers import HeadPush
 
 
 def confirm_push(ports: Ports, push: Push) -> Push | None:
-    """Return the push as the forge knows it, None if it does not; where webhooks are signed, as it is.
+    """Return the push as the VCS provider has it, None if it does not; if webhooks are signed, unchanged.
 
     Raise as for comments.
     """
@@ -26,7 +26,7 @@ def confirm_push(ports: Ports, push: Push) -> Push | None:
 
 
 def confirm_head(ports: Ports, project: int, repository: str, told: HeadPush) -> HeadPush | None:
-    """Return a push as the forge knows it, None if it does not; where webhooks are signed, as it is.
+    """Return a push as the VCS provider has it, None if it does not; if webhooks are signed, unchanged.
 
     Raise ForgeUnavailable and ForgeRefused.
     """

@@ -1,8 +1,7 @@
-"""Put deployments that are run again under what the default branch grants and demands now.
+"""Update re-runs to the default branch's current rules.
 
-Who may do what, requirements and policy sets are those of the default branch's newest file: by those that the
-deployment had, somebody could go on with what was taken from them since. A review that it waited for is waited for
-again.
+Access control, requirements and policy sets are those of the default branch's newest configuration: with the old ones,
+somebody could use rights that were removed since. A review that was required before is required again.
 """
 
 from __future__ import annotations
@@ -25,17 +24,16 @@ from tidegate.roots.rules.terms import tagged
 from tidegate.rules.access import Access
 from tidegate.rules.errors import InvalidConfiguration, NotFound, quoted
 
-#: Why nobody may destroy a root that was deployed before there was access control, and that it says nothing of.
+#: Why nobody may destroy a root that was deployed before there was access control, and that it does not mention.
 _UNPLACED = (
     "no stack of the default branch's tidegate.yaml contains it any more, and it was deployed without access control"
 )
 
 
 def under_current_rules(ports: Ports, repository: str, again: Sequence[Deployment]) -> Mapping[str, Deployment | str]:
-    """Return deployments of the default branch under its rules, by their ids, or why one is not run, as a sentence.
+    """Return deployments of the default branch with current rules, by id, or why one is not run, as a sentence.
 
-    Raise CloudUnavailable, ForgeUnavailable and
-    ForgeRefused.
+    Raise CloudUnavailable, ForgeUnavailable and ForgeRefused.
     """
     if not again:
         return {}
@@ -53,7 +51,7 @@ def under_current_rules(ports: Ports, repository: str, again: Sequence[Deploymen
 def _ruled(
     ports: Ports, repository: str, granted: Granted, again: Sequence[Deployment]
 ) -> Mapping[str, Deployment | str]:
-    # The engine is what is deployed: it tells no roots apart.
+    # The engine is the deployed one, and does not distinguish roots.
     roots = dict.fromkeys(replace(each.root, engine=Engine()) for each in again)
     configured = granted(granted.configuration, roots)
     by_key = {each.key: each for each in configured.roots}
@@ -77,8 +75,8 @@ def deployable(each: Deployment, configured: ConfiguredRoot | None = None) -> De
 
 
 def also_under(loaded: LoadedConfiguration, each: Deployment, branch: str) -> Deployment:
-    """Return what destroys a root that is gone under what the default branch says now of such a root, besides what
-    holds for it already. Its plan is reviewed in any case, as before.
+    """Return the destruction of a gone root with the default branch's current rules for such a root, in addition to its
+    own. Its plan is reviewed in any case, as before.
     """
     found = configure(loaded, [each.root], branch, branch).roots
     if not found and loaded.policies is not None and each.settings.access is None:
@@ -104,7 +102,7 @@ def also_under(loaded: LoadedConfiguration, each: Deployment, branch: str) -> De
 def _under(
     each: Deployment, one: ConfiguredRoot | None, granted: Granted, configured: ConfiguredRoots
 ) -> Deployment | str:
-    """Return a deployment under the rules of ``one``, which is its root as the default branch's file has it now."""
+    """Return a deployment with the rules of ``one``, its root in the default branch's current configuration."""
     if each.destroys_deployed:
         return also_under(granted.configuration, each, granted.branch)
     if one is None:

@@ -1,4 +1,4 @@
-"""Discover what a commit changes: roots in their stacks, by the configuration file and by what directories hold."""
+"""Discover what a commit changes: roots in their stacks, by the configuration and by the directories' content."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _NEW = "This commit's tidegate.yaml adds the root, or moves it to another stack.
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How the file of a commit of ``repository`` is read.
+    """How to read the configuration of a commit of ``repository``.
 
-    ``around`` is what holds around the file, such as which plans wait for people where it does not tell;
-    ``configuring`` puts roots in their stacks by what it says.
+    ``around`` is the surrounding configuration, such as the default review rule; ``configuring`` assigns roots to
+    stacks.
     """
 
     repository: str
@@ -41,22 +41,22 @@ class Reading:
     configuring: Configure = configure
 
     def of(self, blob: str | None, contents: Mapping[str, bytes]) -> LoadedConfiguration:
-        """Return what the file says that has this blob, if there is one. Raise InvalidConfiguration."""
+        """Return the configuration with this blob, if any. Raise InvalidConfiguration."""
         return load_configuration(contents[blob] if blob else None, self.repository, self.around)
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What a commit changes and pulls in, each member after what it waits for.
+    """What a commit changes and pulls in, each member after its dependencies.
 
-    ``refused`` has a sentence for each root that cannot be deployed until something is corrected, ``notes`` for what
-    else was seen; ``skips`` tells whether one of these is of a root that the commit touches and the file holds back.
-    ``kept`` are the names of roots that it touches, and the file keeps for people. ``configures`` tells whether the
-    commit brings this file, ``configuration`` is what it says. ``rule_changes`` are what the commit changes of what
-    runs or grants something, in words. ``gone`` are the directories that may have held a root before, and hold none
-    now. ``returning`` are the roots in stacks that the file before does not have, or cannot be used to tell: what came
-    before this commit may have deployed nothing of them. ``warnings`` are sentences on what fits nothing in a file that
-    the commit changes. ``index`` serves the discovery of the next commit.
+    ``refused`` has a sentence for each root that cannot be deployed until something is corrected, ``notes`` for other
+    remarks; ``skips`` tells whether a note is about a touched root that the configuration excludes. ``kept`` are the
+    names of touched roots that only people deploy. ``configures`` tells whether the commit changes the configuration,
+    ``configuration`` is its content. ``rule_changes`` are the commit's changes to what runs or grants something, as
+    text. ``gone`` are the directories that may have held a root before, and hold none now. ``returning`` are the roots
+    in stacks that the previous configuration lacks (or is invalid): earlier commits may have deployed nothing of them.
+    ``warnings`` are sentences on parts of a changed configuration that match nothing. ``index`` serves the discovery of
+    the next commit.
     """
 
     index: RootIndex = field(compare=False)
@@ -87,7 +87,7 @@ class Discovery:
 
 @dataclass(frozen=True, slots=True)
 class AllRoots:
-    """All roots of a commit, in their stacks. ``configuration`` is what its file says."""
+    """All roots of a commit, in their stacks, and its ``configuration``."""
 
     configured: ConfiguredRoots
     names: tuple[str, ...]
@@ -99,11 +99,11 @@ class AllRoots:
         return [*_refused(self.configured, names), *_left_out(self.configured, names)]
 
     def named(self, names: Collection[str]) -> tuple[Deployable, ...]:
-        """Return the named roots, in all of their stacks, and nothing that they pull in. Raise CyclicChange."""
+        """Return the named roots, in all of their stacks, without those that they pull in. Raise CyclicChange."""
         return self.chosen({each.key for each in self.configured.roots if each.root.name in names})
 
     def chosen(self, keys: Collection[Key]) -> tuple[Deployable, ...]:
-        """Return these roots in these stacks, and nothing that they pull in. Raise CyclicChange."""
+        """Return these roots in these stacks, without those that they pull in. Raise CyclicChange."""
         chosen = [each for each in self.configured.roots if each.key in keys]
         return Selection(self.configured, chosen).deployables([each.key for each in chosen])
 
@@ -111,11 +111,10 @@ class AllRoots:
 def discover_roots(
     trees: PushedTrees, reading: Reading, *, by_hand: bool = False, known: RootIndex | None = None
 ) -> Discovery:
-    """Return what the commit changes. Raise InvalidConfiguration when its file cannot be used, and CyclicChange.
+    """Return what the commit changes. Raise InvalidConfiguration if its configuration is invalid, and CyclicChange.
 
-    ``by_hand`` tells that a person asks: then roots count, too, that the file keeps from merges. ``known`` is the
-    index of the commit before, made with the same ``reading``: it is used up, and saves the work that does not depend
-    on what changed.
+    ``by_hand`` tells that a person asks: then roots excluded from merges count, too. ``known`` is the previous commit's
+    index, made with the same ``reading``: it is consumed, and saves the work that does not depend on the changes.
     """
     own = next((change for change in trees.changes if change.path == FILE), None)
     if not trees.before_is_known or (known and known.modules.are_linked(trees.changes)):
@@ -143,13 +142,13 @@ def discover_roots(
 
 
 def read_configuration(trees: PushedTrees, reading: Reading) -> LoadedConfiguration:
-    """Return what the file of the newer commit says, as ``discover_roots`` does."""
+    """Return the newer commit's configuration, as ``discover_roots`` does."""
     blob = trees.files.get(FILE)
     return reading.of(blob, trees.read({blob} if blob else ()))
 
 
 def all_roots(trees: PushedTrees, reading: Reading) -> AllRoots:
-    """Return all roots of the newer commit. Raise InvalidConfiguration when its file cannot be used."""
+    """Return all roots of the newer commit. Raise InvalidConfiguration if its configuration is invalid."""
     configuration = read_configuration(trees, reading)
     index = RootIndex(CommitModules(trees), reading.repository, configuration, reading.configuring)
     names = tuple(sorted(root.name for root in index.found.roots))
@@ -158,7 +157,7 @@ def all_roots(trees: PushedTrees, reading: Reading) -> AllRoots:
 
 @dataclass(frozen=True, slots=True)
 class _Pushed:
-    """What was pushed, and how its file is read: ``own`` is the file's change, ``contents`` its versions by blob."""
+    """The push and its configuration: ``own`` is the file's change, ``contents`` its versions by blob."""
 
     trees: PushedTrees
     reading: Reading
@@ -166,11 +165,11 @@ class _Pushed:
     contents: Mapping[str, bytes]
 
     def configuration(self, blob: str | None) -> LoadedConfiguration:
-        """Return what a version of the file says. Raise InvalidConfiguration."""
+        """Return a version of the configuration. Raise InvalidConfiguration."""
         return self.reading.of(blob, self.contents)
 
     def index(self, known: RootIndex | None) -> RootIndex:
-        """Return the index of the newer commit: the known one, as far as the changes leave it as it is."""
+        """Return the index of the newer commit: the known one, as far as the changes allow."""
         if known is None:
             configuration = self.configuration(self.trees.files.get(FILE))
             modules = CommitModules(self.trees)
@@ -182,7 +181,7 @@ class _Pushed:
 
 
 class _Search:
-    """Looks for what a commit changes; ``refused``, ``skipped``, ``kept`` and ``notes`` say what it sees besides."""
+    """Searches for what a commit changes; collects ``refused``, ``skipped``, ``kept`` and ``notes``."""
 
     def __init__(self, pushed: _Pushed, index: RootIndex) -> None:
         self._pushed, self._own = pushed, pushed.own
@@ -210,7 +209,7 @@ class _Search:
         return tuple(self._explained(_waiting(each, refused, looked_at)) for each in members)
 
     def rule_changes(self) -> tuple[str, ...]:
-        """Return what the commit changes of what runs programs or grants something."""
+        """Return the commit's changes to what runs programs or grants something."""
         trees, index = self._pushed.trees, self._index
         if not trees.before_is_known:
             return UNKNOWN_BEFORE
@@ -222,20 +221,20 @@ class _Search:
         return rule_changes(before, (index.configuration, index.configured), paths)
 
     def returning(self) -> frozenset[Key]:
-        """Return the roots in stacks that were none before, as the file has them."""
+        """Return the roots in stacks that are new in the configuration."""
         if self._own is None:
             return frozenset()
         before = {each.key for each in self._earlier.configured.roots} if self._earlier else set()
         return frozenset(each.key for each in self._index.configured.roots if each.key not in before)
 
     def warnings(self) -> tuple[str, ...]:
-        """Return what of the file that the commit brings fits nothing."""
+        """Return the parts of a changed configuration that match nothing."""
         if self._own is None or self._own.after is None:
             return ()
         return matchless(self._index.configuration, self._index.configured, self._pushed.trees.files)
 
     def _explained(self, each: Deployable) -> Deployable:
-        """Return a member with what reached it, if no file of its own did."""
+        """Return a member with the reason why it is affected, if none of its own files changed."""
         member = each.member
         if member.why != CHANGED:
             return each
@@ -244,14 +243,14 @@ class _Search:
         return replace(each, member=replace(member, why=why)) if why else each
 
     def _by_configuration(self, one: ConfiguredRoot) -> str:
-        """Return what of the file makes a root run that no other file touches."""
+        """Return the configuration change that makes an otherwise unaffected root run."""
         if self._earlier is None:
             return "The tidegate.yaml before this commit was invalid, so Tidegate treats every root as new."
         before = next((each for each in self._earlier.configured.roots if each.key == one.key), None)
         return f"This commit changes {how_changed(before, one)} of the root in tidegate.yaml." if before else _NEW
 
     def _refused_anew(self) -> list[Candidate]:
-        """Return the roots that the commit changes, or refuses by its file, where they would be without a mistake."""
+        """Return the roots that the commit changes, or refuses by its configuration, where they would be if valid."""
         touched, configured = self._touched.names, self._index.configured
         before = configured.refused if self._own is None else self._earlier.configured.refused if self._earlier else {}
         refused = [each for each in configured.held_back if each.root.name in touched or each.root.name not in before]
@@ -264,7 +263,7 @@ class _Search:
         return [*refused, *(each.candidate for each in misnamed.roots), *misnamed.held_back]
 
     def _tell(self) -> None:
-        """Say what of the roots that the commit touches is not deployed; if it touches the file, of all."""
+        """Note which touched roots are not deployed; after a change of the configuration, of all roots."""
         found, configured, touched = self._index.found, self._index.configured, self._touched.names
         told = touched if self._own is None else touched | {root.name for root in found.roots}
         unnamed = self._unnamed()
@@ -279,16 +278,16 @@ class _Search:
         self.refused += _refused(configured, told)
 
     def _unnamed(self) -> list[Root]:
-        """Return the roots that the file before names, and that are none now, under whatever name."""
+        """Return the roots that only the previous configuration names, and that no longer exist under any name."""
         if self._own is None or self._earlier is None:
             return []
         places, before = {(root.dir, root.workspace) for root in self._index.found.roots}, self._earlier.found
         return [root for root in (*before.declared, *before.gone) if (root.dir, root.workspace) not in places]
 
     def _anew(self) -> Iterable[ConfiguredRoot]:
-        """Return what the commit itself configures again: put in a stack, moved, or with another engine or other steps.
+        """Return what the commit reconfigures: put in a stack, moved, or with another engine or other steps.
 
-        After a file that could not be used every root counts as new: what was pushed under it was not deployed.
+        After an invalid configuration every root counts as new: pushes under it were not deployed.
         """
         if self._own is None:
             return ()
@@ -296,14 +295,14 @@ class _Search:
         return (each for each in self._index.configured.roots if before.get(each.key) != each.how)
 
     def _misnamed_anew(self) -> set[str]:
-        """Return the directories whose names are told because the file changed: they were no such roots before."""
+        """Return the directories whose names are newly invalid because the configuration changed."""
         if self._own is None:
             return set()
         return self._index.found.misnamed.keys() - (self._earlier.found.misnamed.keys() if self._earlier else ())
 
     @cached_property
     def _earlier(self) -> RootIndex | None:
-        """Return the same commit as the file before it has it, None if that could not be used."""
+        """Return the same commit by the previous configuration, None if that was invalid."""
         try:
             blob = self._own.before if self._own else None
             return self._index.other(self._pushed.configuration(blob))
@@ -320,7 +319,7 @@ def _left_out(configured: ConfiguredRoots, names: Iterable[str]) -> Iterator[str
 
 
 def _harmless(place: str) -> str:
-    """Return a name for a directory that cannot be a root's name: it is shown, and never one."""
+    """Return a printable name for a directory that cannot be a root's name."""
     return re.sub(r"[^A-Za-z0-9._/-]", "?", place)[:100]
 
 

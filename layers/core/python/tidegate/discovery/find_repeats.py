@@ -1,4 +1,4 @@
-"""Find what of a deploy by hand is queued already: a second one would only be planned after the first."""
+"""Find manual deployments that are already queued: a second one would only be planned after the first."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import OversizedRecord
 
-#: What is wanted, and what does the same and came before.
+#: A wanted deployment, and the earlier one that does the same.
 Repeat = tuple[Deployment, Deployment]
 
 
 def find_repeats(ports: Ports, wanted: Sequence[Deployment]) -> Sequence[Repeat]:
-    """Return each deployment that one by hand of the same root, stack and commits goes before, with that one."""
+    """Return each queued manual deployment of the same root, stack and commits as a wanted one, with that one."""
     return _repeats(ports, wanted, {each.queue: tuple(_by_hand(*ports.queues.line(each.queue))) for each in wanted})
 
 
 def enqueue_once(ports: Ports, wanted: Sequence[Deployment]) -> Sequence[Repeat]:
-    """Enqueue all that is wanted and return nothing, or else return what the first of it repeats: it came meanwhile.
+    """Enqueue all wanted ones and return nothing, or return what the first of them repeats.
 
-    Of those who ask for the same at the same moment, and all found nothing queued, so only one gets it: who is first in
-    the queue of the first. Raise Conflict, and what enqueuing raises.
+    Of concurrent requests that all found nothing queued, only one succeeds: the first in the first root's queue. Raise
+    Conflict, and the errors of enqueuing.
     """
     enroll(ports, wanted)
     repeats = deciding_again(lambda: _put_first(ports, wanted[0]))
@@ -37,11 +37,11 @@ def enqueue_once(ports: Ports, wanted: Sequence[Deployment]) -> Sequence[Repeat]
 
 
 def _put_first(ports: Ports, first: Deployment) -> Sequence[Repeat]:
-    """Store the first if its queue is as it was read, without what it repeats. Raise Conflict when it is not."""
+    """Store the first if its queue is unchanged, without what it repeats. Raise Conflict otherwise."""
     head, line = ports.queues.line(first.queue)
     repeats = _repeats(ports, [first], {first.queue: tuple(_by_hand(head, line))})
     if not repeats:
-        with suppress(OversizedRecord):  # Whoever enqueues it knows what to do then.
+        with suppress(OversizedRecord):  # The later enqueue handles it.
             ports.queues.enqueue(first.begun(), head)
     return repeats
 
@@ -65,7 +65,7 @@ def _by_hand(head: QueueHead, line: Sequence[Waiting]) -> Iterator[str]:
 
 
 def _is_same(earlier: Deployment, wanted: Deployment) -> bool:
-    """Tell whether a deployment does what another is to do, and has not ended."""
+    """Tell whether a deployment does the same as another, and has not ended."""
     if is_final(earlier.state) or earlier.request.trigger is not Trigger.MANUAL or earlier.outcome.withdrawn:
         return False
     keys = [

@@ -1,4 +1,4 @@
-"""Find the roots of a commit: those that its file declares, and those that its modules are."""
+"""Find the roots of a commit: declared ones, and root modules."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NOTHING = ModuleFile()
 
 
 class CommitModules:
-    """The modules of a commit. One request fetches all that their files say, when that is needed first."""
+    """The modules of a commit. One request fetches all of their files, on first use."""
 
     def __init__(self, trees: PushedTrees) -> None:
         self._read = trees.read
@@ -65,26 +65,26 @@ class CommitModules:
 
     @property
     def verdicts(self) -> Mapping[str, Verdict]:
-        """Which directories are roots where the file does not tell, and why."""
+        """Which directories are root modules where the configuration leaves it open, and why."""
         return self._verdicts if self.modules else {}
 
     @property
     def engine_files(self) -> Mapping[str, bytes]:
-        """The files that choose engines, by path, with what they hold."""
+        """The files that choose engines, by path, with their content."""
         contents = self._read(set(self._engines.values())) if self._engines else {}
         return {path: contents[blob] for path, blob in self._engines.items()}
 
     def required(self, place: str) -> tuple[str, ...]:
-        """Return the versions of the engine that the module in a directory demands."""
+        """Return the engine versions that a directory's module requires."""
         module = self.modules.get(self.links.place(place) or place)
         return module.required if module else ()
 
     def __contains__(self, place: object) -> bool:
-        """Tell whether a directory, or the one that it leads to as a link, holds a module."""
+        """Tell whether a directory, or its link target, holds a module."""
         return place in self._counted or (bool(self.links) and self.links.place(str(place)) in self._counted)
 
     def leading_out(self, place: str) -> str | None:
-        """Return a module file that is a link out of the repository, of a directory or of a module that it uses."""
+        """Return a module file that links out of the repository, in a directory or a module that it uses."""
         files = {directory_of(link): link for link in sorted(self.links.outside) if is_module_file(link)}
         if not files:
             return None
@@ -92,14 +92,14 @@ class CommitModules:
         return next((files[each] for each in places if each in files), None)
 
     def are_linked(self, changes: Iterable[FileChange]) -> bool:
-        """Tell whether changed files are links, or may be reached by some: then all is to be found out again."""
+        """Tell whether changed files are links or link targets: then everything is computed again."""
         return any(each.link or any(self.links.seen_as(each.path)) for each in changes)
 
     def advance(self, trees: PushedTrees, *, uses_count: bool) -> bool:
-        """Become the modules of the commit that follows, and tell whether what was found in them still holds.
+        """Advance to the next commit, and tell whether the results still hold.
 
-        ``uses_count`` tells whether it matters what modules use, or only where they are. This takes time for what
-        changed only.
+        ``uses_count`` tells whether the modules' own references matter, or only their locations. Only changes take
+        time.
         """
         self._read = trees.read
         changed = {change.path: change.after for change in trees.changes if is_module_file(change.path)}
@@ -125,7 +125,7 @@ class CommitModules:
         return same
 
     def _lock(self, changes: Iterable[FileChange]) -> bool:
-        """Take lock files over, and tell whether none came and none went."""
+        """Apply changes of lock files, and tell whether none was added or removed."""
         before = frozenset(self._locked)
         for change in changes:
             if _is_lock_file(change.path):
@@ -135,7 +135,7 @@ class CommitModules:
         return before == self._locked
 
     def _count(self, changed: Mapping[str, str | None]) -> bool:
-        """Take files over, and tell whether all directories stay."""
+        """Apply file changes, and tell whether all directories stay."""
         before = {place: place in self._counted for place in map(directory_of, changed)}
         for path, blob in changed.items():
             place = directory_of(path)
@@ -167,7 +167,7 @@ def _links(trees: PushedTrees) -> Links:
 
 
 def _module_files(trees: PushedTrees, links: Links) -> Iterator[tuple[str, str]]:
-    """Yield the files of modules with their contents' ids. A link has that of the file that it leads to."""
+    """Yield module files with content ids. A link has its target's."""
     for path, blob in trees.files.items():
         if not is_module_file(path):
             continue
@@ -178,10 +178,10 @@ def _module_files(trees: PushedTrees, links: Links) -> Iterator[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class FoundRoots:
-    """The roots of a commit. ``declared`` are those that the file names, ``discovered`` those that modules are.
+    """The roots of a commit. ``declared`` are in the configuration, ``discovered`` are root modules.
 
     ``gone`` are declared roots whose directories hold no module. ``misnamed`` says by directory why a module is no
-    root because of its name, or of a link that leads out of the repository.
+    root: because of its name, or of a link that leaves the repository.
     """
 
     declared: tuple[Root, ...]
@@ -195,7 +195,7 @@ class FoundRoots:
 
 
 class FoundByThemselves:
-    """Which modules are roots although the file does not name them, and in which workspaces."""
+    """Which modules are roots without being declared, and in which workspaces."""
 
     def __init__(self, configuration: LoadedConfiguration) -> None:
         self._all = configuration.roots is None
@@ -204,11 +204,11 @@ class FoundByThemselves:
 
     @property
     def any(self) -> bool:
-        """Whether there may be some."""
+        """Whether there may be any."""
         return self._all or bool(self._sections)
 
     def section(self, place: str) -> DeclaredGlob | None:
-        """Return what the file says of a directory: with its own name, or else with the longest pattern that fits."""
+        """Return the configuration of a directory: its own, or that of the longest matching pattern."""
         if place not in self._found:
             fitting = (each for each in self._sections if directory_fits(each.pattern, place))
             self._found[place] = next(fitting, None)
@@ -220,7 +220,7 @@ class FoundByThemselves:
         return self._all if section is None else section.root is not False
 
     def is_root(self, place: str, standing: Standing) -> bool:
-        """Tell whether it is one: what the file leaves open is decided by what the directory holds."""
+        """Tell whether it is one: if the configuration leaves it open, the directory's content decides."""
         section = self.section(place)
         wanted = {Standing.ROOT, Standing.UNMARKED} if section and section.root else {Standing.ROOT}
         return standing in wanted and (self._all if section is None else section.root is not False)
@@ -234,7 +234,7 @@ class FoundByThemselves:
 
 
 def find_roots(commit: CommitModules, repository: str, configuration: LoadedConfiguration) -> FoundRoots:
-    """Return the roots of a commit as a file has them, its own or an earlier one."""
+    """Return the roots of a commit by a configuration, its own or an earlier one."""
     declared = [each.root for each in configuration.roots or ()]
     misnamed = _leading_out(commit, [root.dir for root in declared])
     there = tuple(root for root in declared if root.dir in commit and root.dir not in misnamed)
@@ -252,7 +252,7 @@ def find_roots(commit: CommitModules, repository: str, configuration: LoadedConf
 
 
 def _leading_out(commit: CommitModules, places: Iterable[str]) -> dict[str, str]:
-    """Return by directory why it can be no root, as a link in it, or in a module that it uses, leads out."""
+    """Return by directory why it is no root: a link in it, or in a module that it uses, leaves the repository."""
     if not commit.links.outside:
         return {}
     found = {place: commit.leading_out(place) for place in places}
@@ -264,7 +264,7 @@ def _leading_out(commit: CommitModules, places: Iterable[str]) -> dict[str, str]
 
 
 def _discovered(rule: FoundByThemselves, repository: str, places: Iterable[str]) -> Iterator[Root]:
-    """Yield what modules are as roots, in whatever name: first the one at the top, which keeps its name."""
+    """Yield modules as roots under any name, first the one at the top, which keeps its name."""
     for place in sorted(places, key=lambda place: (place != TOP, place)):
         name = default_root_name(repository, place)
         for workspace in rule.workspaces(place):
@@ -272,7 +272,7 @@ def _discovered(rule: FoundByThemselves, repository: str, places: Iterable[str])
 
 
 def _named(roots: Iterable[Root], taken: Collection[str], misnamed: dict[str, str]) -> list[Root]:
-    """Return the roots with names that may be, and add a sentence for each of the others."""
+    """Return the roots with valid names, and add a sentence for each of the others."""
     found: dict[str, Root] = {}
     for root in roots:
         try:

@@ -1,4 +1,4 @@
-"""Make the deployments of a change's members, and enqueue them: for merges, comments and requests alike.
+"""Create and enqueue the deployments of a change, for merges, comments and requests.
 
 Idempotent.
 """
@@ -36,8 +36,8 @@ from tidegate.vcs.rules.authors import UNKNOWN, Authors
 class Request:
     """What asks for deployments: which repository and revision, who, when, and why.
 
-    ``tells_apart`` is a text that other requests for the same revision do not have. ``base_sha`` is the commit that the
-    revision is merged with before, if a pull request is applied; ``fork_sha`` is as deployments have it.
+    ``tells_apart`` is unique among requests for the same revision. ``base_sha`` is the commit with which the revision
+    is merged first, if a pull request is applied; ``fork_sha`` is as for deployments.
     """
 
     repository: str
@@ -54,11 +54,10 @@ class Request:
 
 
 def new_deployments(request: Request, members: Sequence[Deployable]) -> list[Deployment]:
-    """Return a deployment for each member, in their order; the same ones for the same request.
+    """Return a deployment for each member, in order; the same ones for the same request.
 
-    Layers are counted inside each stack. Of one root, each later one is asked for a microsecond later: so they are
-    queued in the order of their dependencies. A change of one member needs no id, as it waits for nothing, unless for
-    what is refused.
+    Layers are counted inside each stack. Deployments of one root are requested a microsecond apart, so they are queued
+    in dependency order. A change of one member needs no id, as it has no dependencies, except on refused roots.
     """
     is_one = len(members) > 1 or any(each.member.waits.refused for each in members)
     change = change_set_id(request.repository, request.revision.sha, request.tells_apart) if is_one else ""
@@ -76,7 +75,7 @@ def new_deployments(request: Request, members: Sequence[Deployable]) -> list[Dep
 def requiring(
     deployments: Iterable[Deployment], required: Mapping[Key, tuple[Requirements, ...] | None]
 ) -> list[Deployment]:
-    """Return deployments with what their roots require of every apply, by root and stack; None where no check says."""
+    """Return deployments with their roots' apply requirements, by root and stack; None if no check matches."""
     found = [(each, required[each.root.name, each.stack]) for each in deployments]
     return [
         replace(each, settings=replace(each.settings, requires=wanted or (), unmatched=wanted is None))
@@ -85,7 +84,7 @@ def requiring(
 
 
 def of_head(deployments: Iterable[Deployment], granted: Granted) -> list[Deployment]:
-    """Return deployments of a head with what the default branch requires, which they were judged by."""
+    """Return deployments of a head with the default branch's requirements for it."""
     required = requiring(deployments, granted.requirements)
     return [replace(each, request=replace(each.request, foreign=not granted.has(each.root))) for each in required]
 
@@ -93,7 +92,7 @@ def of_head(deployments: Iterable[Deployment], granted: Granted) -> list[Deploym
 def required_of(
     loaded: LoadedConfiguration, members: Iterable[Deployable]
 ) -> dict[Key, tuple[Requirements, ...] | None]:
-    """Return what a file requires of its own roots, by root and stack."""
+    """Return a configuration's requirements of its own roots, by root and stack."""
     return {each.member.key: required(loaded, each.configured.tagged) for each in members}
 
 
@@ -104,9 +103,9 @@ def holding(
     members: Sequence[Deployable],
     made: Iterable[Deployment],
 ) -> list[Deployment]:
-    """Return deployments of a commit of the default branch with the policy sets that hold for their roots there.
+    """Return deployments of the default branch with the policy sets of their roots.
 
-    ``loaded`` is what the commit's file says. Raise as ``save_policies`` does.
+    ``loaded`` is the commit's configuration. Raise as ``save_policies`` does.
     """
     branch, roots = request.revision.branch, tuple(each.member.root for each in members)
     granted = Granted(loaded, roots, branch, branch, main=branch, commit=request.revision.sha)
@@ -117,7 +116,7 @@ def holding(
 
 
 def accesses(deployments: Iterable[Deployment]) -> dict[str, Access | None]:
-    """Return the rules of who may do what with deployments, by what each is for, in words."""
+    """Return the access rules of deployments, with a description of each."""
     found: dict[str, Access | None] = {}
     for each in deployments:
         what = subject(each)
@@ -129,18 +128,18 @@ def accesses(deployments: Iterable[Deployment]) -> dict[str, Access | None]:
 def enqueue_change(
     ports: Ports, deployments: Sequence[Deployment], one: Callable[[Deployment], object] | None = None
 ) -> None:
-    """Enqueue all, none before it is known which belong together: the first may ask for the others at once.
+    """Enqueue all, after storing their membership: the first may ask for the others immediately.
 
-    ``one`` enqueues one, where that is not all that is to be done.
+    ``one`` enqueues one, if more is to be done for it.
 
-    Raise ExceptionGroup when some could not be enqueued; all others are then.
+    Raise ExceptionGroup if some failed; all others are enqueued then.
     """
     enroll(ports, deployments)
     enqueue_all(deployments, one or partial(enqueue, ports))
 
 
 def enroll(ports: Ports, deployments: Sequence[Deployment]) -> None:
-    """Let it be known which belong together. Nothing comes of that while none of them is enqueued."""
+    """Store the membership. It has no effect while none of them is enqueued."""
     for change in dict.fromkeys(each.change.id for each in deployments if each.change.id):
         ports.change_sets.enroll(change, [_enrolled(each) for each in deployments if each.change.id == change])
 

@@ -1,4 +1,4 @@
-"""Read what the organization says around the files of its repositories."""
+"""Read the organization-wide configuration."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from tidegate.ports import OrganizationFile
 
 
 class OrganizationReader:
-    """Reads the organization-wide file, and understands it again only when it changed.
+    """Reads the organization-wide file, and parses it only after a change.
 
-    ``review`` tells which plans wait for people where no file does.
+    ``review`` is the review rule if no configuration has one.
     """
 
     def __init__(self, file: OrganizationFile, review: PlanReview) -> None:
@@ -18,7 +18,7 @@ class OrganizationReader:
         self._known: tuple[bytes | None, Organization] = None, read_organization(None, review)
 
     def __call__(self) -> Organization:
-        """Return what it says now. A file that cannot be used is told by whoever uses it. Raise CloudUnavailable."""
+        """Return its current content. An invalid file is reported where it is used. Raise CloudUnavailable."""
         content = self._file.read()
         if content != self._known[0]:
             self._known = content, read_organization(content, self._review)

@@ -1,4 +1,4 @@
-"""The commits of a repository, fetched with a token for exactly that."""
+"""The commits of a repository, fetched with a token limited to it."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from tidegate.ports import Merged, Ports, PushedTrees
 from tidegate.roots.rules.root import Root
 from tidegate.roots.rules.terms import Tagged
 
-#: Stands for no commit, so that everything in the other one is new.
+#: Stands for no commit: everything in the other one is new.
 _NO_COMMIT = "0" * 40
 
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """What the default branch grants: what its file says, and its roots.
+    """What the default branch grants: its configuration, and its roots.
 
-    Called in place of ``configure``, it says what holds for roots of another commit, whose own file grants nothing;
-    ``requirements`` then have what deploys of these require. ``propose`` says so of what a merge would have; ``tagged``
+    Called instead of ``configure``, it returns the rules for roots of another commit, whose own configuration grants
+    nothing; ``requirements`` then have the requirements of their deploys. ``propose`` does so for a merge; ``tagged``
     then have the tags of these roots on the default branch. ``branch`` and ``dest_branch`` are as in ``configure``.
-    ``main`` is the default branch's name, ``commit`` where it is.
+    ``main`` is the default branch's name, ``commit`` its head.
     """
 
     configuration: LoadedConfiguration
@@ -49,13 +49,13 @@ class Granted:
         return judged.configured
 
     def has(self, root: Root) -> bool:
-        """Tell whether the default branch has a root, by its name and in its place."""
+        """Tell whether the default branch has a root with this name and location."""
         return any(
             (each.name, each.dir, each.workspace) == (root.name, root.dir, root.workspace) for each in self.roots
         )
 
     def propose(self, merged: LoadedConfiguration, roots: Iterable[Root]) -> ConfiguredRoots:
-        """Return what holds for plans of roots of a merge whose file says ``merged``."""
+        """Return the rules for plans of a merge with the configuration ``merged``."""
         branches = {"branch": self.branch, "dest_branch": self.dest_branch}
         found = proposed(self.configuration, self.roots, merged, roots, **branches)
         self.tagged.update(found.tagged)
@@ -63,16 +63,17 @@ class Granted:
 
     @property
     def is_destination(self) -> bool:
-        """Whether pull requests of ``branch`` to ``dest_branch`` count: those to the default branch, if none is named.
+        """Whether pull requests of ``branch`` to ``dest_branch`` count: only those to the default branch, if none is
+        configured.
 
-        Who may push makes a branch of any name: policies and requirements of ``dest_branch`` would be the author's.
+        Anybody who may push creates branches: the author would choose policies and requirements by ``dest_branch``.
         """
         destinations = self.configuration.destination_branches
         return may_go(destinations, self.branch, self.dest_branch) if destinations else self.dest_branch == self.main
 
 
 def reading_of(ports: Ports, repository: str, configuring: Configure = configure) -> Reading:
-    """Return how the file of a commit is read by what holds around it now. Raise CloudUnavailable."""
+    """Return how to read a commit's configuration under the current surrounding rules. Raise CloudUnavailable."""
     return Reading(repository, ports.organization(), configuring)
 
 
@@ -85,7 +86,7 @@ def fetch_commit(
 
 
 def merge_commits(ports: Ports, repository: str, base: str, head: str, common: str) -> AbstractContextManager[Merged]:
-    """Fetch what the merge of a head would push to its base. Raise as ``SourceHistory.merge`` does."""
+    """Fetch what a merge of a head would push to its base. Raise as ``SourceHistory.merge`` does."""
     url = ports.addresses.clone_url(repository)
     return ports.history.merge(url, ports.clone_tokens.clone_token(repository), base, head, common)
 
@@ -93,7 +94,7 @@ def merge_commits(ports: Ports, repository: str, base: str, head: str, common: s
 def read_granted(ports: Ports, repository: str, branch: str, dest_branch: str) -> Granted:
     """Return what the default branch grants a commit of ``branch`` that goes to ``dest_branch``.
 
-    Raise InvalidConfiguration when the default branch's file cannot be used, and as ``fetch`` does.
+    Raise InvalidConfiguration if the default branch's configuration is invalid, and as ``fetch`` does.
     """
     main = ports.commits.default_branch(repository)
     head = ports.commits.branch_head(repository, main)

@@ -1,4 +1,4 @@
-"""All that is known of a commit's roots: made once for a commit, it serves those that follow as long as it holds."""
+"""The index of a commit's roots, computed once and advanced to following commits."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from tidegate.config.patterns import leads_out
 from tidegate.discovery.find_roots import CommitModules, FoundRoots, find_roots
 from tidegate.roots.rules.root import Root
 
-#: Puts roots in their stacks by what a file says, as ``configure`` does.
+#: Assigns roots to stacks by a configuration, as ``configure`` does.
 Configure = Callable[[LoadedConfiguration, Iterable[Root]], ConfiguredRoots]
-#: Repositories whose newest index is kept. One of 10,000 roots takes some 60 MB.
+#: Repositories whose newest index is cached. One of 10,000 roots takes some 60 MB.
 _KEPT = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Deployable:
-    """A member of a change set, and what holds for it."""
+    """A member of a change set, and its rules."""
 
     member: Member
     configured: ConfiguredRoot
 
 
 class Selection:
-    """Some of the configured roots, to be asked what runs when some of them changed."""
+    """Some configured roots, to query what runs when some of them changed."""
 
     def __init__(self, configured: ConfiguredRoots, chosen: Iterable[ConfiguredRoot]) -> None:
         self._by_key = {each.key: each for each in chosen}
@@ -42,14 +42,14 @@ class Selection:
         self._candidates = Candidates((each.candidate for each in self._by_key.values()), configured.stacks)
 
     def deployables(self, changed: Collection[Key]) -> tuple[Deployable, ...]:
-        """Return what runs when ``changed`` changed. Raise CyclicChange."""
+        """Return what runs if ``changed`` changed. Raise CyclicChange."""
         members = self._candidates.change_set(changed).members
         return tuple(Deployable(member, self._by_key[member.key]) for member in members)
 
     def after(self, deployables: Sequence[Deployable], others: Collection[Candidate]) -> Mapping[Key, tuple[Key, ...]]:
-        """Return, by member, which of ``others`` it would wait for if they were part of the change.
+        """Return each member's dependencies among ``others``, if they were part of the change.
 
-        What they would pull in counts with them where it is no member itself. Raise CyclicChange.
+        What they would pull in counts with them unless it is a member itself. Raise CyclicChange.
         """
         keys = {each.member.key for each in deployables}
         left_out = {each.key: each for each in others if each.key not in self._by_key}
@@ -68,7 +68,7 @@ def _beyond(member: Member, keys: Collection[Key], others: Collection[Key]) -> t
 
 
 class RootIndex:
-    """The roots of a commit as a file has them, found out step by step as far as it is asked for."""
+    """The roots of a commit by a configuration, computed as needed."""
 
     def __init__(
         self, modules: CommitModules, repository: str, configuration: LoadedConfiguration, configuring: Configure
@@ -79,7 +79,7 @@ class RootIndex:
         self._configuring = configuring
 
     def other(self, configuration: LoadedConfiguration) -> RootIndex:
-        """Return the index of the same commit as another file has it."""
+        """Return the index of the same commit by another configuration."""
         return RootIndex(self.modules, self.repository, configuration, self._configuring)
 
     @cached_property
@@ -89,18 +89,18 @@ class RootIndex:
 
     @cached_property
     def leaving_engines_open(self) -> Sequence[ConfiguredRoot]:
-        """The roots of which the configuration says no version of the engine."""
+        """The roots whose engine version the configuration leaves open."""
         return [each for each in self._configuring(self.configuration, self.found.roots).roots if leaves_open(each)]
 
     @cached_property
     def configured(self) -> ConfiguredRoots:
-        """The roots in their stacks, with the engines that files choose where the configuration does not."""
+        """The roots in their stacks, with engines chosen by files where the configuration leaves them open."""
         configured = self._configuring(self.configuration, self.found.roots)
         modules, limits = self.modules, self.configuration.limits
         return with_engine_files(configured, modules.engine_files, limits, modules.required)
 
     def configured_as(self, roots: Iterable[Root]) -> ConfiguredRoots:
-        """Return what the file says of roots that need not be there."""
+        """Return the configuration of roots that need not exist."""
         return self._configuring(self.configuration, roots)
 
     @cached_property
@@ -128,7 +128,7 @@ class RootIndex:
         return found
 
     def follows(self, name: str) -> bool:
-        """Tell whether changes of the local modules that a root uses change it."""
+        """Tell whether a root is affected by changes of its local modules."""
         own = self.configuration.declarations.get(name)
         return own.follow_modules if own else self._found_by_themselves[name]
 
@@ -138,7 +138,7 @@ class RootIndex:
 
     @cached_property
     def of_merges(self) -> Selection:
-        """What a merge may deploy: all but what the file keeps for people."""
+        """What a merge may deploy: all roots but those only for people."""
         return Selection(self.configured, (each for each in self.configured.roots if each.autoplan))
 
     @property
@@ -153,7 +153,7 @@ class RootIndex:
 
     @cached_property
     def declared_patterns(self) -> PatternIndex:
-        """The patterns of the roots that the file names, whether they are there or not."""
+        """The patterns of declared roots, whether they exist or not."""
         index = PatternIndex()
         for each in self.configuration.roots or ():
             index.add(each.root.name, each.root.dir, each.when_modified)
@@ -161,7 +161,7 @@ class RootIndex:
 
     @cached_property
     def outward_patterns(self) -> PatternIndex:
-        """The patterns of discovered roots that lead out of their directories."""
+        """The patterns of discovered roots that leave their directories."""
         index = PatternIndex()
         for root in self.found.discovered:
             patterns = self.declarations.of(root).when_modified
@@ -170,18 +170,18 @@ class RootIndex:
 
     @property
     def discovers(self) -> bool:
-        """Whether modules are roots although the file does not name them."""
+        """Whether undeclared modules are roots."""
         return self.configuration.roots is None or bool(self.configuration.globs)
 
     @cached_property
     def reads_modules(self) -> bool:
-        """Whether it matters what modules use: where they are roots by themselves, and where roots follow them."""
+        """Whether the modules' references matter: for discovered roots, and for roots that follow modules."""
         said = self.configuration.declarations.values()
         return self.discovers or any(each.follow_modules for each in said)
 
     @cached_property
     def looks_around(self) -> bool:
-        """Whether a pattern of discovered roots may lead out of their directories."""
+        """Whether a pattern of discovered roots may leave their directories."""
         said = (self.configuration.defaults, *(each.declaration for each in self.configuration.globs))
         return self.discovers and any(leads_out(pattern) for each in said for pattern in each.when_modified)
 
@@ -193,7 +193,7 @@ class RootIndexes:
         self._kept: LRUCache[tuple[str, str], tuple[str, RootIndex]] = LRUCache(_KEPT)
 
     def take(self, repository: str, branch: str, commit: str) -> RootIndex | None:
-        """Return the index of a commit, if it is known. It is taken away: whoever fails with it shall not keep it."""
+        """Return a commit's index, if known. It is removed: after a failure it must not be used again."""
         sha, index = self._kept.pop((repository, branch), ("", None))
         return index if sha == commit else None
 

@@ -1,4 +1,4 @@
-"""Store the policy sets that hold for roots of a pull request, as the default branch has them.
+"""Store the default branch's policy sets for roots of a pull request.
 
 Idempotent.
 """
@@ -23,18 +23,18 @@ from tidegate.vcs.rules.pull_request import PullRequestSpec
 def save_policies_of_pull_request(
     ports: Ports, spec: PullRequestSpec, granted: Granted, members: Sequence[Deployable]
 ) -> Mapping[Key, tuple[PolicySetStatus, ...]]:
-    """Return the sets that hold for each member of a pull request, as ``save_policies``."""
+    """Return the policy sets of each member of a pull request, as ``save_policies``."""
     return save_policies(ports, spec.repository, granted, members)
 
 
 def save_policies(
     ports: Ports, repository: str, granted: Granted, members: Sequence[Deployable]
 ) -> Mapping[Key, tuple[PolicySetStatus, ...]]:
-    """Return the sets that hold for each member, by its root and stack. Raise as ``fetch_commit`` does.
+    """Return the policy sets of each member, by root and stack. Raise as ``fetch_commit`` does.
 
-    A root that the default branch does not have, by its
-    name and place, may be any of its roots, renamed: every set holds for it, so that a pull request leaves none
-    behind; one that the merge gives other tags is held against the sets of both.
+    A root that the default branch does not have, by name and location, may be any of its roots, renamed: every set
+    applies to it, so that a pull request cannot bypass any. A root with other tags after the merge has the sets of
+    both.
     """
     sets = {each.name: each for each in granted.configuration.policy_sets}
     known = {_identity(root) for root in granted.roots}
@@ -59,9 +59,9 @@ def _stored(
 
 
 def store_policies(ports: Ports, trees: PushedTrees | None, sets: Iterable[PolicySet]) -> Mapping[str, PolicySetStatus]:
-    """Store the sets' files as the default branch's ``trees`` have them; return the sets by their names.
+    """Store the sets' files from the default branch's ``trees``; return the sets by name.
 
-    A set that has none, or that is too large, has a problem, and fails for every plan.
+    A set without files, or that is too large, has a problem, and fails for every plan.
     """
     sets = tuple(sets)
     own = [each for each in sets if each.source is PolicySource.REPOSITORY]
@@ -89,7 +89,7 @@ def _held(ports: Ports, policy_set: PolicySet, files: Mapping[str, bytes | None]
 
 
 def _sets_for(sets: Mapping[str, PolicySet], tagged: Iterable[Tagged]) -> tuple[str, ...]:
-    """Return the sets that hold for a root by any of its tags, in the order of the file."""
+    """Return the sets for a root with any of its tags, in the order of the file."""
     holding = {name for tags in tagged for name in sets_for(sets.values(), tags)}
     return tuple(name for name in sets if name in holding)
 
@@ -128,7 +128,7 @@ def _files(trees: PushedTrees, sets: Iterable[PolicySet]) -> dict[str, dict[str,
 
 
 def _empty(content: str) -> bytes | None:
-    """Return what a content of no bytes stands for: a file that is empty, or else one that was too large to read."""
+    """Tell what empty content stands for: an empty file, or one that was too large to read."""
     return b"" if content in _EMPTY_FILES else None
 
 

@@ -1,4 +1,4 @@
-"""Which roots the files of a commit touch: by the patterns that hold for them, and by the modules that they use."""
+"""Which roots a commit's files affect: by their patterns, and by the modules that they use."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from tidegate.roots.rules.discovery import Standing, directory_of, is_module_fil
 from tidegate.roots.rules.links import too_many
 from tidegate.roots.rules.root import Root
 
-#: Changed files outside of a root's directory that are looked at, to say by which of them it is reached.
+#: Changed files outside of a root's directory that are checked, to name one in the reason.
 _CHECKED = 10
-#: Paths by which all changed files are reached, by links too.
+#: Paths of all changed files, including those through links.
 _MOST_PATHS = 2_000_000
 #: Characters of a path that a sentence shows.
 _SHOWN = 120
 
 
 class TouchedRoots:
-    """What changed files touch.
+    """What changed files affect.
 
-    A declared root is touched by every file that its patterns mean. One that is discovered is touched by files of its
-    own module, and by every file that a pattern means which leads out of its directory. Both are touched by files of
-    the local modules that they use, directly or through others, unless the file says that they do not follow them. A
-    file belongs to the nearest module around it.
+    A declared root is affected by every file that its patterns match. A discovered one is affected by files of its own
+    module, and by every file matching a pattern that leaves its directory. Both are affected by files of the local
+    modules that they use, directly or indirectly, unless the configuration excludes that. A file belongs to the nearest
+    module around it.
     """
 
     def __init__(self, trees: PushedTrees, index: RootIndex) -> None:
@@ -43,19 +43,19 @@ class TouchedRoots:
 
     @cached_property
     def former(self) -> set[str]:
-        """The directories that held a module before, which may have been a root, and hold none any more."""
+        """The directories that held a module before, which may have been a root, and hold none now."""
         changed = {directory_of(path) for path in self._paths if is_module_file(path)}
         gone = {place for place in changed if place not in self._index.modules.places}
         return set(filter(FoundByThemselves(self._index.configuration).may_be, gone))
 
     @property
     def anything(self) -> bool:
-        """Whether a root may be touched: found out without reading a module."""
+        """Whether any root may be affected, without reading a module."""
         return bool(self._declared or self._modules or self._engine_files or self._index.looks_around)
 
     @cached_property
     def names(self) -> set[str]:
-        """The names of the roots that are touched, whether their directories are there or not."""
+        """The names of the affected roots, whether their directories exist or not."""
         names = set(self._declared)
         if self._index.looks_around:
             names |= self._index.outward_patterns.concerned(self._paths)
@@ -67,7 +67,7 @@ class TouchedRoots:
 
     @cached_property
     def _of_engine_files(self) -> Mapping[str, str]:
-        """The roots whose engine a changed file chooses, or chose before it was deleted, with these files."""
+        """The roots whose engine a changed or deleted file chooses, with these files."""
         if not self._engine_files:
             return {}
         paths = {*self._index.modules.engine_files, *self._engine_files}
@@ -76,7 +76,7 @@ class TouchedRoots:
         return {name: path for name, path in found.items() if path in self._engine_files}
 
     def _of_modules(self, changed: set[str]) -> Iterator[str]:
-        """Yield the names of the roots that modules are, and of those that follow modules which they use."""
+        """Yield the names of discovered roots, and of those that follow modules."""
         if not changed:
             return
         users = strict_users_of(changed, self._index.modules.modules)
@@ -88,7 +88,7 @@ class TouchedRoots:
 
     @cached_property
     def unmarked(self) -> list[str]:
-        """The directories of modules that changed files belong to, and that are no roots as nothing marks them."""
+        """The directories of changed modules that are no roots because nothing marks them."""
         own = FoundByThemselves(self._index.configuration)
         if not (own.any and self._modules):
             return []
@@ -100,11 +100,11 @@ class TouchedRoots:
 
     @cached_property
     def places(self) -> set[str]:
-        """The directories of modules that changed files belong to, and of all that use these."""
+        """The directories of changed modules, and of all that use these."""
         return users_of(self._modules, self._index.modules.modules) if self._modules else set()
 
     def why(self, root: Root) -> str:
-        """Return by what a root is reached whose own files the commit leaves alone, or nothing: it changes these."""
+        """Return why a root is affected whose own files are unchanged; nothing if they changed."""
         if root.dir in {"", "."} or any(path.startswith(f"{root.dir}/") for path in self._paths):
             return ""
         path = self._of_engine_files.get(root.name) or self._reached.get(root.name)
@@ -152,7 +152,7 @@ class TouchedRoots:
 
     @property
     def _in_submodules(self) -> set[str]:
-        """The directories in changed submodules that modules use: what they hold is in no commit of this repository."""
+        """The directories in changed submodules that modules use: their content is not in this repository."""
         if not self._submodules:
             return set()
         used = {place for module in self._index.modules.modules.values() for place in module.uses}

@@ -1,1 +1,1 @@
-"""Policies: sets, results, and what has to be met before an apply."""
+"""Policies: sets, verdicts, and apply requirements."""

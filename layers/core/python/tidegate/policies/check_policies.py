@@ -1,6 +1,6 @@
-"""Check a speculative plan, or a deployment's plan, against its policy sets.
+"""Evaluate a speculative plan, or a deployment's plan, with its policy sets.
 
-Idempotent: the same plan and policies come to the same.
+Idempotent: the same plan and policies have the same verdicts.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from tidegate.ports import Ports
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import NotFound
 
-#: Seconds that all sets of a plan have together, and the most of one: the function has 300.
+#: Seconds for all sets of a plan together, and for one at most: the function has 300.
 _TOGETHER, _LONGEST = 270, 90
 _CHANGED = "changed after the {}. Push a commit, or request a new plan"
 
 
 def check_policies(ports: Ports, message: CheckPolicies) -> PoliciesChecked:
-    """Store what the sets say of a plan; return the names of those that it does not pass.
+    """Store the verdicts on a plan; return the names of the sets that refuse it.
 
-    What cannot be evaluated fails its set. A layer that is gone, or what has another plan by now, stays as it is.
+    What cannot be evaluated fails its set. A removed layer, or a newer plan, stays unchanged.
     """
     verdicts = _of_layer(ports, message.layer) if message.layer else _of_deployment(ports, message.deployment or "")
     return PoliciesChecked(failed=tuple(each.policy_set for each in verdicts if each.failed))
@@ -85,7 +85,7 @@ def _files(ports: Ports, held: PolicySetStatus) -> Mapping[str, bytes] | None:
 
 
 def _read(ports: Ports, key: str, digest: str) -> bytes | None:
-    """Return an object if it is still what it was; None if it is another, or gone."""
+    """Return an object if it is unchanged; None if it was replaced or removed."""
     try:
         content = ports.artifacts.get(key)
     except NotFound:

@@ -1,8 +1,7 @@
-"""What there is to look at: ``repositories`` / NAME, and the indexes of queue heads and deployments.
+"""The repository index: ``repositories`` / NAME, and the indexes of queue heads and deployments.
 
-``roots`` holds the heads of a repository's queues, ``history`` the deployments of a queue and ``recent``
-those of a repository, by the time when they were asked for. The indexes hold what lists show and no more;
-a task token is in none of them.
+``roots`` holds the heads of a repository's queues, ``history`` the deployments of a queue and ``recent`` those of a
+repository, by the time of the request. The indexes hold only what lists show; none holds task tokens.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ class DynamoRepositoryIndex:
         return cursor(history, deployment.request.at, deployment.id)
 
     def _page(self, index: str, attribute: str, value: str, limit: int, after: str | None) -> HistoryPage:
-        """Ask for one more than the page holds: so a page tells truly whether there is another."""
+        """Request one more than the page has, to know whether there is another page."""
         begin = {"ExclusiveStartKey": to_item(_start(attribute, value, after))} if after is not None else {}
         with refusals_of(f"The deployments of {value}"):
             answer = self._client.query(

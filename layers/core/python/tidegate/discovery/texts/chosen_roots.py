@@ -1,4 +1,4 @@
-"""What people read where they chose roots that are none."""
+"""Replies about chosen roots that do not exist."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidegate.roots.rules.root_query import parse_tag_query
 from tidegate.texts.lists import bullets, code_names, joined
 from tidegate.texts.markdown import code, prose
 
-#: Unknown roots for which the nearest one is looked for: among 10,000 roots that takes a third of a second for each.
+#: Unknown roots for which a similar name is searched: among 10,000 roots that takes a third of a second for each.
 _GUESSED = 5
 
 
@@ -21,7 +21,7 @@ _UNKNOWN = 5
 
 
 def nothing_meant(request: PlanRequest, affected: Sequence[Candidate], done: str = "planned again") -> str:
-    """Return that a directory or a tag query means none of the roots that the pull request changes: what there is.
+    """Return that a directory or a tag query matches no changed root, and what there is.
 
     ``done`` is what would be done.
     """
@@ -32,7 +32,7 @@ def nothing_meant(request: PlanRequest, affected: Sequence[Candidate], done: str
 
 
 def _unknown_parts(request: PlanRequest, affected: Sequence[Candidate]) -> Iterator[str]:
-    """Yield which directories and tags of a request none of the roots has, and which may have been meant."""
+    """Yield unknown directories and tags of a request, with similar ones."""
     directories = {place for each in affected for place in _around(each.root.dir)}
     for name in request.directories[:_UNKNOWN]:
         yield f"No root is in {code(name)}. {did_you_mean(name, sorted(directories))}".rstrip()
@@ -56,14 +56,14 @@ def _by_stack(affected: Sequence[Candidate]) -> Iterator[str]:
 
 
 def nothing_changed(notes: Iterable[str]) -> str:
-    """Return that there is nothing to deploy or unlock; ``notes`` are sentences on what was seen besides."""
+    """Return that there is nothing to deploy or unlock; ``notes`` are further remarks."""
     told = bullets([prose(note) for note in notes])
     base = "**This changes no root**, so there is nothing to do. Name one with `-p ROOT` to choose it."
     return f"{base}\n\n{told}" if told else base
 
 
 def unknown_roots(unknown: Sequence[str], known: Iterable[str]) -> str:
-    """Return which roots do not exist, which may have been meant, and what there is. Nothing was done."""
+    """Return which roots do not exist, with similar names. Nothing was done."""
     names = sorted(known)
     meant = [did_you_mean(name, names) for name in unknown[:_GUESSED]]
     lines = [

@@ -1,4 +1,4 @@
-"""The check run ``tidegate/config``: what of a commit's configuration cannot be used, or that it is in order."""
+"""The check run ``tidegate/config``: problems of a commit's configuration, or that it is valid."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidegate.texts.markdown import code, prose
 from tidegate.vcs.rules.check_run import Annotation, CheckRun, Conclusion, Level
 
 NAME = "tidegate/config"
-#: Refused names that are listed; more would not be read, and the forge limits the text.
+#: Refused names that are listed; the VCS provider limits the text.
 _LISTED = 50
 _OWN = "tidegate.yaml"
 _AFTER = "Correct the file and merge the correction. Tidegate then plans every root, so no change is missed."
@@ -19,20 +19,20 @@ _OF_ORGANIZATION = (
     "This file is not in this repository: an operator must correct it with `tidegate organization set FILE`. After "
     "that, merge another change, or deploy manually."
 )
-#: Mistakes that are told: each also as a note on its line, of which the forge takes 50.
+#: Mistakes that are listed: each also as an annotation, of which a check run takes 50.
 _MISTAKES = 30
-#: The title of such a note, and characters of its text.
+#: The title of an annotation, and characters of its text.
 _NOTE = "Invalid configuration"
 _MESSAGE = 2000
 
 
 def external_id(sha: str) -> str:
-    """Return what the check run on ``sha`` is found by: it belongs to the commit, not to a deployment."""
+    """Return the external id of the check run on ``sha``: it belongs to the commit, not to a deployment."""
     return f"config-{sha}"
 
 
 def render_invalid(sha: str, error: InvalidConfiguration, *, proposed: bool = False) -> CheckRun:
-    """Show that the configuration file cannot be used: each mistake, where it is and what is allowed.
+    """Show that the configuration is invalid: each mistake, where it is and what is allowed.
 
     ``proposed`` tells that the commit is a pull request's head.
     """
@@ -58,12 +58,12 @@ def _note(error: InvalidConfiguration) -> Annotation:
 
 
 def render_corrected(sha: str) -> CheckRun:
-    """Show that the file of a pull request's head can be used by now."""
+    """Show that the configuration of a pull request's head is valid by now."""
     return _completed(sha, "Valid", "`tidegate.yaml` is valid.", Conclusion.SUCCESS)
 
 
 def render_misleading(sha: str, warnings: Sequence[str]) -> CheckRun:
-    """Show what of the file of a pull request's head can be used, and fits nothing: a sentence each."""
+    """Show valid but misleading parts of the configuration of a pull request's head."""
     lines = [f"- {prose(warning)}" for warning in warnings[:_LISTED]]
     count = "1 warning" if len(warnings) == 1 else f"{len(warnings)} warnings"
     summary = "\n".join(["`tidegate.yaml` is valid. Check this before you merge it:", "", *lines])
@@ -90,10 +90,10 @@ def render_refused(sha: str, refused: Sequence[str]) -> CheckRun:
 
 
 def render_valid(sha: str, deployed: Sequence[str], stacks: int, notes: Sequence[str] = ()) -> CheckRun:
-    """Show that the configuration file is in order.
+    """Show that the configuration is valid.
 
-    ``deployed`` are the roots that this commit deploys, with their stacks where they have several; they are in
-    ``stacks`` stacks. ``notes`` are sentences on what it does not deploy although the file names it.
+    ``deployed`` are the roots that this commit deploys, with their stacks if they have several; they are in ``stacks``
+    stacks. ``notes`` are sentences on named roots that it does not deploy.
     """
     lines = [f"- {code(name)}" for name in deployed[:_LISTED]]
     if len(deployed) > _LISTED:
@@ -108,7 +108,7 @@ def render_valid(sha: str, deployed: Sequence[str], stacks: int, notes: Sequence
 
 
 def render_left_behind(sha: str, left: Sequence[str]) -> CheckRun:
-    """Show which roots a commit takes away whose resources stay; ``left`` has a sentence for each."""
+    """Show which removed roots still have resources; ``left`` has a sentence for each."""
     lines = [f"- {prose(sentence)}" for sentence in left[:_LISTED]]
     if len(left) > _LISTED:
         lines.append(f"- … and {len(left) - _LISTED} more")

@@ -10,7 +10,7 @@ from tidegate.policies.rules.files import MAXIMUM_FILE, MAXIMUM_FILES, ORGANIZAT
 
 
 class S3OrganizationPolicies:
-    """The port ``OrganizationPolicies``. One file more than a set may have is read, so that this is seen."""
+    """The port ``OrganizationPolicies``. It reads one file more than a set may have, to detect that."""
 
     def __init__(self, client: Any, bucket: str) -> None:
         self._client, self._bucket = client, bucket

@@ -1,1 +1,1 @@
-"""An engine for Rego, by the conventions of conftest."""
+"""The Rego engine, by conftest's conventions."""

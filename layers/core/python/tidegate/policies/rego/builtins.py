@@ -1,7 +1,7 @@
-"""The built-in functions of OPA that policies may call.
+"""OPA's built-in functions that policies may call.
 
-Each has cases in ``tests/conformance``, and the engine's answers to them are OPA's. All others are refused: what the
-engine lacks, what reaches outside, and those whose answers differ from OPA's (docs/decisions/0177).
+Each has cases in ``tests/conformance`` with the same answers as OPA's. All others are refused: those that the engine
+lacks, those with outside effects, and those whose answers differ from OPA's (docs/decisions/0177).
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ print walk
 """
 BUILTINS = frozenset(_NAMES.split())
 
-#: Those that OPA 1.0 took away: files in version 0 of the syntax have them.
+#: Functions that OPA 1.0 removed: version 0 of the syntax has them.
 DEPRECATED = frozenset({"all", "any", "net.cidr_overlap", "re_match"})
 
 
-#: The functions of ours that write patterns, and what replaces their matches, as the engine reads them.
+#: Our functions that translate patterns and replacements for the engine.
 _PATTERN, _REPLACEMENT = "tidegate_pattern", "tidegate_replacement"
-#: Which of them takes the argument at which position of a function.
+#: Which of them translates which argument of a function.
 TRANSLATED = {
     "regex.find_all_string_submatch_n": {0: _PATTERN},
     "regex.find_n": {0: _PATTERN},
     "regex.match": {0: _PATTERN},
     "regex.replace": {1: _PATTERN, 2: _REPLACEMENT},
 }
-#: Patterns that are kept, as policies ask by the same ones over and over.
+#: Cached patterns, as policies use the same ones over and over.
 _KEPT = 10_000
 
 
 def add_missing(engine: regorus.Engine) -> None:
-    """Give the engine functions that it lacks, and those that it has otherwise than OPA."""
+    """Give the engine functions that it lacks, and those that differ from OPA's."""
     engine.add_extension("all", 1, _all)
     engine.add_extension("any", 1, _any)
     engine.add_extension("lower", 1, _lower)

@@ -1,4 +1,4 @@
-"""Policies in Rego, evaluated by regorus in a process of its own (docs/decisions/0113, 0176)."""
+"""Evaluate Rego policies with regorus in a separate process (docs/decisions/0113, 0176)."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from tidegate.policies.rules.policy import PolicyVerdict
 from tidegate.policies.rules.results import RuleResult, findings, plan_addresses
 from tidegate.policies.rules.tested_policies import TestedPolicies, TestedRule
 
-#: Bytes of memory that they may take.
+#: Memory limit in bytes.
 MEMORY = 2_500 << 20
 _PROGRAM = "tidegate.policies.rego.program"
 _SUFFIXES = (".rego", ".json", ".yaml", ".yml")
-#: How the process ends that used more memory.
+#: Exit status after exceeding the memory limit.
 _TOO_MUCH = 77
-#: Bytes of what the engine says when it ends by itself.
+#: Bytes of the engine's message after a crash.
 _LAST_WORDS = 2000
-#: What the engine says, and goes on, where a variable has no value, or two need each other: a rule would never hold.
+#: The engine's message for variables without a value: it continues, but the rule would never match.
 _UNORDERED = b"could not schedule all statements"
-#: Of the environment: where libraries are. It holds credentials otherwise.
+#: The inherited environment: library paths. The rest holds credentials.
 _KEPT = ("LD_LIBRARY_PATH", "PATH", "TMPDIR")
 
 
 class RegoEngine:
-    """The port ``PolicyEngine``. A process that takes more than its time, or ``memory`` bytes, is ended."""
+    """The port ``PolicyEngine``. A process that exceeds its time limit, or ``memory`` bytes, is killed."""
 
     def __init__(self, memory: int = MEMORY) -> None:
         self._memory = memory

@@ -1,9 +1,9 @@
-"""What ``not`` and ``every`` mean to OPA, where the engine takes them for something else.
+"""``not`` and ``every`` as OPA evaluates them; the engine differs.
 
-OPA evaluates the arguments of what is negated before it negates: ``not startswith(input.a, "x")`` is undefined where
-``input.a`` is, and the engine takes it for true. A statement before it that needs the same arguments makes both agree.
+OPA evaluates the arguments of a negated statement before it negates: ``not startswith(input.a, "x")`` is undefined if
+``input.a`` is, but true for the engine. A statement before it that needs the same arguments makes both agree.
 
-Neither gives values to variables: both wait for the statements that do, which may stand further down.
+Neither gives values to variables: both wait for the statements that do, which may come later.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class UnsafeNegation(Exception):
 
 
 def with_arguments_first(module: Mapping[str, Any], own: Collection[str], more: Iterable[Addition] = ()) -> str:
-    """Return a module's source with the arguments of each negated statement before it, and with ``_bound`` variables.
+    """Return a module's source with each negated statement's arguments before it, and with ``_bound`` variables.
 
-    ``own`` are the names of rules and imports: other names are variables. ``more`` is added as well, also to what is
-    copied: a copy means what stands there. Raise UnsafeNegation.
+    ``own`` are the names of rules and imports: other names are variables. ``more`` is inserted as well, also into
+    copied parts. Raise UnsafeNegation.
     """
     source: bytes = module["source"]["contents"].encode()
     added = sorted(more)

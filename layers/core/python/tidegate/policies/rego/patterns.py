@@ -1,8 +1,8 @@
-"""Patterns as OPA reads them, for the engine's regular expressions (docs/decisions/0177).
+"""OPA's patterns, translated for the engine's regular expressions (docs/decisions/0177).
 
-OPA's are RE2's: the short classes, such as that of words, and the bounds of words know ASCII alone, and classes have no
-sets in them. The engine's know all letters, and ``[a&&b]``; its globs see bytes where OPA's see characters. Who opens a
-pull request chooses the texts in its plan: a letter that is one to the engine alone would be a way around a rule.
+OPA uses RE2: its short classes, such as that of words, and word boundaries are ASCII only, and its classes have no set
+operations. The engine's are Unicode, and have ``[a&&b]``; its globs match bytes, OPA's match characters. A pull
+request's author chooses the texts in its plan: a character that only the engine takes for a letter would bypass a rule.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ class UnusablePattern(ValueError):
 
 
 class NotTranslated(UnusablePattern):
-    """A pattern with something that OPA may take, and that is not translated."""
+    """A pattern that OPA refuses, and why, as a clause."""
 
 
 def as_opa_reads(pattern: str) -> str:
-    """Return a regular expression that means to the engine what ``pattern`` means to OPA. Raise UnusablePattern."""
+    """Return the engine's regular expression with the meaning of OPA's ``pattern``. Raise UnusablePattern."""
     return _Reader(pattern).translated()
 
 
 def as_opa_replaces(replacement: str) -> str:
-    """Return what means to the engine what ``replacement``, of the matches of a pattern, means to OPA.
+    """Return the engine's form of OPA's ``replacement``.
 
-    OPA's is Go's: the longest run of letters and digits, also of those beyond ASCII, names a group. A name that no
-    group can have is for nothing, and a dollar without a name is a dollar. Raise UnusablePattern.
+    OPA uses Go's: the longest run of letters and digits, including non-ASCII ones, names a group. An impossible group
+    name expands to nothing, and a dollar without a name is a dollar. Raise UnusablePattern.
     """
     return _REFERENCE.sub(_group, replacement)
 
@@ -62,7 +62,7 @@ def _group(found: re.Match[str]) -> str:
 
 
 def of_glob(glob: str, delimiters: Sequence[str] | None) -> str:
-    """Return the regular expression, for the engine, that a glob of OPA is. Raise UnusablePattern.
+    """Return the engine's regular expression for OPA's glob. Raise UnusablePattern.
 
     No ``delimiters`` are a dot, and None is for none at all.
     """

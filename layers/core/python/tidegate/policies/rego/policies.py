@@ -1,7 +1,7 @@
-"""What a set of policies consists of, by the engine's syntax tree, and what of it the engine may evaluate.
+"""The content of a policy set, by the engine's syntax tree, and what of it the engine may evaluate.
 
-The engine takes some of what it does not do as OPA does for undefined, and says nothing: a rule that needs it would
-never refuse anything. That is refused here, wherever it stands, by its name (docs/decisions/0177).
+For some constructs that it does not support, the engine silently returns undefined: a rule with one would never refuse
+anything. These are refused here by name (docs/decisions/0177).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LONGEST = 500
 _WIDTH = re.compile(r"%(?!0?\d*d|\.\d+f)[-+# 0-9.]+[A-Za-z]")
 
 
-class Unusable(Exception):  # It is told to whoever wrote the policies.
+class Unusable(Exception):  # Its message is for the policies' author.
     """Policies or data that cannot be evaluated, and where they are wrong."""
 
     def __init__(self, problem: str, file: str = "", line: int = 0, column: int = 0) -> None:
@@ -33,7 +33,7 @@ class Unusable(Exception):  # It is told to whoever wrote the policies.
 
     @classmethod
     def of(cls, error: Exception, paths: Sequence[str]) -> Unusable:
-        """Return what the engine says of its failure, with the location."""
+        """Return the engine's error with its location."""
         text = str(error).partition("\n\nStack backtrace:")[0]
         place = _PLACE.search(text)
         said = _RAISED.sub("", text.partition("\nerror: ")[2] or text)
@@ -88,7 +88,7 @@ class Policies:
 
 
 def refuse_unknown(policies: Policies) -> None:
-    """Refuse what the engine does not do as OPA does: functions that it lacks, and some ways to write rules."""
+    """Refuse constructs that the engine evaluates differently from OPA: missing functions, and some forms of rules."""
     for rule in policies.rules.keys() & {Rule(function) for function in policies.functions}:
         raise Unusable(f"{rule.shown} is both a rule and a function", *policies.rules[rule])
     for path, module in zip(policies.paths, policies.modules, strict=True):
@@ -111,7 +111,7 @@ def _unknown_calls(policies: Policies, module: Mapping[str, Any]) -> Iterator[tu
 
 
 def _unusual(policies: Policies, module: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """Yield what the engine takes for something else than OPA."""
+    """Yield constructs that the engine interprets differently from OPA."""
     rules, own = module["ast"]["rules"], own_names(policies, module)
     source = module["source"]["contents"].encode()
     for rule in rules:
@@ -164,7 +164,7 @@ def own_names(policies: Policies, module: Mapping[str, Any]) -> dict[str, tuple[
 
 
 def refuse_hidden(rules: Iterable[Rule], data: Mapping[str, Any]) -> None:
-    """Refuse data of the name of a rule: only one of the two could be there."""
+    """Refuse data with the name of a rule: only one of the two would exist."""
     for rule in rules:
         above: Any = data
         for part in rule.package:
@@ -176,7 +176,7 @@ def refuse_hidden(rules: Iterable[Rule], data: Mapping[str, Any]) -> None:
 
 
 def translated_patterns(policies: Policies, module: Mapping[str, Any]) -> Iterator[Addition]:
-    """Yield what is to be added to a module's source, so that regular expressions mean what they mean to OPA."""
+    """Yield insertions into a module's source that give regular expressions OPA's meaning."""
     own, source = own_names(policies, module), module["source"]["contents"].encode()
     for call in _below(module["ast"]["rules"], "Call"):
         called = _path_of(call["fcn"])

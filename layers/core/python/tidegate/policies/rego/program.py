@@ -1,9 +1,9 @@
-"""The program that evaluates policies: a process of its own, with limits, for code of others.
+"""The program that evaluates policies: a separate process with limits, because policies are untrusted code.
 
-It is started by ``policies/rego/engine.py``. Standard input is a line of JSON, the request, and then the plan; the
-answer is a document of JSON on standard output. What the policies print goes nowhere.
+``policies/rego/engine.py`` starts it. Standard input is a line of JSON, the request, followed by the plan; the answer
+is a JSON document on standard output. Output of the policies is dropped.
 
-The engine may also end with a signal, of a policy that needs too much or of a defect: that is the answer then.
+A policy that needs too much, or a defect, may crash the engine with a signal, which its parent reports.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from tidegate.policies.rego.policies import (
 _RULES = re.compile(r"(?:deny|violation|warn)(?:_[A-Za-z0-9_]+)?")
 _TESTS = re.compile(r"test_\w+")
 _TEST_FILE = "_test.rego"
-#: Values of one rule, and letters of one value's JSON, that are told; more are counted, and cut.
+#: Values of one rule, and characters of one value's JSON, in the answer; more are counted, and cut.
 _VALUES, _CHARACTERS = 2000, 8000
 _BYTES_OF_FILES = 64 << 20
-#: What a file of policies may have: the engine's own limits are for files that people write by hand.
+#: Limits of a policy file: the engine's own are too low for generated files.
 _COLUMNS, _LINES, _BYTES = 1 << 20, 1 << 20, 8 << 20
-#: How the process ends that used too much memory.
+#: Exit status after exceeding the memory limit.
 TOO_MUCH = 77
 
 
 def main() -> None:
-    """Answer the request. What nobody expected ends the process, which its starter tells."""
+    """Answer the request. An unexpected error ends the process, which its parent reports."""
     answers = os.dup(1)
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def _limit(memory: int, seconds: int) -> None:
-    """Limit this process. A failed allocation ends it; macOS does not limit addresses."""
+    """Limit this process. A failed allocation ends it; macOS does not limit memory."""
     for limit, value in (
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_CPU, seconds),
@@ -82,10 +82,9 @@ def _answer(request: Mapping[str, Any], plan: bytes) -> dict[str, Any]:
 
 
 def read(files: Mapping[str, str], *, tests: bool) -> tuple[Policies, regorus.Engine]:
-    """Return the policies, and an engine that has them and the data. Tests are no part of what plans are checked
-    against.
+    """Return the policies, and an engine with them and the data. Plans are evaluated without tests.
 
-    Policies that use what the engine does not do as OPA does are refused here.
+    Refuse policies that the engine would evaluate differently from OPA.
     """
     paths = sorted(path for path in files if path.endswith(".rego") and (tests or not path.endswith(_TEST_FILE)))
     if not paths:
@@ -104,7 +103,7 @@ def read(files: Mapping[str, str], *, tests: bool) -> tuple[Policies, regorus.En
             engine.set_rego_v0(not module["ast"]["rego_v1"])
             engine.add_policy(module["source"]["file"], _as_evaluated(policies, module, path))
         engine.add_data_json(json.dumps(data, default=str, ensure_ascii=False))
-        engine.eval_query_as_json("true")  # The engine looks for variables without a value before it evaluates.
+        engine.eval_query_as_json("true")  # This makes the engine check variables.
     except RuntimeError as error:
         raise Unusable.of(error, paths) from None
     return policies, engine
@@ -119,10 +118,10 @@ def _engine() -> regorus.Engine:
 
 
 def _parsed(number: int, source: str, paths: Sequence[str]) -> dict[str, Any]:
-    """Return the syntax tree of a file in the version of the syntax that it is in: 1, or 0 where it is not valid in 1.
+    """Return a file's syntax tree in its version of the syntax: 1, or 0 if it is not valid in 1.
 
-    Nothing is valid in both and means two things. What is valid in neither fails with the mistake that stands further
-    down: a file in the other version fails at its first rule.
+    No file is valid in both with two meanings. An invalid file fails with the later of the two errors: a file in the
+    other version fails at its first rule.
     """
     mistakes = []
     for version0 in (False, True):
@@ -156,7 +155,7 @@ def _document(path: str, content: str) -> dict[str, Any]:
         raise Unusable("Invalid YAML", path, mark.line + 1 if mark else 0) from None
     except RecursionError:
         raise Unusable("The document is nested too deep", path) from None
-    except ValueError as error:  # Such as a day that no month has, or a number of thousands of digits.
+    except ValueError as error:  # Such as an impossible date, or a number of thousands of digits.
         raise Unusable(f"Invalid value: {error}", path) from None
     if not isinstance(found, dict):
         raise Unusable("The top level of a data file must be a mapping", path, 1)
@@ -195,7 +194,7 @@ def _of(policies: Policies, namespaces: Sequence[str], names: re.Pattern[str]) -
 
 
 def _set_input(engine: regorus.Engine, plan: bytes) -> None:
-    """Give the engine the plan. No rule says anything of what is no plan: that must not pass."""
+    """Give the engine the plan. Rules say nothing about an invalid plan: that must not pass."""
     try:
         engine.set_input_json(plan.decode())
         if evaluated(engine, "is_object(input)") is True:
@@ -257,7 +256,7 @@ def _elements(policies: Policies, engine: regorus.Engine, rule: Rule) -> list[An
 
 
 def _bounded(value: Any) -> Any:
-    """Return a value as it is, or what can be said of one that is too large."""
+    """Return a value unchanged, or a placeholder for one that is too large."""
     if len(json.dumps(value)) <= _CHARACTERS:
         return value
     if isinstance(value, dict):

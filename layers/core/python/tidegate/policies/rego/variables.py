@@ -1,7 +1,7 @@
-"""Which variables have values where, as OPA sees it.
+"""Which variables have values where, by OPA's rules.
 
-A statement gives values to variables of the body that it stands in, and the bodies within that one see them. What is
-negated gives none, and neither does a rule's head, nor a comprehension or another body beside the statement.
+A statement gives values to variables of its body, and of the bodies inside that. Negated statements, rule heads,
+comprehensions and sibling bodies give none.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ def declared(source: bytes, node: Node) -> frozenset[str]:
 
 
 def named_too_early(source: bytes, node: Any) -> Iterator[Node]:
-    """Yield variables in a body, in front of a statement around it that declares others of their names in that line.
+    """Yield variables used before a statement on the same line declares others of their names.
 
-    To the engine they are the same: it compares lines alone.
+    The engine takes them for the same, because it compares lines only.
     """
     for body in _having_bodies(node):
         statements = body["query"]["stmts"]

@@ -1,4 +1,4 @@
-"""What a pull request must fulfil before it is applied, and what is told when it does not."""
+"""Apply requirements of a pull request, and the messages about missing ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tidegate.vcs.rules.authors import Authors
 from tidegate.vcs.rules.forge_terms import ForgeTerms
 from tidegate.vcs.rules.pull_request import PullRequest, PullRequestReview
 
-#: Failing checks, and people, that a reply names; who wants to know all of them looks at the pull request.
+#: Failing checks, and people, in a reply at most.
 _NAMED = 10
 UNMATCHED = (
     "No check of `apply_requirements` matches this root, so its requirements are not defined. On the default branch, "
@@ -28,15 +28,15 @@ FORK = (
 )
 
 
-#: What several checks of which each must be fulfilled require, by root and stack; None where no check matches.
+#: Requirements by root and stack, all of which must be met; None if no check matches.
 Required = Mapping[Key, Sequence[Requirements] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """What a deploy by hand lacks, a sentence in Markdown for each.
+    """What a manual deploy lacks, a sentence in Markdown for each.
 
-    ``always`` cannot be passed over; ``configured`` can be, by force.
+    ``always`` cannot be overridden; ``configured`` can be, with ``--force``.
     """
 
     always: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """A pull request whose changes are applied, and who approves the head that was merged."""
+    """A pull request whose changes are applied, and who approves the merged head."""
 
     pull_request: PullRequest
     approving: tuple[Person, ...] = ()
@@ -53,11 +53,11 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What the changes came with that are applied: pull requests, or none.
+    """What the applied changes came with: pull requests, or none.
 
-    ``without`` are commits that came with no pull request, ``altered`` such that merged one and hold more than it and
-    its branch, ``complete`` tells whether all were read. ``here`` are
-    those who approved the deployment itself, ``makers`` who made or pushed those commits.
+    ``without`` are commits without a pull request, ``altered`` are merge commits with further changes, ``complete``
+    tells whether all were read. ``here`` are those who approved the deployment itself, ``makers`` who made or pushed
+    those commits.
     """
 
     merged: tuple[Merged, ...] = ()
@@ -74,11 +74,11 @@ class Origin:
 
 
 def missing_before_apply(origin: Origin, required: Sequence[Requirements], terms: ForgeTerms) -> tuple[str, ...]:
-    """Return what is missing before changes are applied that are on the branch already, in Markdown.
+    """Return what is missing before merged changes are applied, in Markdown.
 
-    That there are no conflicts and that nothing of the base is missing is settled by the merge: what is applied is
-    planned from the commit that it made. Checks are those of the head that was merged. Approvals given to the
-    deployment itself count beside those of the pull request, unless they are by who made it.
+    The merge has settled conflicts and missing commits of the base: the merge commit is planned. Checks are those of
+    the merged head. Approvals of the deployment itself count in addition to those of the pull request, unless they are
+    by its authors.
     """
     found = []
     for wanted in required:
@@ -93,7 +93,7 @@ def missing_before_apply(origin: Origin, required: Sequence[Requirements], terms
 
 
 def _missing_without(origin: Origin, wanted: Requirements) -> Iterator[str]:
-    """Yield what is missing of commits of which no pull request is known: only people can vouch for them."""
+    """Yield what is missing for commits without a pull request: they need approvals of people."""
     if origin.is_of_pull_requests:
         return
     told = _stray(origin)
@@ -144,7 +144,7 @@ def _named(given: Sequence[Person]) -> str:
 
 
 def _others(people: Iterable[Person], made_by: Iterable[str]) -> list[Person]:
-    """Return those who had no part in what others made."""
+    """Return those who did not contribute to others' changes."""
     makers = {login.casefold() for login in made_by}
     return [person for person in people if person.login.casefold() not in makers]
 
@@ -154,7 +154,7 @@ def _together(*many: Iterable[Person]) -> list[Person]:
 
 
 def is_asked(person: Person, required: Iterable[Requirements]) -> bool:
-    """Tell whether somebody's approval is among those that are required."""
+    """Tell whether the person's approval is among the required ones."""
     return any(
         (wanted.approvals and person in _meant((person,), wanted))
         or any(matches(each, person) for each in wanted.all_of)
@@ -163,7 +163,7 @@ def is_asked(person: Person, required: Iterable[Requirements]) -> bool:
 
 
 def always_missing(pull_request: PullRequest) -> tuple[str, ...]:
-    """Return what a deploy of the pull request's head lacks whatever is configured."""
+    """Return what a deploy of the pull request's head lacks under any configuration."""
     missing = []
     if not pull_request.is_open:
         missing.append("It is closed. Reopen it, or deploy by merging.")
@@ -173,12 +173,12 @@ def always_missing(pull_request: PullRequest) -> tuple[str, ...]:
 
 
 def may_not_write(user: str) -> str:
-    """Return what is told to somebody who may not write."""
+    """Return the message for a person without write permission."""
     return f"{code(user)} has no write permission on this repository. Ask somebody with write permission to comment."
 
 
 def missing_for_all(pull_request: PullRequest, approving: Sequence[Person], wanted: Requirements) -> tuple[str, ...]:
-    """Return what deploys of any root lack where the same is required of all. The rest is as for each root."""
+    """Return what deploys of any root lack if all have the same requirements. Arguments are as for each root."""
     return tuple(_lacking(pull_request, approving, (wanted,)))
 
 

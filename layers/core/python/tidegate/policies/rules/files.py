@@ -1,4 +1,4 @@
-"""The files of a policy set as they are stored: one document for all of them, known by its digest."""
+"""The stored files of a policy set: one document, identified by its digest."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import json
 from collections.abc import Mapping
 from hashlib import sha256
 
-#: Where documents lie in the artifact bucket, and where operators put the organization's sets.
+#: Where documents are in the artifact bucket, and where operators put the organization's sets.
 STORED, ORGANIZATION = "policies/", "configuration/policies/"
-#: Together, and of one file. Policies are text that people write; more is a mistake.
+#: Bytes of all files, and of one. Policies are written by hand; more is a mistake.
 MAXIMUM_FILES, MAXIMUM_BYTES, MAXIMUM_FILE = 500, 4 << 20, 1 << 20
 _SUFFIXES = (".rego", ".json", ".yaml", ".yml")
 _TEST = "_test.rego"
-#: Directories whose files are for tests of policies, not for policies.
+#: Directories for tests of policies.
 _TEST_DATA = "testdata"
 
 
 def is_policy_file(path: str) -> bool:
-    """Tell whether a file is a policy or data of it, and no test: what plans are checked against."""
+    """Tell whether a file is a policy or its data, and no test: used for evaluating plans."""
     parts = path.split("/")
     return path.endswith(_SUFFIXES) and not path.endswith(_TEST) and _TEST_DATA not in parts[:-1]
 
 
 def is_file_of_tests(path: str) -> bool:
-    """Tell whether a file is read when policies are tested: policies, their tests, and data but that of tests."""
+    """Tell whether a file is used for testing policies: policies, their tests, and data except that of tests."""
     return is_policy_file(path) or path.endswith(_TEST)
 
 

@@ -1,4 +1,4 @@
-"""Values that a plan (the engine's JSON) marks sensitive, kept out of what is said of it."""
+"""Remove a plan's sensitive values (by the engine's JSON) from texts about it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 MASK = "(masked)"
-#: Shorter values ("yes", "443") stand everywhere; masking them would hide the sentence, not the secret.
+#: Shorter values ("yes", "443") are everywhere; masking them would hide the sentence, not the secret.
 _SHORTEST = 4
 
 
 def masking(plan: Any) -> Callable[[str], str]:
-    """Return what takes a plan's sensitive values out of a text. Nothing of the plan is trusted."""
+    """Return a function that removes a plan's sensitive values from a text. The plan is untrusted."""
     spellings = {spelling for value in _sensitive(_fields(plan)) for spelling in _spellings(value)}
     if not spellings:
         return str
@@ -73,7 +73,7 @@ def _leaves(value: Any) -> Iterator[str]:
 
 
 def _spellings(value: str) -> Iterable[str]:
-    """Return how a value may stand in a text: by lines, and as JSON has it."""
+    """Return the forms of a value in a text: by lines, and as JSON."""
     lines = {line.strip() for line in (value, *value.splitlines())}
     long = {line for line in lines if len(line) >= _SHORTEST}
     return long | {json.dumps(line, ensure_ascii=ascii_only)[1:-1] for line in long for ascii_only in (True, False)}

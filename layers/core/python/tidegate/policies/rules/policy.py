@@ -1,4 +1,4 @@
-"""Policies: rules in Rego that a plan is checked against, in named sets with owners.
+"""Policies: Rego rules for plans, in named sets with owners.
 
 The conventions are conftest's: a package (namespace), rules named ``deny``, ``violation`` and ``warn``, exceptions.
 """
@@ -9,19 +9,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-#: Findings that are kept of all sets of one plan, and letters of each of their texts: they are part of a record.
+#: Findings of all sets of one plan in a record, and characters of each of their texts.
 KEPT_FINDINGS = 200
 KEPT_CHARACTERS = 600
-#: Findings that are kept of a deployment's plan: its record holds more besides, and is read more often.
+#: Findings in a deployment's record, which holds more besides and is read more often.
 KEPT_OF_DEPLOYMENT = 50
-#: Bytes that a finding has on the whole, and what it takes besides its texts: a letter may have four of them.
+#: Bytes of a finding in total, and without its texts: a character may have four.
 _BYTES, _FRAME = 800, 100
-#: What every set may keep, however many sets there are.
+#: Findings that every set may keep, however many sets there are.
 _LEAST = 5
 
 
 class Severity(StrEnum):
-    """What a rule's result means: a set with a ``deny`` or a ``violation`` fails, a ``warn`` is only shown."""
+    """The meaning of a rule's result: a ``deny`` or a ``violation`` fails its set, a ``warn`` is only shown."""
 
     DENY = "deny"
     VIOLATION = "violation"
@@ -46,16 +46,16 @@ class PolicyFinding:
 
     @property
     def blocks(self) -> bool:
-        """Whether its set fails by it."""
+        """Whether it fails its set."""
         return self.severity is not Severity.WARN and not self.exempted_by
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyVerdict:
-    """What one policy set says of one plan. ``error`` tells why it could not be evaluated: then it fails.
+    """The verdict of one policy set on one plan. ``error`` tells why it could not be evaluated: then it fails.
 
-    ``file`` and ``line`` are where the policy is wrong, where that is known. ``omitted`` counts the findings that are
-    not kept, the least important ones.
+    ``file`` and ``line`` are the location of a mistake in the policy, if known. ``omitted`` counts the dropped
+    findings, the least important ones.
     """
 
     policy_set: str
@@ -72,16 +72,16 @@ class PolicyVerdict:
 
     @property
     def warned(self) -> bool:
-        """Whether the set has something to say that does not block."""
+        """Whether the set has findings that do not block."""
         return any(each.severity is Severity.WARN and not each.exempted_by for each in self.findings)
 
 
 @dataclass(frozen=True, slots=True)
 class PolicySetStatus:
-    """A policy set that a plan is checked against, as it was when the pull request was looked at.
+    """A policy set that evaluates a plan, as of the pull request's discovery.
 
     ``key`` and ``sha256`` are those of the object that holds its files. ``owners`` may approve what it refuses,
-    ``approvals`` of them are needed. ``problem`` tells why there is nothing to evaluate; then the set fails.
+    ``approvals`` of them are needed. ``problem`` tells why it cannot be evaluated; then the set fails.
     """
 
     name: str
@@ -95,7 +95,7 @@ class PolicySetStatus:
 
 @dataclass(frozen=True, slots=True)
 class RuleChanges:
-    """What a pull request changes of what runs programs or grants something, in words.
+    """A pull request's changes to what runs programs or grants something, as text.
 
     ``owners`` are the policy sets whose owners must approve that, those that have any.
     """
@@ -104,14 +104,14 @@ class RuleChanges:
     owners: tuple[PolicySetStatus, ...] = ()
 
 
-#: The rules stay as they are.
+#: No rule changes.
 SAME_RULES = RuleChanges()
 
 
 def kept(verdicts: Sequence[PolicyVerdict], findings: int = KEPT_FINDINGS) -> tuple[PolicyVerdict, ...]:
-    """Return verdicts that fit into a record: about so many findings, those that weigh most, with texts cut.
+    """Return verdicts that fit into a record: about this many findings, the most important ones, with texts cut.
 
-    Where these are long, there are fewer. A set that fails still does.
+    Long texts reduce the number. A failed set stays failed.
     """
     sets = max(1, len(verdicts))
     most, room = max(_LEAST, findings // sets), findings * _BYTES // sets

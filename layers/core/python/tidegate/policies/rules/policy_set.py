@@ -1,4 +1,4 @@
-"""A policy set as the configuration declares it: where its files are, whose it is, and which roots it is for."""
+"""A policy set in the configuration: its files, its owners, and its roots."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from enum import StrEnum
 from tidegate.roots.rules.root_query import TagQuery
 from tidegate.roots.rules.terms import Tagged
 
-#: Where conftest looks for rules when nothing else is said.
+#: conftest's default directory of rules.
 NAMESPACE = "main"
 _BRANCH = "branch:"
 
 
 class PolicySource(StrEnum):
-    """Where the files of a set are: in the repository, or among those that the organization stored."""
+    """The location of a set's files: in the repository, or in the organization's storage."""
 
     REPOSITORY = "repository"
     ORGANIZATION = "organization"
@@ -40,10 +40,10 @@ class PolicySet:
 
 
 def sets_for(sets: Iterable[PolicySet], tagged: Tagged) -> tuple[str, ...]:
-    """Return the names of the sets that hold for a root with these tags, in the order of the file.
+    """Return the names of the sets for a root with these tags, in the order of the file.
 
-    A set holds by the tag of the branch that a change comes from *and* without: who pushes chooses the branch's name,
-    and could leave sets behind by it.
+    A set applies if it matches with *or* without the source branch's tag: whoever pushes chooses the branch's name, and
+    could bypass sets by it.
     """
     others = Tagged(tagged.directory, frozenset(tag for tag in tagged.tags if not tag.startswith(_BRANCH)))
     return tuple(each.name for each in sets if each.query.matches(tagged) or each.query.matches(others))

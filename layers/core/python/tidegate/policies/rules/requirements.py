@@ -1,4 +1,4 @@
-"""What must be fulfilled before a root's changes are applied, as `apply_requirements` says it."""
+"""Apply requirements of a root, as configured by `apply_requirements`."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Requirements:
 
     @property
     def demands(self) -> bool:
-        """Whether anything is required at all."""
+        """Whether anything is required."""
         return self.asks_people or self.mergeable or self.undiverged or self.checks
 
     @property
     def grantees(self) -> tuple[str, ...]:
-        """Whom approvals may be asked of."""
+        """Whose approvals may count."""
         return (*self.any_of, *self.all_of)
 
     @property
@@ -52,5 +52,5 @@ class Requirements:
 
     @property
     def after_merge(self) -> Requirements:
-        """What of it a merge leaves open: conflicts, and what the head lacks of its base, it settles."""
+        """Requirements that remain after a merge, which settles conflicts and missing commits of the base."""
         return replace(self, mergeable=False, undiverged=False)

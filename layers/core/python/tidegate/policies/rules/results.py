@@ -1,4 +1,4 @@
-"""What a policy set's rules came to, as findings: conftest's conventions."""
+"""Findings from a policy set's rules, by conftest's conventions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DETAILS = ("details", "metadata")
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """What one rule came to: its package and name, and the elements of the set that it is, plain data."""
+    """The result of one rule: its package and name, and the elements of its set, plain data."""
 
     package: str
     name: str
@@ -44,7 +44,7 @@ def findings(
 
 
 def plan_addresses(plan: Any) -> frozenset[str]:
-    """Return the addresses of all resources that a plan (the engine's JSON) speaks of. Nothing of it is trusted."""
+    """Return all resource addresses in a plan (the engine's JSON). The plan is untrusted."""
     changes = plan.get("resource_changes") if isinstance(plan, dict) else None
     known = (each.get("address") for each in changes or () if isinstance(each, dict))
     return frozenset(each for each in known if isinstance(each, str))
@@ -86,7 +86,7 @@ def _finding(result: RuleResult, value: Any, exempted_by: str, addresses: Collec
 
 
 def _message(fields: Mapping[str, Any]) -> str:
-    """Return the message. What has none is told as it is: it must not pass for nothing."""
+    """Return the message. A result without one is shown as it is: it must not pass silently."""
     message = fields.get("msg", fields)
     return message if isinstance(message, str) else json.dumps(message, ensure_ascii=False, sort_keys=True)
 

@@ -1,4 +1,4 @@
-"""What the tests of policies came to."""
+"""Results of policy tests."""
 
 from __future__ import annotations
 
