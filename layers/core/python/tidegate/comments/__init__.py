@@ -1,1 +1,1 @@
-"""Commands in comments, each with the verb that carries it out."""
+"""Commands in comments, and the verbs that carry them out."""

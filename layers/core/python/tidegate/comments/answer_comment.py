@@ -1,8 +1,8 @@
-"""Answer a comment under its pull request. What the forge refuses of that is told in the outcome, and never raised.
+"""Answer a comment under its pull request. Refusals of the VCS provider are recorded, never raised.
 
-Whoever may comment can delete the comment, or lock the conversation: nobody shall raise an alarm that way, nor have
-the work done again. On a public repository everybody may comment, and the forge takes so many answers and other calls
-of ours an hour: who is none of its people is answered seldom, and not even looked at who comments all the time.
+A commenter can delete the comment, or lock the conversation: that must not raise an alarm or repeat the work. On a
+public repository everybody may comment, and the VCS provider limits our requests an hour: outsiders get few answers,
+and frequent ones are ignored.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from tidegate.rules.errors import ForgeRefused, ForgeUnavailable
 from tidegate.rules.permission import Permission
 from tidegate.rules.timestamp import timestamp_from, timestamp_text
 
-#: GitHub's words for what people see at once under their comment.
+#: GitHub's reactions, which people see immediately under their comment.
 _ACCEPTED, _REFUSED = "rocket", "confused"
-#: Whoever may less in a repository was chosen by nobody, and shares its answers with others.
+#: People with less permission are outsiders, and share a limit of answers.
 _CHOSEN = Permission.TRIAGE
-#: Characters of a time that tell its hour.
+#: Characters of a time up to its hour.
 _HOUR = 13
 _UNANSWERED = "Not answered: the limit of answers per hour for people without write access is reached."
 #: Answers an hour to one outsider, and to all of them in a repository: of GitHub's 500 requests these are 60.
 _TO_ONE, _TO_ALL = 5, 30
-#: Characters of a time that tell ten minutes of it, and comments of one outsider that are looked at in these: each
-#: costs some ten of GitHub's 5,000 calls an hour, and one person may write 500 comments.
+#: Characters of a time up to ten minutes, and processed comments of one outsider in that time: each costs some ten of
+#: GitHub's 5,000 calls an hour, and one person may write 500 comments.
 _TEN_MINUTES, _CHECKED = 15, 10
 _UNSEEN = "Ignored: the limit of comments per ten minutes for people without write access is reached."
 
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A comment, as the delivery (its id) tells it. ``pull_request`` and ``comment`` are the forge's numbers.
+    """A comment from a delivery (its id). ``pull_request`` and ``comment`` are the VCS provider's numbers.
 
     ``written_at`` is when it was written, as the forge says; None if it does not. ``plans`` are
     sentences on what became of the pull request's plans, if that was decided before it was handed over. ``project`` is
@@ -64,15 +64,15 @@ class Comment:
 
     @property
     def prefix(self) -> str:
-        """The word that it begins with: answers use the same."""
+        """The first word of the command; answers use the same."""
         return self.text.split(maxsplit=1)[0].lower()
 
 
 @dataclass(frozen=True, slots=True)
 class CommentAnswerer:
-    """Answers one comment. ``pull_request`` and ``comment`` are the forge's numbers, ``text`` is what it says.
+    """Answers one comment. ``pull_request`` and ``comment`` are the VCS provider's numbers, ``text`` is the comment's.
 
-    Each method returns sentences for the outcome: empty, or what could not be shown.
+    Each method returns sentences for the result: empty, or what could not be published.
     """
 
     comments: Comments
@@ -82,19 +82,19 @@ class CommentAnswerer:
     text: str
 
     def accept(self) -> str:
-        """Show that the command was understood and is done."""
+        """Show that the command is accepted."""
         return self._react(_ACCEPTED)
 
     def refuse(self, reply: str) -> str:
-        """Show that nothing is done, and reply why. Raise ForgeUnavailable when there is no reply for now."""
+        """Show that nothing is done, and reply why. Raise ForgeUnavailable if a reply is not possible now."""
         return " ".join(filter(None, (self._react(_REFUSED), self.reply(reply))))
 
     def reply(self, text: str) -> str:
-        """Write a comment (Markdown) that quotes the one that it answers. Raise ForgeUnavailable."""
+        """Write a comment (Markdown) that quotes the answered one. Raise ForgeUnavailable."""
         return tell(self.comments, self.repository, self.pull_request, answering(self.text, text))
 
     def _react(self, reaction: str) -> str:
-        """React, if the forge can: a reaction is not worth doing all the rest again."""
+        """React, if possible: a failed reaction must not repeat all the rest."""
         place = self.repository, self.pull_request
         try:
             return _told(lambda: self.comments.react(*place, self.comment, reaction))
@@ -103,17 +103,17 @@ class CommentAnswerer:
 
 
 def answerer(comments: Comments, comment: Comment) -> CommentAnswerer:
-    """Return who answers a comment."""
+    """Return the answerer of a comment."""
     return CommentAnswerer(comments, comment.repository, comment.pull_request, comment.comment, comment.text)
 
 
 def outcome(text: str, *problems: str, deployments: tuple[str, ...] = ()) -> DeliveryOutcome:
-    """Return what became of a comment, with what could not be shown of the answer."""
+    """Return the result of a comment, with what could not be published."""
     return DeliveryOutcome(" ".join(filter(None, (text, *problems))), deployments)
 
 
 def unseen(ports: Ports, comment: Comment) -> DeliveryOutcome | None:
-    """Return what becomes of a comment of an outsider who wrote too many of late, None for all that are looked at.
+    """Return the result for an outsider's comment beyond the limit, None for all that are processed.
 
     Raise ForgeUnavailable.
     """
@@ -132,16 +132,16 @@ def refused(ports: Ports, comment: Comment, reply: str) -> DeliveryOutcome:
 
 
 def explained(ports: Ports, comment: Comment, text: str, reply: str) -> DeliveryOutcome:
-    """Answer a comment that nothing is done about with a ``reply``; ``text`` is the outcome. Raise ForgeUnavailable."""
+    """Answer a comment without effect with a ``reply``; ``text`` is the result. Raise ForgeUnavailable."""
     if not _is_answered(ports, comment):
         return outcome(text, _UNANSWERED)
     return outcome(text, answerer(ports.comments, comment).reply(reply))
 
 
 def _is_answered(ports: Ports, comment: Comment) -> bool:
-    """Tell whether a comment about which nothing is done is answered: those of outsiders a few times an hour.
+    """Tell whether a comment without effect is answered: outsiders' are, a few times an hour.
 
-    Each person has so many answers in a repository, and so have all of them together.
+    The limit is for each person in a repository, and for all of them together.
     """
     if _is_chosen(ports, comment):
         return True
@@ -151,7 +151,7 @@ def _is_answered(ports: Ports, comment: Comment) -> bool:
 
 
 def _is_chosen(ports: Ports, comment: Comment) -> bool:
-    """Tell whether who comments is no outsider. What is not known of somebody grants nothing."""
+    """Tell whether the commenter is no outsider. Unknown permission grants nothing."""
     try:
         return ports.people.permission(comment.repository, comment.sender) >= _CHOSEN
     except ForgeRefused:
@@ -159,12 +159,12 @@ def _is_chosen(ports: Ports, comment: Comment) -> bool:
 
 
 def _has_turn(ports: Ports, comment: Comment, turn: str, number: int) -> bool:
-    """Tell whether a comment has one of so many turns. One that comes again has the same."""
+    """Tell whether a comment is within the limit. A repeated one stays so."""
     return any(ports.deliveries.claim(f"{turn}: {each}", comment.delivery) for each in range(number))
 
 
 def tell(comments: Comments, repository: str, pull_request: int, text: str) -> str:
-    """Write a comment (Markdown) under a pull request. Return what could not be shown. Raise ForgeUnavailable."""
+    """Write a comment (Markdown) under a pull request. Return what could not be published. Raise ForgeUnavailable."""
     return _told(lambda: comments.comment(repository, pull_request, text))
 
 

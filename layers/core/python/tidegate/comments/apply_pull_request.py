@@ -1,6 +1,6 @@
 """Carry out ``tidegate apply``: deploy the merge result of a pull request before its merge, if nothing is missing.
 
-Asked once more for the same comment, it enqueues the same deployments.
+The same comment again enqueues the same deployments.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _Held = Mapping[Key, tuple[PolicySetStatus, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a comment asks for, as all of it is found at one moment."""
+    """A comment's request, with its data as of one time."""
 
     comment: Comment
     command: Command
@@ -70,7 +70,7 @@ def apply_pull_request(ports: Ports, comment: Comment, command: Command) -> Deli
     missing = _always(ports, asked)
     if missing:
         return _refuse(ports, asked, missing)
-    # Where the base branch is now is what it is merged with, whatever comes meanwhile.
+    # It is merged with the base branch's current commit, whatever comes meanwhile.
     base = ports.commits.branch_head(comment.repository, pull_request.base_branch)
     change = ports.commits.change(comment.repository, base, pull_request.head_sha)
     names = command.roots
@@ -84,7 +84,7 @@ def apply_pull_request(ports: Ports, comment: Comment, command: Command) -> Deli
 
 
 def _applied(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> DeliveryOutcome:
-    """Enqueue the deployments unless something is missing. The record knows of them before anybody works."""
+    """Enqueue the deployments unless something is missing. The record has them before any work starts."""
     held, by_policies = _policies(ports, asked, deployments)
     repeats = find_repeats(ports, deployments)
     missing = [
@@ -96,10 +96,10 @@ def _applied(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> 
         *_otherwise_shown(ports, asked, deployments),
     ]
     if missing:
-        if repeats:  # A death may have left what was remembered and then not enqueued.
+        if repeats:  # An interrupted call may have recorded and not enqueued it.
             _step_back(ports, asked, deployments, [_applying(each, earlier) for each, earlier in repeats])
         return _refuse(ports, asked, missing)
-    # What is applied is planned anew, perhaps with another result: that plan is evaluated by the same sets.
+    # The apply makes a new plan, perhaps with another result: the same sets evaluate it.
     deployments = of_head(deployments, asked.granted)
     deployments = [
         replace(each, policies=replace(each.policies, sets=held.get((each.root.name, each.stack), ())))
@@ -122,7 +122,7 @@ def _refuse(ports: Ports, asked: _Asked, missing: Sequence[str]) -> DeliveryOutc
 
 
 def _always(ports: Ports, asked: _Asked) -> Sequence[str]:
-    """Return what is missing whatever the roots are: then it is not told which roots there are."""
+    """Return what is missing for any root, without naming the roots."""
     comment, always = asked.comment, always_missing(asked.pull_request)
     least = Permission.WRITE if asked.granted.configuration.policies is None else Permission.READ
     if ports.people.permission(comment.repository, comment.sender) < least:
@@ -137,7 +137,7 @@ def _people(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> I
 
 
 def _lacks_of_all(ports: Ports, asked: _Asked) -> str:
-    """Return what is missing also of roots that were named wrongly, as a reply, or an empty text."""
+    """Return what is missing also for wrongly named roots, as a reply, or an empty text."""
     missing = () if asked.granted.configuration.checks else _required(ports, asked, ())
     return apply_replies.apply_missing(asked.pull_request, missing, asked.comment.prefix) if missing else ""
 
@@ -152,7 +152,7 @@ def _required(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) ->
 
 
 def _locks(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> Iterator[str]:
-    """Yield which queues others have locked, such as other pull requests that are applied."""
+    """Yield which queues are locked by others, such as other applied pull requests."""
     for name, queue in dict.fromkeys((each.root.name, each.queue) for each in deployments):
         lock = ports.queues.read(queue)[0].lock
         if lock is not None and keeps_out(lock, asked.pull_request.number):
@@ -160,14 +160,14 @@ def _locks(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> It
 
 
 def _told(ports: Ports, asked: _Asked, repeats: Sequence[Repeat]) -> Iterator[str]:
-    """Yield what of it was asked for before, and has not ended."""
+    """Yield what was requested before and has not ended."""
     for each, earlier in repeats:
         checks = ports.addresses.pull_request_checks_url(asked.comment.repository, asked.pull_request.number)
         yield comment_replies.already_queued(each, earlier, checks)
 
 
 def _policies(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> tuple[_Held, Sequence[str]]:
-    """Return which sets hold for each root in its stack, and what these lack by the plans that are shown."""
+    """Return the policy sets of each root in its stack, and what they lack by the published plans."""
     if not asked.granted.configuration.policy_sets:
         return {}, ()
     record = _record(ports, asked)
@@ -175,7 +175,7 @@ def _policies(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) ->
     now = pull_request.head_sha, pull_request.base_branch
     if record.discovered != spec.revision or (spec.head_sha, spec.base) != now:
         return {}, [apply_replies.not_planned_yet(pull_request)]
-    # A plan with options, such as for one resource, may leave out what a policy refuses; a stopped one is none.
+    # A plan with options, such as for one resource, may omit what a policy refuses; a stopped one does not count.
     layers = ports.speculative_plans.many(record.layers)
     whole = [each for each in layers if not each.options and each.state is not LayerState.CANCELLED]
     planned = {(each.root.name, each.stack): each for each in whole}
@@ -193,7 +193,7 @@ def _held_up(ports: Ports, record: PullRequestRecord, layers: Sequence[Speculati
 
 
 def _otherwise_shown(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> Iterator[str]:
-    """Yield which roots are shown as the merge would have them, and are deployed otherwise before it."""
+    """Yield roots that would be deployed otherwise than their plan shows."""
     record = _record(ports, asked)
     shown = {
         (each.root.name, each.stack): each for each in ports.speculative_plans.many(record.layers) if not each.options
@@ -206,7 +206,7 @@ def _otherwise_shown(ports: Ports, asked: _Asked, deployments: Sequence[Deployme
 
 
 def _record(ports: Ports, asked: _Asked) -> PullRequestRecord:
-    """Return the pull request's record. One that opened before Tidegate came has none yet."""
+    """Return the pull request's record, missing if it is older than the installation."""
     number = asked.pull_request.number
     if not ports.pull_requests.many([(asked.comment.repository, number)]):
         follow_pull_request(ports, asked.comment.repository, number)
@@ -214,7 +214,7 @@ def _record(ports: Ports, asked: _Asked) -> PullRequestRecord:
 
 
 def _remember(ports: Ports, asked: _Asked, deployments: Sequence[Deployment]) -> Sequence[Applying]:
-    """Let the record know of the deployments; return what it knew of before."""
+    """Record the deployments; return the previously recorded ones."""
     applies = [_applying(each, each) for each in deployments]
     return deciding_again(partial(_save, ports, asked, asked.granted.configuration.applying, applies))
 
@@ -229,7 +229,7 @@ def _save(ports: Ports, asked: _Asked, rules: ApplyRules, applies: Sequence[Appl
 
 
 def _step_back(ports: Ports, asked: _Asked, deployments: Sequence[Deployment], others: Sequence[Applying]) -> None:
-    """Let the record name others in place of deployments that are not enqueued, if it names these."""
+    """Replace deployments in the record that are not enqueued, if it has these."""
     ours, instead = {each.id for each in deployments}, {each.key: each for each in others}
 
     def save() -> None:
@@ -248,7 +248,7 @@ def _applying(wanted: Deployment, does: Deployment) -> Applying:
 
 
 def _not_here(asked: _Asked, bound: str) -> str:
-    """Return why nothing of this pull request is applied, whoever asks, or an empty text."""
+    """Return why this pull request cannot be applied by anybody, or an empty text."""
     pull_request, granted = asked.pull_request, asked.granted
     if pull_request.merged:
         return comment_replies.merged_already(asked.comment.repository, pull_request)

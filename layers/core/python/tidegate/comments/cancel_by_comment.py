@@ -1,8 +1,8 @@
-"""Carry out ``cancel`` in a comment: cancel the pull request's plans, and hand it over for its deployments.
+"""Carry out ``cancel`` in a comment: cancel the pull request's plans, and dispatch it for its deployments.
 
-The same comment once more cancels nothing more, and is answered once.
+The same comment again cancels nothing more, and is answered once.
 
-Plans are cancelled here, where executions of pull requests are stopped anyway; the other function answers.
+Plans are cancelled here, by the function that stops executions of pull requests; the other function answers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tidegate.pull_requests.cancel_plans import cancel_plans
 
 
 def cancel_by_comment(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome:
-    """Cancel plans, and hand the comment over with what became of them. Raise as ``cancel_plans`` does."""
+    """Cancel plans, and dispatch the comment with the result. Raise as ``cancel_plans`` does."""
     told = cancel_plans(ports, comment.repository, comment.pull_request, comment.sender, whole=not command.roots)
     if told is not None:
         comment = replace(comment, plans=told.reason, plans_cancelled=told.done)

@@ -1,6 +1,6 @@
-"""Ask the VCS provider for a comment that a webhook told of, where whoever knows a secret could have told it.
+"""Verify a comment at the VCS provider if webhooks are unsigned: anybody with the token could have sent it.
 
-What it does not have is audited, and refused.
+An unverified one is audited, and refused.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tidegate.vcs.rules.webhook_verification import age_mismatch, comment_mismat
 
 
 def refuse_unconfirmed(ports: Ports, comment: Comment) -> DeliveryOutcome | None:
-    """Return what becomes of a comment that is not confirmed, None for one that is, or where webhooks are signed.
+    """Return the result of an unverified comment, None for a verified one, or if webhooks are signed.
 
     Raise ForgeUnavailable and ForgeRefused, and AuditUnavailable.
     """
@@ -28,7 +28,7 @@ def refuse_unconfirmed(ports: Ports, comment: Comment) -> DeliveryOutcome | None
         return None
     said = comment.delivery, comment.repository, comment.sender, doubt, comment.received_at
     ports.audit.publish(unconfirmed_message(*said))
-    if written is None:  # A reply would stand below nothing.
+    if written is None:  # There is no comment to reply to.
         return outcome(f"Refused: {doubt}")
     return refused(ports, comment, not_confirmed(doubt))
 

@@ -1,6 +1,6 @@
-"""Confirm, reject or cancel what a comment on a pull request means, as its buttons do.
+"""Confirm, reject or cancel a pull request's deployments by a comment, as buttons do.
 
-Receiving one again is harmless.
+A repeated comment is harmless.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SIGNS = {Verb.CONFIRM: "✅", Verb.REJECT: "🚫", Verb.CANCEL: "🛑"}
 
 
 def decide_by_comment(ports: Ports, delivery: Delivery) -> str:
-    """Return, and store with the delivery, what became of the comment. Raise as what decides does."""
+    """Return the result of the comment, and store it with the delivery. Raise as the decision does."""
     if is_concluded(ports.deliveries, delivery.id):
         return "The comment was already answered."
     comment = Comment.of(delivery)
@@ -61,7 +61,7 @@ def _outcome(ports: Ports, comment: Comment) -> DeliveryOutcome:
 
 
 def _open(ports: Ports, comment: Comment, record: PullRequestRecord | None) -> Sequence[Deployment]:
-    """Return the deployments of the pull request that have not ended: of its head or merge, or asked for on it."""
+    """Return the pull request's deployments that have not ended: of its head or merge, or requested on it."""
     merge = ports.pull_request_reader.seen_pull_request(comment.repository, comment.pull_request).merge_sha
     known = {each.deployment for each in (*record.applies, *record.deploys)} - {""} if record else set()
 
@@ -96,7 +96,7 @@ def _decided(ports: Ports, each: Deployment, comment: Comment, command: Command,
 
 
 def _told(comment: Comment) -> str:
-    """Return what became of the pull request's plans, in Markdown."""
+    """Return the result for the pull request's plans, in Markdown."""
     sign = f"{_SIGNS[Verb.CANCEL]} " if comment.plans_cancelled else ""
     return f"{sign}{prose(comment.plans)}"
 

@@ -1,6 +1,6 @@
-"""Carry out ``destroy`` in a comment: destroy what roots made that the pull request has taken away.
+"""Carry out ``destroy`` in a comment: destroy the resources of roots that the pull request removed.
 
-The same comment once more destroys nothing again.
+The same comment again destroys nothing more.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tidegate.rules.permission import Permission
 
 
 def destroy_by_comment(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome:
-    """Have the destruction planned, and answer. Raise as ``receive_comment`` and ``destroy_roots`` do."""
+    """Plan the destruction, and answer. Raise as ``receive_comment`` and ``destroy_roots`` do."""
     refusal = _refusal(ports, comment, command)
     if refusal:
         return refused(ports, comment, refusal)

@@ -1,6 +1,6 @@
-"""Hand a comment over to the function that answers buttons: it may read plans, settle reviews and stop runners.
+"""Dispatch a comment to the function that answers buttons: it may read plans, settle reviews and stop runners.
 
-The same comment once more is handed over once more, and decided once.
+A repeated comment is dispatched again, and decided once.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from tidegate.comments.rules.command import Command
 from tidegate.ports import Delivery, DeliveryOutcome, Ports
 from tidegate.rules.timestamp import timestamp_text
 
-#: The kind of delivery by which a comment is handed over.
+#: The kind of delivery of dispatched comments.
 DECISION = "decision"
 
 
 def dispatch_comment(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome:
-    """Store what the comment asks for as a delivery of its own, and put it on the action queue."""
+    """Store the comment's request as its own delivery, and put it on the action queue."""
     fields = {
         "repository": comment.repository,
         "pull_request": comment.pull_request,

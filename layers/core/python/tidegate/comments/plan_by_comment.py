@@ -1,6 +1,6 @@
-"""Carry out ``plan`` in a comment: have the pull request planned again, or some of its roots.
+"""Carry out ``plan`` in a comment: plan the pull request again, or some of its roots.
 
-The same comment once more plans nothing again.
+The same comment again plans nothing more.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tidegate.vcs.rules.pull_request import PullRequestSpec, SeenPullRequest
 
 
 def plan_by_comment(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome:
-    """Have it planned, and answer. Raise as ``receive_comment`` and ``follow_pull_request`` do."""
+    """Request the plans, and answer. Raise as ``receive_comment`` and ``follow_pull_request`` do."""
     seen = ports.pull_request_reader.seen_pull_request(comment.repository, comment.pull_request)
     request = _request(comment, command)
     refusal = plan_refusal(ports, comment.repository, request, seen)
@@ -40,7 +40,7 @@ def plan_by_comment(ports: Ports, comment: Comment, command: Command) -> Deliver
 
 
 def plan_refusal(ports: Ports, repository: str, request: PlanRequest, seen: SeenPullRequest) -> str:
-    """Return why nothing of a request is planned, in Markdown, or an empty text. Raise as ``carry_out`` does."""
+    """Return why a request plans nothing, in Markdown, or an empty text. Raise as ``carry_out`` does."""
     if problems := _always_missing(seen):
         return replies.not_planned(problems)
     spec = seen.spec
@@ -57,7 +57,7 @@ def plan_refusal(ports: Ports, repository: str, request: PlanRequest, seen: Seen
 def _about_roots(
     ports: Ports, request: PlanRequest, spec: PullRequestSpec, granted: Granted, permission: Permission
 ) -> str:
-    """Return why the roots that are meant are not planned, or an empty text."""
+    """Return why the requested roots are not planned, or an empty text."""
     change = ports.commits.change(spec.repository, spec.base, spec.head_sha)
     plannable = PlannableFinder(ports, granted).find(spec, change.after, request)
     chosen = plannable.chosen(request)
@@ -82,7 +82,7 @@ def _always_missing(seen: SeenPullRequest) -> Sequence[str]:
 
 
 def _not_meant(plannable: Plannable, request: PlanRequest, chosen: Sequence[Deployable]) -> str:
-    """Return what is wrong with the roots that are meant, in Markdown, or an empty text."""
+    """Return what is wrong with the requested roots, in Markdown, or an empty text."""
     if plannable.unknown:
         return chosen_roots_texts.unknown_roots(plannable.unknown, plannable.names)
     if plannable.problems:
@@ -95,7 +95,7 @@ def _not_meant(plannable: Plannable, request: PlanRequest, chosen: Sequence[Depl
 
 
 def _accesses(chosen: Iterable[Deployable]) -> dict[str, Access | None]:
-    """Return the rules of who may do what with roots, by what each is for, in words."""
+    """Return the access rules of roots, with a description of each."""
     found: dict[str, Access | None] = {}
     for each in chosen:
         name, stack = each.member.key

@@ -1,8 +1,8 @@
-"""Plan a pull request again, as somebody asked for on one of its check runs, or for all checks of its head.
+"""Plan a pull request again after *Re-run* on one of its check runs, or on all checks of its head.
 
-The same demand once more plans nothing again.
+The same request again plans nothing more.
 
-A refusal is told in the pull request.
+A refusal is commented in the pull request.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tidegate.vcs.conclude import conclude
 
 
 def plan_by_rerun(ports: Ports, delivery: Delivery) -> str:
-    """Return, and store with the delivery, what became of it. Raise ForgeUnavailable, ForgeRefused, Conflict."""
+    """Return the result, and store it with the delivery. Raise ForgeUnavailable, ForgeRefused, Conflict."""
     return conclude(ports.deliveries, delivery.id, lambda: _all(ports, delivery))
 
 

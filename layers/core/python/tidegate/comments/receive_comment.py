@@ -1,6 +1,6 @@
-"""Receive a comment on a pull request: deploy its head, lock or unlock queues, or explain what can be asked for.
+"""Process a comment on a pull request: deploy its head, lock or unlock queues, or explain the commands.
 
-Receiving one again is harmless.
+A repeated comment is harmless.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ from tidegate.vcs.rules.pull_request import PullRequest
 
 
 def receive_comment(ports: Ports, delivery: Delivery) -> str:
-    """Return, and store with the delivery, what became of the comment. Raise as for pushes."""
+    """Return the result of the comment, and store it with the delivery. Raise as for pushes."""
     if is_concluded(ports.deliveries, delivery.id):
         return "The comment was already answered."
     comment = Comment.of(delivery)
@@ -124,7 +124,7 @@ def _deploy(ports: Ports, comment: Comment, command: Command) -> DeliveryOutcome
     lacks = _lacks(comment, command, pull_request, missing)
     if lacks:
         return _refuse(ports, comment, lacks)
-    # No merge has looked at what policies say of this head: its plan is evaluated by them, whatever is forced.
+    # No merge has checked policies for this head: they evaluate its plan, also with ``--force``.
     held = save_policies(ports, comment.repository, granted, members)
     deployments = of_head(deployments, granted)
     deployments = [
@@ -148,7 +148,7 @@ def _enqueued(
     deployments: Sequence[Deployment],
     missing: Missing,
 ) -> DeliveryOutcome:
-    """Enqueue all, unless somebody asked for the same at this moment, and answer. Forced, it is enqueued anyway."""
+    """Enqueue all, unless a concurrent request did, and answer. A forced one is enqueued anyway."""
     if command.force:
         enqueue_change(ports, deployments)
     else:
@@ -165,7 +165,7 @@ def _enqueued(
 
 
 def _missing(ports: Ports, comment: Comment, pull_request: PullRequest, configuration: LoadedConfiguration) -> Missing:
-    """Return what is missing before it is known which roots are deployed."""
+    """Return what is missing before the roots are known."""
     always = always_missing(pull_request)
     least = Permission.WRITE if configuration.policies is None else Permission.READ
     if ports.people.permission(comment.repository, comment.sender) < least:
@@ -174,7 +174,7 @@ def _missing(ports: Ports, comment: Comment, pull_request: PullRequest, configur
 
 
 def _checker(ports: Ports) -> RequirementsChecker:
-    """What looks at requirements. A head is deployed as it is: whatever it goes to, it is merged with nothing."""
+    """Checks requirements. A head is deployed as it is, not merged with its base."""
     return RequirementsChecker(ports, merged=False)
 
 
@@ -186,7 +186,7 @@ def _missing_by_root(
     deployments: Sequence[Deployment],
     missing: Missing,
 ) -> Missing:
-    """Return what is missing by root: who may deploy it, and what checks require of it."""
+    """Return what is missing by root: access, and requirements."""
     refusals = access_refusals(ports, accesses(deployments), comment.repository, Action.APPLY, comment.sender)
     missing = replace(missing, always=tuple(escaped(refusal) for refusal in refusals))
     repeats = find_repeats(ports, deployments)
@@ -199,7 +199,7 @@ def _missing_by_root(
 
 
 def _told(ports: Ports, comment: Comment, repeats: Sequence[Repeat]) -> Iterator[str]:
-    """Yield what of it was asked for before, and has not ended."""
+    """Yield what was requested before and has not ended."""
     for each, earlier in repeats:
         checks = ports.addresses.pull_request_checks_url(comment.repository, comment.pull_request)
         yield replies.already_queued(each, earlier, checks)
@@ -218,7 +218,7 @@ def _change_locks(ports: Ports, comment: Comment, command: Command) -> DeliveryO
 
 
 def _change_named(ports: Ports, comment: Comment, command: Command, permission: Permission) -> DeliveryOutcome:
-    """Lock or unlock the queues of roots: those that are named, or else those that the pull request changes."""
+    """Lock or unlock the queues of named roots, or else of those that the pull request changes."""
     known = [head.root_name for head in ports.repository_index.roots(comment.repository)]
     names = command.roots or _changed(ports, comment)
     if not names:
@@ -255,16 +255,16 @@ def _elsewhere(ports: Ports, comment: Comment) -> str:
     pull_request = ports.pull_request_reader.pull_request(comment.repository, comment.pull_request)
     main = ports.commits.default_branch(comment.repository)
     if pull_request.base_branch == main:
-        return ""  # Queues can be unlocked from here also while the default branch's file cannot be used.
+        return ""  # Unlocking works even while the default branch's configuration is invalid.
     granted = read_granted(ports, comment.repository, pull_request.head_branch, pull_request.base_branch)
     return "" if granted.is_destination else replies.base_does_not_count(pull_request, main)
 
 
 def _changed(ports: Ports, comment: Comment) -> Sequence[str]:
-    """Return the names of the roots that the pull request changes, or has changed by its merge."""
+    """Return the names of the roots that the pull request or its merge changes."""
     pull_request = ports.pull_request_reader.pull_request(comment.repository, comment.pull_request)
     base = pull_request.base_branch
-    if not pull_request.is_open:  # The branch may contain it by now, and then differs in nothing.
+    if not pull_request.is_open:  # The branch may contain it by now, without any difference.
         base = ports.pull_request_reader.seen_pull_request(comment.repository, comment.pull_request).spec.base_sha
     change = ports.commits.change(comment.repository, base, pull_request.head_sha)
     with fetch_commit(ports, comment.repository, pull_request.head_sha, change.after) as trees:
@@ -273,7 +273,7 @@ def _changed(ports: Ports, comment: Comment) -> Sequence[str]:
 
 
 def _lock_changed(ports: Ports, comment: Comment, command: Command, name: str, permission: Permission) -> Decision:
-    """Lock or unlock a queue, if who comments may unlock it: by the rule of the deployment that locked it."""
+    """Lock or unlock a queue, if the commenter may unlock it: by the rule of the deployment that locked it."""
     queue = queue_id(comment.repository, name)
     may = may_unlock(ports, queue, comment.sender, permission)
     if not may.done:
@@ -283,7 +283,7 @@ def _lock_changed(ports: Ports, comment: Comment, command: Command, name: str, p
     return unlock_queue(ports, queue, Unlocking(comment.sender, comment.received_at))
 
 
-#: What carries out all other verbs. Where buttons are answered, reviews are decided by comments as well.
+#: Carries out the other verbs. The function for buttons also decides reviews by comments.
 _OTHERS: Mapping[Verb, Callable[[Ports, Comment, Command], DeliveryOutcome]] = {
     Verb.CONFIRM: dispatch_comment,
     Verb.REJECT: dispatch_comment,
@@ -305,7 +305,7 @@ def _too_late(comment: Comment, pull_request: PullRequest, bound: str) -> str:
 
 
 def _lacks(comment: Comment, command: Command, pull_request: PullRequest, missing: Missing) -> str:
-    """Return the reply that names what holds the command up, or an empty text when nothing does."""
+    """Return the reply that names what prevents the command, or an empty text."""
     if missing.always or (missing.configured and not command.force):
         return replies.requirements_missing(pull_request, missing, comment.prefix)
     return ""

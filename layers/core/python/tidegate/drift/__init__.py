@@ -1,1 +1,1 @@
-"""Drift: scheduled plans, their results, reports and issues."""
+"""Drift detection: scheduled plans, results, reports and issues."""

@@ -1,4 +1,4 @@
-"""Let the cloud's schedules be those that the default branch's file names.
+"""Create, change and delete EventBridge schedules to match the default branch's configuration.
 
 Idempotent.
 """
@@ -18,10 +18,10 @@ from tidegate.rules.errors import NotFound, ScheduleRefused
 
 
 def align_drift(ports: Ports, known: KnownRepository, drift: Drift) -> tuple[str, ...]:
-    """Create, change and remove schedules, and return a sentence for each that is refused.
+    """Create, change and delete schedules; return a sentence for each refused one.
 
-    ``known`` tells the commit that ``drift`` is of: if a newer one was seen, that one's file says it instead.
-    Without schedules, before and now, this is one read. Raise CloudUnavailable and ForgeUnavailable.
+    ``known`` is the commit of ``drift``; if a newer one is known, its configuration applies instead. Without schedules,
+    before and now, this is one read. Raise CloudUnavailable and ForgeUnavailable.
     """
     wanted = {each.name: _entry(known.name, each) for each in drift.schedules} if drift.enabled else {}
     stored = {record.entry.name: record for record in ports.drifts.of(known.name)}
@@ -34,7 +34,7 @@ def align_drift(ports: Ports, known: KnownRepository, drift: Drift) -> tuple[str
 
 
 def remove_drift(ports: Ports, record: DriftRecord) -> None:
-    """Remove one that the file does not name; its record last: until then, whoever tries again finds it."""
+    """Delete a schedule that is no longer configured; its record last, so that a repeated call finds it."""
     ports.schedules.remove(record.repository, record.entry.name)
     withdraw_drift(ports, record)
     ports.drifts.remove(record.repository, record.entry.name)

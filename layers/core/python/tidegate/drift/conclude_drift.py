@@ -1,6 +1,6 @@
-"""End a run that looked for drift: keep what it found, show it, and ask for deployments that undo it, if configured.
+"""End a drift detection run: store and publish the result, and request deployments that undo the drift, if configured.
 
-Idempotent: a run that is concluded already stays as it is.
+Idempotent: a concluded run stays unchanged.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from tidegate.roots.rules.root import deployment_id
 from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import ForgeRefused, NotFound
 
-#: Ends by which somebody said that a drift is not to be undone.
+#: Endings by which a person declined to undo a drift.
 _DECLINED = frozenset({State.REJECTED, State.CANCELLED})
-#: The kind of delivery that asks for deployments which undo drift.
+#: The kind of delivery that requests deployments which undo drift.
 DRIFT = "drift"
 
 
 def drift_request(execution: str) -> str:
-    """Return what tells the deployments that a run asks for from others of the same commit."""
+    """Return the id of a run's request, unique among requests for the same commit."""
     return f"drift {execution}"
 
 
 def conclude_drift(ports: Ports, repository: str, schedule: str, execution: str) -> str:
-    """Return what was found, in a few words. Raise ForgeUnavailable and CloudUnavailable: then conclude it again.
+    """Return the result, in a few words. On ForgeUnavailable and CloudUnavailable, conclude again.
 
-    What was found is stored before anybody is told, so that it is to be seen while the forge does not answer.
+    The result is stored before it is published, so that it is visible while the VCS provider is down.
     """
     record = deciding_again(partial(_found, ports, repository, schedule, execution))
     if record is None:
@@ -51,7 +51,7 @@ def conclude_drift(ports: Ports, repository: str, schedule: str, execution: str)
 
 
 def fail_drift(ports: Ports, repository: str, schedule: str, execution: str, error: str, cause: str) -> str:
-    """End a run in which Tidegate itself failed, and say so in its record."""
+    """Record that a run ended with an internal error."""
     record = deciding_again(
         partial(_failed, ports, repository, schedule, execution, in_words(error, read_cause(cause)))
     )
@@ -77,7 +77,7 @@ def _found(ports: Ports, repository: str, schedule: str, execution: str) -> Drif
 
 
 def _going_on(ports: Ports, repository: str, schedule: str, execution: str) -> DriftRecord | None:
-    """Return the record if this run works on it."""
+    """Return the record if this run is the current one."""
     try:
         record = ports.drifts.get(repository, schedule)
     except NotFound:
@@ -86,7 +86,7 @@ def _going_on(ports: Ports, repository: str, schedule: str, execution: str) -> D
 
 
 def _with_deployments(ports: Ports, record: DriftRecord) -> tuple[DriftFinding, ...]:
-    """Name the deployment that is to undo each drift: a new one, unless somebody declined the one before."""
+    """Name the deployment that is to undo each drift: a new one, unless a person declined the previous one."""
     drifted = record.of(DriftState.DRIFTED)
     known = ports.deployments.many({each.deployment for each in drifted if each.deployment})
     rejected = {name for name, one in known.items() if one.state in _DECLINED}
@@ -100,7 +100,7 @@ def _with_deployments(ports: Ports, record: DriftRecord) -> tuple[DriftFinding, 
 
 
 def _ask(ports: Ports, record: DriftRecord) -> None:
-    """Have deployments enqueued by whoever reads the repository's files. The same run asks once."""
+    """Request the deployments from the function that reads the repository. The same run requests once."""
     request = drift_request(record.execution)
     wanted = [each for each in record.of(DriftState.DRIFTED) if each.deployment == _deployment(record, each, request)]
     if not wanted:
@@ -119,7 +119,7 @@ def _ask(ports: Ports, record: DriftRecord) -> None:
 
 
 def _shown(ports: Ports, record: DriftRecord) -> DriftRecord:
-    """Show it on the forge. What the forge refuses is said on the page: a permission may be missing."""
+    """Publish it at the VCS provider. A refusal is shown on the page: a permission may be missing."""
     try:
         return report_drift(ports, record)
     except ForgeRefused as error:
@@ -128,7 +128,7 @@ def _shown(ports: Ports, record: DriftRecord) -> DriftRecord:
 
 
 def _ended(ports: Ports, shown: DriftRecord) -> None:
-    """Let the run be over. The file may have changed the schedule meanwhile, or taken it away."""
+    """End the run. The configuration may have changed or removed the schedule meanwhile."""
     now = _going_on(ports, shown.repository, shown.entry.name, shown.execution)
     if now is not None:
         now = replace(now, notice=shown.notice, issue=shown.issue, is_reported=shown.is_reported)
@@ -136,7 +136,7 @@ def _ended(ports: Ports, shown: DriftRecord) -> None:
 
 
 def _remove(ports: Ports, layers: Sequence[str]) -> None:
-    """Remove the layers of earlier runs: what they found is replaced by now."""
+    """Remove the layers of earlier runs, whose results are replaced."""
     if layers:
         remove_plans(ports.artifacts, ports.speculative_plans.many(layers))
         ports.speculative_plans.remove(layers)

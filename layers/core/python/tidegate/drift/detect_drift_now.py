@@ -1,6 +1,6 @@
-"""Look for drift now, without waiting for the schedule's time.
+"""Start drift detection now, independent of the schedule.
 
-One run of a schedule goes on at a time, whoever started it.
+Each schedule has one run at a time, whoever started it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from tidegate.vcs.conclude import conclude
 
 
 def start_drift(ports: Ports, repository: str, schedule: str, demand: str) -> Decision:
-    """Start a run, unless one goes on. ``demand`` (an id) starts one only, however often it comes.
+    """Start a run, unless one is in progress. ``demand`` (an id) starts only one, however often it is repeated.
 
-    Raise NotFound for a schedule that there is not, and CloudUnavailable.
+    Raise NotFound for an unknown schedule, and CloudUnavailable.
     """
     record = ports.drifts.get(repository, schedule)
     if record.execution and _goes_on(ports, record.execution):
@@ -32,7 +32,7 @@ def _goes_on(ports: Ports, execution: str) -> bool:
 
 
 def rerun_drift(ports: Ports, delivery: Delivery) -> str:
-    """Return, and store with the delivery, what became of it. Raise ForgeUnavailable and CloudUnavailable."""
+    """Return the result, and store it with the delivery. Raise ForgeUnavailable and CloudUnavailable."""
     return conclude(ports.deliveries, delivery.id, lambda: DeliveryOutcome(_looked(ports, delivery)))
 
 

@@ -1,8 +1,8 @@
-"""Begin to look for drift: find the roots of a schedule at the head of the default branch, and store a layer for each.
+"""Begin a drift detection run: find a schedule's roots at the default branch's head, and store a layer for each.
 
-A layer is planned as one of a pull request is: by the same jobs, under the role that only reads, without a lock.
+Layers are planned as those of a pull request: by the same jobs, under the read-only role, without a lock.
 
-Begun again with the same name, a run goes on.
+A repeated begin with the same name continues the run.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _STOP: tuple[Next, tuple[str, ...]] = ("stop", ())
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What there is to look at in a commit. ``notice`` says in sentences, a line each, what is left out, and why."""
+    """What to check in a commit. ``notice`` says in sentences, a line each, what is left out, and why."""
 
     sha: str = ""
     layers: tuple[SpeculativePlan, ...] = ()
@@ -45,10 +45,10 @@ class Look:
 
 
 def discover_drift(ports: Ports, repository: str, schedule: str, execution: str) -> tuple[Next, tuple[str, ...]]:
-    """Return what the run ``execution`` of a schedule does next, and the layers to be planned.
+    """Return the next step of a schedule's run ``execution``, and the layers to plan.
 
-    ``plan``: plan these layers; ``conclude``: nothing is to be planned; ``stop``: another run goes on, or there is
-    no such schedule any more. Raise ForgeUnavailable and CloudUnavailable.
+    ``plan``: plan these layers; ``conclude``: there is nothing to plan; ``stop``: another run is in progress, or the
+    schedule no longer exists. Raise ForgeUnavailable and CloudUnavailable.
     """
     record = deciding_again(partial(_claimed, ports, repository, schedule, execution))
     if record is None:
@@ -65,7 +65,7 @@ def discover_drift(ports: Ports, repository: str, schedule: str, execution: str)
 
 
 def _claimed(ports: Ports, repository: str, schedule: str, execution: str) -> DriftRecord | None:
-    """Return the record if this run is the one that works on it, or may become it."""
+    """Return the record if this run is the current one, or may become it."""
     try:
         record = ports.drifts.get(repository, schedule)
     except NotFound:
@@ -86,14 +86,14 @@ def _is_over(ports: Ports, execution: str) -> bool:
 
 
 def _named(ports: Ports, repository: str, schedule: str, look: Look) -> DriftRecord:
-    """Let the record name layers before there are any, so that the next run finds and removes them."""
+    """Add layers to the record before they exist, so that the next run finds and removes them."""
     record = ports.drifts.get(repository, schedule)
     ids = tuple(each.id for each in look.layers)
     return ports.drifts.save(replace(record, sha=look.sha, layers=ids, notice=look.notice))
 
 
 def _looked(ports: Ports, record: DriftRecord) -> Look | None:
-    """Return what there is to look at; None if the file does not name the schedule any more."""
+    """Return what to check; None if the schedule is no longer configured."""
     try:
         return _look(ports, record)
     except (InvalidConfiguration, ForgeRefused, NotFound) as error:

@@ -1,4 +1,4 @@
-"""Look at drift: what the schedules of repositories found last. Nothing is changed."""
+"""Read drift: the last results of repositories' schedules. Read-only."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tidegate.config.rules.drift import DriftFinding, DriftRecord
 from tidegate.deploys.rules.state import DONE, State
 from tidegate.ports import Ports
 
-#: Deployments that are read at most: beyond, only those are named that there should be.
+#: Deployments that are read at most: of further ones, only the ids are known.
 _READ = 100
 
 
 class Undoing(StrEnum):
-    """How far drift is undone by the deployment that was asked for. ``absent`` is not queued (yet)."""
+    """How far a deployment has undone drift. ``absent`` is not queued (yet)."""
 
     ASKED = "asked"
     ABSENT = "absent"
@@ -24,13 +24,13 @@ class Undoing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DriftView:
-    """A schedule, and the states of the deployments that its findings name, None for one that there is not."""
+    """A schedule, and the states of its findings' deployments, None for a missing one."""
 
     record: DriftRecord
     states: dict[str, State | None]
 
     def undoing(self, finding: DriftFinding) -> Undoing | None:
-        """Return how far a finding's drift is undone, None if nothing was asked for."""
+        """Return how far a finding's drift is undone, None if that was not requested."""
         if not finding.deployment:
             return None
         if finding.deployment in self.states and self.states[finding.deployment] is None:
@@ -39,7 +39,7 @@ class DriftView:
 
 
 def get_drift(ports: Ports, repositories: Collection[str]) -> Sequence[DriftView]:
-    """Return the schedules of these repositories, by repository; in each those first that need people."""
+    """Return the schedules of these repositories, by repository; in each, those that need people come first."""
     keys = [key for key in ports.drifts.listed() if key[0] in repositories]
     found = ports.drifts.many(keys)
     ordered = sorted(found, key=lambda each: (each.repository, not each.needs_people, each.entry.name))

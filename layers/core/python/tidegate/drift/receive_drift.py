@@ -1,6 +1,6 @@
-"""Receive what a run asks for that found drift: deployments of the commit that it looked at, to undo the drift.
+"""Process a drift detection run's request: enqueue deployments of its commit that undo the drift.
 
-Receiving one again is harmless.
+A repeated request is harmless.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tidegate.vcs.rules.authors import UNKNOWN
 
 
 def receive_drift(ports: Ports, delivery: Delivery) -> str:
-    """Return, and store with the delivery, what became of the request. Raise as for pushes."""
+    """Return the result of the request, and store it with the delivery. Raise as for pushes."""
     return conclude(ports.deliveries, delivery.id, lambda: _outcome(ports, delivery))
 
 
@@ -73,7 +73,7 @@ def _deployments(ports: Ports, delivery: Delivery) -> list[Deployment]:
 
 
 def _judged(deployment: Deployment) -> Deployment:
-    """Let people look at the plan where not everybody may deploy: nobody in particular asks for it."""
+    """Require a review of the plan if not everybody may deploy: no person requested it."""
     if deployment.settings.access is None or EVERYBODY in deployment.settings.access.apply:
         return deployment
     return replace(

@@ -1,6 +1,6 @@
-"""Show on the forge what a drift detection run found: in an issue that is updated in place, or in a check run.
+"""Publish the result of a drift detection run: in an issue that is updated in place, or in a check run.
 
-Calling it again updates what is shown in place.
+A repeated call updates it in place.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tidegate.rules.errors import ForgeRefused, NotFound
 
 
 def report_drift(ports: Ports, record: DriftRecord) -> DriftRecord:
-    """Show it; return the record with the issue that shows it. Raise ForgeUnavailable and ForgeRefused."""
+    """Publish it; return the record with its issue. Raise ForgeUnavailable and ForgeRefused."""
     if record.entry.report is DriftReport.ISSUE:
         return _in_issue(ports, record)
     if record.sha:
@@ -24,7 +24,7 @@ def report_drift(ports: Ports, record: DriftRecord) -> DriftRecord:
 
 
 def withdraw_drift(ports: Ports, record: DriftRecord) -> None:
-    """Close the issue of a schedule that is no more, if the forge lets us. Raise ForgeUnavailable."""
+    """Close the issue of a removed schedule, if permitted. Raise ForgeUnavailable."""
     try:
         _closed(ports, record)
     except ForgeRefused:
@@ -32,7 +32,7 @@ def withdraw_drift(ports: Ports, record: DriftRecord) -> None:
 
 
 def _in_issue(ports: Ports, record: DriftRecord) -> DriftRecord:
-    """Open the issue, or keep it open, while there is something to do; close it once there is nothing any more."""
+    """Open the issue, or keep it open, while there is something to do; close it otherwise."""
     if not record.needs_people:
         return _closed(ports, record)
     if not (record.issue and _is_written(ports, record, record.issue, is_open=True)):
@@ -41,7 +41,7 @@ def _in_issue(ports: Ports, record: DriftRecord) -> DriftRecord:
 
 
 def _found_or_opened(ports: Ports, record: DriftRecord) -> int:
-    """Return an issue that was opened and not remembered, or else a new one."""
+    """Return an unrecorded issue of ours, or else a new one."""
     for issue in ports.issues.our_issues(record.repository, marker(record.entry.name)):
         if _is_written(ports, record, issue, is_open=True):
             return issue
@@ -56,7 +56,7 @@ def _closed(ports: Ports, record: DriftRecord) -> DriftRecord:
 
 
 def _is_written(ports: Ports, record: DriftRecord, issue: int, *, is_open: bool) -> bool:
-    """Write an issue; return False if it is gone."""
+    """Write an issue; return False if it was deleted."""
     try:
         ports.issues.write_issue(record.repository, issue, issue_text(record, ports.web_url), is_open=is_open)
     except NotFound:

@@ -1,1 +1,1 @@
-"""The reconciler: one function for each repair of what events missed."""
+"""The reconciler: one function for each kind of missed event."""

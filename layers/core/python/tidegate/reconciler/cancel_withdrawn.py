@@ -1,4 +1,4 @@
-"""End deployments that were cancelled, or withdrawn by closing their pull request, and have not ended."""
+"""End cancelled or withdrawn deployments that have not ended."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Find pushes that no webhook told of: the default branch is at another commit than the newest that was received.
+"""Find missed pushes: the default branch's head differs from the newest known commit.
 
-It is not queued at once, as the push's own webhook may be under way: a delivery that lies unqueued for a minute is
-sent by the next run (``resend_deliveries``).
+They are not queued immediately, because the webhook may be under way: the next run sends a delivery that is unqueued
+for a minute (``resend_deliveries``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tidegate.pushes.missed_push import missed_push
 from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import ForgeRefused, NotFound
 
-#: Repositories that one run asks the forge about: one call each, of 5,000 an hour and installation.
+#: Repositories that one run reads from the VCS provider: one call each, of 5,000 an hour and installation.
 ASKED = 60
 
 

@@ -1,4 +1,4 @@
-"""Bring deployments back to their queue, or end them, that have not ended and that no queue knows of."""
+"""Requeue or end deployments that have not ended and that no queue contains."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tidegate.rules.decide_again import deciding_again
 from tidegate.rules.errors import NotFound
 
 _AT_MOST = 500
-#: What the record of a deployment says that was ended here.
+#: The reason in the record of a deployment that ends here.
 ORPHANED = "Orphaned"
 
 
@@ -31,7 +31,7 @@ def _close(ports: Ports, deployment_id: str) -> bool:
 
 
 def _adopt(ports: Ports, deployment_id: str, queue: str) -> bool:
-    """Look at the queue first and at the record then: whatever leaves its queue has ended before."""
+    """Read the queue before the record: whatever leaves its queue has ended before."""
     head, _ = ports.queues.read(queue)
     if head.in_flight == deployment_id:
         return False

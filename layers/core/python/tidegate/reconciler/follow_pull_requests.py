@@ -1,7 +1,7 @@
-"""Compare open pull requests with the records, and see that something works on those that wait for it.
+"""Compare open pull requests with their records, and ensure an execution for those that need one.
 
-It is not queued at once, as the event's own webhook may be under way: a delivery that lies unqueued for a minute is
-sent by the next run (``resend_deliveries``).
+They are not queued immediately, because the webhook may be under way: the next run sends a delivery that is unqueued
+for a minute (``resend_deliveries``).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import ForgeRefused, NotFound
 from tidegate.vcs.rules.pull_request import SeenPullRequest
 
-#: Repositories that one run asks the forge about: one call for each hundred of their open pull requests.
+#: Repositories that one run reads from the VCS provider: one call for each hundred of their open pull requests.
 ASKED = 60
-#: Pull requests that one run stores a delivery for: a forge with many that nobody told of has them planned bit by bit.
+#: Pull requests for which one run stores a delivery: many missed ones are planned step by step.
 FOLLOWED = 20
-#: Records whose execution one run asks about: 15 calls a second are allowed.
+#: Records whose execution one run reads: 15 calls a second are allowed.
 RESTARTED = 200
 
 
@@ -73,7 +73,7 @@ def _delivery(
     records: Mapping[int, PullRequestRecord],
     now: datetime,
 ) -> Delivery:
-    """Return the delivery: it has the same id as long as neither side changes, so that each state is stored once."""
+    """Return the delivery: its id is the same as long as neither side changes, so each state is stored once."""
     fields = {
         "repository": repository.name,
         "pull_request": number,

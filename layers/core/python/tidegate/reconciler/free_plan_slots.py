@@ -1,6 +1,6 @@
-"""Free the slots of plans that nothing works on any more, and see that nobody waits while there is room.
+"""Release plan slots without a running execution, and hand free slots to waiting plans.
 
-The slots are read before what has them: whatever works on a layer then has had its place all the time.
+The slots are read before their holders: an execution that runs then has had its slot all the time.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from tidegate.ports import Ports
 from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import NotFound
 
-#: Repositories that one run looks at; each asks about the executions of those who plan in it.
+#: Repositories in one run; each reads the executions of its slot holders.
 WATCHED = 100
 
-#: Tells how an execution of a name ended, None while it goes on. Raises NotFound.
+#: Returns an execution's final status, None while it runs. Raises NotFound.
 Ending = Callable[[str], str | None]
 
 
@@ -40,7 +40,7 @@ def _free(ports: Ports, repository: str) -> bool:
 
 
 def _planned(ports: Ports, repository: str, layers: Iterable[SpeculativePlan]) -> Collection[str]:
-    """Return those of the layers that an execution still works on."""
+    """Return the layers whose execution still runs."""
     undone = [each for each in layers if not each.is_done]
     owners = {(each.pull_request, each.schedule) for each in undone}
     named = {name for owner in owners for name in _worked_on(ports, repository, *owner)}
@@ -48,7 +48,7 @@ def _planned(ports: Ports, repository: str, layers: Iterable[SpeculativePlan]) -
 
 
 def _worked_on(ports: Ports, repository: str, pull_request: int, schedule: str) -> Collection[str]:
-    """Return the layers of a pull request, or else of a schedule, if its execution goes on."""
+    """Return the layers of a pull request or schedule, if its execution runs."""
     try:
         if schedule:
             run = ports.drifts.get(repository, schedule)

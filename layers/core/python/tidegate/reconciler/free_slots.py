@@ -1,7 +1,7 @@
-"""Free the concurrency slots of jobs that are over, and see that nobody waits while there is room.
+"""Release the concurrency slots of ended jobs, and hand free slots to waiting ones.
 
-The slots are read before what has them, and one is freed only while nobody took any since: so a job that begins
-meanwhile keeps its own. Deployments end by other repairs first, if their executions are gone.
+The slots are read before their holders, and one is released only if nobody took any since: so a job that begins
+meanwhile keeps its own. If executions are gone, other functions end their deployments first.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tidegate.ports import Ports
 from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import Conflict
 
-#: Holders that one run frees at most.
+#: Holders that one run releases at most.
 _AT_MOST = 500
 #: Records that one read brings.
 _READ = 100
-#: Check runs whose position is brought up to date in one run: the forge lets few be written.
+#: Check runs whose position one run updates: the VCS provider limits writes.
 SHOWN = 40
 
 
@@ -48,7 +48,7 @@ def _free(ports: Ports, holder: str) -> bool:
         return False
     try:
         ports.plan_slots.free(places, holder)
-    except Conflict:  # The next run looks again.
+    except Conflict:  # The next run tries again.
         return False
     return True
 
@@ -61,17 +61,17 @@ def needs_slot_still(ports: Ports, deployment: Deployment) -> bool:
 
 
 def _runs(ports: Ports, task: str) -> bool:
-    """Tell whether a task goes on: the event that it stopped may be lost."""
+    """Tell whether a task runs: the event of its stop may be lost."""
     return bool(task) and any(each.arn == task for each in ports.runners.running())
 
 
 def has_slot(ports: Ports, layer: SpeculativePlan) -> bool:
-    """Tell whether a layer has its place in its repository: it takes it first, and gives it back first."""
+    """Tell whether a layer has its repository's slot, which is taken and released first."""
     return layer.id in ports.plan_slots.read(layer.repository).held
 
 
 class _Holders:
-    """Those who have slots or wait for them, or some of them."""
+    """Slot holders and waiting ones, or some of them."""
 
     def __init__(self, ports: Ports, places: SlotUsage, only: tuple[str, ...] = ()) -> None:
         self._ports, self._places = ports, places
@@ -81,11 +81,11 @@ class _Holders:
         self._layers = {each.id: each for each in ports.speculative_plans.many(left)}
 
     def unneeded(self) -> set[str]:
-        """Return those of which no job runs or begins. A layer that waits leaves the queue once it has ended."""
+        """Return those without a running or starting job. A waiting layer leaves the line once it has ended."""
         return {each for each in self._ids if not self._needs(each)}
 
     def asleep(self) -> set[str]:
-        """Return those that have a slot and may wait all the same: who handed it over may have died."""
+        """Return those that have a slot and may still wait: the handover may have died half-way."""
         marked = {each.id for each in self._deployments.values() if each.slot_since}
         waiting = {each.id for each in self._layers.values() if each.state is LayerState.WAITING}
         return (marked | waiting) & set(self._places.held)

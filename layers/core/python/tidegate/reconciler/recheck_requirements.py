@@ -1,6 +1,6 @@
-"""Look again at what deployments wait for that their roots require: the event that tells of it may have been lost.
+"""Check waiting deployments' requirements again: the event about a change may be lost.
 
-Again is harmless.
+A repeated call is harmless.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tidegate.gates.wait_for_requirements import check_requirements
 from tidegate.ports import Ports
 from tidegate.reconciler.reconciler_pass import ReconcilerPass
 
-#: Each is some calls to the forge: checks, teams and pull requests of commits tell of nothing by themselves.
+#: Each needs some calls to the VCS provider: checks, teams and pull requests of commits send no events here.
 _AT_MOST = 50
 
 

@@ -1,4 +1,4 @@
-"""Repair what events missed: each repair has its turn, and what fails in one keeps no other from its work."""
+"""Reconcile what events missed: each function gets its turn, and a failure of one does not stop the others."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from tidegate.reconciler.show_check_runs import show_check_runs
 from tidegate.reconciler.start_workers import start_workers
 from tidegate.reconciler.stop_runners import stop_runners
 
-#: Repairs what is found, which may be done again, and returns how much that was.
+#: Reconciles, repeatably, and returns how much was repaired.
 Repair = Callable[[Ports, ReconcilerPass], int]
-#: All, in order: a deployment that is back in the queue needs a worker, and only the last ones ask the forge.
+#: All, in order: a requeued deployment needs a worker, and only the last ones call the VCS provider.
 REPAIRS: Sequence[Repair] = (
     close_orphans,
     settle_reviews,
@@ -49,22 +49,22 @@ REPAIRS: Sequence[Repair] = (
     redeliver_webhooks,
     catch_up_heads,
 )
-#: Seconds that one run works; the function has 240.
+#: Seconds of one run; the function has 240.
 RUN_SECONDS = 180.0
 
 
 @dataclass(frozen=True, slots=True)
 class Reconciliation:
-    """What a run did: how much each repair repaired, and what could not be repaired."""
+    """The result of a run: how much each function repaired, and what failed."""
 
     repaired: dict[str, int] = field(default_factory=dict)
     failures: list[Exception] = field(default_factory=list)
 
 
 def reconcile(ports: Ports, repairs: Sequence[Repair] = REPAIRS) -> Reconciliation:
-    """Let each repair have its share of the time that is left. What there is no time for has its turn later.
+    """Give each function its share of the remaining time. What does not fit has its turn in a later run.
 
-    Doing it twice is harmless.
+    Running it twice is harmless.
     """
     done, clock = Reconciliation(), ports.clock
     end = clock.now() + timedelta(seconds=RUN_SECONDS)

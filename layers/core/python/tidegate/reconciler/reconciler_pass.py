@@ -1,4 +1,4 @@
-"""A repair's turn in one run of the reconciler: what it looks at, for how long, and what failed."""
+"""One reconciler pass: its items, its time, and its failures."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class ReconcilerPass:
         return self.clock.now() - timedelta(seconds=seconds)
 
     def each(self, items: Iterable[Item], repair: Callable[[Item], bool], at_most: int) -> int:
-        """Repair one after the other while there is time, in another order in each run. Return how many needed it.
+        """Reconcile items while there is time, in another order in each run. Return how many needed it.
 
-        An item that cannot be repaired keeps no other from it.
+        A failing item does not stop the others.
         """
         repaired = 0
         order = random.Random(self.number)  # noqa: S311  # Chance shares the time fairly; nobody gains by guessing it.

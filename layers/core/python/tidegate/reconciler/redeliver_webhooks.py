@@ -1,6 +1,6 @@
-"""Ask the forge to deliver webhooks once more that it could not hand over: GitHub does not do so by itself.
+"""Request redelivery of failed webhooks: GitHub does not do so by itself.
 
-One that arrives twice is stored once.
+A webhook that arrives twice is stored once.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from tidegate.ports import Asked, FailedDelivery, Ports
 from tidegate.reconciler.reconciler_pass import RUNS_EVERY, ReconcilerPass
 from tidegate.rules.errors import NotFound
 
-#: Events that Tidegate uses; any other may stay lost.
+#: Used events; others may stay lost.
 EVENTS = frozenset(
     {"push", "check_run", "check_suite", "issue_comment", "pull_request", "pull_request_review", "merge_group"}
 )
-#: Seconds before now in which each run looks for failed deliveries, and once an hour: as long as GitHub keeps them.
+#: Seconds before now in which each run searches for failed deliveries, and once an hour: as long as GitHub keeps them.
 RECENT = 3600
 KEPT = 3 * 24 * 3600
 _AN_HOUR = 3600 // RUNS_EVERY
-#: Times that one delivery is asked for: each time after twice as long a wait as before, some two hours in all.
+#: Requests for one delivery: each after twice the previous wait, some two hours in all.
 MOST_ASKED = 5
 _FIRST_WAIT = 2 * RUNS_EVERY
 _AT_MOST = 50
@@ -41,7 +41,7 @@ def _ask(ports: Ports, failed: FailedDelivery, now: datetime) -> bool:
 
 
 def _is_stored(ports: Ports, guid: str) -> bool:
-    """Tell whether the delivery arrived all the same, and only its answer came too late for the forge."""
+    """Tell whether the delivery arrived, and only its answer was too late."""
     try:
         ports.deliveries.get(guid)
     except NotFound:

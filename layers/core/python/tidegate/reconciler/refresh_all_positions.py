@@ -1,6 +1,6 @@
-"""Have the lines of queues looked at whose messages were lost: check runs would show an old place for ever.
+"""Refresh queues' positions whose messages were lost: check runs would show an old position forever.
 
-Whoever looks shows only what is new.
+The refresh updates only changed ones.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Take away the locks that have expired: what waits for them goes on within the reconciler's five minutes."""
+"""Remove expired locks: what waits for them continues within the reconciler's five minutes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Take queues from executions that ended while nobody heard of it."""
+"""Release queues from executions whose end was missed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tidegate.ports import Ports
 from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import NotFound
 
-#: Workers that one run looks after: Step Functions describes some ten executions a second for a whole account.
+#: Workers in one run: Step Functions describes some ten executions a second for a whole account.
 WATCHED = 100
-#: How a started execution ended that Step Functions has forgotten.
+#: The status of a started execution that Step Functions has deleted.
 _FORGOTTEN = "FORGOTTEN"
 
 

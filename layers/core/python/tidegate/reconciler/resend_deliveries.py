@@ -1,6 +1,6 @@
-"""Send deliveries again that were stored and never queued: the webhook function died in between.
+"""Send deliveries that were stored and never queued because the webhook function died in between.
 
-Whatever receives one twice does its work once.
+A repeated delivery does its work once.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import partial
 from tidegate.ports import Delivery, Ports
 from tidegate.reconciler.reconciler_pass import ReconcilerPass
 
-#: Seconds after which a delivery that is not queued counts as forgotten: a webhook takes less than ten.
+#: Seconds after which an unqueued delivery counts as lost: a webhook takes less than ten.
 FORGOTTEN_AFTER = 60
 _AT_MOST = 1000
 

@@ -1,8 +1,8 @@
-"""Look again at gates at which somebody waits: what asked for it was lost, or who looked died half-way.
+"""Evaluate gates with waiting deployments again: the request was lost, or the evaluation died half-way.
 
-Again is harmless.
+A repeated call is harmless.
 
-Where deployments wait for each other over several queues, one is told to give up before, or not to any more.
+In a deadlock over several queues, this first marks the deployment that must give up, or clears the mark.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _tell_cycles(ports: Ports, turn: ReconcilerPass, known: Sequence[Deployment]
 
 
 def _tell(ports: Ports, identifier: str, cycle: str) -> bool:
-    """Write to the record why it must give up, if it still waits. The look at its gate does what follows."""
+    """Write to the record why it must give up, if it still waits. Evaluating its gate does the rest."""
     deployment = ports.deployments.get(identifier)
     gate = deployment.gate
     if deployment.state not in WAITING or gate is None or gate.next is not None or gate.cycle == cycle:
@@ -55,7 +55,7 @@ def _tell(ports: Ports, identifier: str, cycle: str) -> bool:
 
 
 def _open(ports: Ports) -> list[Deployment]:
-    """Return the deployments that have not ended, or whose end is not shown yet."""
+    """Return the deployments that have not ended, or whose end is not published yet."""
     unshown = sorted(ports.deployments.unshown())
     parts = [unshown[start : start + _READ] for start in range(0, len(unshown), _READ)]
     return [record for part in parts for record in ports.deployments.many(part).values()]

@@ -1,6 +1,6 @@
-"""Carry out answers to plan reviews that were recorded and went no further: the function that recorded them died.
+"""Carry out answers to plan reviews that were recorded only, because the function died.
 
-Doing so again is harmless.
+A repeated call is harmless.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from tidegate.ports import Ports
 from tidegate.reconciler.reconciler_pass import ReconcilerPass
 from tidegate.rules.errors import NotFound
 
-#: Seconds after which an answer counts as forgotten: recording one and going on with it takes a second.
+#: Seconds after which an answer counts as lost: recording and carrying it out takes a second.
 FORGOTTEN_AFTER = 60
 _AT_MOST = 500
 

@@ -1,4 +1,4 @@
-"""Ask again for check runs that do not show the newest state: the message that asked for it was lost or given up."""
+"""Request updates of check runs that do not show the newest state: their message was lost or given up."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def _show(ports: Ports, deployment_id: str, turn: ReconcilerPass) -> bool:
 
 
 def is_due(age: float) -> bool:
-    """Tell whether a run asks for a check run that has been behind for ``age`` seconds.
+    """Tell whether a run requests an update of a check run that has been outdated for ``age`` seconds.
 
-    It does in its first minutes and then each time that its age has doubled: a forge that is down for hours
-    makes no mountain of messages.
+    It does in the first minutes and then each time the age has doubled: a VCS provider that is down for hours must not
+    cause a flood of messages.
     """
     if age < STUCK_AFTER:
         return False

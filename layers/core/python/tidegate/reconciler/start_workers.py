@@ -1,4 +1,4 @@
-"""Start, or wake, the workers of queues that have something to do."""
+"""Start or wake the workers of queues that have work."""
 
 from __future__ import annotations
 

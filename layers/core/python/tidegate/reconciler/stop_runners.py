@@ -1,4 +1,4 @@
-"""Stop the tasks of runners whose job nobody waits for any more, or that have run for longer than any job may."""
+"""Stop tasks of runners whose job is no longer awaited, or that exceed every job's time limit."""
 
 from __future__ import annotations
 

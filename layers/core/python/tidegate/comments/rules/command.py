@@ -1,4 +1,4 @@
-"""What a comment asks for: read like a command line, but never run.
+"""Parse commands in comments: like a command line, but never executed.
 
 ::
 
@@ -34,35 +34,35 @@ from tidegate.roots.rules.root_query import parse_tag_query
 from tidegate.rules.errors import InvalidName
 from tidegate.texts.markdown import code, escaped, fenced, plain
 
-#: Roots, directories and options that one command may name, of each so many.
+#: Roots, directories and options in one command at most.
 MAXIMUM_ROOTS = 50
-#: Characters of a tag query in which a column is shown.
+#: Characters of a tag query up to which an error's column is shown.
 _SHOWN = 200
 _STACK, _ALL, _FOR = ("--stack",), ("--all",), ("--for",)
 _ROOT, _DIRECTORY, _FORCE = ("-p", "--root", "--project"), ("-d", "--dir"), ("--force",)
 _INTERRUPT = "--apply"
-#: Words of the engines and of other tools, which mean something else here.
+#: Words of engines and other tools that mean something else here.
 _ENGINE_WORDS = frozenset({"init", "import", "state", "taint", "validate", "refresh"})
 _ENGINES = frozenset({"terraform", "tofu", "opentofu"})
-#: Words with which people would answer a review, or let a policy set pass, and what does that instead.
+#: Words that people might use to approve, and the right command for each.
 _REVIEW_HINT = "`confirm` confirms a plan that waits for its review, and `reject` rejects it."
 _POLICY_HINT = "No comment overrides a policy set: its owners approve the newest commit in a review."
 _INSTEAD = {
     **dict.fromkeys(("approve", "accept"), _REVIEW_HINT),
     **dict.fromkeys(("approve_policies", "approve-policies"), _POLICY_HINT),
 }
-#: What stands between a tag query and the engine's options, unless it is quoted.
+#: Separates a tag query from the engine's options, unless it is quoted.
 _SEPARATOR = re.compile(r"""'(?:[^'\\]|\\.?)*+'?|"(?:[^"\\]|\\.?)*+"?|(?<!\S)--(?!\S)""")
 #: Ends a tag query.
 _FORCED = re.compile(r"(?<=\s)--force$")
-#: The beginning of a plan's SHA-256, long enough to tell it from any other.
+#: The prefix of a plan's SHA-256, long enough to be unique.
 _DIGEST = re.compile(r"[0-9a-f]{12,64}")
-#: Begins the reason of a lock, which is prose.
+#: Begins the reason of a lock, which is free text.
 _REASON = re.compile(r"(?<!\S)--reason(?:=|\s|$)")
 
 
 class Verb(StrEnum):
-    """What may be asked for."""
+    """The commands."""
 
     PLAN = "plan"
     APPLY = "apply"
@@ -90,7 +90,7 @@ _FLAGS: dict[Verb, tuple[str, ...]] = {
 }
 
 
-#: Why nobody needs force for these.
+#: Why these need no force.
 _FORCELESS = {
     Verb.PLAN: "Plans have no requirements that `--force` could bypass.",
     Verb.APPLY: "Its requirements must be met first.",
@@ -105,12 +105,12 @@ _FORCELESS = {
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: for which roots (none named: all that the pull request changes), and whether by force.
+    """A command: for which roots (without names: all that the pull request changes), and whether forced.
 
-    A ``plan`` or ``deploy`` may name directories beside the roots, or have a tag ``query`` in place of both, which can
-    be parsed; ``options`` are the engine's, unjudged; ``reason`` is why a ``lock`` is asked for,
-    ``duration`` how long it lasts, and ``scope`` the stack, or ``*`` for all roots, that is locked or unlocked at once.
-    ``digest`` begins the SHA-256 of the plan that is confirmed; ``interrupts`` tells that an apply is cancelled, too.
+    A ``plan`` or ``deploy`` may name directories beside the roots, or have a tag ``query`` instead, which is valid;
+    ``options`` are the engine's, not validated; ``reason`` is that of a ``lock``, ``duration`` how long it lasts, and
+    ``scope`` the stack, or ``*`` for all roots, to lock or unlock. ``digest`` is the prefix of the confirmed plan's
+    SHA-256; ``interrupts`` tells that an apply is cancelled, too.
     """
 
     verb: Verb
@@ -128,19 +128,19 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Misread:
-    """A comment that is no command: what is wrong and what to write instead, in Markdown."""
+    """An invalid command: what is wrong and what to write instead, in Markdown."""
 
     reply: str
 
 
 class _RefusalError(Exception):
-    """Why a word cannot be taken, in Markdown."""
+    """Why a word is invalid, in Markdown."""
 
 
 def read_comment(text: str, prefix: str = "tidegate") -> Command | Misread:
-    """Return what a comment of one line asks for. Its first word is one of the configured prefixes.
+    """Return the command in a comment of one line. Its first word is one of the configured prefixes.
 
-    ``prefix`` is how the answers' examples begin.
+    ``prefix`` is used in the answers' examples.
     """
     try:
         return _command(text, prefix)
@@ -176,7 +176,7 @@ def _command(text: str, prefix: str) -> Command:
 
 
 def _plan(rest: str, prefix: str) -> Command:
-    """Read what comes after ``plan``. A tag query is not split into words: its quotes and columns are its own."""
+    """Parse the rest of ``plan``. A tag query is not split into words."""
     selection, options = _parts(rest)
     if not selection or selection.startswith("-"):
         command = _flags(_words(selection), Verb.PLAN, prefix)
@@ -186,7 +186,7 @@ def _plan(rest: str, prefix: str) -> Command:
 
 
 def _deploy(rest: str, prefix: str) -> Command:
-    """Read what comes after ``deploy``: options, or a tag query and whether by force."""
+    """Parse the rest of ``deploy``: options, or a tag query, and ``--force``."""
     if not rest or rest.startswith("-"):
         return _flags(_words(rest), Verb.DEPLOY, prefix)
     query = _FORCED.sub("", rest).rstrip()
@@ -194,7 +194,7 @@ def _deploy(rest: str, prefix: str) -> Command:
 
 
 def _lock(rest: str, prefix: str) -> Command:
-    """Read what comes after ``lock``. The reason is all that comes after its option, with or without quotes."""
+    """Parse the rest of ``lock``. The reason is all after its option, with or without quotes."""
     found = _REASON.search(rest)
     if found is None:
         return _flags(_words(rest), Verb.LOCK, prefix)
@@ -207,7 +207,7 @@ def _lock(rest: str, prefix: str) -> Command:
 
 
 def _decision(words: Sequence[str], verb: Verb, prefix: str) -> Command:
-    """Read what comes after ``confirm``, with a plan's digest, or ``cancel``, with whether an apply is meant."""
+    """Parse the rest of ``confirm``, with a plan's digest, or ``cancel``, with ``--apply``."""
     found = (at for at, word in enumerate(words) if _decides(verb, word) and words[max(at - 1, 0)] not in _ROOT)
     at = next(found, None)
     if at is None:
@@ -236,7 +236,7 @@ def _query(text: str) -> str:
 
 
 def _pointing(text: str, error: InvalidTagQuery) -> str:
-    """Return what is wrong with a tag query, with a mark below the column, if that is near enough to be seen."""
+    """Return an error in a tag query, with a mark below its column, if that is visible."""
     said = f"The tag query fails at column {error.column}: {escaped(error.problem)}. {escaped(error.allowed)}."
     if error.column > _SHOWN or plain(text) != text:
         return said

@@ -1,4 +1,4 @@
-"""Deployments that a comment decides about: which are meant, and what there is to say where none can be."""
+"""The deployments that a comment decides about, and replies if there are none."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _WAITS_FOR = {
 
 @dataclass(frozen=True, slots=True)
 class Unclear:
-    """That it is not clear, or not possible, what a comment decides about: a reply in Markdown."""
+    """It is unclear, or not possible, what a comment decides about: a reply in Markdown."""
 
     reply: str
 
 
 def meant(command: Command, deployments: Sequence[Deployment], prefix: str) -> Sequence[Deployment] | Unclear:
-    """Return which of a pull request's deployments a command is about.
+    """Return which of a pull request's deployments a command means.
 
-    To confirm a plan is to say which: by the beginning of its SHA-256. To reject one of several is to say of which
-    root. To cancel, without a root, is about all.
+    To confirm a plan, the command has the prefix of its SHA-256. To reject one of several, it names the root.
+    Cancelling without a root means all.
     """
     named = [each for each in deployments if not command.roots or each.root.name in command.roots]
     found = [each for each in named if _may_be(command.verb, each)]
@@ -80,7 +80,7 @@ def _may_be(verb: Verb, deployment: Deployment) -> bool:
 
 
 def _which(why: str, found: Sequence[Deployment], verb: Verb, prefix: str) -> str:
-    """Return a reply that names each deployment that may be meant, with the comment that means it."""
+    """Return a reply with each possible deployment, and the comment for it."""
     lines = [f"- {code(each.root.name)} in stack {code(each.stack)}: {_command(each, verb, prefix)}" for each in found]
     more = [f"- and {len(lines) - _NAMED} more"] if lines[_NAMED:] else []
     return "\n".join([f"**Nothing was done.** {why}:", "", *lines[:_NAMED], *more])

@@ -1,10 +1,10 @@
-"""What can be asked for by comments, in short and explained, in Markdown."""
+"""Help about commands in comments, short and long, in Markdown."""
 
 from __future__ import annotations
 
 
 def usage(prefix: str = "tidegate") -> str:
-    """Return the commands in short, in Markdown."""
+    """Return the short list of commands, in Markdown."""
     return (
         f"```\n{prefix} plan [-p ROOT]... [-d DIR]... [-- OPTION...]\n{prefix} plan [TAG QUERY] [-- OPTION...]\n"
         f"{prefix} apply [-p ROOT]...\n{prefix} deploy [-p ROOT]... [-d DIR]... [--force]\n"

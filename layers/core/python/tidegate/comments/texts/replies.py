@@ -1,4 +1,4 @@
-"""What is replied under pull requests, in Markdown."""
+"""Replies under pull requests, in Markdown."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from tidegate.texts.lists import bullets, code_names
 from tidegate.texts.markdown import code, escaped, prose
 from tidegate.vcs.rules.pull_request import PullRequest
 
-#: Roots that a reply lists; more would not be read.
+#: Roots in a reply at most.
 _LISTED = 50
-#: Characters of a comment that its reply quotes: a line.
+#: Characters of a quoted comment: a line.
 _QUOTED = 100
-#: What is answered with its reason: what was not found, cannot be used, or may not be done by our App.
+#: Errors that are answered with their reason: not found, invalid, or not permitted for our App.
 ANSWERED = (NotFound, InvalidConfiguration, CyclicChange, AppLacksPermission)
-#: Mistakes of a file that a reply names, and characters of each.
+#: Mistakes of a configuration in a reply, and characters of each.
 _MISTAKES, _MISTAKE = 20, 500
 
 
 def answering(comment: str, reply: str) -> str:
-    """Return a reply below the beginning of the comment that it answers: several are answered in any order."""
+    """Return a reply with a quote of its comment, because several are answered in any order."""
     return f"> {code(comment, _QUOTED)}\n\n{reply}"
 
 
 def not_confirmed(doubt: str) -> str:
-    """Return why a comment is not carried out of which the forge has not what was told. ``doubt`` is a sentence."""
+    """Return why an unverified comment is not carried out. ``doubt`` is a sentence."""
     return (
         f"**Nothing was done**: this comment differs from the webhook that Tidegate received. {doubt} Write a "
         "new comment."
@@ -42,7 +42,7 @@ def not_planned(problems: Iterable[str]) -> str:
 
 
 def requirements_missing(pull_request: PullRequest, missing: Missing, prefix: str) -> str:
-    """Return the one reply that names everything that a deploy by hand lacks."""
+    """Return the reply that names everything that a manual deploy lacks."""
     head = code(pull_request.head_sha[:7])
     lines = bullets((*missing.always, *missing.configured))
     after = "Comment again after that."
@@ -55,7 +55,7 @@ def requirements_missing(pull_request: PullRequest, missing: Missing, prefix: st
 
 
 def head_moved(bound: str, pull_request: PullRequest) -> str:
-    """Return that a comment is about an earlier head, ``bound``, and does nothing about the one of now."""
+    """Return that a comment is about an earlier head, ``bound``, and has no effect on the current one."""
     then, now = code(bound[:7]), code(pull_request.head_sha[:7])
     return (
         f"**{now} is not deployed**: the head was {then} when Tidegate received this comment. Deployments of "
@@ -64,7 +64,7 @@ def head_moved(bound: str, pull_request: PullRequest) -> str:
 
 
 def merged_already(repository: str, pull_request: PullRequest) -> str:
-    """Return that a pull request is deployed by its merge, and how a root of it is deployed once more."""
+    """Return that the merge deploys a pull request, and how to deploy one of its roots again."""
     command = code(f"tidegate deploy {repository} ROOT")
     return (
         f"**Nothing of {code(pull_request.head_sha[:7])} is deployed**: it is merged already, and the merge deploys "
@@ -83,7 +83,7 @@ def destroying(deployments: Sequence[Deployment]) -> str:
 
 
 def not_merged(prefix: str) -> str:
-    """Return that nothing is destroyed that is there as long as the pull request is not merged."""
+    """Return that nothing can be destroyed before the pull request is merged."""
     return (
         "**Nothing is destroyed**: this is not merged, so what it deletes still exists. Merge it first. "
         f"Then comment {code(f'{prefix} destroy -p ROOT')}."
@@ -101,7 +101,7 @@ def not_destroyed(reasons: Iterable[str]) -> str:
 
 
 def forced(by: str, pull_request: PullRequest, roots: Sequence[str], missing: Missing) -> str:
-    """Return the warning that requirements were passed over, and which."""
+    """Return the warning that requirements were overridden, and which."""
     what = f"{code(pull_request.head_sha[:7])} to {code_names(roots)}"
     if not missing.configured:
         return (
@@ -115,12 +115,12 @@ def forced(by: str, pull_request: PullRequest, roots: Sequence[str], missing: Mi
 
 
 def not_found(problem: str) -> str:
-    """Return that the forge does not have what the comment is about."""
+    """Return that the comment's subject does not exist at the VCS provider."""
     return f"**Nothing was done.** {prose(problem)}"
 
 
 def invalid_configuration(error: InvalidConfiguration) -> str:
-    """Return everywhere that the configuration is wrong, as far as anybody reads on. Nothing was done."""
+    """Return all mistakes in the configuration, up to the limit. Nothing was done."""
     if not error.others:
         return (
             f"**Nothing was done**, because {code(error.file)} is invalid (line {error.line}): "
@@ -139,7 +139,7 @@ def invalid_configuration(error: InvalidConfiguration) -> str:
 
 
 def app_lacks(permissions: Sequence[str]) -> str:
-    """Return which permissions the App was not given. Nothing was done."""
+    """Return which permissions the App lacks. Nothing was done."""
     return (
         f"**Nothing was done**: Tidegate's GitHub App lacks the permission {code_names(permissions)}. The owner of "
         "the App must add it in the App's settings (*Permissions & events*), and an owner of the organization "
@@ -148,7 +148,7 @@ def app_lacks(permissions: Sequence[str]) -> str:
 
 
 def base_does_not_count(pull_request: PullRequest, main: str) -> str:
-    """Return that nothing is done for a pull request that goes where changes do not count."""
+    """Return that nothing is done for a pull request whose base branch is not configured."""
     return (
         f"**Nothing was done**: changes from {code(pull_request.head_branch)} to {code(pull_request.base_branch)} "
         "neither deploy nor unlock queues, as anybody who may push can make such a branch, and no rule about the "
@@ -158,7 +158,7 @@ def base_does_not_count(pull_request: PullRequest, main: str) -> str:
 
 
 def may_not_unlock(by: str, verb: str = "unlock") -> str:
-    """Return that somebody may not unlock, or lock."""
+    """Return that a person may not unlock, or lock."""
     return (
         f"**Nothing was {verb}ed.** {code(by)} does not have write access to this repository. Ask somebody who "
         "has it to comment."
@@ -166,18 +166,18 @@ def may_not_unlock(by: str, verb: str = "unlock") -> str:
 
 
 def already_queued(wanted: Deployment, earlier: Deployment, where: str) -> str:
-    """Return that another deployment is what is asked for. ``where`` is the address of its check run."""
+    """Return that another deployment does the same. ``where`` is the URL of its check run."""
     return f"{repeats.already_queued(wanted, earlier, code)}. See [its check]({where})."
 
 
 def locks_changed(told: Sequence[tuple[str, Decision]], sign: str) -> str:
-    """Return what became of each queue: pairs of root and decision; ``sign`` marks what was done."""
+    """Return the result for each queue: pairs of root and decision; ``sign`` marks successes."""
     lines = [f"{code(name)}: {f'{sign} ' if decision.done else ''}{prose(decision.reason)}" for name, decision in told]
     return bullets(lines[:_LISTED])
 
 
 def why_not(error: Exception) -> str:
-    """Return why nothing that was asked for is done: one of ``ANSWERED``."""
+    """Return why nothing of a request is done: one of ``ANSWERED``."""
     if isinstance(error, InvalidConfiguration):
         return invalid_configuration(error)
     if isinstance(error, AppLacksPermission):

@@ -1,4 +1,4 @@
-"""Telling the event bus what a drift detection run found.
+"""Publish the result of a drift detection run to the event bus.
 
 An event has the source ``tidegate``, the detail type ``Drift`` and this detail, where ``roots`` are those that drifted,
 whose plans failed, or that were not checked, the first hundred of them::
@@ -8,7 +8,7 @@ whose plans failed, or that were not checked, the first hundred of them::
      "roots": [{"root": …, "stack": …, "state": "drifted", "drifted_since": …, "reason": …, "deployment": …,
                 "changes": {"add": 0, "change": 1, …} or null}]}
 
-The bus is for others: one that takes no event holds nothing up, and the loss is logged.
+The event bus serves other systems: if it accepts no event, the loss is logged and the run continues.
 """
 
 from __future__ import annotations

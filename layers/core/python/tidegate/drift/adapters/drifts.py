@@ -1,4 +1,4 @@
-"""Schedules that look for drift, with what they found: the items ``drift#OWNER/REPO`` / NAME."""
+"""Drift schedules and their results: items ``drift#OWNER/REPO`` / NAME."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tidegate.aws.table import Table, refusals_of
 from tidegate.config.rules.drift import DriftRecord
 from tidegate.rules.errors import NotFound
 
-#: The place of these records in the index from which they are listed.
+#: Partition of these records in the index that lists them.
 OPEN_DRIFTS = "drift"
 
 

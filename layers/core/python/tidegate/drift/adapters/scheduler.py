@@ -15,13 +15,13 @@ from tidegate.config.rules.drift import DriftRecord
 from tidegate.roots.rules.root import schedule_name
 from tidegate.rules.errors import ScheduleRefused
 
-#: How long, and how often, Scheduler tries to start what it could not: a look that is late is better than none.
+#: How long, and how often, Scheduler retries a failed start: a late run is better than none.
 _OLDEST_SECONDS, _RETRIES = 3600, 10
 _GONE = "ResourceNotFoundException"
 
 
 class SchedulerSchedules:
-    """Schedules in one group. ``machine`` is what they start, in a ``role``; ``undelivered`` is told what failed."""
+    """Schedules in one group. ``machine`` is started, under ``role``; failures go to ``undelivered``."""
 
     def __init__(self, client: Any, group: str, machine: str, role: str, undelivered: str) -> None:
         self._client, self._group = client, group

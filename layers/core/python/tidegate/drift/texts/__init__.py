@@ -1,1 +1,1 @@
-"""What people read about drift."""
+"""Texts about drift."""

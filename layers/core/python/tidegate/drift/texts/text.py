@@ -1,4 +1,4 @@
-"""What the forge shows of drift: an issue for each schedule, or a check run on the newest commit."""
+"""Drift at the VCS provider: an issue for each schedule, or a check run on the newest commit."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from tidegate.texts.markdown import bounded, code, escaped, one_line
 from tidegate.vcs.rules.check_run import MAXIMUM_TITLE, CheckRun, Conclusion
 from tidegate.vcs.rules.drift_check_names import drift_check_name
 
-#: Bytes of the table: the forge takes 65,536 characters in all.
+#: Bytes of the table: the VCS provider takes 65,536 characters in all.
 _TABLE = 50_000
 _NOTICE = 2_000
 _HEADER = "| Root | Result | Drifted since | |\n|---|---|---|---|"
 
 
 def marker(name: str) -> str:
-    """Return what an issue begins with, hidden: a word of the schedule's name cannot end it."""
+    """Return the hidden beginning of an issue; no schedule's name can end it early."""
     return f"<!-- tidegate drift {name.encode().hex()} -->"
 
 
 def issue_title(record: DriftRecord) -> str:
-    """Return the title of a schedule's issue: it stays as it is."""
+    """Return the title of a schedule's issue, which never changes."""
     return f"Drift: {one_line(record.entry.name, 200)}"
 
 
 def issue_text(record: DriftRecord, page: str) -> str:
-    """Return what a schedule's issue says. ``page`` is the address that the addresses of logs are below, or empty."""
+    """Return the text of a schedule's issue. ``page`` is the base URL of logs, or empty."""
     return f"{marker(record.entry.name)}\n{summary(record, page)}"
 
 
 def check_run(record: DriftRecord, page: str) -> CheckRun:
-    """Return what the check run of a schedule says on the commit that was looked at."""
+    """Return a schedule's check run on the checked commit."""
     return CheckRun(
         name=drift_check_name(one_line(record.entry.name, 60)),
         sha=record.sha,
@@ -47,7 +47,7 @@ def check_run(record: DriftRecord, page: str) -> CheckRun:
 
 
 def summary(record: DriftRecord, page: str) -> str:
-    """Return what was found, in Markdown."""
+    """Return the result, in Markdown."""
     return "\n\n".join(_parts(record, page))
 
 
