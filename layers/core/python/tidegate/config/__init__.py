@@ -1,1 +1,1 @@
-"""The repository's configuration file: its model, its loader and the matching of files to roots."""
+"""The configuration file ``tidegate.yaml``: model, loader, and matching of files to roots."""

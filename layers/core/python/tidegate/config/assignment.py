@@ -1,4 +1,4 @@
-"""What a file says of each root by itself, and which stacks it is in."""
+"""A root's own configuration, and its stacks."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tidegate.roots.rules.root_query import TagQuery
 from tidegate.roots.rules.terms import Tagged, directory_fits, tagged
 from tidegate.rules.errors import quoted
 
-#: Tags that roots get with their stacks and from the branch, so that queries of stacks never see them.
+#: Tags that roots get from their stacks and branches, so queries of stacks never match them.
 _LATE = ("stack_name:", "branch:", "dest_branch:")
 
 
 class Declarations:
-    """Finds what a file says of a root: a section of its own beats globs, of which the longest counts."""
+    """Finds a root's own configuration: its own section beats globs, of which the longest wins."""
 
     def __init__(self, loaded: LoadedConfiguration) -> None:
         self._loaded = loaded
@@ -28,7 +28,7 @@ class Declarations:
         self._of_directory: dict[tuple[str, str], RootDeclaration | None] = {}
 
     def of(self, root: Root) -> RootDeclaration:
-        """Return what the file says of a root, or else what holds for all of which it says nothing."""
+        """Return a root's own configuration, or else the defaults."""
         return self._loaded.declarations.get(root.name) or self._fitting(root) or self._loaded.defaults
 
     def _fitting(self, root: Root) -> RootDeclaration | None:
@@ -45,10 +45,10 @@ def _concerns(glob: DeclaredGlob, directory: str, workspace: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The stacks of each root, by the roots' places; and by their names, why some are in none.
+    """The stacks of each root, by location; and by name, why some are in none.
 
-    ``refused`` are those that the file must be corrected for, ``left_out`` those that the file leaves out; ``several``
-    has the stacks of those that are refused for being in several.
+    ``refused`` need a corrected configuration, ``left_out`` are excluded by it; ``several`` has the stacks of those
+    that are refused for being in several.
     """
 
     stacks: Sequence[Sequence[str]]
@@ -58,7 +58,7 @@ class Assignment:
 
 
 def assign(loaded: LoadedConfiguration, roots: Sequence[Root], declarations: Sequence[RootDeclaration]) -> Assignment:
-    """Return which stacks roots are in, by their own tags: none has a tag of its stack or of a branch yet."""
+    """Return the stacks of roots, by their own tags: they have no tags of stacks or branches yet."""
     if not loaded.stacks:
         return Assignment([(DEFAULT_STACK,)] * len(roots))
     matching = _matching(loaded.stacks, [tagged(root, own.tags) for root, own in zip(roots, declarations, strict=True)])
@@ -109,7 +109,7 @@ def _in_none(default: DeclaredStack) -> str:
 
 
 def late_tags(query: TagQuery) -> str | None:
-    """Return the warning for a stack's query for tags that roots get only with their stack; None if there is none."""
+    """Return the warning for a stack's query with tags that roots get only from their stack; None without such tags."""
     late = next((tag for tag in query.tags if tag.startswith(_LATE)), None)
     if late is None:
         return None

@@ -1,4 +1,4 @@
-"""Which branches changes may go to."""
+"""Which branches changes may target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file says of roots, once they are known: each in its stacks, with all that holds for it there."""
+"""Roots with their whole configuration in each of their stacks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tidegate.rules.access import Access
 from tidegate.texts.sentences import listed
 
 _STACK = "stack_name:"
-#: What sentences call the fields that say how a root is deployed.
+#: The fields of how a root is deployed, as sentences name them.
 _WORDS = {
     "name": "the name",
     "dir": "the directory or workspace",
@@ -86,19 +86,19 @@ class ConfiguredRoot:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The roles of an account that it works with; none where it has those of the installation."""
+        """The roles of its account; none if it uses the installation's."""
         aws = self.run.aws
         way = (WEB_IDENTITY,) if aws and aws.web_identity else ()
         return (aws.plan_role, aws.apply_role, *way) if aws and aws.plan_role else ()
 
     @property
     def accounts(self) -> Mapping[str, object]:
-        """What it becomes in clouds, by key of the file: what the default branch alone grants."""
+        """Its cloud identities, by key: only the default branch grants them."""
         return {"aws": self.roles, "google": self.run.google, "azure": self.run.azure}
 
     @property
     def how(self) -> Mapping[str, object]:
-        """How it is deployed, by field: where one of these is another, the root is deployed again."""
+        """How it is deployed, by field: a change deploys the root again."""
         parts = (self.root, self.run)
         values = {each.name: getattr(part, each.name) for part in parts for each in fields(part)}
         del values["runner"]  # Another runner deploys the same.
@@ -106,7 +106,7 @@ class ConfiguredRoot:
 
 
 def how_changed(before: ConfiguredRoot, after: ConfiguredRoot) -> str:
-    """Return what of how a root is deployed two files say otherwise, in words. There is something."""
+    """Return the differences in how a root is deployed under two configurations, as text. There is at least one."""
     now = after.how
     return listed(list(dict.fromkeys(_WORDS[name] for name, was in before.how.items() if was != now[name])))
 
@@ -115,8 +115,8 @@ def how_changed(before: ConfiguredRoot, after: ConfiguredRoot) -> str:
 class ConfiguredRoots:
     """All roots in their stacks.
 
-    ``refused`` says by the root's name what is wrong with it, such as that it matches several stacks: only changes
-    that touch it, or the file, fail with that. ``held_back`` are these where they would be: others may have to wait for
+    ``refused`` says by the root's name what is wrong with it, such as that it matches several stacks: only changes that
+    affect it, or the configuration, fail. ``held_back`` are these where they would be if valid: others may depend on
     them. ``left_out`` says why a root is in no stack, so that it never runs.
     """
 

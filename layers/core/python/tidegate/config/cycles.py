@@ -1,4 +1,4 @@
-"""Roots that wait for themselves by ``depends_on``: they can never be deployed, so they are refused beforehand."""
+"""Cycles in ``depends_on``: such roots could never be deployed, so they are refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHOWN = 12
 
 
 def refused_cycles(configured: Sequence[ConfiguredRoot], stacks: Mapping[str, Stack]) -> dict[str, str]:
-    """Return a sentence for each root that waits for itself, and for each that depends on such a root, by its name."""
+    """Return a sentence for each root in a cycle, and for each that depends on one, by its name."""
     if all(each.depends_on is None for each in configured):
         return {}
     stuck = Candidates((each.candidate for each in configured), stacks).stuck()

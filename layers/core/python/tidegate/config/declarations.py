@@ -1,7 +1,7 @@
-"""What a file declares, before it is known which roots there are: texts may still hold ``${STACK_VAR_NAME}``.
+"""The declarations of a file, before the roots are known: texts may still contain ``${STACK_VAR_NAME}``.
 
-``loader`` makes these of the file, ``resolution`` makes configured roots of these. ``line`` is where something stands
-in the file, from 1; 0 is for what holds without a file.
+``loader`` parses the file into these, ``resolution`` turns them into configured roots. ``line`` is the line in the
+file, from 1; 0 for a default.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class EngineText:
 
 @dataclass(frozen=True, slots=True)
 class AwsText:
-    """The account, roles, region and way to assume them as written, each empty if it is left open."""
+    """The account, roles, region and authentication as written, each empty if unset."""
 
     account: str = ""
     plan_role: str = ""
@@ -42,7 +42,7 @@ class AwsText:
     identity: str = ""
 
     def over(self, outer: AwsText) -> AwsText:
-        """Return this, where ``outer`` says what it leaves open."""
+        """Return this; ``outer`` fills what is unset."""
         return AwsText(
             self.account or outer.account,
             self.plan_role or outer.plan_role,
@@ -55,25 +55,25 @@ class AwsText:
 
 @dataclass(frozen=True, slots=True)
 class RunnerText:
-    """What is asked of runners, and the line that says it."""
+    """A runner's requested size, and its line."""
 
     needs: RunnerNeeds
     line: int = 0
 
     def over(self, outer: RunnerText) -> RunnerText:
-        """Return this, where ``outer`` says what it leaves open."""
+        """Return this; ``outer`` fills what is unset."""
         return RunnerText(self.needs.over(outer.needs), self.line)
 
 
 @dataclass(frozen=True, slots=True)
 class CloudText:
-    """What a root works with in another cloud as written: texts by key, without what is left open."""
+    """A root's identity in another cloud as written: texts by key, without unset ones."""
 
     said: tuple[tuple[str, str], ...] = ()
     line: int = 0
 
     def over(self, outer: CloudText) -> CloudText:
-        """Return this, where ``outer`` says what it leaves open."""
+        """Return this; ``outer`` fills what is unset."""
         return CloudText(tuple({**dict(outer.said), **dict(self.said)}.items()), self.line)
 
 
@@ -122,7 +122,7 @@ class Hooks:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredPolicy:
-    """Who may do what with the roots that a query matches: the first that does counts."""
+    """Who may do what with roots that match a query: the first match wins."""
 
     query: TagQuery
     access: Access
@@ -171,7 +171,9 @@ class DeclaredGlob:
 
 @dataclass(frozen=True, slots=True)
 class DriftSchedule:
-    """When roots that match a query are planned to see what changed outside, where it is shown, and if it is undone."""
+    """A drift schedule: when roots that match a query are checked, where the result is shown, and whether drift is
+    undone.
+    """
 
     name: str
     query: TagQuery

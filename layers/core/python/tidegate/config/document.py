@@ -1,4 +1,4 @@
-"""A YAML document as plain values, with the place of each: nothing is constructed but text, lists and mappings."""
+"""A YAML document as plain values with locations: only text, lists and mappings are constructed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from tidegate.config.nodes import NULL, PLAIN, NotYamlError, TooDeepError, compose, place_of
 from tidegate.rules.errors import InvalidConfiguration
 
-#: Bytes of a configuration file, and values in it once its aliases are followed (so that a few lines
-#: of aliases of aliases cannot become a billion values), and letters of all of these together.
+#: Bytes of a configuration file, values in it after resolving aliases (so that a few lines of aliases of aliases cannot
+#: become a billion values), and characters of all of these together.
 MAXIMUM_BYTES = 1024 * 1024
 MAXIMUM_VALUES = 200_000
 MAXIMUM_CHARACTERS = 4 * MAXIMUM_BYTES
@@ -24,7 +24,7 @@ Place = tuple[int, int]
 
 @dataclass(slots=True)
 class Document:
-    """A file's content, and where its parts stand.
+    """A file's content with locations.
 
     ``places`` gives line and column, from 1, of each value by its path and of each key by its path and ``KEY``.
     """
@@ -34,13 +34,13 @@ class Document:
     places: dict[Path, Place] = field(default_factory=dict)
 
     def place(self, path: Path) -> Place:
-        """Return where a path stands, or the nearest that it lies in."""
+        """Return a path's location, or that of its nearest parent."""
         while path and path not in self.places:
             path = path[:-1]
         return self.places.get(path, (1, 1))
 
     def refusal(self, path: Path, problem: str, allowed: str) -> InvalidConfiguration:
-        """Return the refusal of what stands at a path."""
+        """Return the refusal for a path."""
         line, column = self.place(path)
         return InvalidConfiguration(self.file, line, problem, allowed, column)
 
@@ -49,9 +49,9 @@ KEY = "\0key"
 
 
 def read_document(file: str, raw: bytes, *, merging: bool = False) -> Document:
-    """Return the document in a file. Scalars stay text, as they were written. Raise InvalidConfiguration.
+    """Return the document in a file. Scalars stay text, as written. Raise InvalidConfiguration.
 
-    With ``merging``, as other tools' files have it, the key ``<<`` takes over the keys of other mappings.
+    ``merging`` supports the key ``<<`` of other tools' files, which merges other mappings.
     """
     if len(raw) > MAXIMUM_BYTES:
         raise InvalidConfiguration(file, 1, f"the file has {len(raw)} bytes", f"The limit is {MAXIMUM_BYTES} bytes")
@@ -85,7 +85,7 @@ def _is_tab(raw: bytes, place: tuple[int, int] | None) -> bool:
 
 
 class _Reader:
-    """Turns nodes into values, counting them: an alias counts as what it stands for."""
+    """Turns nodes into values, counting them; an alias counts as its target."""
 
     def __init__(self, document: Document, *, merging: bool) -> None:
         self._document = document
@@ -123,7 +123,7 @@ class _Reader:
         return content
 
     def _merged(self, node: MappingNode, path: Path, depth: int = 0) -> list[tuple[Node, Node]]:
-        """Return the pairs of a mapping after those of others that it merges: of these, the first with a key counts."""
+        """Return a mapping's pairs after those that it merges: the first with a key wins."""
         self._count_value(path)
         if depth > MAXIMUM_DEPTH:
             raise self._document.refusal(path, "merge keys are nested too deep", "Write the keys in full")
@@ -148,7 +148,7 @@ class _Reader:
             raise self._document.refusal(path, "the file has too many values", f"The limit is {MAXIMUM_VALUES} values")
 
     def _count(self, text: str, path: Path) -> None:
-        """Refuse a file whose aliases make far more text of it than it has."""
+        """Refuse a file whose aliases expand to far more text than it has."""
         self._letters += len(text)
         if self._letters > MAXIMUM_CHARACTERS:
             allowed = f"The limit is {MAXIMUM_CHARACTERS} characters, with aliases expanded"

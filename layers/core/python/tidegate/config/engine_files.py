@@ -1,4 +1,4 @@
-"""The engines that files such as ``.terraform-version`` choose, where ``tidegate.yaml`` leaves them open."""
+"""Engines chosen by files such as ``.terraform-version``, where ``tidegate.yaml`` leaves them open."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tidegate.roots.rules.root import Engine, EngineName
 from tidegate.roots.rules.versions import newest_allowed
 from tidegate.rules.errors import TidegateError
 
-#: In one directory, the first counts where nothing says which engine it is.
+#: The first in a directory wins if the engine is not configured.
 NAMES = {".terraform-version": EngineName.TERRAFORM, ".opentofu-version": EngineName.TOFU}
-#: Stands for the path, where a module's own demand chose.
+#: Used as the path if a module's ``required_version`` chose.
 REQUIRED = "required_version"
 _VERSION = re.compile(r"v?(\d{1,4}\.\d{1,4}\.\d{1,4}(?:-[0-9A-Za-z.]{1,30})?)")
 _EXACT = re.compile(r" *+=? *+(\d{1,4}\.\d{1,4}\.\d{1,4}(?:-[0-9A-Za-z.]{1,30})?) *+")
 
 
 class UnusableEngineFile(TidegateError):
-    """A file chooses no engine that may run: which file, why, and what to do."""
+    """A file chooses no allowed engine: which file, why, and what to do."""
 
 
 def is_engine_file(path: str) -> bool:
@@ -40,11 +40,10 @@ def leaves_open(one: ConfiguredRoot) -> bool:
 def with_engine_files(
     configured: ConfiguredRoots, files: Mapping[str, bytes], limits: Limits, required: Callable[[str], Collection[str]]
 ) -> ConfiguredRoots:
-    """Return the roots with the engines that the nearest files at or above their directories choose.
+    """Return the roots with engines from the nearest files at or above their directories.
 
-    Where there is none, what the module itself demands counts: ``required`` returns what modules in directories demand.
-    That is an exact version, or a range that chooses among the versions that the organization lists. A root whose file
-    cannot be used is refused.
+    Without such a file, the module's ``required_version`` counts: ``required`` returns those of directories. It must be
+    an exact version, or a range that selects among the organization's versions. A root with an invalid file is refused.
     """
     if not any(map(leaves_open, configured.roots)):
         return configured
@@ -62,7 +61,7 @@ def with_engine_files(
 
 
 def engine_file_of(one: ConfiguredRoot, paths: Container[str]) -> str | None:
-    """Return which of the files chooses a root's engine, None if none does."""
+    """Return the file that chooses a root's engine, None if none does."""
     names = [name for name, engine in NAMES.items() if engine is one.root.engine.name or not one.sources.get("engine")]
     near = (posixpath.normpath(posixpath.join(place, name)) for place in _around(one.root.dir) for name in names)
     return next((path for path in near if path in paths), None) if leaves_open(one) else None
@@ -88,9 +87,9 @@ def _chosen(
 
 
 def _demanded(one: ConfiguredRoot, constraints: Collection[str], limits: Limits) -> str | None:
-    """Return the one version that constraints allow, where they say exactly one.
+    """Return the exact version that constraints demand.
 
-    Else, where the organization lists versions, the newest of these that they allow. Raise UnusableEngineFile if none.
+    Otherwise, the newest of the organization's listed versions that they allow. Raise UnusableEngineFile if none.
     """
     exact = {found[1] if (found := _EXACT.fullmatch(each)) else None for each in constraints}
     version = exact.pop() if len(exact) == 1 else None

@@ -1,4 +1,4 @@
-"""Regular expressions of Rust's regex crate, which take time that grows with the text only (docs/decisions/0081)."""
+"""Regular expressions of Rust's regex crate, which take linear time (docs/decisions/0081)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 
 class Expression:
-    """A regular expression that somebody else wrote. Two of the same text are equal."""
+    """An untrusted regular expression. Two with the same text are equal."""
 
     __slots__ = ("_validator", "text")
 
     def __init__(self, text: str) -> None:
-        """Take an expression. Raise ValueError for what is none."""
+        """Compile an expression. Raise ValueError if it is invalid."""
         self.text = text
         try:
             self._validator = SchemaValidator(core_schema.str_schema(pattern=text, regex_engine="rust-regex"))

@@ -1,4 +1,4 @@
-"""When a freeze window holds, and how long. Recurring ones follow a cron expression in their time zone."""
+"""Freeze windows in time. Recurring ones follow a cron expression in their time zone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidegate.deploys.rules.freeze import Freeze
 from tidegate.rules.timestamp import LONG_AGO
 
 _MINUTE = timedelta(minutes=1)
-#: A leap year, of whose beginnings so many are looked at.
+#: A leap year; this many beginnings are computed.
 _YEAR, _AFTER, _MOST = 2028, 2029, 40_000
 
 
@@ -34,7 +34,7 @@ def _limits(freeze: Freeze) -> tuple[datetime, datetime]:
 
 
 def longest_hold(freeze: Freeze) -> timedelta:
-    """Return how long the window holds at most without a break; of a recurring one, in a year."""
+    """Return how long the window lasts at most without a break; for a recurring one, within a year."""
     if not freeze.cron:
         begins, ends = _limits(freeze)
         return ends - begins

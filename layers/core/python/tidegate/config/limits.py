@@ -1,4 +1,4 @@
-"""What an organization allows, whatever its repositories say."""
+"""The organization's limits on repositories."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tidegate.roots.rules.root import Engine, EngineName
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits: the least of all review rules, None for none, and the engines that may run, None for any.
+    """The limits: the minimal review rule, None for none, and the allowed engines, None for any.
 
-    ``engines`` has for each allowed program globs of versions. ``file`` and the lines say where that stands.
+    ``engines`` has globs of versions for each allowed program. ``file`` and the lines give the source.
     """
 
     review: ReviewRule | None = None
@@ -23,7 +23,7 @@ class Limits:
     line: int = field(default=0, compare=False)
 
     def reviewed(self, rule: ReviewRule) -> ReviewRule:
-        """Return a review rule that is as strict as demanded."""
+        """Return a review rule that is at least as strict as the minimum."""
         return rule if self.review is None else rule.and_also(self.review)
 
     def offered(self, engine: EngineName) -> tuple[str, ...]:
@@ -32,9 +32,9 @@ class Limits:
         return () if any(set("*?[") & set(each) for each in versions) else versions
 
     def problem(self, engine: Engine) -> str | None:
-        """Return why an engine may not run, in sentences; None if it may.
+        """Return why an engine is not allowed, in sentences; None if it is.
 
-        Without a version it is the one of the installation, which who deployed that has chosen.
+        Without a version it is the installation's, which its operators chose.
         """
         if self.engines is None:
             return None

@@ -1,4 +1,4 @@
-"""What a file says, as the program uses it."""
+"""The loaded configuration."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class DeclaredRoot:
 
 @dataclass(frozen=True, slots=True)
 class RequirementCheck:
-    """What roots that match a query require of every apply."""
+    """The apply requirements of roots that match a query."""
 
     query: TagQuery
     requirements: Requirements
@@ -55,7 +55,7 @@ class RequirementCheck:
 
 @dataclass(frozen=True, slots=True)
 class Misleading:
-    """What of a file can be used, and is easily misunderstood. ``text`` is sentences."""
+    """A valid but easily misunderstood part of a file. ``text`` is sentences."""
 
     line: int
     column: int
@@ -115,27 +115,27 @@ class LoadedConfiguration:
 
     @property
     def names_roles(self) -> bool:
-        """Whether it may give any root an account of a cloud."""
+        """Whether it may give a root an identity in a cloud."""
         declarations = (*self.declarations.values(), *(each.declaration for each in self.globs))
         said: tuple[LoadedConfiguration | DeclaredStack | RootDeclaration, ...] = (self, *self.stacks, *declarations)
         return any(each.aws or each.google or each.azure for each in said)
 
     @property
     def asks_for_runners(self) -> bool:
-        """Whether it may ask for a runner of another size for any root."""
+        """Whether it may request another runner size for a root."""
         declarations = (*self.declarations.values(), *(each.declaration for each in self.globs))
         said = (self.runner, *(each.runner for each in self.stacks), *(each.runner for each in declarations))
         return any(said)
 
     def required_of(self, judged: Tagged) -> Requirements | None:
-        """Return what applies of a root with these tags require, None when no check matches them."""
+        """Return the apply requirements of a root with these tags, None if no check matches them."""
         if self.checks is None:
             return self.requirements
         return next((check.requirements for check in self.checks if check.query.matches(judged)), None)
 
 
 def without_file(review: PlanReview = PlanReview.ALWAYS) -> LoadedConfiguration:
-    """Return what holds without a file. ``review`` is the installation's default."""
+    """Return the defaults without a file. ``review`` is the installation's default."""
     rule = ReviewRule(review)
     defaults = RootDeclaration(when_modified=WHEN_MODIFIED, review_rule=rule)
     return LoadedConfiguration(Engine(), WHEN_MODIFIED, None, rule, defaults=defaults)

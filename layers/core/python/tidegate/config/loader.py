@@ -1,4 +1,4 @@
-"""From the file's bytes to what it declares, or to refusals that say where, what, and what is allowed."""
+"""Load the file's bytes into declarations, or refusals with location, problem and allowed values."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from tidegate.deploys.rules.review_rule import PlanReview, ReviewRule
 from tidegate.policies.rules.policy_set import PolicySet
 from tidegate.rules.errors import InvalidConfiguration
 
-#: What holds around a file.
+#: The surrounding configuration.
 Around = PlanReview | Organization
 
 
 def always_reviewed() -> Around:
-    """Return what holds where nobody says anything."""
+    """Return the default: every plan is reviewed."""
     return PlanReview.ALWAYS
 
 
@@ -57,10 +57,10 @@ __all__ = [
 def load_configuration(
     raw: bytes | None, repository: str, around: Around = PlanReview.ALWAYS, file: str = FILE
 ) -> LoadedConfiguration:
-    """Return what the file says about ``repository`` (``owner/name``); None is no file. Raise InvalidConfiguration.
+    """Return the configuration for ``repository`` (``owner/name``); None is no file. Raise InvalidConfiguration.
 
-    ``around`` is what the organization says, or just which plans wait for people where the file does not tell. Of
-    several mistakes the first is raised, with the others.
+    ``around`` is the organization's configuration, or just the default review rule. The first of several mistakes is
+    raised, with the others.
     """
     loaded = examine_configuration(raw, repository, around, file)
     if isinstance(loaded, LoadedConfiguration):
@@ -73,7 +73,7 @@ def load_configuration(
 def examine_configuration(
     raw: bytes | None, repository: str, around: Around = PlanReview.ALWAYS, file: str = FILE
 ) -> LoadedConfiguration | list[InvalidConfiguration]:
-    """Return what the file says, or everything that is wrong with it, in the order of its lines."""
+    """Return the configuration, or all mistakes, in the order of lines."""
     organization = around if isinstance(around, Organization) else Organization(around)
     if raw is None and organization.says_nothing:
         return without_file(organization.review)
@@ -147,7 +147,7 @@ def _loaded(
 def _both(
     document: Document, configuration: Configuration, outside: AroundRoots
 ) -> tuple[RootSections, tuple[DeclaredStack, ...]]:
-    """Return roots and stacks. Raise a group of all that is wrong with either."""
+    """Return roots and stacks. Raise a group of all mistakes in either."""
     sections, of_roots = root_sections(document, configuration, outside)
     stacks, of_stacks = declared_stacks(document, configuration.stacks)
     if of_roots or of_stacks:

@@ -1,4 +1,4 @@
-"""Which roots a change concerns, by the patterns of their files."""
+"""Which roots a change affects, by their file patterns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tidegate.roots.rules.discovery import directories_above
 
 
 class PatternIndex:
-    """The patterns of many roots. A root is only asked about files below the directories that its patterns name."""
+    """The patterns of many roots. A root is only checked against files below its patterns' directories."""
 
     def __init__(self) -> None:
         self._below: dict[str, list[str]] = {}
@@ -22,7 +22,7 @@ class PatternIndex:
             self._below.setdefault(place, []).append(name)
 
     def concerned(self, paths: Iterable[str]) -> set[str]:
-        """Return the names of the roots that have a pattern for one of the paths."""
+        """Return the names of the roots with a pattern that matches one of the paths."""
         near: dict[str, list[str]] = {}
         for path in paths:
             for place in directories_above(path.replace("\n", " ")):

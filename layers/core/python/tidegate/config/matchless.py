@@ -1,4 +1,4 @@
-"""What of a file protects, steers or permits nothing, as the roots and files of a commit show."""
+"""Parts of a configuration that match nothing in a commit, and so protect, order or permit nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tidegate.roots.rules.root_query import TagQuery, parse_tag_query
 from tidegate.roots.rules.terms import Tag, Tagged
 from tidegate.rules.errors import quoted
 
-#: What tags begin with that roots get from where a change comes from, and goes to.
+#: Prefixes of tags that depend on a change's source and target branch.
 _BRANCH, _DESTINATION = "branch:", "dest_branch:"
 
 
@@ -30,10 +30,10 @@ def matchless(
     files: Collection[str],
     told: Callable[[TagQuery], bool] = _not_told,
 ) -> tuple[str, ...]:
-    """Return sentences on queries that match none of the roots, and on directories of policies without any.
+    """Return sentences on queries that match no root, and on policy directories without policies.
 
-    Roots that cannot be deployed by the file count where they would be. ``files`` are the paths of the commit.
-    ``told`` tells of which queries it is said elsewhere what is wrong with them.
+    Refused roots count where they would be if valid. ``files`` are the paths of the commit. ``told`` tells which
+    queries have been reported elsewhere.
     """
     places = [*(each.tagged for each in configured.roots), *(each.tagged for each in configured.held_back)]
     found = chain(_queries(loaded, places, told) if places else (), _directories(loaded, files))
@@ -55,7 +55,7 @@ def _queries(
 
 
 def _asked(loaded: LoadedConfiguration) -> Iterator[tuple[str, int, TagQuery, str]]:
-    """Yield each query that says which roots a section is for, and what it means that there are none."""
+    """Yield each query that selects roots for a section, and the consequence if there are none."""
     for check in loaded.checks or ():
         yield "apply_requirements", check.line, check.query, "this check requires nothing"
     for policy in loaded.policies or ():
@@ -76,7 +76,7 @@ def _asked(loaded: LoadedConfiguration) -> Iterator[tuple[str, int, TagQuery, st
 
 
 def _fits(loaded: LoadedConfiguration, places: Sequence[Tagged], tags: Collection[str]) -> Callable[[TagQuery], bool]:
-    """Return what tells whether a query matches a root, wherever its change comes from and goes to."""
+    """Return a function that tells whether a query matches a root for any source and target branch."""
     sources = ["", *(tag for kind, tag in _of_branches(loaded) if kind == _BRANCH)]
     destinations = ["", *(tag for kind, tag in _of_branches(loaded) if kind == _DESTINATION)]
     plain = [_without_branches(each) for each in places]
@@ -104,13 +104,13 @@ def _without_branches(place: Tagged) -> Tagged:
 
 
 def _meant(query: TagQuery, known: Collection[str]) -> str:
-    """Return what was probably meant in place of tags that no root has."""
+    """Return similar tags for those that no root has."""
     near = ((tag, nearest(tag, sorted(known))) for tag in query.tags if tag not in known)
     return "".join(f" No root has the tag {quoted(tag)}. Did you mean {quoted(found)}?" for tag, found in near if found)
 
 
 def _directories(loaded: LoadedConfiguration, files: Collection[str]) -> Iterator[tuple[int, str]]:
-    """Yield a sentence for each directory that a policy set names, and that holds no policy."""
+    """Yield a sentence for each directory of a policy set that contains no policy."""
     sets = [each for each in loaded.policy_sets if each.source is PolicySource.REPOSITORY]
     policies = [path for path in files if path.endswith(".rego")] if sets else []
     for held in sets:

@@ -1,4 +1,4 @@
-"""What of a file can be used, and is easily misunderstood."""
+"""Valid but easily misunderstood parts of a configuration."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _STACK, _BRANCHES = "stack_name:", ("branch:", "dest_branch:")
 
 
 def misleading(document: Document, loaded: LoadedConfiguration) -> tuple[Misleading, ...]:
-    """Return what is told besides, in the order of the lines: so much as can be read."""
+    """Return the warnings, in the order of lines, up to the limit."""
     found = [*islice(_of_queries(document, loaded), MOST_LISTED), *islice(_unset(loaded), MOST_LISTED)]
     found += _idle(document, loaded)
     return tuple(sorted(found, key=lambda each: (each.line, each.column)))
 
 
 def undeclared(query: TagQuery, loaded: LoadedConfiguration) -> bool:
-    """Tell whether a query has a tag of a stack or of a branch that no root ever has: ``misleading`` tells of that."""
+    """Tell whether a query has a stack or branch tag that no root ever has: ``misleading`` reports that."""
     return any(_undeclared(query, _known(loaded)))
 
 
 def _idle(document: Document, loaded: LoadedConfiguration) -> Iterator[Misleading]:
-    """Yield a sentence for a key that does nothing as the file stands."""
+    """Yield a sentence for a key without effect."""
     if loaded.applying.merge_after and not loaded.applying.in_pull_request:
         line, column = document.place(("merge_after_apply",))
         yield Misleading(line, column, "merge_after_apply has no effect without apply: in_pull_request.")
 
 
 def _queries(loaded: LoadedConfiguration) -> Iterator[tuple[Path, TagQuery]]:
-    """Yield all queries of the file but those of stacks."""
+    """Yield all queries of the file except those of stacks."""
     for number, check in enumerate(loaded.checks or ()):
         yield ("apply_requirements", "checks", number, "tag_query"), check.query
     for number, policy in enumerate(loaded.policies or ()):
@@ -105,7 +105,7 @@ def _undeclared(query: TagQuery, known: Collection[str]) -> Iterator[str]:
 
 
 def _unset(loaded: LoadedConfiguration) -> Iterator[Misleading]:
-    """Yield a sentence for each variable that no stack sets: roots for which it is used cannot be deployed."""
+    """Yield a sentence for each variable that no stack sets: roots that use it cannot be deployed."""
     known = {name for stack in loaded.stacks for name, _ in stack.definition.variables}
     for lines in (*(each.lines for each in loaded.workflows), loaded.hooks.lines):
         for text, line in lines.items():

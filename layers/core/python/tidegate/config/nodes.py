@@ -1,4 +1,4 @@
-"""YAML as PyYAML's nodes with their marks, on libyaml's parser: nothing is constructed, and no deeper than allowed."""
+"""YAML as PyYAML's nodes with locations, on libyaml's parser: nothing is constructed, and depth is limited."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from yaml.resolver import BaseResolver
 
 _STANDARD = "tag:yaml.org,2002:"
 NULL = f"{_STANDARD}null"
-#: Tags that may be written out. All scalars but null stay text, whatever they say.
+#: Allowed explicit tags. All scalars but null stay text.
 PLAIN = frozenset(f"{_STANDARD}{kind}" for kind in ("str", "int", "float", "bool", "null", "timestamp", "map", "seq"))
 
 
 class NotYamlError(Exception):
-    """A text that is not YAML: why, and where if that is known (line and column, from 1)."""
+    """Invalid YAML: why, and where if known (line and column, from 1)."""
 
     def __init__(self, problem: str, place: tuple[int, int] | None) -> None:
         super().__init__(problem)
@@ -51,7 +51,7 @@ def place_of(mark: Mark) -> tuple[int, int]:
 
 
 class _Loader(Composer, BaseResolver, CParser):
-    """PyYAML's composer in place of libyaml's own, whose recursion ends the process: 100 KB of ``[`` are enough."""
+    """PyYAML's composer instead of libyaml's, whose recursion crashes the process: 100 KB of ``[`` are enough."""
 
     def __init__(self, text: str, depth: int) -> None:
         CParser.__init__(self, text)
@@ -60,7 +60,7 @@ class _Loader(Composer, BaseResolver, CParser):
         self._left = depth + 1
 
     def compose_node(self, parent: Node | None, index: Any) -> Node | None:
-        """Compose a value. An anchor may stand again, and then is the newest one."""
+        """Compose a value. An anchor may be redefined; the newest wins."""
         if not self._left:
             raise TooDeepError
         event = self.peek_event()
